@@ -1,0 +1,43 @@
+# The commands of the README. Everything is installed into .venv, everything made lies under var/.
+PYTHON ?= python3
+SPEC ?= deployments/specs/acs_ma.yaml
+VENV := .venv
+BIN := $(VENV)/bin
+RUNTIME := $(VENV)/.installed-runtime
+DEV := $(VENV)/.installed-dev
+
+.PHONY: help release test ui bench lint lock clean
+help: ## list the commands
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1  /'
+
+release: $(RUNTIME) ## run the release that SPEC=path describes (default: ACS Massachusetts)
+	@$(BIN)/python -m flows release $(SPEC)
+
+test: $(DEV) ## run all tests
+	@$(BIN)/python -m pytest
+
+ui: $(RUNTIME) ## look at what was done: MLflow and Prefect on this machine's loopback
+	@$(BIN)/python -m flows ui
+
+bench: $(DEV) ## measure speed and memory; the README's table quotes this
+	@$(BIN)/python -m benchmarks
+
+lint: $(DEV) ## ruff, mypy, import-linter
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+# pip writes nothing but .venv; the hashes in the file are checked for every package.
+$(RUNTIME): infra/requirements.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(None if (3, 11) <= v < (3, 15) else f"deniable needs Python 3.11 to 3.14, got {v[0]}.{v[1]}; run make with PYTHON=python3.12, say.")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing the pinned requirements into $(VENV) (once; a minute or two) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r infra/requirements.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(DEV): infra/requirements-dev.txt $(RUNTIME)
+	@echo "Installing the pinned test tools into $(VENV) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r infra/requirements-dev.txt
+	@touch $@

@@ -1,0 +1,1 @@
+"""The story of a release, one screen a flow."""

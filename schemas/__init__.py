@@ -1,0 +1,1 @@
+"""What may enter and what may leave: table schemas, the release spec, references."""

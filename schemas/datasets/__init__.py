@@ -1,0 +1,1 @@
+"""The table schemas that ship, one dataset a file."""

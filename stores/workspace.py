@@ -1,0 +1,112 @@
+"""The folders of one release: the vault for what is restricted, the shelf for what is internal, the stage for what becomes public.
+
+Everything lies under one state folder, mode 0700:
+
+    cache/                  downloads that anyone may have
+    vault/RELEASE/          restricted: key, snapshot, codes, parts, candidates, error details
+    shelf/RELEASE/          internal: figures, plots and the report, also in MLflow
+    staging/RELEASE/        what publication is about to rename
+    releases/RELEASE/       public, whole or absent
+    mlflow/  prefect/       the embedded services' state
+"""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+from deniable.keys import ReleaseKey
+from schemas.references import Audience, Reference
+from schemas.release_spec import ReleaseSpec
+
+PRIVATE_FOLDER = 0o700
+PRIVATE_FILE = 0o600
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """One release's folders and identity; small, and safe to hand to a task.
+
+    Attributes:
+        state: the state folder.
+        release_id: the release's name, unique in the state folder.
+        spec: what is to be released.
+        mlflow_run_id: the MLflow run of the release, parent of the steps' runs.
+    """
+
+    state: Path
+    release_id: str
+    spec: ReleaseSpec
+    mlflow_run_id: str
+
+    @property
+    def vault(self) -> Path:
+        """Folder of restricted things."""
+        return self.state / "vault" / self.release_id
+
+    @property
+    def shelf(self) -> Path:
+        """Folder of internal things."""
+        return self.state / "shelf" / self.release_id
+
+    @property
+    def staging(self) -> Path:
+        """Folder in which the release is put together."""
+        return self.state / "staging" / self.release_id
+
+    @property
+    def release_folder(self) -> Path:
+        """Folder that holds the published release."""
+        return self.state / "releases" / self.release_id
+
+    def key(self) -> ReleaseKey:
+        """The release key, read from the vault."""
+        return ReleaseKey((self.vault / "key").read_bytes())
+
+    def folder(self, audience: Audience) -> Path:
+        """Where things of an audience are written."""
+        return {Audience.RESTRICTED: self.vault, Audience.INTERNAL: self.shelf, Audience.PUBLIC: self.staging}[audience]
+
+    @contextmanager
+    def writing(self, file_name: str, audience: Audience) -> Iterator[Path]:
+        """Yield a temporary path that becomes `file_name` when the block ends well and vanishes when it does not."""
+        folder = self.folder(audience)
+        folder.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+        with NamedTemporaryFile(dir=folder, prefix=f".{file_name}.", delete=False) as handle:
+            temporary = Path(handle.name)
+        try:
+            yield temporary
+            temporary.chmod(PRIVATE_FILE)
+            temporary.replace(folder / file_name)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+    def refer(self, name: str, file_name: str, audience: Audience, rows: int | None = None) -> Reference:
+        """Describe a file that was written: digest, rows and audience."""
+        path = self.folder(audience) / file_name
+        return Reference(name=name, path=path, digest=self._digest(path, audience), rows=rows, audience=audience)
+
+    def _digest(self, path: Path, audience: Audience) -> str:
+        """Digest of a file: plain for what is public, keyed for the rest (a plain digest confirms a guess)."""
+        hasher = sha256() if audience is Audience.PUBLIC else self.key().hasher("artifact")
+        with path.open("rb") as handle:
+            while block := handle.read(_BLOCK):
+                hasher.update(block)
+        return hasher.hexdigest()
+
+    def discard(self) -> None:
+        """Remove what an unfinished release left: its vault, shelf and staging folders."""
+        for folder in (self.vault, self.shelf, self.staging):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def make_private_folder(path: Path) -> Path:
+    """Make a folder that only its owner may enter, or check that it is one."""
+    path.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+    os.chmod(path, PRIVATE_FOLDER)
+    return path

@@ -1,0 +1,16 @@
+"""What several kinds of tests share."""
+
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of test vectors and real data that lies beside the checkout; not part of the project."""
+    folder = ROOT.parent / "shared"
+    if not folder.is_dir():
+        pytest.skip("needs the folder 'shared' beside the checkout: test vectors and real data that are not part of the project")
+    return folder
