@@ -1,0 +1,173 @@
+"""A Bayesian network over codes: resample a seed, score a record, in integers.
+
+Every probability is a whole number of 2^-32, so that the sampler and the density are one mechanism on every machine. How the
+numbers were learnt, and whether a candidate may be released, do not belong here.
+
+Source: Bindschaedler, Shokri, Gunter 2017, section 3.1 and 3.2 (eq. 2, 3 and 7).
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from deniable.domain import Codes, Domain
+from deniable.errors import InvalidInput
+from deniable.graph import Graph
+from deniable.tables import configuration_count, configuration_strides
+
+UNIT = 2**32
+"""What one configuration's weights add up to."""
+
+Weights = NDArray[np.uint64]
+
+
+class NetArrays(NamedTuple):
+    """A network as flat arrays for compiled code. Attributes stand in topological order, at positions 0..m-1.
+
+    Attributes:
+        cardinality: values of the attribute at each position, shape (m,).
+        parent_start: where each position's parents begin in `parent` and `stride`, shape (m + 1,).
+        parent: positions of the parents.
+        stride: what a parent's bucket counts for in the configuration number.
+        bucket_start: where each position's buckets begin in `bucket`, shape (m,).
+        bucket: bucket of each value.
+        table_start: where each position's table begins in `cumulative` and `factor`, shape (m,).
+        cumulative: running sums of a configuration's weights, the last one 2^32.
+        factor: the weights as probabilities.
+    """
+
+    cardinality: NDArray[np.int64]
+    parent_start: NDArray[np.int64]
+    parent: NDArray[np.int64]
+    stride: NDArray[np.int64]
+    bucket_start: NDArray[np.int64]
+    bucket: NDArray[np.int64]
+    table_start: NDArray[np.int64]
+    cumulative: NDArray[np.uint64]
+    factor: NDArray[np.float64]
+
+
+@numba.njit(nogil=True, cache=True, inline="always")  # type: ignore[untyped-decorator]
+def table_row(net, position, record):  # type: ignore[no-untyped-def] # pragma: no cover
+    """Where the weights of an attribute begin, given the values before it in `record`."""
+    configuration = 0
+    for p in range(net.parent_start[position], net.parent_start[position + 1]):
+        parent = net.parent[p]
+        configuration += net.stride[p] * net.bucket[net.bucket_start[parent] + record[parent]]
+    return net.table_start[position] + configuration * net.cardinality[position]
+
+
+@numba.njit(nogil=True, cache=True, inline="always")  # type: ignore[untyped-decorator]
+def draw_value(net, position, row, word):  # type: ignore[no-untyped-def] # pragma: no cover
+    """The value whose share of [0, 2^32) holds the word: the first one whose running sum exceeds it."""
+    low = 0
+    high = net.cardinality[position] - 1
+    while low < high:
+        middle = (low + high) >> 1
+        if np.uint64(word) < net.cumulative[row + middle]:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _sample(net, words, records):  # type: ignore[no-untyped-def] # pragma: no cover
+    """Fill records from one word a value, positions in order."""
+    rows, m = records.shape
+    for r in range(rows):
+        record = records[r]
+        for position in range(m):
+            row = table_row(net, position, record)
+            record[position] = draw_value(net, position, row, words[r * m + position])
+
+
+@dataclass(frozen=True, eq=False)
+class BayesNet:
+    """A product of conditional probability tables along a graph: Pr{x} = prod_i Pr{x_i | bkt(x_parents)}.
+
+    Attributes:
+        domain: the table's domain, m attributes.
+        graph: the dependency graph and its topological order.
+        weights: for each attribute the weights out of 2^32, shape (configurations, |x_i|), each row adding up to 2^32.
+    """
+
+    domain: Domain
+    graph: Graph
+    weights: tuple[Weights, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse what is not a network: an order with children before parents, tables of another shape or sum."""
+        place = {attribute: position for position, attribute in enumerate(self.graph.order)}
+        if sorted(place) != list(range(len(self.domain))):
+            msg = "the order of a network must name each attribute once; use deniable.structure.topological_order."
+            raise InvalidInput(msg)
+        for child, parents in enumerate(self.graph.parents):
+            name = self.domain.names[child]
+            if any(place[parent] >= place[child] for parent in parents):
+                msg = f"the parents of {name} must come before it in the order, got one after it; order it again."
+                raise InvalidInput(msg)
+            shape = (configuration_count(self.domain, parents), self.domain.cardinalities[child])
+            table = self.weights[child]
+            if table.shape != shape or bool((table.sum(axis=1) != UNIT).any()):
+                msg = f"the table of {name} must have shape {shape} and rows that add up to 2^32; learn it again."
+                raise InvalidInput(msg)
+
+    @cached_property
+    def order(self) -> NDArray[np.int64]:
+        """Column number of the attribute at each position, shape (m,)."""
+        return np.asarray(self.graph.order, np.int64)
+
+    @cached_property
+    def arrays(self) -> NetArrays:
+        """The network as flat arrays, positions in topological order."""
+        attributes = [self.domain.attributes[i] for i in self.graph.order]
+        parents = [self.graph.parents[i] for i in self.graph.order]
+        place = {attribute: position for position, attribute in enumerate(self.graph.order)}
+        strides = [configuration_strides(self.domain, those) for those in parents]
+        tables = [self.weights[i] for i in self.graph.order]
+        return NetArrays(
+            cardinality=np.asarray([attribute.cardinality for attribute in attributes], np.int64),
+            parent_start=_starts([len(those) for those in parents], closed=True),
+            parent=np.asarray([place[parent] for those in parents for parent in those], np.int64),
+            stride=np.asarray([stride for those in strides for stride in those], np.int64),
+            bucket_start=_starts([attribute.cardinality for attribute in attributes]),
+            bucket=np.concatenate([attribute.bucket_of for attribute in attributes]).astype(np.int64),
+            table_start=_starts([table.size for table in tables]),
+            cumulative=np.concatenate([np.cumsum(table, axis=1, dtype=np.uint64).ravel() for table in tables]),
+            factor=np.concatenate([table.ravel() for table in tables]).astype(np.float64) / UNIT,
+        )
+
+    def in_order(self, codes: Codes) -> Codes:
+        """Columns of the domain to positions of the order."""
+        return np.ascontiguousarray(codes[:, self.order])
+
+    def in_columns(self, records: Codes) -> Codes:
+        """Positions of the order back to columns of the domain."""
+        codes = np.empty_like(records)
+        codes[:, self.order] = records
+        return codes
+
+    def sample(self, words: NDArray[np.uint32]) -> Codes:
+        """Draw whole records, without a seed.
+
+        Args:
+            words: fresh uniform words, shape (rows * m,).
+
+        Returns:
+            Codes, shape (rows, m), columns as in the domain.
+        """
+        m = len(self.domain)
+        records = np.empty((len(words) // m, m), np.uint16)
+        _sample(self.arrays, words, records)
+        return self.in_columns(records)
+
+
+def _starts(sizes: list[int], *, closed: bool = False) -> NDArray[np.int64]:
+    """Where each of several runs begins, and where the last one ends if `closed`."""
+    starts = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+    return starts if closed else starts[:-1]

@@ -1,0 +1,396 @@
+"""How many seeds could have produced a record: exactly, from counts of shared prefixes, and by scanning as the papers do.
+
+A seed's copied attributes are the first ones of the order, so a candidate's probability given a seed depends on the seed only
+through the length of their common prefix. Drawing candidates and deciding about them do not belong here.
+
+Let h_L(y) be the number of seeds that agree with y on its first L attributes, w the public weights of the numbers of re-sampled
+attributes, and R_L(y) the product of y's conditional probabilities from position L on (parents stand before, copied or
+re-sampled, so R does not depend on the seed). Then p_d(y) = A_l(y) = sum over levels L <= l of w_L R_L(y), where l is the length of
+the longest prefix on which d and y agree. A is nondecreasing in l, hence the seeds whose probability falls in a bucket i are those
+with l in an interval [a, b], and there are h_a(y) - h_b'(y) of them, b' the next level after b. With a single level all plausible
+seeds have the same probability and their number is h_L(y), whatever gamma is.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from deniable.bayes_net import BayesNet, table_row
+from deniable.domain import Codes
+from deniable.errors import InvalidInput
+
+_STEP = 2.0**-500
+_UNSTEP = 2.0**500
+_EMPTY = np.uint64(2**64 - 1)
+_CODE_BITS = 16
+
+
+class IndexArrays(NamedTuple):
+    """A seed index as flat arrays for compiled code.
+
+    A node is a prefix that some seed has; the root, node 0, is the empty one. Nodes are numbered over all depths.
+
+    Attributes:
+        seeds: the seeds' codes, positions in topological order, shape (n, m).
+        nodes: the node of each seed's prefix at each level, shape (n, levels).
+        count: number of seeds that share each node's prefix, shape (nodes,).
+        levels: lengths of prefixes that may be copied, ascending, shape (levels,).
+        weights: share of candidates that copy each of them, shape (levels,).
+        slot_start: where each depth's hash table begins in `keys`, from the first level on, shape (depths + 1,).
+        keys: node << 16 | code of the edges that lead one attribute deeper, or all ones.
+        children: the nodes they lead to.
+    """
+
+    seeds: Codes
+    nodes: NDArray[np.int32]
+    count: NDArray[np.int32]
+    levels: NDArray[np.int64]
+    weights: NDArray[np.float64]
+    slot_start: NDArray[np.int64]
+    keys: NDArray[np.uint64]
+    children: NDArray[np.int32]
+
+
+class ClassArrays(NamedTuple):
+    """The bounds gamma^-i of the probability classes, in steps and fractions; see `_renormalise`."""
+
+    steps: NDArray[np.int64]
+    fractions: NDArray[np.float64]
+    log_gamma: float
+
+
+# ---- probabilities too small for a float
+#
+# A value is fraction * 2^(-500 steps) with a fraction in (2^-500, 1]: unique, so that comparing pairs compares values, and the
+# same sequence of multiplications gives the same pair on every machine. Zero is (0, 0.0).
+
+
+@numba.njit(nogil=True, cache=True, inline="always")  # type: ignore[untyped-decorator]
+def _renormalise(steps, fraction):  # type: ignore[no-untyped-def] # pragma: no cover
+    """Bring a product of two fractions back to (2^-500, 1]."""
+    if 0.0 < fraction <= _STEP:
+        return steps + 1, fraction * _UNSTEP
+    return steps, fraction
+
+
+@numba.njit(nogil=True, cache=True, inline="always")  # type: ignore[untyped-decorator]
+def _add(steps, fraction, other_steps, other_fraction):  # type: ignore[no-untyped-def] # pragma: no cover
+    """Add two values; what is two steps below the other does not reach its last digit."""
+    if other_fraction == 0.0:
+        return steps, fraction
+    if fraction == 0.0 or steps > other_steps + 1:
+        return other_steps, other_fraction
+    if other_steps > steps + 1:
+        return steps, fraction
+    if steps > other_steps:
+        steps, total = other_steps, other_fraction + fraction * _STEP
+    elif other_steps > steps:
+        total = fraction + other_fraction * _STEP
+    else:
+        total = fraction + other_fraction
+    if total > 1.0 and steps > 0:
+        return steps - 1, total * _STEP
+    return steps, total
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def probability_class(steps, fraction, classes):  # type: ignore[no-untyped-def] # pragma: no cover
+    """The i >= 0 with gamma^(-i-1) < p <= gamma^-i; -1 for p = 0. The logarithm only says where to begin looking."""
+    if fraction == 0.0:
+        return -1
+    last = len(classes.steps) - 2
+    i = int((steps * 346.57359027997264 - np.log(fraction)) / classes.log_gamma)
+    i = min(max(i, 0), last)
+    while i < last and (
+        classes.steps[i + 1] < steps or (classes.steps[i + 1] == steps and classes.fractions[i + 1] >= fraction)
+    ):
+        i += 1
+    while i > 0 and (classes.steps[i] > steps or (classes.steps[i] == steps and classes.fractions[i] < fraction)):
+        i -= 1
+    return i
+
+
+def probability_classes(gamma: Fraction, attributes: int) -> ClassArrays:
+    """The bounds gamma^-i down to the smallest probability that a record of some attributes can have, 2^(-32 m).
+
+    Args:
+        gamma: ratio of a class's bounds, above 1.
+        attributes: number of attributes, m.
+    """
+    steps, fractions = [0], [1.0]
+    while steps[-1] * 500 - np.log2(fractions[-1]) <= 32 * attributes + 64:
+        step, fraction = steps[-1], fractions[-1] / float(gamma)
+        if fraction <= _STEP:
+            step, fraction = step + 1, fraction * _UNSTEP
+        steps.append(step)
+        fractions.append(fraction)
+    return ClassArrays(np.asarray(steps, np.int64), np.asarray(fractions), float(np.log(float(gamma))))
+
+
+# ---- the index
+
+
+@numba.njit(nogil=True, cache=True, inline="always")  # type: ignore[untyped-decorator]
+def _slot(key, mask):  # type: ignore[no-untyped-def] # pragma: no cover
+    """Where to begin looking for a key: its bits, well mixed."""
+    mixed = key * np.uint64(0x9E3779B97F4A7C15)
+    return np.int64((mixed ^ (mixed >> np.uint64(29))) & np.uint64(mask))
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _deepen(parents, codes, first_node, keys, children, count):  # type: ignore[no-untyped-def] # pragma: no cover
+    """Split each seed's node by one more attribute.
+
+    Args:
+        parents: node of each seed, replaced by its child node.
+        codes: the attribute's codes.
+        first_node: number of the first new node.
+        keys: an empty hash table of a power of two slots, at least twice the seeds.
+        children: its values.
+        count: seeds of each new node, to be filled.
+
+    Returns:
+        Number of new nodes.
+    """
+    mask = len(keys) - 1
+    made = 0
+    for seed in range(len(parents)):
+        key = (np.uint64(parents[seed]) << np.uint64(_CODE_BITS)) | np.uint64(codes[seed])
+        slot = _slot(key, mask)
+        while keys[slot] != _EMPTY and keys[slot] != key:
+            slot = (slot + 1) & mask
+        if keys[slot] == _EMPTY:
+            keys[slot] = key
+            children[slot] = first_node + made
+            count[made] = 0
+            made += 1
+        child = children[slot]
+        count[child - first_node] += 1
+        parents[seed] = child
+    return made
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _compact(keys, children, small_keys, small_children):  # type: ignore[no-untyped-def] # pragma: no cover
+    """Move a sparse hash table into a smaller one."""
+    mask = len(small_keys) - 1
+    for old in range(len(keys)):
+        if keys[old] != _EMPTY:
+            slot = _slot(keys[old], mask)
+            while small_keys[slot] != _EMPTY:
+                slot = (slot + 1) & mask
+            small_keys[slot] = keys[old]
+            small_children[slot] = children[old]
+
+
+def _table_size(entries: int) -> int:
+    """Slots of a hash table that is at most half full."""
+    return 1 << (2 * max(entries, 1) - 1).bit_length()
+
+
+@dataclass(frozen=True, eq=False)
+class SeedIndex:
+    """Counts of the seeds' shared prefixes, for one model's order and one public set of numbers of re-sampled attributes.
+
+    Attributes:
+        arrays: the index as flat arrays.
+    """
+
+    arrays: IndexArrays
+
+    @classmethod
+    def build(cls, seeds: Codes, omega: dict[int, int]) -> "SeedIndex":
+        """Count shared prefixes.
+
+        Args:
+            seeds: the seeds' codes, positions in topological order, shape (n, m).
+            omega: numbers of re-sampled attributes, 0..m, and their positive integer weights.
+
+        Raises:
+            InvalidInput: there are no seeds, or a number of re-sampled attributes is not in 0..m.
+
+        Time O(n m), memory O(n levels + prefixes).
+        """
+        n, m = seeds.shape
+        if n == 0:
+            msg = "seeds must hold at least one record, got none; give the part `seeds` a larger share."
+            raise InvalidInput(msg)
+        if not omega or not all(0 <= number <= m and weight > 0 for number, weight in omega.items()):
+            msg = f"omega must be numbers from 0 to {m} with positive weights, got {omega}."
+            raise InvalidInput(msg)
+        levels = sorted(m - number for number in omega)
+        node = np.zeros(n, np.int32)
+        nodes = np.zeros((n, len(levels)), np.int32)
+        counts = [np.asarray([n], np.int32)]
+        tables: list[tuple[NDArray[np.uint64], NDArray[np.int32]]] = []
+        known = 1
+        size = _table_size(n)
+        for depth in range(levels[-1] + 1):
+            if depth in levels:
+                nodes[:, levels.index(depth)] = node
+            if depth == levels[-1]:
+                break
+            keys = np.full(size, _EMPTY)
+            children = np.zeros(size, np.int32)
+            count = np.zeros(n, np.int32)
+            made = _deepen(node, seeds[:, depth], known, keys, children, count)
+            counts.append(count[:made].copy())
+            known += made
+            if depth >= levels[0]:
+                small_keys = np.full(_table_size(made), _EMPTY)
+                small_children = np.zeros(len(small_keys), np.int32)
+                _compact(keys, children, small_keys, small_children)
+                tables.append((small_keys, small_children))
+        total = sum(omega.values())
+        return cls(
+            IndexArrays(
+                seeds=np.ascontiguousarray(seeds),
+                nodes=nodes,
+                count=np.concatenate(counts),
+                levels=np.asarray(levels, np.int64),
+                weights=np.asarray([omega[m - level] / total for level in levels]),
+                slot_start=np.cumsum([0, *(len(keys) for keys, _ in tables)]).astype(np.int64),
+                keys=np.concatenate([keys for keys, _ in tables] or [np.zeros(0, np.uint64)]),
+                children=np.concatenate([children for _, children in tables] or [np.zeros(0, np.int32)]),
+            )
+        )
+
+    @property
+    def size(self) -> int:
+        """Number of seeds, n."""
+        return len(self.arrays.seeds)
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def count_plausible(net, index, classes, candidate, seed, steps, fractions):  # type: ignore[no-untyped-def] # pragma: no cover
+    """Number of seeds whose probability of giving the candidate is in the class of the seed that gave it; exact, O(m).
+
+    Args:
+        net: the network's arrays.
+        index: the seed index's arrays.
+        classes: the probability classes' arrays; not read if there is one level.
+        candidate: positions in topological order, shape (m,).
+        seed: number of the seed that gave the candidate; they agree on the first levels[0] positions at least.
+        steps: scratch, shape (levels,).
+        fractions: scratch, shape (levels,).
+    """
+    levels = index.levels
+    last = len(levels) - 1
+    if last == 0:
+        return index.count[index.nodes[seed, 0]]
+    # How deep the seed agrees with the candidate: re-sampling may have drawn the seed's own values.
+    own = 0
+    agree = levels[0]
+    while own < last:
+        while agree < levels[own + 1] and index.seeds[seed, agree] == candidate[agree]:
+            agree += 1
+        if agree < levels[own + 1]:
+            break
+        own += 1
+    # R_L from the last position down, kept at each level; then A from the first level up.
+    step = 0
+    fraction = 1.0
+    level = last
+    for position in range(len(candidate) - 1, levels[0] - 1, -1):
+        while level >= 0 and levels[level] > position:
+            steps[level] = step
+            fractions[level] = fraction
+            level -= 1
+        row = table_row(net, position, candidate)
+        step, fraction = _renormalise(step, fraction * net.factor[row + candidate[position]])
+    while level >= 0:
+        steps[level] = step
+        fractions[level] = fraction
+        level -= 1
+    for level in range(last + 1):
+        step, fraction = _renormalise(steps[level], fractions[level] * index.weights[level])
+        if level > 0:
+            step, fraction = _add(steps[level - 1], fractions[level - 1], step, fraction)
+        steps[level] = step
+        fractions[level] = fraction
+    wanted = probability_class(steps[own], fractions[own], classes)
+    first = own
+    while first > 0 and probability_class(steps[first - 1], fractions[first - 1], classes) == wanted:
+        first -= 1
+    beyond = own + 1
+    while beyond <= last and probability_class(steps[beyond], fractions[beyond], classes) == wanted:
+        beyond += 1
+    plausible = index.count[index.nodes[seed, first]]
+    if beyond > last:
+        return plausible
+    # Down the tree from the seed's own node to the first level of another class: seeds that agree that far are not counted.
+    node = index.nodes[seed, own]
+    for position in range(levels[own], levels[beyond]):
+        depth = position - levels[0]
+        start = index.slot_start[depth]
+        mask = index.slot_start[depth + 1] - start - 1
+        key = (np.uint64(node) << np.uint64(_CODE_BITS)) | np.uint64(candidate[position])
+        slot = _slot(key, mask)
+        while index.keys[start + slot] != _EMPTY and index.keys[start + slot] != key:
+            slot = (slot + 1) & mask
+        if index.keys[start + slot] == _EMPTY:
+            return plausible
+        node = index.children[start + slot]
+    return plausible - index.count[node]
+
+
+# ---- the scan
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _classes_of(probabilities, classes, found):  # type: ignore[no-untyped-def] # pragma: no cover
+    """The class of each of several probabilities."""
+    for i in range(len(probabilities)):
+        fraction = probabilities[i]
+        steps = 0
+        while 0.0 < fraction <= _STEP:
+            fraction *= _UNSTEP
+            steps += 1
+        found[i] = probability_class(steps, fraction, classes)
+
+
+def count_plausible_by_scan(
+    probabilities: Callable[[Codes], NDArray[np.float64]],
+    seeds: Codes,
+    seed: int,
+    classes: ClassArrays,
+    *,
+    max_plausible: int | None = None,
+    max_check_plausible: int | None = None,
+    block_rows: int = 65_536,
+) -> int:
+    """Number of seeds in the probability class of the seed that gave a candidate, by scoring one seed after the other.
+
+    For models whose probability depends on the whole seed, and to check `count_plausible`. Stopping early has no effect on
+    Theorem 1 as long as the order of the seeds does not depend on the data (Bindschaedler, Shokri, Gunter 2017, section 5),
+    but the time it takes tells how far it came.
+
+    Args:
+        probabilities: the probability of the candidate given each of some seeds, shape (rows,).
+        seeds: all seeds, shape (n, m), in an order that was drawn independently of the data.
+        seed: number of the seed that gave the candidate.
+        classes: the probability classes.
+        max_plausible: stop at this many, at least k of the test.
+        max_check_plausible: look at no more seeds than this.
+        block_rows: seeds scored at a time.
+
+    Returns:
+        The number found, at most `max_plausible`.
+    """
+    own = np.empty(1, np.int64)
+    _classes_of(probabilities(seeds[seed : seed + 1]), classes, own)
+    end = len(seeds) if max_check_plausible is None else min(len(seeds), max_check_plausible)
+    plausible = 0
+    for start in range(0, end, block_rows):
+        block = seeds[start : min(end, start + block_rows)]
+        found = np.empty(len(block), np.int64)
+        _classes_of(probabilities(block), classes, found)
+        plausible += int(np.count_nonzero(found == own[0]))
+        if max_plausible is not None and plausible >= max_plausible:
+            return max_plausible
+    return plausible
