@@ -1,0 +1,79 @@
+"""The environment that Prefect and MLflow read when they are imported, set before they are.
+
+Nothing here imports either of them, or anything that does.
+"""
+
+import os
+from pathlib import Path
+
+STATE_VARIABLE = "DENIABLE_STATE"
+MLFLOW_VARIABLE = "DENIABLE_MLFLOW_TRACKING_URI"
+PREFECT_VARIABLE = "DENIABLE_PREFECT_API_URL"
+
+_CHECKOUT = Path(__file__).resolve().parent.parent
+_NOBODY_ELSE = 0o077
+_PRIVATE_FOLDER = 0o700
+
+# Whatever the caller's shell says: what is set here keeps confidential things from being stored or sent.
+_ALWAYS = {
+    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    "PREFECT_LOGGING_TO_API_ENABLED": "false",
+    "PREFECT_RESULTS_PERSIST_BY_DEFAULT": "false",
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "DO_NOT_TRACK": "true",  # MLflow understands no other word than `true`
+    "MLFLOW_ENABLE_REMOTE_ASSISTANT": "false",
+    "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
+}
+
+# Taste and patience: the caller's own value wins.
+_DEFAULTS = {
+    "PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "true",
+    "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "180",
+    "PREFECT_LOGGING_LEVEL": "CRITICAL",  # the command itself says what went wrong, once
+    "PREFECT_LOGGING_SERVER_LEVEL": "ERROR",
+    "MLFLOW_LOGGING_LEVEL": "ERROR",
+    "MLFLOW_SKIP_PIP_REQUIREMENTS_CHECK": "true",
+    "GIT_PYTHON_REFRESH": "quiet",
+    "MPLBACKEND": "Agg",
+}
+
+
+def state_folder() -> Path:
+    """Folder of everything that is made: DENIABLE_STATE, else `var` of the checkout."""
+    return Path(os.environ.get(STATE_VARIABLE) or _CHECKOUT / "var").expanduser().resolve()
+
+
+def prepare_environment(state: Path | None = None) -> Path:
+    """Point Prefect and MLflow at the state folder, quietly and without a word to the outside.
+
+    Shells often carry the address of some other project's server (PREFECT_API_URL, MLFLOW_TRACKING_URI). Internal
+    figures must not go there by accident, so an own server is named by DENIABLE_PREFECT_API_URL and
+    DENIABLE_MLFLOW_TRACKING_URI instead.
+
+    Args:
+        state: the state folder; by default `state_folder()`.
+
+    Returns:
+        The state folder, which exists and which only its owner may enter.
+
+    Raises:
+        OSError: the folder cannot be made.
+    """
+    state = (state or state_folder()).expanduser().resolve()
+    os.umask(_NOBODY_ELSE)
+    for folder in (state, state / "prefect", state / "mlflow"):
+        folder.mkdir(mode=_PRIVATE_FOLDER, parents=True, exist_ok=True)
+        if folder.stat().st_mode & _NOBODY_ELSE:
+            folder.chmod(_PRIVATE_FOLDER)
+
+    os.environ.update(_ALWAYS)
+    for name, value in _DEFAULTS.items():
+        os.environ.setdefault(name, value)
+    os.environ[STATE_VARIABLE] = str(state)
+    os.environ["PREFECT_HOME"] = str(state / "prefect")
+    os.environ["MLFLOW_TRACKING_URI"] = os.environ.get(MLFLOW_VARIABLE) or f"sqlite:///{state / 'mlflow' / 'mlflow.db'}"
+    os.environ.pop("PREFECT_API_KEY", None)
+    os.environ.pop("PREFECT_API_URL", None)
+    if own_server := os.environ.get(PREFECT_VARIABLE):
+        os.environ["PREFECT_API_URL"] = own_server
+    return state

@@ -1,0 +1,306 @@
+"""The record of a release in MLflow: one run a release, one nested run a step, every figure with its audience.
+
+MLflow is what auditors browse. Only explicit run ids are used: the fluent interface keeps its active run in a
+thread-local variable and quietly opens stray runs in worker threads. No restricted thing is ever written here: of
+restricted inputs and outputs there is a name and a keyed digest, no place and no number of rows.
+"""
+
+import getpass
+import json
+import math
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mlflow import MlflowClient
+from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, RunTag
+from mlflow.exceptions import MlflowException
+from prefect import runtime
+from sqlalchemy.exc import SQLAlchemyError
+
+from deniable.accounting import Guarantee, MechanismEvent
+from deniable.errors import DeniableError, Refused
+from schemas.references import Audience, Reference
+from schemas.release_spec import ReleaseSpec
+from stores.workspace import Workspace
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_DIGEST_CHARACTERS = 36  # the longest that MLflow takes
+_PARENT = "mlflow.parentRunId"
+_DESCRIPTION = "mlflow.note.content"
+
+
+class RecordFailed(DeniableError):  # noqa: N818 - like the others of its family
+    """MLflow did not take what must be recorded."""
+
+
+@dataclass(frozen=True)
+class StepRecord:
+    """What a step leaves behind in MLflow.
+
+    Attributes:
+        workspace: the release.
+        run_id: the step's MLflow run.
+        headline: whether the step's figures also stand in the release's own run, where releases are compared.
+    """
+
+    workspace: Workspace
+    run_id: str
+    headline: bool = True
+
+    def parameters(self, **values: object) -> None:
+        """Record public parameters of the step."""
+        with _recording(self.workspace.state) as client:
+            client.log_batch(self.run_id, params=[Param(name, str(value)) for name, value in values.items()])
+
+    def figure(self, name: str, value: float, audience: Audience) -> None:
+        """Record a figure as `internal/NAME` or `public/NAME`.
+
+        Raises:
+            Refused: the figure is restricted.
+        """
+        self._metrics({f"{_may_be_recorded(name, audience)}/{name}": value})
+
+    def spent(self, guarantee: Guarantee, events: Sequence[MechanismEvent] = ()) -> None:
+        """Record what the step cost: `epsilon` and `delta` of its run, and the events that an accountant reads."""
+        _log_metrics(self.workspace.state, self.run_id, {"epsilon": guarantee.epsilon, "delta": guarantee.delta})
+        self.document(
+            [{"event": type(event).__name__, **asdict(event)} for event in events], "events.json", Audience.PUBLIC
+        )
+
+    def artifact(self, path: Path, audience: Audience) -> None:
+        """Record a file in the folder of its audience.
+
+        Raises:
+            Refused: the file is restricted, or lies in the vault.
+        """
+        folder = _may_be_recorded(path.name, audience)
+        if path.resolve().is_relative_to(self.workspace.vault.resolve()):
+            msg = f"artifact {path.name} must not lie in the vault, got one that does; what lies there stays there."
+            raise Refused(msg)
+        with _recording(self.workspace.state) as client:
+            client.log_artifact(self.run_id, str(path), folder)
+
+    def plot(self, figure: "Figure", file_name: str, audience: Audience) -> None:
+        """Record a matplotlib figure in the folder of its audience.
+
+        Raises:
+            Refused: the figure is restricted.
+        """
+        folder = _may_be_recorded(file_name, audience)
+        with _recording(self.workspace.state) as client:
+            client.log_figure(self.run_id, figure, f"{folder}/{file_name}")
+
+    def document(self, value: Any, file_name: str, audience: Audience) -> None:
+        """Record a JSON document in the folder of its audience; what JSON does not know is written as text.
+
+        Raises:
+            Refused: the document is restricted.
+        """
+        folder = _may_be_recorded(file_name, audience)
+        with _recording(self.workspace.state) as client:
+            client.log_text(self.run_id, json.dumps(value, indent=2, default=str), f"{folder}/{file_name}")
+
+    def output(self, reference: Reference) -> Reference:
+        """Record that the step made a thing, and return its reference."""
+        self._lineage([reference], "output")
+        return reference
+
+    def _lineage(self, references: Sequence[Reference], role: str) -> None:
+        with _recording(self.workspace.state) as client:
+            client.log_inputs(self.run_id, datasets=[_as_dataset(item, role) for item in references])
+
+    def _metrics(self, values: Mapping[str, float]) -> None:
+        _log_metrics(self.workspace.state, self.run_id, values)
+        if self.headline:
+            _log_metrics(self.workspace.state, self.workspace.mlflow_run_id, values)
+
+
+@contextmanager
+def recorded_step(
+    workspace: Workspace, name: str, inputs: Sequence[Reference] = (), *, part: str | None = None
+) -> Iterator[StepRecord]:
+    """Open the nested run of a step, and close it FINISHED, FAILED or KILLED as the block ends.
+
+    Args:
+        workspace: the release.
+        name: name of the step.
+        inputs: what the step reads.
+        part: which part of a mapped step this is, such as `chunks 0-3`; the figures of parts stay with the parts.
+
+    Yields:
+        The record of the step.
+
+    Raises:
+        RecordFailed: MLflow does not take the record.
+    """
+    with _recording(workspace.state) as client:
+        parent = client.get_run(workspace.mlflow_run_id)
+        run = client.create_run(
+            parent.info.experiment_id,
+            run_name=f"{name} {part}" if part else name,
+            tags={_PARENT: workspace.mlflow_run_id, "release": workspace.release_id, "step": name, **_prefect_tags()},
+        )
+    step = StepRecord(workspace, run.info.run_id, headline=part is None)
+    with _closing(workspace.state, step.run_id):
+        if inputs:
+            step._lineage(inputs, "input")  # noqa: SLF001 - of the same module
+        yield step
+
+
+@contextmanager
+def recorded_release(state: Path, release_id: str, spec: ReleaseSpec) -> Iterator[str]:
+    """Open the run of a release in the experiment of its dataset, and close it as the block ends.
+
+    Args:
+        state: the state folder, which holds MLflow's database and artifacts unless MLFLOW_TRACKING_URI is set.
+        release_id: the release's name.
+        spec: what is to be released.
+
+    Yields:
+        The id of the run.
+
+    Raises:
+        RecordFailed: MLflow does not take the record.
+    """
+    with _recording(state) as client:
+        run = client.create_run(
+            _experiment(client, state, spec),
+            run_name=release_id,
+            tags={
+                "release": release_id,
+                "dataset": _dataset_name(spec),
+                "deniable.version": version("deniable"),
+                "mlflow.user": getpass.getuser(),
+                _DESCRIPTION: f"**{spec.title}**\n\nRelease `{release_id}`, under way.",
+                **_prefect_tags(),
+            },
+        )
+    try:
+        with _closing(state, run.info.run_id):
+            yield run.info.run_id
+    finally:
+        with suppress(RecordFailed):
+            _close_open_steps(state, run.info.experiment_id, run.info.run_id)
+
+
+def describe_release(workspace: Workspace, description: str, totals: Mapping[str, float]) -> None:
+    """Write the readable description and the totals, which have no step, into the run of the release."""
+    _log_metrics(workspace.state, workspace.mlflow_run_id, totals)
+    with _recording(workspace.state) as client:
+        client.set_tag(workspace.mlflow_run_id, _DESCRIPTION, description)
+
+
+@contextmanager
+def _closing(state: Path, run_id: str) -> Iterator[None]:
+    """Close a run as its block ends; an error within the block is worth more than one while closing."""
+    try:
+        yield
+    except BaseException as error:
+        with suppress(RecordFailed), _recording(state) as client:
+            if isinstance(error, DeniableError):
+                client.set_tag(run_id, "failure", str(error))
+            client.set_terminated(run_id, "FAILED" if isinstance(error, Exception) else "KILLED")
+        raise
+    with _recording(state) as client:
+        client.set_terminated(run_id, "FINISHED")
+
+
+def _close_open_steps(state: Path, experiment_id: str, run_id: str) -> None:
+    """Close the runs of steps that no longer run, as happens where the machine, not the step, gave up."""
+    with _recording(state) as client:
+        for run in client.search_runs(
+            [experiment_id], f"tags.`{_PARENT}` = '{run_id}' and attributes.status = 'RUNNING'"
+        ):
+            client.set_terminated(run.info.run_id, "KILLED")
+
+
+def _experiment(client: MlflowClient, state: Path, spec: ReleaseSpec) -> str:
+    """The experiment of a dataset, made when its first release begins."""
+    name = _dataset_name(spec)
+    experiment = client.get_experiment_by_name(name)
+    if experiment is not None:
+        return experiment.experiment_id
+    own = _tracking_uri(state).startswith("sqlite:")
+    return client.create_experiment(
+        name,
+        artifact_location=str(state / "mlflow" / "artifacts" / name) if own else None,
+        tags={_DESCRIPTION: f"Releases of the dataset **{name}**, one run each; the steps are nested in it."},
+    )
+
+
+def _dataset_name(spec: ReleaseSpec) -> str:
+    """Name of the dataset, which a spec gives as a name or as a path to a schema."""
+    return Path(spec.dataset).stem
+
+
+def _may_be_recorded(name: str, audience: Audience) -> str:
+    """The audience as a folder or prefix, unless it is one that MLflow must not see."""
+    if audience is Audience.RESTRICTED:
+        msg = f"{name} must be internal or public to be recorded, got restricted; keep it in the vault."
+        raise Refused(msg)
+    return audience.value
+
+
+def _as_dataset(reference: Reference, role: str) -> DatasetInput:
+    """A thing as MLflow's lineage knows it: a name, and a digest that is keyed unless the thing is public."""
+    source = json.dumps({"audience": reference.audience.value})
+    dataset = Dataset(reference.name, reference.digest[:_DIGEST_CHARACTERS], f"deniable-{reference.audience}", source)
+    return DatasetInput(dataset, tags=[InputTag("mlflow.data.context", role)])
+
+
+def _log_metrics(state: Path, run_id: str, values: Mapping[str, float]) -> None:
+    """Record metrics without a step; MLflow's model pages show the first step of a stepped one."""
+    now = int(time.time() * 1000)
+    with _recording(state) as client:
+        client.log_batch(
+            run_id,
+            metrics=[Metric(name, float(value), now, 0) for name, value in values.items() if math.isfinite(value)],
+            # MLflow stores infinity as 1.8e308, which reads like a figure.
+            tags=[RunTag(name, str(float(value))) for name, value in values.items() if not math.isfinite(value)],
+        )
+
+
+def _prefect_tags() -> dict[str, str]:
+    """Ids and names of the Prefect runs that this happens in."""
+    tags = {
+        "prefect.flow_run_id": runtime.flow_run.id,
+        "prefect.flow_run_name": runtime.flow_run.name,
+        "prefect.task_run_id": runtime.task_run.id,
+        "prefect.task_run_name": runtime.task_run.name,
+    }
+    return {name: str(value) for name, value in tags.items() if value}
+
+
+def _tracking_uri(state: Path) -> str:
+    """Where MLflow keeps its records: MLFLOW_TRACKING_URI, else a database in the state folder."""
+    return os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{state / 'mlflow' / 'mlflow.db'}"
+
+
+@lru_cache
+def _client(tracking_uri: str) -> MlflowClient:
+    return MlflowClient(tracking_uri)
+
+
+@contextmanager
+def _recording(state: Path) -> Iterator[MlflowClient]:
+    """Yield the client; what goes wrong with it is one clear sentence."""
+    uri = _tracking_uri(state)
+    try:
+        yield _client(uri)
+    except (MlflowException, SQLAlchemyError, OSError):
+        failed = RecordFailed(
+            f"MLflow must take the record of the release, and {uri.rpartition('@')[2]} does not; "
+            "check that it can be reached, that its disk is neither full nor read-only, and that its version fits."
+        )
+    else:
+        return
+    raise failed

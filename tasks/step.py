@@ -1,0 +1,92 @@
+"""Binds a plain function to a Prefect task: nothing of it is stored, and no failure of it quotes a record."""
+
+import errno
+import traceback
+from collections.abc import Callable
+from functools import wraps
+from typing import Concatenate, ParamSpec, TypeVar
+
+from prefect import Task, task
+from prefect.cache_policies import NO_CACHE
+
+from deniable.errors import DeniableError
+from stores.workspace import PRIVATE_FILE, Workspace, make_private_folder
+from tasks.progress import announced
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+# What the operator can do about the failures that are nobody's mistake. None of these sentences depends on a record.
+_FULL = "there is no room left on the disk that holds {state}; free some space there and run the release again."
+_REMEDIES = {
+    errno.ENOSPC: _FULL,
+    errno.EDQUOT: _FULL,
+    errno.EFBIG: "a file in {state} reached this user's size limit; raise it (ulimit -f) and run the release again.",
+    errno.EROFS: "{state} lies on a read-only disk; set DENIABLE_STATE to a folder that can be written.",
+    errno.EACCES: "a file may not be opened by this user; check who owns the source and {state}.",
+    errno.EPERM: "a file may not be opened by this user; check who owns the source and {state}.",
+    errno.EMFILE: "too many files are open; raise this user's limit (ulimit -n) and run the release again.",
+}
+_NO_MEMORY = "the machine has too little memory free; lower chunk_rows in the spec, or run it on a larger machine."
+
+
+class StepFailed(DeniableError):  # noqa: N818 - like the others of its family
+    """A step met an error whose own message might quote a record; the message of this one does not."""
+
+
+def as_task(function: Callable[Concatenate[Workspace, P], R]) -> Task[Concatenate[Workspace, P], R]:
+    """Bind a step to a Prefect task of the same name, without cache, without stored results, without leaking errors.
+
+    An error that is not a `DeniableError` is written with its traceback into the vault and raised as `StepFailed`. No
+    error keeps its cause, its context or its traceback: all three lead back to confidential data.
+
+    Args:
+        function: the step; its first argument is the workspace.
+
+    Returns:
+        The task; `.fn` is the guarded function.
+    """
+    name: str = function.__name__
+
+    @wraps(function)
+    def guarded(workspace: Workspace, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        with announced(name):
+            try:
+                return function(workspace, *args, **kwargs)
+            except DeniableError as error:
+                failure = error
+            except Exception as error:  # noqa: BLE001 - whatever it is, its message may quote a record
+                failure = _redacted(error, name, workspace)
+            # Raised outside the handlers, or Python would attach the original as its context.
+            failure.__cause__ = failure.__context__ = None
+            raise failure.with_traceback(None)
+
+    return task(name=name, persist_result=False, cache_policy=NO_CACHE)(guarded)
+
+
+def _redacted(error: Exception, step: str, workspace: Workspace) -> StepFailed:
+    """Keep the details in the vault and say only what is safe."""
+    return StepFailed(f"step {step} failed: {_remedy(error, workspace)}{_keep(error, step, workspace)}")
+
+
+def _remedy(error: Exception, workspace: Workspace) -> str:
+    """What the operator can do, when the error is one of those that say so."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, OSError) and cause.errno in _REMEDIES:
+            return _REMEDIES[cause.errno].format(state=workspace.state)
+        if isinstance(cause, MemoryError):
+            return _NO_MEMORY
+        cause = cause.__cause__ or cause.__context__
+    return "an error that may quote confidential values."
+
+
+def _keep(error: Exception, step: str, workspace: Workspace) -> str:
+    """Write the traceback into the vault and say where it is; a disk that is full has no room for it."""
+    try:
+        path = make_private_folder(workspace.vault / "errors") / f"{step}.txt"
+        path.touch(mode=PRIVATE_FILE)
+        path.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
+    except OSError:
+        return " Its details could not be written."
+    return f" Details for cleared staff are in {path}"
