@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from deniable.domain import Codes
 from deniable.errors import InvalidInput
 from deniable.keys import WordStream
+from deniable.numbering import number_records
 
 Marginal = tuple[int, ...]
 """The attributes, by column number, that a marginal is taken over."""
@@ -59,17 +60,27 @@ def sample_rows(chunks: Iterable[Codes], words: WordStream, size: int) -> Codes:
     if size < 0:
         msg = f"the size of a sample must be at least 0, got {size}."
         raise InvalidInput(msg)
-    kept: Codes | None = None
-    ranks: NDArray[np.uint32] = np.empty(0, np.uint32)
+    kept: list[Codes] = []
+    ranks: list[NDArray[np.uint32]] = []
     for chunk in chunks:
-        kept = chunk if kept is None else np.concatenate((kept, chunk))
-        ranks = np.concatenate((ranks, words.take(len(chunk))))
-        order = np.argsort(ranks, kind="stable")[:size]
-        kept, ranks = kept[order], ranks[order]
-    if kept is None:
+        kept.append(chunk)
+        ranks.append(words.take(len(chunk)))
+        # Cut only when twice too many have piled up: a sort a chunk would cost more than all the rest.
+        if sum(map(len, kept)) > 2 * size:
+            kept, ranks = _smallest(kept, ranks, size)
+    if not kept:
         msg = "a sample must be drawn from a table with at least one chunk, got none."
         raise InvalidInput(msg)
-    return kept
+    return _smallest(kept, ranks, size)[0][0]
+
+
+def _smallest(
+    rows: Sequence[Codes], ranks: Sequence[NDArray[np.uint32]], size: int
+) -> tuple[list[Codes], list[NDArray[np.uint32]]]:
+    """The rows of smallest rank, in the order of their ranks, with these; equal ranks keep their order."""
+    all_rows, all_ranks = np.concatenate(rows), np.concatenate(ranks)
+    order = np.argsort(all_ranks, kind="stable")[:size]
+    return [all_rows[order]], [all_ranks[order]]
 
 
 def marginals_of_order(cardinalities: Sequence[int], order: int, limit: int | None = None) -> tuple[Marginal, ...]:
@@ -221,6 +232,22 @@ def total_variation(first: MarginalCounts, second: MarginalCounts) -> Distances:
         return np.empty(0)
     gaps = np.abs(first.counts / first.rows - second.counts / second.rows)
     return np.asarray(np.add.reduceat(gaps, first.starts[:-1]) / 2)
+
+
+def distinct_share(codes: Codes, cardinalities: Sequence[int]) -> float:
+    """Number of distinct records over the number of records: how much a table repeats itself.
+
+    Falls with the number of records: compare tables of one size.
+
+    Args:
+        codes: value codes, shape (rows, m).
+        cardinalities: number of values of each of the m attributes.
+
+    Returns:
+        A share in [0, 1]; 0 for an empty table.
+    """
+    (numbers,) = number_records((codes,), cardinalities)
+    return len(np.unique(numbers)) / max(len(codes), 1)
 
 
 def accuracy(predicted: NDArray[np.integer], actual: NDArray[np.integer]) -> float:

@@ -10,7 +10,6 @@ from deniable.disclosure import (
     exact_matches,
     infer,
     nearer_to_training,
-    number_records,
     reproduced,
     uniqueness,
 )
@@ -46,26 +45,6 @@ def harmless() -> Tables:
         holdout=population(3000, "holdout"),
         cardinalities=SIZES,
     )
-
-
-class TestNumbers:
-    def test_equal_records_of_any_table_have_one_number_and_others_have_others(self) -> None:
-        first, second = number_records((codes((0, 1), (1, 0)), codes((1, 0), (1, 1))), (2, 2))
-        assert first[1] == second[0]
-        assert len({*first, *second}) == 3
-
-    def test_records_over_a_domain_too_large_for_one_word_are_numbered_as_exactly(self) -> None:
-        table = population(500, "wide", (60_000,) * 9)
-        near = table.copy()
-        near[:, 0] ^= 1
-        numbers, near_numbers = number_records((np.concatenate((table, table)), near), (65_535,) * 9)
-        assert len(np.unique(numbers)) == 500
-        np.testing.assert_array_equal(numbers[:500], numbers[500:])
-        assert not np.isin(near_numbers, numbers).any()
-
-    def test_a_code_outside_the_domain_is_refused(self) -> None:
-        with pytest.raises(InvalidInput, match="domain"):
-            number_records((codes((2, 0)),), (2, 2))
 
 
 class TestContrast:

@@ -15,6 +15,7 @@ from deniable.utility import (
     accuracy,
     agreement_rate,
     count_marginals,
+    distinct_share,
     distinguishing_game,
     marginals_of_order,
     predictions,
@@ -173,6 +174,14 @@ class TestSampling:
     def test_nothing_to_draw_from_is_refused(self) -> None:
         with pytest.raises(InvalidInput, match="at least one chunk"):
             sample_rows([], words("nothing"), 1)
+
+
+class TestDistinctShare:
+    def test_records_that_repeat_are_counted_once(self) -> None:
+        assert distinct_share(codes((0, 1), (0, 1), (1, 0), (1, 1)), (2, 2)) == 0.75
+
+    def test_an_empty_table_has_no_distinct_record(self) -> None:
+        assert distinct_share(np.empty((0, 2), np.uint16), (2, 2)) == 0
 
 
 class TestClassifiers:
