@@ -70,12 +70,12 @@ def joint_split(parts: Sequence[tuple[float, Guarantee]]) -> Guarantee:
     Each record goes, independently of the others, to part a with probability p_a, or nowhere. With eta the sum of p_a,
     epsilon = ln(1 + sum of p_a (e^epsilon_a - 1)) and delta = eta * (largest delta_a), for add/remove neighbours.
 
-    Proof. Let F be the law of all outputs without the new record, F_a with it in part a; the law with it is
-    F' = (1 - eta) F + sum p_a F_a. Adding: F_a <= e^epsilon_a F + delta_a gives F' <= (1 + sum p_a (e^epsilon_a - 1)) F +
-    sum p_a delta_a. Removing: F_a >= e^-epsilon_a (F - delta_a) gives F <= (F' + sum p_a e^-epsilon_a delta_a) / m with
-    m = 1 - eta + sum p_a e^-epsilon_a. With E = e^epsilon_a with probability p_a, and 1 otherwise, m is the mean of 1 / E,
-    and by Jensen 1 / m is at most the mean of E, which is e^epsilon. And sum p_a e^-epsilon_a / m <= eta, since
-    z / (1 - eta + z) increases in z and z <= eta.
+    Proof. Let F be the law of all outputs without the new record, and F_a with it in part a. The law with it is
+    F' = (1 - eta) F + sum p_a F_a. Adding: F_a <= e^epsilon_a F + delta_a, so that
+    F' <= (1 + sum p_a (e^epsilon_a - 1)) F + sum p_a delta_a. Removing: F_a >= e^-epsilon_a (F - delta_a), so that
+    F <= (F' + sum p_a e^-epsilon_a delta_a) / m with m = 1 - eta + sum p_a e^-epsilon_a. Let E be e^epsilon_a with
+    probability p_a and 1 otherwise: m is the mean of 1 / E, and by Jensen 1 / m is at most the mean of E, which is
+    e^epsilon. And sum p_a e^-epsilon_a / m <= eta, since z / (1 - eta + z) increases in z and z <= eta.
 
     Args:
         parts: probability of the part and guarantee of what is released from it, for each part.
@@ -89,12 +89,10 @@ def joint_split(parts: Sequence[tuple[float, Guarantee]]) -> Guarantee:
             f"the probabilities of the parts must be above 0 and add up to at most 1, got a sum of {kept}."
         )
     kept = min(kept, 1.0)
-    finite = all(guarantee.epsilon < inf for _, guarantee in parts)
-    growth = sum(probability * _expm1(guarantee.epsilon) for probability, guarantee in parts) if finite else inf
+    growth = sum(probability * _expm1(guarantee.epsilon) for probability, guarantee in parts)
     most = max((guarantee.epsilon for _, guarantee in parts), default=0.0)
     return Guarantee(
-        # Where e^epsilon overflows the largest epsilon is a bound too, as it always is.
-        epsilon=min(log1p(growth), most) if growth < inf else most,
+        epsilon=min(log1p(growth), most),  # e^epsilon may overflow; the largest epsilon always bounds the mean
         delta=kept * max((guarantee.delta for _, guarantee in parts), default=0.0),
         accountant="joint_split",
     )
@@ -121,7 +119,7 @@ def advanced_composition(epsilons: Sequence[tuple[float, int]], slack: float) ->
 def zcdp_to_epsilon(rho: float, delta: float) -> float:
     """Smallest epsilon known to follow from rho-zCDP at a given delta.
 
-    Source: Canonne, Kamath, Steinke 2020, Proposition 12; holds for every order alpha > 1, of which the best is searched.
+    Source: Canonne, Kamath, Steinke 2020, Proposition 12; it holds for every order above 1, the best is searched for.
     """
     require_delta(delta)
     if rho == 0:
@@ -176,13 +174,9 @@ def optimal_composition(*, epsilon: float, delta: float, times: int, total_delta
     first = max(times // 2, int(times * truth - reach))
     j = np.arange(first, min(times, int(times * truth + reach)) + 1)
     losses = epsilon * (2 * j - times)
-    probabilities = np.exp(
-        gammaln(times + 1)
-        - gammaln(j + 1)
-        - gammaln(times - j + 1)
-        - j * log1p(exp(-epsilon))
-        - (times - j) * _softplus(epsilon)
-    )
+    log_truth, log_lie = -log1p(exp(-epsilon)), -epsilon - log1p(exp(-epsilon))
+    log_ways = gammaln(times + 1) - gammaln(j + 1) - gammaln(times - j + 1)
+    probabilities = np.exp(log_ways + j * log_truth + (times - j) * log_lie)
 
     def masses(index: int) -> tuple[float, float]:
         tail = probabilities[index:]
@@ -195,10 +189,6 @@ def optimal_composition(*, epsilon: float, delta: float, times: int, total_delta
     found = bisect_left(range(len(j)), -target, key=lambda index: -hockey_stick(index))
     mass, discounted = masses(found)
     return max(0.0, float(losses[found]) + log((mass - target) / discounted)) if mass > target else 0.0
-
-
-def _softplus(value: float) -> float:
-    return max(value, 0.0) + log1p(exp(-abs(value)))
 
 
 def _expm1(value: float) -> float:

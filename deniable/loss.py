@@ -1,14 +1,14 @@
 """What a mechanism spends, as data: events that say what was done, and guarantees that say what it costs.
 
-An event is a fact of the ledger and must be readable in ten years: kinds of events and their fields are only ever added,
-a new field always with a default. How costs add up does not belong here (accounting, seed_accounting).
+An event is a fact of the ledger and must be readable in ten years: kinds of events and their fields are only ever
+added, a new field always with a default. How costs add up does not belong here (accounting, seed_accounting).
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from math import isnan
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from deniable.errors import InvalidInput
 
@@ -89,7 +89,7 @@ class MechanismEvent:
         return None if self.epsilon is None else self.epsilon**2 / 2
 
     def to_record(self) -> Record:
-        """The event as plain values for a ledger: text, whole numbers, and exact fractions as `numerator/denominator`."""
+        """The event as plain values for a ledger: text, whole numbers, exact fractions as `numerator/denominator`."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         plain = {name: str(value) if isinstance(value, Fraction) else value for name, value in values.items()}
         return {"mechanism": self.mechanism, **plain}
@@ -126,8 +126,8 @@ class DiscreteLaplaceEvent(MechanismEvent):
 class DiscreteGaussianEvent(MechanismEvent):
     """Integers released with discrete Gaussian noise, Pr[z] proportional to exp(-z^2 / (2 variance)).
 
-    One record changes at most `outputs` of the integers, each by at most `sensitivity`; the L2 sensitivity of all of them
-    together is sensitivity * sqrt(outputs).
+    One record changes at most `outputs` of the integers, each by at most `sensitivity`; the L2 sensitivity of all of
+    them together is sensitivity * sqrt(outputs).
 
     Attributes:
         sensitivity: largest change of one integer.
@@ -216,9 +216,9 @@ class ApproximateEvent(MechanismEvent):
 class PrivacyTestEvent(MechanismEvent):
     """Candidates tested by Mechanism 1* with the randomized privacy test; `outputs` counts the candidates tested.
 
-    Each candidate: dropped with probability `drop_probability`, else its seed is drawn among max(rows, public_rows) places,
-    of which those beyond the rows give no output, and it is released if it passes the test. A candidate that is not
-    released is an output too: what is charged is what was tested, not what was released.
+    Each candidate is dropped with probability `drop_probability`; else its seed is drawn among max(rows, public_rows)
+    places, of which those beyond the rows give no output, and it is released if it passes the test. A candidate that is
+    not released is an output too: what is charged is what was tested, not what was released.
 
     Attributes:
         k: number of plausible seeds that the test asks for.
@@ -226,8 +226,8 @@ class PrivacyTestEvent(MechanismEvent):
         eps0: the noise on k is discrete Laplace of scale 1 / eps0, fresh for each candidate.
         public_rows: number of places the seed is drawn from where the rows are fewer. A public number.
         drop_probability: probability with which a candidate is dropped whatever the data.
-        equal_probabilities: whether the plausible seeds of a candidate all give it the same probability, as with a model
-            that copies a fixed prefix of the seed; the accounting then takes gamma = 1.
+        equal_probabilities: whether the plausible seeds of a candidate all give it the same probability, as with a
+            model that copies a fixed prefix of the seed; the accounting then takes gamma = 1.
     """
 
     mechanism: ClassVar[str] = "privacy_test"
@@ -262,7 +262,7 @@ KINDS: dict[str, type[MechanismEvent]] = {
 }
 
 
-def from_record(record: Mapping[str, object]) -> MechanismEvent:
+def from_record(record: Mapping[str, Any]) -> MechanismEvent:
     """Read an event back from the plain values that `MechanismEvent.to_record` wrote.
 
     Args:
@@ -288,7 +288,8 @@ def from_record(record: Mapping[str, object]) -> MechanismEvent:
         )
     except (KeyError, TypeError, ValueError) as unreadable:
         raise InvalidInput(
-            f"an event of the mechanism {kind.mechanism} must have the fields {', '.join(types)} and no other, got {unreadable}."
+            f"an event of the mechanism {kind.mechanism} must have the fields {', '.join(types)} and no other; "
+            f"got {unreadable}."
         ) from None
 
 
