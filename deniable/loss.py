@@ -279,13 +279,12 @@ def from_record(record: Mapping[str, Any]) -> MechanismEvent:
         )
     types = {field.name: field.type for field in fields(kind)}
     try:
-        return kind(
-            **{
-                name: Fraction(str(value)) if types[name] is Fraction else value
-                for name, value in record.items()
-                if name != "mechanism"
-            }
-        )
+        values: dict[str, Any] = {
+            name: Fraction(value) if types[name] is Fraction else value
+            for name, value in record.items()
+            if name != "mechanism"
+        }
+        return kind(**values)
     except (KeyError, TypeError, ValueError) as unreadable:
         raise InvalidInput(
             f"an event of the mechanism {kind.mechanism} must have the fields {', '.join(types)} and no other; "

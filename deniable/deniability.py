@@ -1,0 +1,331 @@
+"""Plausible deniability: its privacy tests, and what one released record spends.
+
+Counting plausible seeds does not belong here (plausible_seeds), nor does the cost of many candidates (seed_accounting).
+
+Mechanism 1 draws a seed from n rows and a candidate from the seed, counts the rows that give the candidate a
+probability in the same geometric bucket as the seed does, and releases the candidate if that count passes the privacy
+test.
+
+Source: Bindschaedler, Shokri, Gunter 2017, section 2. The noise on the threshold k is Laplace there and discrete
+Laplace here: counts are integers, and integers can be noised exactly. With a = e^-eps0, Pr[Z = z] = (1 - a) / (1 + a)
+a^|z|, and q(c) = Pr[c >= k + Z] is a^(k-c) / (1 + a) below k and 1 - a^(c-k+1) / (1 + a) from k on. Laplace noise has
+1/2 in place of 1 / (1 + a) below k, and 1 - a^(c-k) / 2 from k on. All that the proofs use holds for both: q(c) <=
+q(c+1) <= e^eps0 q(c), 1 - q(c+1) >= e^-eps0 (1 - q(c)), and q(c) <= a^(k-c).
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, exp, expm1, floor, log, log1p
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from deniable.composition import require_delta
+from deniable.errors import InvalidInput
+from deniable.loss import Guarantee
+
+NoiseLaw = Literal["discrete_laplace", "laplace"]
+"""Law of the noise on the threshold: the one that is drawn, and the one of the paper's formulas."""
+
+_REACH = 60.0
+# Counts beyond this would take gigabytes to look at one by one.
+_MOST_COUNTS = 20_000_000
+
+
+@dataclass(frozen=True)
+class PrivacyTest:
+    """Decides from the number of plausible seeds whether a candidate is released.
+
+    Test 1 passes when the count reaches k. It gives plausible deniability and no differential privacy. Test 2 passes
+    when the count reaches k plus discrete Laplace noise of scale 1 / eps0, fresh for each candidate.
+
+    Attributes:
+        k: plausible seeds asked for, at least 1.
+        gamma: base of the geometric buckets, above 1.
+        eps0: inverse scale of the noise; None for test 1.
+        randomized: whether this is test 2.
+    """
+
+    k: int
+    gamma: Fraction
+    eps0: Fraction | None
+    randomized: bool
+
+    def __post_init__(self) -> None:
+        """Refuse a test that the paper does not know."""
+        if self.k < 1:
+            raise InvalidInput(f"k must be at least 1, got {self.k}.")
+        if self.gamma <= 1:
+            raise InvalidInput(f"gamma must be above 1, got {self.gamma}; the paper's experiments use 4.")
+        if self.randomized and (self.eps0 is None or self.eps0 <= 0):
+            raise InvalidInput(f"the randomized test must have an eps0 above 0, got {self.eps0}.")
+        if not self.randomized and self.eps0 is not None:
+            raise InvalidInput(f"the deterministic test has no noise, got eps0={self.eps0}; leave it out.")
+
+    def passes(self, count: int, noise: int = 0) -> bool:
+        """Whether a count passes, given the noise drawn for this candidate (0 for test 1)."""
+        return count >= self.k + noise
+
+    def pass_probability(self, count: int) -> float:
+        """Probability q(c) that a count passes: 0 or 1 for test 1."""
+        if self.eps0 is None:
+            return float(count >= self.k)
+        return float(pass_probability(count, k=self.k, eps0=self.eps0))
+
+
+def pass_probability(
+    counts: ArrayLike, *, k: int, eps0: Fraction | float, law: NoiseLaw = "discrete_laplace"
+) -> NDArray[np.float64]:
+    """Probability q(c) that the randomized test passes, for each count of plausible seeds."""
+    distance, below, above, shrink = _around_threshold(counts, k, eps0, law)
+    return np.where(distance < 0, below * shrink, 1 - above * shrink)
+
+
+def fail_probability(
+    counts: ArrayLike, *, k: int, eps0: Fraction | float, law: NoiseLaw = "discrete_laplace"
+) -> NDArray[np.float64]:
+    """Probability 1 - q(c) that the randomized test fails, to full precision where it is tiny too."""
+    distance, below, above, shrink = _around_threshold(counts, k, eps0, law)
+    return np.where(distance < 0, 1 - below * shrink, above * shrink)
+
+
+def bucket(probability: Fraction | float, gamma: Fraction | float) -> int:
+    """The only integer i >= 0 with gamma^(-i-1) < probability <= gamma^-i, found without rounding.
+
+    Args:
+        probability: in (0, 1]. Probability 0 has no bucket.
+        gamma: base of the buckets, above 1.
+
+    Raises:
+        InvalidInput: there is no such integer.
+
+    Source: Bindschaedler, Shokri, Gunter 2017, section 2.2, Privacy Test 1.
+    """
+    if not 0 < probability <= 1:
+        raise InvalidInput(f"a bucketed probability must be in (0, 1], got {probability}; 0 has no bucket.")
+    if gamma <= 1:
+        raise InvalidInput(f"gamma must be above 1, got {gamma}.")
+    exact, base = Fraction(probability), Fraction(gamma)
+    log_probability = log(exact.numerator) - log(exact.denominator)  # a Fraction may be below the smallest float
+    found = max(0, floor(-log_probability / log(base)))
+    while exact * base**found > 1:
+        found -= 1
+    while exact * base ** (found + 1) <= 1:
+        found += 1
+    return found
+
+
+def theorem_1(*, k: int, gamma: Fraction | float, eps0: Fraction | float, t: int) -> Guarantee:
+    """What one released record spends on the seeds: (eps0 + ln(1 + gamma / t), e^(-eps0 (k - t))), for any 1 <= t < k.
+
+    Neighbours differ by one row and both have at least k rows. The outputs are records: that nothing is released is not
+    among them, see `smallest_drop_probability`. Several candidates compose per candidate tested, see seed_accounting.
+
+    gamma = 1 is right where all plausible seeds of a candidate give it the same probability. That is so when the model
+    copies the first m - omega attributes, in an order with parents first, and re-samples the others, with omega fixed:
+    every re-sampled factor conditions on values that the candidate shows, so the probability is the same for every seed
+    that shares the copied prefix and 0 for the others.
+
+    Proof. Let D' = D + d', n = |D|, y a record, p > 0 its probability under d', and j the bucket of p, with c rows of
+    D in it and S the sum of their probabilities; p <= gamma S / c. The law of y is the sum over buckets of S_i q(c_i)
+    / n, and for D' only bucket j grows. If c >= t then (S + p) q(c+1) <= (1 + gamma / t) S e^eps0 q(c). If c < t then
+    q(c+1) <= q(t) <= e^(-eps0 (k - t)), and (S + p) / (n + 1) adds up to at most 1 over all y. Removing a row
+    multiplies the law of y by at most (n + 1) / n, which is less than 1 + gamma / t as t < k <= n.
+
+    Args:
+        k: plausible seeds asked for.
+        gamma: largest ratio between probabilities in one bucket, at least 1.
+        eps0: inverse scale of the noise on k.
+        t: trades epsilon against delta.
+
+    Raises:
+        InvalidInput: t is not in 1..k-1, gamma is below 1, or eps0 is not above 0.
+
+    Source: Bindschaedler, Shokri, Gunter 2017, Theorem 1.
+    """
+    _require_parameters(gamma, eps0)
+    if not 1 <= t < k:
+        raise InvalidInput(f"t must be from 1 to k - 1 = {k - 1}, got {t}.")
+    return Guarantee(
+        epsilon=float(eps0) + log1p(float(gamma) / t), delta=exp(-float(eps0) * (k - t)), accountant="theorem_1"
+    )
+
+
+def best_t(*, k: int, eps0: Fraction | float, delta: float) -> int:
+    """The t of Theorem 1 with the smallest epsilon whose delta is at most a given one.
+
+    Raises:
+        InvalidInput: no t does, because k is too small.
+    """
+    require_delta(delta)
+    _require_parameters(1, eps0)
+    t = min(k - 1, floor(k - log(1 / delta) / eps0) + 1)  # one more, as the quotient may have been rounded
+    while t >= 1 and exp(-float(eps0) * (k - t)) > delta:
+        t -= 1
+    if t < 1:
+        raise InvalidInput(
+            f"k must be at least {smallest_k(t=1, eps0=eps0, delta=delta)} for eps0={float(eps0):g} and "
+            f"delta={delta:g}, got {k}; raise k, eps0 or delta."
+        )
+    return t
+
+
+def t_for_epsilon(*, k: int, gamma: Fraction | float, eps0: Fraction | float, epsilon: float) -> int:
+    """The t of Theorem 1 with the smallest delta whose epsilon is at most a given one.
+
+    Raises:
+        InvalidInput: no t does, because k or epsilon is too small.
+    """
+    _require_parameters(gamma, eps0)
+    spare = epsilon - float(eps0)
+    t = max(1, ceil(float(gamma) / expm1(spare)) - 1) if spare > 0 else k  # one less, as it may have been rounded
+    while t < k and theorem_1(k=k, gamma=gamma, eps0=eps0, t=t).epsilon > epsilon:
+        t += 1
+    if t >= k:
+        raise InvalidInput(
+            f"epsilon must be at least eps0 + ln(1 + gamma / (k - 1)) = "
+            f"{float(eps0) + log1p(float(gamma) / max(k - 1, 1)):g}, got {epsilon:g}; raise k or lower eps0."
+        )
+    return t
+
+
+def smallest_k(*, t: int, eps0: Fraction | float, delta: float) -> int:
+    """The smallest k for which Theorem 1 at this t has at most this delta."""
+    require_delta(delta)
+    _require_parameters(1, eps0)
+    return t + max(1, ceil(log(1 / delta) / eps0))
+
+
+def smallest_drop_probability(*, epsilon: float, rows: int) -> float:
+    """How often an attempt must be dropped, whatever the data, for Theorem 1 to hold with "no output" as an output.
+
+    Without it, the outcome "nothing released" alone can spend delta = 1 / (n + 1): rows that are all alike make it
+    improbable, and a new row that is unlike them makes it happen whenever it is drawn.
+
+    Theorem 1'. If each attempt is first dropped with probability rho >= 1 / (1 + (n + 1) (e^epsilon - 1)), then the
+    (epsilon, delta) of Theorem 1 holds on records and "no output" together, provided t <= gamma n.
+
+    Proof. Dropping multiplies the records' laws by 1 - rho. Let B and B' be the probabilities of no output without
+    dropping. The new row is drawn with probability 1 / (n + 1), and makes no other row fail more often, so
+    B' <= n B / (n + 1) + 1 / (n + 1). With a = e^epsilon >= 1, rho + (1 - rho) B' - a (rho + (1 - rho) B) is at most
+    rho (1 - a) + (1 - rho) / (n + 1), which is at most 0. Conversely B <= e^eps0 (n + 1) / n B', and
+    (n + 1) / n <= 1 + gamma / t.
+
+    Args:
+        epsilon: the epsilon of Theorem 1.
+        rows: n, or a public lower bound on it.
+    """
+    return 1 / (1 + (rows + 1) * expm1(epsilon))
+
+
+def exact_delta(
+    *,
+    epsilon: float,
+    rows: int,
+    k: int,
+    gamma: Fraction | float,
+    eps0: Fraction | float,
+    law: NoiseLaw = "discrete_laplace",
+) -> float:
+    """The smallest delta that holds for one released record, over all models, tables of n rows and added rows.
+
+    Theorem 1-T. For e^epsilon = a >= 1, the supremum of E_a(F(D') || F(D)) over records is the largest value of
+    q(c+1) (1 + c x) / (n + 1) - a c x q(c) / n with 0 <= c <= n and x in {1 / gamma, gamma}; removing a row spends
+    nothing from epsilon = ln(1 + 1/n) on.
+
+    Proof. With the notation of Theorem 1 and S = c x p, the excess at y is p times that bracket at most, the other
+    buckets having shrunk. The bracket is linear in x, so its largest values are at the ends of [1 / gamma, gamma],
+    and the p add up to at most 1 over y. A d' with all its mass on one y and c rows that give y the probability x p
+    come as near to it as one likes.
+
+    Args:
+        epsilon: at least 0.
+        rows: n, the number of rows of the smaller table.
+        k: plausible seeds asked for.
+        gamma: largest ratio between probabilities in one bucket, at least 1.
+        eps0: inverse scale of the noise on k.
+        law: law of that noise.
+    """
+    # (a (n+1) / n) in the place of a turns Theorem A's bracket into this one.
+    excess = np.array([expm1(epsilon) + exp(epsilon) / rows])
+    gain = largest_release_gain(excess, k=k, gamma=gamma, eps0=eps0, law=law, most=rows)
+    return float(gain[0]) / (rows + 1)
+
+
+def largest_release_gain(
+    excess: NDArray[np.float64],
+    *,
+    k: int,
+    gamma: Fraction | float,
+    eps0: Fraction | float,
+    law: NoiseLaw = "discrete_laplace",
+    most: int | None = None,
+) -> NDArray[np.float64]:
+    """The largest q(c+1) (1 + c x) - a c x q(c), or 0, over counts c >= 0 and x in {1 / gamma, gamma}.
+
+    Counts beyond k + 60 / eps0 are bounded rather than tried: there q(c+1) - q(c) is below e^-60 and
+    c (q(c+1) - q(c)) decreases, so that the bracket is at most 1 + x (c (q(c+1) - q(c)) - (a - 1) c q(c)) at the first.
+
+    Args:
+        excess: a - 1 at least 0, ascending, shape (points,).
+        k: plausible seeds asked for.
+        gamma: largest ratio between probabilities in one bucket, at least 1.
+        eps0: inverse scale of the noise on k.
+        law: law of that noise.
+        most: the largest count there can be; None for no limit.
+
+    Returns:
+        The largest value at each point, shape (points,).
+    """
+    counts = counts_that_matter(k, eps0, most)
+    now = pass_probability(counts, k=k, eps0=eps0, law=law)
+    after = pass_probability(counts + 1, k=k, eps0=eps0, law=law)
+    failing = fail_probability(counts, k=k, eps0=eps0, law=law) - fail_probability(counts + 1, k=k, eps0=eps0, law=law)
+    rise = np.where(counts < k, after - now, failing)
+    largest = np.zeros(len(excess))
+    for x in {1 / float(gamma), float(gamma)}:
+        # Each count is a line in a - 1 that only falls: once it is below 0 it can be forgotten.
+        heights, slopes = after + x * counts * rise, x * counts * now
+        if most is None or most > counts[-1]:
+            heights, slopes = np.append(heights, 1 + x * counts[-1] * rise[-1]), np.append(slopes, slopes[-1])
+        for point, beyond in enumerate(excess):
+            values = heights - beyond * slopes
+            alive = values > 0
+            largest[point] = max(largest[point], values.max(initial=0.0))
+            heights, slopes = heights[alive], slopes[alive]
+    return largest
+
+
+def counts_that_matter(k: int, eps0: Fraction | float, most: int | None = None) -> NDArray[np.int64]:
+    """The counts 0, 1, ... up to where the test fails with probability e^-60, or up to the largest there can be.
+
+    Raises:
+        InvalidInput: there are too many of them to look at.
+    """
+    last = k + ceil(_REACH / eps0)
+    if most is not None:
+        last = min(last, most)
+    if last > _MOST_COUNTS:
+        raise InvalidInput(
+            f"k + {_REACH:g} / eps0 must be at most {_MOST_COUNTS:,} for its cost to be computed, got {last:,}; "
+            "raise eps0."
+        )
+    return np.arange(last + 1)
+
+
+def _around_threshold(
+    counts: ArrayLike, k: int, eps0: Fraction | float, law: NoiseLaw
+) -> tuple[NDArray[np.float64], float, float, NDArray[np.float64]]:
+    """Distance of each count to k, the law's masses on either side of it, and their decay over that distance."""
+    decay = exp(-float(eps0))
+    below, above = (0.5, 0.5) if law == "laplace" else (1 / (1 + decay), decay / (1 + decay))
+    distance = np.asarray(counts, dtype=np.float64) - k
+    return distance, below, above, np.exp(-float(eps0) * np.abs(distance))
+
+
+def _require_parameters(gamma: Fraction | float, eps0: Fraction | float) -> None:
+    if gamma < 1:
+        raise InvalidInput(f"gamma must be at least 1, got {gamma}.")
+    if eps0 <= 0:
+        raise InvalidInput(f"eps0 must be above 0, got {eps0}.")
