@@ -19,7 +19,7 @@ _PATIENCE_S = 180
 _GRACE_S = 5
 
 
-class ServerFailed(DeniableError):  # noqa: N818 - like the others of its family
+class ServerFailed(DeniableError):
     """A server did not come up."""
 
 

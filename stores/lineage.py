@@ -12,7 +12,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
@@ -24,8 +24,8 @@ from mlflow.exceptions import MlflowException
 from prefect import runtime
 from sqlalchemy.exc import SQLAlchemyError
 
-from deniable.accounting import Guarantee, MechanismEvent
 from deniable.errors import DeniableError, Refused
+from deniable.loss import Event, Guarantee
 from schemas.references import Audience, Reference
 from schemas.release_spec import ReleaseSpec
 from stores.workspace import Workspace
@@ -38,7 +38,7 @@ _PARENT = "mlflow.parentRunId"
 _DESCRIPTION = "mlflow.note.content"
 
 
-class RecordFailed(DeniableError):  # noqa: N818 - like the others of its family
+class RecordFailed(DeniableError):
     """MLflow did not take what must be recorded."""
 
 
@@ -69,12 +69,10 @@ class StepRecord:
         """
         self._metrics({f"{_may_be_recorded(name, audience)}/{name}": value})
 
-    def spent(self, guarantee: Guarantee, events: Sequence[MechanismEvent] = ()) -> None:
+    def spent(self, guarantee: Guarantee, events: Sequence[Event] = ()) -> None:
         """Record what the step cost: `epsilon` and `delta` of its run, and the events that an accountant reads."""
         _log_metrics(self.workspace.state, self.run_id, {"epsilon": guarantee.epsilon, "delta": guarantee.delta})
-        self.document(
-            [{"event": type(event).__name__, **asdict(event)} for event in events], "events.json", Audience.PUBLIC
-        )
+        self.document([event.to_record() for event in events], "events.json", Audience.PUBLIC)
 
     def artifact(self, path: Path, audience: Audience) -> None:
         """Record a file in the folder of its audience.

@@ -30,7 +30,7 @@ _REMEDIES = {
 _NO_MEMORY = "the machine has too little memory free; lower chunk_rows in the spec, or run it on a larger machine."
 
 
-class StepFailed(DeniableError):  # noqa: N818 - like the others of its family
+class StepFailed(DeniableError):
     """A step met an error whose own message might quote a record; the message of this one does not."""
 
 

@@ -1,0 +1,113 @@
+"""The command line: `python -m flows release SPEC` and `python -m flows ui`.
+
+Prefect and MLflow are imported only after the environment is set and the spec is found right: a wrong spec is refused
+within a second or two.
+"""
+
+import argparse
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+from deniable.errors import DeniableError, InvalidInput
+from flows.environment import prepare_environment
+from flows.services import start_prefect
+from flows.showing import show
+from schemas.loading import load_spec
+
+OK, FAILED, REFUSED, INTERRUPTED = 0, 1, 2, 130
+
+
+class _SpecRefused(InvalidInput):
+    """The spec is wrong; nothing was begun."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Carry out one command.
+
+    Returns:
+        0 when all went well, 1 when it failed, 2 when it was refused from the start, 130 when it was interrupted.
+    """
+    asked = _parser().parse_args(arguments)
+    try:
+        state = prepare_environment(asked.state)
+    except OSError as error:
+        folder = asked.state or error.filename
+        return _complain(f"the state folder must be writable, got {folder}: {error.strerror}; name another by --state.")
+    signal.signal(signal.SIGINT, _interrupt)
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        if asked.command == "ui":
+            show(state, mlflow_port=asked.mlflow_port, prefect_port=asked.prefect_port)
+        else:
+            _release(asked.spec, state)
+    except _SpecRefused as error:
+        return _complain(str(error), REFUSED)
+    except DeniableError as error:
+        return _complain(str(error))
+    except KeyboardInterrupt:
+        return _complain("interrupted, nothing published.", INTERRUPTED)
+    except Exception as error:  # noqa: BLE001 - a traceback on the screen helps nobody who runs a release
+        details = state / "last-error.txt"
+        details.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
+        return _complain(f"an error that should not be ended the release ({type(error).__name__}); see {details}.")
+    return OK
+
+
+def _release(path: Path, state: Path) -> None:
+    """Refuse a wrong spec at once, then run the release."""
+    try:
+        spec = load_spec(path)
+    except InvalidInput as error:
+        raise _SpecRefused(str(error)) from None
+    # The server starts while the rest is imported; what it is told at import is where to find it.
+    server = None if "PREFECT_API_URL" in os.environ else start_prefect(state)
+    if server is not None:
+        os.environ["PREFECT_API_URL"] = f"{server.address}/api"
+    from flows.running import run_release  # noqa: PLC0415 - imports Prefect and MLflow
+
+    if server is not None:
+        server.wait_until_up()
+    run_release(path, spec, state)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m flows", description="Release synthetic tables, and look at releases."
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument(
+        "--state", type=Path, metavar="DIR", help="folder of all that is made (default: DENIABLE_STATE or var)"
+    )
+    release = commands.add_parser("release", parents=[common], help="run the release that a spec describes")
+    release.add_argument(
+        "spec", type=Path, metavar="SPEC", help="a release spec, such as deployments/specs/acs_ma.yaml"
+    )
+    show = commands.add_parser(
+        "ui", parents=[common], help="look at what was done: MLflow and Prefect, on this machine"
+    )
+    show.add_argument(
+        "--mlflow-port", type=int, default=5000, metavar="PORT", help="default: 5000, or any that is free"
+    )
+    show.add_argument(
+        "--prefect-port", type=int, default=4200, metavar="PORT", help="default: 4200, or any that is free"
+    )
+    return parser
+
+
+def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    """End the command in order; further signals are not to disturb that."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
+def _complain(sentence: str, status: int = FAILED) -> int:
+    print(sentence, file=sys.stderr)  # noqa: T201 - this is the command line
+    return status

@@ -1,0 +1,103 @@
+"""Draws how a release goes: steps that tick, with their durations, or plain lines where nobody sits at a terminal."""
+
+import time
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, Task, TaskID, TextColumn
+from rich.table import Column
+from rich.text import Text
+
+
+class _BarWhereCounted(BarColumn):
+    """A bar for the steps whose amount of work is known."""
+
+    def render(self, task: Task) -> Text:  # type: ignore[override]
+        return super().render(task) if task.fields["counted"] else Text()  # type: ignore[return-value]
+
+
+class Screen:
+    """A watcher of the steps, on a terminal or in a log; prints to standard error.
+
+    Args:
+        amounts: amount of work of the steps where it is known, in the unit in which they advance.
+    """
+
+    def __init__(self, amounts: Mapping[str, int]) -> None:
+        self._amounts = amounts
+        self._console = Console(stderr=True, highlight=False)
+        self._lines = Progress(
+            SpinnerColumn(finished_text="[green]✓"),
+            TextColumn("{task.description}", table_column=Column(min_width=22)),
+            TextColumn("{task.fields[seconds]}", justify="right", table_column=Column(min_width=8)),
+            _BarWhereCounted(bar_width=30),
+            TextColumn("{task.fields[counted]}"),
+            console=self._console,
+            disable=not self._console.is_terminal,
+        )
+        self._steps: dict[str, _Step] = {}
+
+    def __enter__(self) -> Self:
+        """Begin to draw."""
+        self._lines.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Leave the last picture where it is."""
+        self._lines.stop()
+
+    def started(self, step: str) -> None:
+        """A step, or one part of it, begins."""
+        if step not in self._steps:
+            amount = self._amounts.get(step)
+            line = self._lines.add_task(_title(step), total=amount or 1, counted="", seconds="")
+            self._steps[step] = _Step(line, amount)
+        self._steps[step].running += 1
+
+    def advanced(self, step: str, amount: int) -> None:
+        """A step has done an amount of work."""
+        state = self._steps[step]
+        if state.amount is None:
+            return
+        before, state.done = state.done, state.done + amount
+        counted = f"{state.done:,} of {state.amount:,}"
+        self._lines.update(state.line, advance=amount, counted=counted, seconds=state.seconds)
+        tenth = 10 * state.done // state.amount
+        if not self._console.is_terminal and tenth != 10 * before // state.amount:
+            self._console.print(f"{_title(step)}: {counted}")
+
+    def ended(self, step: str, *, well: bool) -> None:
+        """A step, or one part of it, is over."""
+        state = self._steps[step]
+        state.running -= 1
+        whole = state.amount is None or state.done >= state.amount
+        if not well:
+            self._lines.update(state.line, description=f"[red]{_title(step)}", seconds=state.seconds)
+        elif whole and not state.running:
+            self._lines.update(state.line, completed=state.amount or 1, seconds=state.seconds)
+            if not self._console.is_terminal:
+                self._console.print(f"{_title(step)}: {state.seconds}")
+
+
+class _Step:
+    """What is known of one step."""
+
+    def __init__(self, line: TaskID, amount: int | None) -> None:
+        self.line = line
+        self.amount = amount
+        self.done = 0
+        self.running = 0
+        self._began = time.monotonic()
+
+    @property
+    def seconds(self) -> str:
+        """How long it has taken."""
+        return f"{time.monotonic() - self._began:.1f} s"
+
+
+def _title(step: str) -> str:
+    return step.replace("_", " ")

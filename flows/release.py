@@ -1,0 +1,92 @@
+"""The release: from a confidential table to a published synthetic one."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from prefect import flow, unmapped
+
+from flows.environment import state_folder
+from flows.opening import opened_release
+from schemas.evaluation import EvaluationFigures, Verdict
+from schemas.loading import load_spec
+from schemas.recipes import is_seedless
+from schemas.references import Reference
+from stores.statement import Accounts
+from stores.workspace import Workspace
+from tasks.account import account_task
+from tasks.clean import clean_task
+from tasks.decide import decide_task
+from tasks.draw_baseline import draw_baseline_task
+from tasks.evaluate_risk import evaluate_risk_task
+from tasks.evaluate_utility import evaluate_utility_task
+from tasks.gather import gather_task
+from tasks.index_seeds import index_seeds_task
+from tasks.ingest import ingest_task
+from tasks.learn_parameters import learn_parameters_task
+from tasks.learn_structure import learn_structure_task
+from tasks.publish import publish_task
+from tasks.report import report_task
+from tasks.split import split_task
+from tasks.synthesize import blocks, synthesize_task
+from tasks.validate import validate_task
+
+
+@dataclass(frozen=True)
+class Released:
+    """What a release made, for whoever started it."""
+
+    workspace: Workspace
+    published: Reference
+    passed: int
+    utility: EvaluationFigures
+    risk: EvaluationFigures
+    verdicts: tuple[Verdict, ...]
+    accounts: Accounts
+    report: Reference
+
+
+@flow(name="release", persist_result=False)
+def release(spec: Path, state: Path | None = None, key_file: Path | None = None) -> Released:
+    """Release what a spec describes, or leave nothing behind but a record of the failure.
+
+    Args:
+        spec: the release spec, YAML.
+        state: the state folder; by default DENIABLE_STATE or `var`.
+        key_file: the key of an earlier release, to replay it; by default a new one is made.
+
+    Returns:
+        References to what was made.
+
+    Raises:
+        DeniableError: the release failed; nothing was published.
+    """
+    asked = load_spec(spec)
+    with opened_release(asked, state or state_folder(), key_file) as workspace:
+        accounts = account_task(workspace)
+        source = ingest_task(workspace)
+        checked = validate_task(workspace, source)
+        codes = clean_task(workspace, checked)
+        parts = split_task(workspace, codes)
+
+        graph = learn_structure_task(workspace, parts.get("structure"))
+        model = learn_parameters_task(workspace, parts["parameters"], graph)
+        index = None if is_seedless(asked) else index_seeds_task(workspace, parts["seeds"], model)
+        passed = synthesize_task.map(unmapped(workspace), unmapped(model), unmapped(index), blocks(asked)).result()
+        released = gather_task(workspace, passed)
+
+        baseline = draw_baseline_task(workspace, parts["parameters"])
+        utility = evaluate_utility_task(workspace, released, parts, baseline)
+        risk = evaluate_risk_task(workspace, released, parts)
+        verdicts = decide_task(workspace, utility, risk)
+        report = report_task(workspace, utility, risk, verdicts)
+        published = publish_task(workspace, released, graph, model, accounts)
+        return Released(
+            workspace=workspace,
+            published=published,
+            passed=sum(block.rows or 0 for block in passed),
+            utility=utility,
+            risk=risk,
+            verdicts=verdicts,
+            accounts=accounts,
+            report=report,
+        )

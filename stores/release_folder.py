@@ -1,0 +1,143 @@
+"""The folder that a release is published as: staged, checked, and renamed whole, or not there at all.
+
+What the statement says, and what may be public, is decided elsewhere.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from deniable.domain import Attribute, Codes, Domain
+from deniable.errors import Refused
+from stores.tables import decode
+
+PARQUET = "synthetic.parquet"
+CSV = "synthetic.csv"
+SCHEMA = "schema.json"
+PUBLIC_FILE = 0o644
+PUBLIC_FOLDER = 0o755
+_CHECKED_ROWS = 100_000
+
+
+def write_table(folder: Path, domain: Domain, chunks: Iterable[Codes]) -> int:
+    """Write the synthetic records in the format of the input, as Parquet and as CSV, a chunk at a time.
+
+    Args:
+        folder: where the two files go.
+        domain: what the codes stand for.
+        chunks: codes, shape (rows, m) each.
+
+    Returns:
+        Number of records.
+    """
+    rows = 0
+    writer: pq.ParquetWriter | None = None
+    try:
+        with (folder / CSV).open("w", encoding="utf-8", newline="") as text:
+            for codes in chunks:
+                frame = decode(codes, domain)
+                frame.to_csv(text, index=False, header=rows == 0, lineterminator="\n")
+                table = pa.Table.from_pandas(frame, schema=writer and writer.schema, preserve_index=False)
+                writer = writer or pq.ParquetWriter(folder / PARQUET, table.schema, compression="zstd")
+                writer.write_table(table)
+                rows += len(frame)
+    finally:
+        if writer is not None:
+            writer.close()
+    return rows
+
+
+def write_document(path: Path, value: Any) -> None:
+    """Write a JSON document."""
+    path.write_text(json.dumps(value, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def check_folder(folder: Path, domain: Domain, records: int, files: Sequence[str]) -> None:
+    """Check that a staged release is what it must be.
+
+    Args:
+        folder: the staged release.
+        domain: what values may appear.
+        records: how many records there must be.
+        files: names of the files that there must be, and no others.
+
+    Raises:
+        Refused: a file is missing, empty or one too many; a value lies outside the domain; records are missing.
+    """
+    found = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*")}
+    if missing := sorted(set(files) - set(found)):
+        raise Refused(f"a release must be complete, got one without {', '.join(missing)}; nothing was published.")
+    if strangers := sorted(set(found) - set(files)):
+        raise Refused(
+            f"a release must hold nothing but its files, got {', '.join(strangers)} too; nothing was published."
+        )
+    if empty := sorted(name for name, path in found.items() if path.is_symlink() or path.stat().st_size == 0):
+        raise Refused(
+            f"the files of a release must have content, got none in {', '.join(empty)}; nothing was published."
+        )
+    _check_records(PARQUET, _read_parquet(found[PARQUET]), domain, records, as_text=False)
+    _check_records(CSV, _read_csv(found[CSV]), domain, records, as_text=True)
+
+
+def _check_records(
+    file_name: str, chunks: Iterable[pd.DataFrame], domain: Domain, records: int, *, as_text: bool
+) -> None:
+    """Check that a table has the domain's columns, no value from outside it, and all of its records."""
+    seen = 0
+    allowed = {attribute.name: _allowed(attribute, as_text=as_text) for attribute in domain.attributes}
+    for chunk in chunks:
+        seen += len(chunk)
+        if tuple(chunk.columns) != domain.names:
+            raise Refused(f"{file_name} must have the columns of the schema, in order; nothing was published.")
+        for name, values in allowed.items():
+            if not chunk[name].isin(values).all():
+                raise Refused(f"{file_name} must stay inside the domain, and {name} does not; nothing was published.")
+    if seen != records:
+        raise Refused(f"{file_name} must hold {records} records, got {seen}; nothing was published.")
+
+
+def _allowed(attribute: Attribute, *, as_text: bool) -> "pd.Series[Any]":
+    """The values that an attribute may take, as they are or as they are written in CSV."""
+    values = pd.Series(attribute.values)
+    return values.astype(str) if as_text else values
+
+
+def _read_parquet(path: Path) -> Iterable[pd.DataFrame]:
+    return (batch.to_pandas() for batch in pq.ParquetFile(path).iter_batches(_CHECKED_ROWS))
+
+
+def _read_csv(path: Path) -> Iterable[pd.DataFrame]:
+    return pd.read_csv(path, dtype=str, keep_default_na=False, chunksize=_CHECKED_ROWS)
+
+
+def publish_folder(staged: Path, destination: Path) -> None:
+    """Give a checked release its place: everything on the disk first, then one rename.
+
+    Raises:
+        Refused: there is a release of that name; what is published is never overwritten.
+    """
+    if destination.exists():
+        raise Refused(f"a release must have a name of its own, and {destination.name} is published; choose another.")
+    destination.parent.mkdir(parents=True, exist_ok=True)
+    for path in staged.iterdir():
+        path.chmod(PUBLIC_FILE)
+        _flush(path)
+    staged.chmod(PUBLIC_FOLDER)
+    _flush(staged)
+    staged.rename(destination)
+    _flush(destination.parent)
+
+
+def _flush(path: Path) -> None:
+    """Make sure that a file or a folder is on the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

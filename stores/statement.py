@@ -1,0 +1,150 @@
+"""The privacy statement of a release: what is guaranteed, for whom, at what figures, and what is not.
+
+It is built from the spec and from what accounting found, never from the data, so that it may be public. Its vocabulary
+is that of NIST SP 800-226; its prose is in `templates/`. No figure is computed here.
+"""
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from deniable.loss import VACUOUS_EPSILON, Guarantee
+from schemas.release_spec import ReleaseSpec
+
+VERSION = 1
+_DIGITS = 4
+
+PRIVACY_UNIT = "one record"
+NEIGHBOURING_RELATION = "one is the other with one record added or removed"
+NOT_COVERED = tuple(
+    """\
+People with several records. The figures are for one record; r records of one person multiply every epsilon by r.
+Records that depend on each other, such as those of a household: what one says about another is not protected.
+What is learnt about everybody. That two attributes go together is found with or without any one person's record.
+Other releases made from the same records. Their costs add up.
+The schema and the parameters of this release. They count as public, and must not be chosen by looking at the records.
+Utility and risk as the producers measured them on real records: for cleared staff, without noise, not in this release.
+Side channels: the time, the memory and the power that the machines took to make the release.
+Whoever holds the release key, or breaks the ciphers that all chance is drawn from (ChaCha20, HMAC-SHA256).
+""".splitlines()
+)
+
+TEMPLATES = Environment(
+    loader=FileSystemLoader(Path(__file__).parent / "templates"),
+    undefined=StrictUndefined,
+    keep_trailing_newline=True,
+    autoescape=False,  # noqa: S701 - Markdown from public values, not HTML
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Accounts:
+    """What accounting found a release to cost.
+
+    Attributes:
+        structure: cost of learning which attributes depend on which; None where that is not learnt.
+        parameters: cost of learning the probabilities.
+        model: cost of the model that these two make.
+        seeds: whether records are made from seeds, so that a privacy test stands between them and the release.
+        record: Theorem 1 for one released record; None without seeds, and for privacy test 1, which has no theorem.
+        record_t: the t that Theorem 1 was used with.
+        candidates: cost of all candidates tested, released or not; None where `record` is.
+        total: cost of the whole release; None for privacy test 1.
+    """
+
+    structure: Guarantee | None
+    parameters: Guarantee
+    model: Guarantee
+    seeds: bool
+    record: Guarantee | None
+    record_t: int | None
+    candidates: Guarantee | None
+    total: Guarantee | None
+
+
+def statement(release_id: str, spec: ReleaseSpec, accounts: Accounts) -> dict[str, Any]:
+    """The statement for machines: privacy.json."""
+    said: dict[str, Any] = {
+        "statement": VERSION,
+        "release": release_id,
+        "title": spec.title,
+        "privacy_unit": PRIVACY_UNIT,
+        "neighbouring_relation": NEIGHBOURING_RELATION,
+        "definition": "(epsilon, delta)-differential privacy",
+        "model": {
+            **(_figures(accounts.model) or {}),
+            "structure": _figures(accounts.structure),
+            "parameters": _figures(accounts.parameters),
+            "noise": _noise(spec),
+        },
+        "total": _figures(accounts.total),
+        "not_covered": list(NOT_COVERED),
+    }
+    if accounts.seeds:
+        synthesis = spec.synthesis
+        said["plausible_deniability"] = {
+            "privacy_test": synthesis.test,
+            "k": synthesis.k,
+            "gamma": float(synthesis.gamma),
+            "eps0": float(synthesis.eps0) if accounts.record else None,
+            "resampled_attributes": {str(number): weight for number, weight in synthesis.omega.items()},
+            "drop_probability": float(synthesis.drop_probability),
+            "public_lower_bound_on_seeds": synthesis.public_rows,
+        }
+        said["released_record"] = _figures(accounts.record) and {**_figures(accounts.record), "t": accounts.record_t}
+        said["candidates"] = {"tested": synthesis.candidates, **(_figures(accounts.candidates) or {})}
+    return said
+
+
+def statement_in_words(release_id: str, spec: ReleaseSpec, accounts: Accounts) -> str:
+    """The statement for people: PRIVACY.md."""
+    return TEMPLATES.get_template("PRIVACY.md.jinja").render(
+        vars(accounts),
+        title=spec.title,
+        release=release_id,
+        privacy_unit=PRIVACY_UNIT,
+        neighbouring_relation=NEIGHBOURING_RELATION,
+        not_covered=NOT_COVERED,
+        noise=_noise(spec),
+        omega=list(spec.synthesis.omega),
+        k=spec.synthesis.k,
+        gamma=f"{float(spec.synthesis.gamma):g}",
+        eps0=f"{float(spec.synthesis.eps0):g}",
+        candidates_tested=f"{spec.synthesis.candidates:,}",
+        vacuous_epsilon=f"{VACUOUS_EPSILON:g}",
+        words=in_words,
+    )
+
+
+def in_words(guarantee: Guarantee) -> str:
+    """A guarantee as it stands in a sentence."""
+    return f"epsilon = {_rounded_up(guarantee.epsilon)}, delta = {_rounded_up(guarantee.delta)}"
+
+
+def _rounded_up(value: float) -> str:
+    """A cost in four digits, never less than it is."""
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
+    unit = 10.0 ** (math.floor(math.log10(value)) + 1 - _DIGITS)
+    # A value that has four digits anyway must not be taken for a little more by the division's last bit.
+    return f"{math.ceil(round(value / unit, 9)) * unit:.{_DIGITS}g}"
+
+
+def _noise(spec: ReleaseSpec) -> str:
+    return f"discrete {spec.learner.noise.capitalize()}, drawn exactly in integers"
+
+
+def _figures(guarantee: Guarantee | None) -> dict[str, Any] | None:
+    """Epsilon and delta for JSON, which knows no infinity."""
+    if guarantee is None:
+        return None
+    epsilon = guarantee.epsilon if math.isfinite(guarantee.epsilon) else None
+    return {
+        "epsilon": epsilon,
+        "delta": guarantee.delta,
+        "vacuous": guarantee.is_vacuous,
+        "accountant": guarantee.accountant,
+    }

@@ -1,0 +1,100 @@
+"""Publish the release: put everything public together, check it, and give it its place in one rename."""
+
+import shutil
+from importlib.metadata import version
+
+from deniable.errors import Refused
+from schemas.references import Audience, Reference
+from schemas.table import codebook
+from stores.lineage import describe_release, recorded_step
+from stores.release_folder import (
+    CSV,
+    PARQUET,
+    SCHEMA,
+    check_folder,
+    publish_folder,
+    write_document,
+    write_table,
+)
+from stores.statement import TEMPLATES, Accounts, statement, statement_in_words
+from stores.tables import read_codes
+from stores.workspace import PRIVATE_FOLDER, Workspace
+from tasks.step import as_task
+
+
+def publish(
+    workspace: Workspace, codes: Reference, graph: Reference, model: Reference, accounts: Accounts
+) -> Reference:
+    """Publish the release: the records, the model, the schema and the statement of privacy; whole, or not at all.
+
+    Args:
+        workspace: the release.
+        codes: codes of the synthetic records, internal until this moment.
+        graph: the dependency graph; public.
+        model: the model's probabilities; public.
+        accounts: what accounting found.
+
+    Returns:
+        The published table.
+
+    Raises:
+        Refused: something is not public, the folder is not what it must be, or the name is taken.
+    """
+    spec, domain = workspace.spec, workspace.spec.domain
+    for item in (graph, model):
+        if item.audience is not Audience.PUBLIC:
+            raise Refused(f"what is published must be public, got {item.name}, which is {item.audience.value}.")
+    if codes.audience is Audience.RESTRICTED:
+        raise Refused(
+            f"released records must have been let go by the privacy test, got {codes.name}, still restricted."
+        )
+
+    with recorded_step(workspace, "publish", inputs=[codes, graph, model]) as step:
+        folder = workspace.staging / "release"
+        folder.mkdir(mode=PRIVATE_FOLDER, parents=True)
+        records = write_table(folder, domain, read_codes(codes.path, domain))
+        shutil.copyfile(graph.path, folder / "graph.json")
+        shutil.copyfile(model.path, folder / model.path.name)
+        write_document(folder / SCHEMA, codebook(spec.schema))
+        write_document(folder / "privacy.json", statement(workspace.release_id, spec, accounts))
+        in_words = statement_in_words(workspace.release_id, spec, accounts)
+        (folder / "PRIVACY.md").write_text(in_words, encoding="utf-8")
+        readme = TEMPLATES.get_template("README.md.jinja").render(
+            title=spec.title,
+            release=workspace.release_id,
+            records=f"{records:,}",
+            attributes=domain.names,
+            model_file=model.path.name,
+            structure=accounts.structure,
+            seeds=accounts.seeds,
+            k=spec.synthesis.k,
+            version=version("deniable"),
+        )
+        (folder / "README.md").write_text(readme, encoding="utf-8")
+
+        documents = ("README.md", "PRIVACY.md", "privacy.json", SCHEMA, "graph.json", model.path.name)
+        check_folder(folder, domain, records, [PARQUET, CSV, *documents])
+        for name in documents:
+            step.artifact(folder / name, Audience.PUBLIC)
+        step.figure("records", records, Audience.PUBLIC)
+        describe_release(workspace, f"{readme}\n\n{in_words}", _totals(accounts))
+        published = workspace.release_folder / PARQUET
+        reference = step.output(workspace.refer("synthetic", f"release/{PARQUET}", Audience.PUBLIC, records))
+        # The last deed of the release: whatever fails before it leaves nothing published, and nothing comes after it.
+        publish_folder(folder, workspace.release_folder)
+    shutil.rmtree(workspace.staging, ignore_errors=True)
+    return reference.model_copy(update={"path": published})
+
+
+def _totals(accounts: Accounts) -> dict[str, float]:
+    """The figures that releases are compared by."""
+    guarantees = {"model": accounts.model, "record": accounts.record, "total": accounts.total}
+    return {
+        f"{figure}.{name}": getattr(guarantee, figure)
+        for name, guarantee in guarantees.items()
+        if guarantee is not None
+        for figure in ("epsilon", "delta")
+    }
+
+
+publish_task = as_task(publish)

@@ -1,0 +1,14 @@
+"""A state folder for this run of the tests, set before anything imports Prefect or MLflow.
+
+A conftest that needs it imports this module first.
+"""
+
+import atexit
+import shutil
+from pathlib import Path
+from tempfile import mkdtemp
+
+from flows.environment import prepare_environment
+
+STATE = prepare_environment(Path(mkdtemp(prefix="deniable-tests-")))
+atexit.register(shutil.rmtree, STATE, ignore_errors=True)
