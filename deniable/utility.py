@@ -23,6 +23,9 @@ Marginal = tuple[int, ...]
 """The attributes, by column number, that a marginal is taken over."""
 Distances = NDArray[np.float64]
 
+TRIPLES = 100
+"""How many marginals of three attributes are looked at."""
+
 MAX_CELLS = 1 << 22
 """A marginal with more cells than this is left out: a table of real records fills too few of them to be compared."""
 
@@ -101,6 +104,19 @@ def marginals_of_order(cardinalities: Sequence[int], order: int, limit: int | No
     chosen = {i * total // wanted for i in range(wanted)}
     listed = (marginal for i, marginal in enumerate(combinations(range(len(cardinalities)), order)) if i in chosen)
     return tuple(marginal for marginal in listed if prod(cardinalities[j] for j in marginal) <= MAX_CELLS)
+
+
+def compared_marginals(cardinalities: Sequence[int]) -> dict[int, tuple[Marginal, ...]]:
+    """The marginals that tables are compared in, by order: all of one and two attributes, a public sample of three.
+
+    Args:
+        cardinalities: number of values of each of the m attributes.
+
+    Returns:
+        The marginals; an order of which there is none is left out.
+    """
+    listed = {order: marginals_of_order(cardinalities, order, TRIPLES if order == 3 else None) for order in (1, 2, 3)}
+    return {order: marginals for order, marginals in listed.items() if marginals}
 
 
 @numba.njit(nogil=True, cache=True)

@@ -1,4 +1,4 @@
-"""Lays out a directed acyclic graph in layers: parents above children, few crossings, arrows between the boxes.
+"""Lays out a directed acyclic graph in layers, parents above children, with few crossings.
 
 An arrow that spans several layers bends in each that it passes, and a bend takes its place among the boxes of its layer.
 How boxes and arrows look does not belong here.

@@ -45,7 +45,7 @@ _POINTS_PER_INCH = 72
 
 def make_figure(width_in: float, height_in: float, *, arranged: bool = True) -> Figure:
     """Make an empty figure on paper, sizes in inches, that arranges its axes itself unless told not to."""
-    return Figure(figsize=(width_in, height_in), facecolor=PAPER, layout="constrained" if arranged else "none")
+    return Figure(figsize=(width_in, height_in), facecolor=PAPER, layout="constrained" if arranged else None)
 
 
 def plain_axes(axes: Axes, *, grid: Literal["x", "y"] | None = None) -> Axes:

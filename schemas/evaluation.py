@@ -1,0 +1,138 @@
+"""What an evaluation found: named figures, the values behind them, and whether they meet the spec's thresholds.
+
+All of it is measured on real data without noise and is internal. How it is measured does not belong here.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+
+from pydantic import BaseModel, ConfigDict
+
+_TABLES = ("", "_training", "_baseline")
+_DISTANCES = ("tvd_1way", "tvd_2way", "tvd_3way")
+_CONTRASTS = ("exact_match", "reproduced", "unique_found")
+_SIDES = ("_training", "_holdout", "_excess")
+
+
+class Verdict(BaseModel):
+    """Whether one figure meets one threshold.
+
+    Attributes:
+        threshold: the threshold's name in the spec: the figure's name and `_max` or `_min`.
+        bound: the most or the least that the figure may be.
+        figure: the figure's name.
+        value: the figure.
+        met: whether it is at most, or at least, the bound.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    threshold: str
+    bound: float
+    figure: str
+    value: float
+    met: bool
+
+
+class EvaluationFigures(BaseModel):
+    """What one evaluation found.
+
+    Attributes:
+        figures: the figures by name.
+        series: the values that the figures sum up, by name, for whoever draws them.
+        verdicts: one for each threshold that is about one of these figures.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    figures: Mapping[str, float]
+    series: Mapping[str, tuple[float, ...]] = {}
+    verdicts: tuple[Verdict, ...] = ()
+
+    @property
+    def met(self) -> bool:
+        """Whether every threshold is met."""
+        return all(verdict.met for verdict in self.verdicts)
+
+
+def judge(figures: Mapping[str, float], thresholds: Mapping[str, float]) -> tuple[Verdict, ...]:
+    """Compare figures with the thresholds that are about them; thresholds about others are another evaluation's.
+
+    Args:
+        figures: the figures by name.
+        thresholds: bounds by the figure's name and `_max` or `_min`.
+
+    Returns:
+        The verdicts, in the order of the thresholds.
+    """
+    verdicts = []
+    for threshold, bound in thresholds.items():
+        figure, _, side = threshold.rpartition("_")
+        if figure in figures:
+            value = figures[figure]
+            met = value <= bound if side == "max" else value >= bound
+            verdicts.append(Verdict(threshold=threshold, bound=float(bound), figure=figure, value=value, met=met))
+    return tuple(verdicts)
+
+
+def inferred(attribute: str) -> str:
+    """First part of the names of the figures about inferring an attribute: a name as figures and thresholds have it."""
+    return f"inferred_{re.sub('[^a-z0-9]+', '_', attribute.lower()).strip('_')}"
+
+
+def figure_names(classifiers: Iterable[str], sensitive: Iterable[str]) -> tuple[str, ...]:
+    """List the figures that a release is evaluated by.
+
+    A figure ends in the name of the table that it is about, `_training` or `_baseline`, or is about the release. Where
+    both people who were used and people who were not are attacked, it ends in `_training`, `_holdout` or `_excess`.
+
+    Args:
+        classifiers: names of the classifiers.
+        sensitive: names of the attributes that the intruder infers.
+
+    Returns:
+        The names.
+    """
+    utility = [
+        "compared_records",
+        *(f"{distance}{worst}{table}" for distance in _DISTANCES for worst in ("", "_worst") for table in _TABLES),
+        *(f"distinguished{table}" for table in _TABLES),
+        *(f"distinct_share{table}" for table in _TABLES),
+        "accuracy_majority",
+        *(f"accuracy_{classifier}{table}" for classifier in classifiers for table in _TABLES),
+        *(f"agreement_{classifier}{table}" for classifier in classifiers for table in ("", "_baseline")),
+        *(f"accuracy_loss_{classifier}" for classifier in classifiers),
+    ]
+    risk = [
+        *(f"{contrast}{side}" for contrast in _CONTRASTS for side in _SIDES),
+        "nearer_to_training",
+        "unique_share",
+        "unique_matches_unique_share",
+        *(f"{inferred(attribute)}{side}" for attribute in sensitive for side in (*_SIDES, "_marginal")),
+        "inferred_excess_worst",
+    ]
+    return (*utility, *risk)
+
+
+def unknown_thresholds(thresholds: Iterable[str], figures: Iterable[str]) -> list[str]:
+    """Say of each threshold that is about no figure, and so would be met by never being looked at, what is wrong.
+
+    Args:
+        thresholds: names of thresholds.
+        figures: names of all figures that there are.
+
+    Returns:
+        One sentence for each threshold that is wrong.
+    """
+    allowed = [f"{figure}_{side}" for figure in figures for side in ("max", "min")]
+    return [
+        f"a threshold must be the name of a figure and _max or _min, got {threshold}{_hint(threshold, allowed)}"
+        for threshold in thresholds
+        if threshold not in allowed
+    ]
+
+
+def _hint(name: str, allowed: Sequence[str]) -> str:
+    near = get_close_matches(name, allowed, n=1)
+    return f"; did you mean {near[0]}?" if near else "."

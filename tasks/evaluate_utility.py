@@ -1,0 +1,158 @@
+"""Measure how useful a release is: against the holdout, beside real records and a product of marginals."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.ensemble import AdaBoostClassifier, RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+from deniable.domain import Codes, Domain
+from deniable.utility import (
+    ClassifierFactory,
+    accuracy,
+    agreement_rate,
+    compared_marginals,
+    count_marginals,
+    distinct_share,
+    distinguishing_game,
+    predictions,
+    total_variation,
+)
+from schemas.evaluation import EvaluationFigures, judge
+from schemas.references import Reference
+from stores.evaluation import record_evaluation, utility_pictures
+from stores.lineage import recorded_step
+from stores.workspace import Workspace
+from tasks.sampling import sample_codes, training_parts
+from tasks.step import as_task
+
+MAX_COMPARED = 1_000_000
+"""Records of a table that marginals are taken of; more would change no digit that is shown."""
+
+SHOWN_VALUES = 48
+"""An attribute with more values is drawn as so many runs of neighbouring values."""
+
+Tables = Mapping[str, Codes]
+"""The tables that are compared with the holdout: `released`, `training` and perhaps `baseline`."""
+Figures = dict[str, float]
+Series = dict[str, tuple[float, ...]]
+
+
+def evaluate_utility(
+    workspace: Workspace, released: Reference, parts: Mapping[str, Reference], baseline: Reference | None = None
+) -> EvaluationFigures:
+    """Compare the release with the holdout: marginals, classifiers, the distinguishing game.
+
+    So that one knows what to expect, real training records and a product of marginals are compared with it as well, the
+    same number of each.
+
+    Args:
+        workspace: the release.
+        released: codes of the released records.
+        parts: codes of the parts of the real records, by name.
+        baseline: codes of records whose attributes were drawn independently.
+
+    Returns:
+        What was found; internal, for it is measured on real records without noise.
+    """
+    spec = workspace.spec
+    domain = spec.domain
+    sources = {"released": [released], "training": training_parts(parts), "baseline": [baseline] if baseline else []}
+    inputs = [*(table for source in sources.values() for table in source), parts["holdout"]]
+    with recorded_step(workspace, "evaluate_utility", inputs=inputs) as step:
+        tables = {
+            name: sample_codes(workspace, "evaluate_utility", source, MAX_COMPARED)
+            for name, source in sources.items()
+            if source
+        }
+        holdout = sample_codes(workspace, "evaluate_utility", [parts["holdout"]], MAX_COMPARED)
+        factories = _classifiers(workspace, released)
+        rows = spec.evaluation.train_rows
+        compared = _first(tables, min(map(len, tables.values())))
+        shown, fewer = _first(compared, rows), holdout[:rows]
+        figures, series = _marginals(compared, holdout, domain)
+        figures |= {
+            f"distinguished{_about(name)}": distinguishing_game(factories["forest"], fewer, table)
+            for name, table in shown.items()
+        }
+        chosen: dict[str, ClassifierFactory] = {name: factories[name] for name in spec.evaluation.classifiers}
+        figures |= _learning(shown, fewer, domain.index(domain.target or ""), chosen)
+        found = EvaluationFigures(figures=figures, series=series, verdicts=judge(figures, spec.thresholds))
+        record_evaluation(step, "utility", found, utility_pictures(found, domain))
+    return found
+
+
+evaluate_utility_task = as_task(evaluate_utility)
+
+
+def _classifiers(workspace: Workspace, released: Reference) -> dict[str, ClassifierFactory]:
+    """Makers of the classifiers that a spec may name, their chance derived from the release key."""
+    words = workspace.key().stream(
+        step="evaluate_utility", mechanism="classifiers", inputs=released.digest, parameters={}
+    )
+    seed = int(words.take(1)[0])
+    return {
+        "tree": lambda: DecisionTreeClassifier(min_samples_leaf=10, random_state=seed),
+        "forest": lambda: RandomForestClassifier(100, min_samples_leaf=5, n_jobs=2, random_state=seed),
+        "adaboost": lambda: AdaBoostClassifier(random_state=seed),
+    }
+
+
+def _first(tables: Tables, rows: int) -> dict[str, Codes]:
+    """The first records of each table; they are in random order, so this is a sample."""
+    return {name: table[:rows] for name, table in tables.items()}
+
+
+def _about(table: str) -> str:
+    """What the name of a figure about a table ends in; figures about the release end in nothing."""
+    return "" if table == "released" else f"_{table}"
+
+
+def _marginals(tables: Tables, holdout: Codes, domain: Domain) -> tuple[Figures, Series]:
+    """Distances of the marginals, the shares of all values, and how often tables repeat themselves."""
+    figures: Figures = {"compared_records": float(len(tables["released"]))}
+    series: Series = {}
+    for order, marginals in compared_marginals(domain.cardinalities).items():
+        real = count_marginals([holdout], domain.cardinalities, marginals)
+        for name, table in tables.items():
+            counted = count_marginals([table], domain.cardinalities, marginals)
+            distances = total_variation(counted, real)
+            series[f"tvd_{order}way{_about(name)}"] = _plain(distances)
+            figures[f"tvd_{order}way{_about(name)}"] = float(distances.mean())
+            figures[f"tvd_{order}way_worst{_about(name)}"] = float(distances.max())
+    for name, table in {"released": tables["released"], "holdout": holdout}.items():
+        for j, attribute in enumerate(domain.attributes):
+            series[f"shares_{name}/{attribute.name}"] = _plain(_shares(table[:, j], attribute.cardinality))
+    figures |= {
+        f"distinct_share{_about(name)}": distinct_share(table, domain.cardinalities) for name, table in tables.items()
+    }
+    return figures, series
+
+
+def _shares(column: Codes, cardinality: int) -> NDArray[np.float64]:
+    """Share of each value, or of each run of neighbouring values where there are many."""
+    shares = np.bincount(column, minlength=cardinality) / len(column)
+    runs = min(cardinality, SHOWN_VALUES)
+    return np.asarray(np.add.reduceat(shares, np.arange(runs) * cardinality // runs))
+
+
+def _plain(values: NDArray[np.float64]) -> tuple[float, ...]:
+    return tuple(map(float, values))
+
+
+def _learning(tables: Tables, holdout: Codes, target: int, factories: Mapping[str, ClassifierFactory]) -> Figures:
+    """Accuracy on the holdout of what learnt from each table, and agreement with what learnt from real records."""
+    truth = holdout[:, target]
+    figures: Figures = {"accuracy_majority": float(np.bincount(truth).max() / len(truth))}
+    for classifier, factory in factories.items():
+        predicted = {name: predictions(factory, table, holdout, target) for name, table in tables.items()}
+        accuracies = {name: accuracy(labels, truth) for name, labels in predicted.items()}
+        figures |= {f"accuracy_{classifier}{_about(name)}": value for name, value in accuracies.items()}
+        figures |= {
+            f"agreement_{classifier}{_about(name)}": agreement_rate(labels, predicted["training"])
+            for name, labels in predicted.items()
+            if name != "training"
+        }
+        figures[f"accuracy_loss_{classifier}"] = accuracies["training"] - accuracies["released"]
+    return figures
