@@ -18,7 +18,7 @@ from deniable.errors import DeniableError, InvalidInput
 from flows.environment import prepare_environment
 from flows.services import start_prefect
 from flows.showing import show
-from schemas.loading import load_spec
+from schemas.release_spec import load_spec
 
 OK, FAILED, REFUSED, INTERRUPTED = 0, 1, 2, 130
 

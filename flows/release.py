@@ -8,7 +8,7 @@ from prefect import flow, unmapped
 from flows.environment import state_folder
 from flows.opening import opened_release
 from schemas.evaluation import EvaluationFigures, Verdict
-from schemas.loading import load_spec
+from schemas.release_spec import load_spec
 from schemas.recipes import is_seedless
 from schemas.references import Reference
 from stores.statement import Accounts

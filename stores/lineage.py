@@ -19,19 +19,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mlflow import MlflowClient
-from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, RunTag
+from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run, RunTag
 from mlflow.exceptions import MlflowException
 from prefect import runtime
+from prefect.artifacts import create_link_artifact
 from sqlalchemy.exc import SQLAlchemyError
 
 from deniable.errors import DeniableError, Refused
-from deniable.loss import Event, Guarantee
+from deniable.loss import Guarantee, MechanismEvent
 from schemas.references import Audience, Reference
 from schemas.release_spec import ReleaseSpec
 from stores.workspace import Workspace
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+MLFLOW_PAGES = "http://127.0.0.1:5000"
+PREFECT_PAGES = "http://127.0.0.1:4200"
+TRAINING_PAGES = "workflowType=machine_learning"
+"""Without it MLflow opens its pages for language models, where a release is hard to find."""
 
 _DIGEST_CHARACTERS = 36  # the longest that MLflow takes
 _PARENT = "mlflow.parentRunId"
@@ -69,7 +75,7 @@ class StepRecord:
         """
         self._metrics({f"{_may_be_recorded(name, audience)}/{name}": value})
 
-    def spent(self, guarantee: Guarantee, events: Sequence[Event] = ()) -> None:
+    def spent(self, guarantee: Guarantee, events: Sequence[MechanismEvent] = ()) -> None:
         """Record what the step cost: `epsilon` and `delta` of its run, and the events that an accountant reads."""
         _log_metrics(self.workspace.state, self.run_id, {"epsilon": guarantee.epsilon, "delta": guarantee.delta})
         self.document([event.to_record() for event in events], "events.json", Audience.PUBLIC)
@@ -147,6 +153,7 @@ def recorded_step(
             run_name=f"{name} {part}" if part else name,
             tags={_PARENT: workspace.mlflow_run_id, "release": workspace.release_id, "step": name, **_prefect_tags()},
         )
+    _link_from_prefect(run)
     step = StepRecord(workspace, run.info.run_id, headline=part is None)
     with _closing(workspace.state, step.run_id):
         if inputs:
@@ -182,6 +189,7 @@ def recorded_release(state: Path, release_id: str, spec: ReleaseSpec) -> Iterato
                 **_prefect_tags(),
             },
         )
+    _link_from_prefect(run)
     try:
         with _closing(state, run.info.run_id):
             yield run.info.run_id
@@ -265,6 +273,13 @@ def _log_metrics(state: Path, run_id: str, values: Mapping[str, float]) -> None:
             # MLflow stores infinity as 1.8e308, which reads like a figure.
             tags=[RunTag(name, str(float(value))) for name, value in values.items() if not math.isfinite(value)],
         )
+
+
+def _link_from_prefect(run: Run) -> None:
+    """Leave a link to the MLflow run with the Prefect run that this happens in."""
+    if runtime.task_run.id or runtime.flow_run.id:
+        page = f"{MLFLOW_PAGES}/#/experiments/{run.info.experiment_id}/runs/{run.info.run_id}?{TRAINING_PAGES}"
+        create_link_artifact(page, f"{run.info.run_name} in MLflow (while `make ui` runs)", key="mlflow-run")
 
 
 def _prefect_tags() -> dict[str, str]:

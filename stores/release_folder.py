@@ -53,6 +53,27 @@ def write_table(folder: Path, domain: Domain, chunks: Iterable[Codes]) -> int:
     return rows
 
 
+def describe_domain(
+    domain: Domain, titles: Mapping[str, str], labels: Mapping[str, Mapping[str, str]]
+) -> dict[str, Any]:
+    """The domain as a document: the attributes in column order, each with its kind, its values and their buckets."""
+    return {
+        "target": domain.target,
+        "attributes": [
+            {
+                "name": attribute.name,
+                "title": titles.get(attribute.name, ""),
+                "kind": attribute.kind,
+                "values": [
+                    {"value": value, "label": labels.get(attribute.name, {}).get(str(value), ""), "bucket": bucket}
+                    for value, bucket in zip(attribute.values, attribute.buckets, strict=True)
+                ],
+            }
+            for attribute in domain.attributes
+        ],
+    }
+
+
 def write_document(path: Path, value: Any) -> None:
     """Write a JSON document."""
     path.write_text(json.dumps(value, indent=2, allow_nan=False) + "\n", encoding="utf-8")

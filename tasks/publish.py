@@ -5,13 +5,13 @@ from importlib.metadata import version
 
 from deniable.errors import Refused
 from schemas.references import Audience, Reference
-from schemas.table import codebook
 from stores.lineage import describe_release, recorded_step
 from stores.release_folder import (
     CSV,
     PARQUET,
     SCHEMA,
     check_folder,
+    describe_domain,
     publish_folder,
     write_document,
     write_table,
@@ -55,7 +55,7 @@ def publish(
         records = write_table(folder, domain, read_codes(codes.path, domain))
         shutil.copyfile(graph.path, folder / "graph.json")
         shutil.copyfile(model.path, folder / model.path.name)
-        write_document(folder / SCHEMA, codebook(spec.schema))
+        write_document(folder / SCHEMA, describe_domain(domain, spec.titles, spec.labels))
         write_document(folder / "privacy.json", statement(workspace.release_id, spec, accounts))
         in_words = statement_in_words(workspace.release_id, spec, accounts)
         (folder / "PRIVACY.md").write_text(in_words, encoding="utf-8")

@@ -1,0 +1,244 @@
+"""MLflow holds what was done, at what cost, on what; with everything's audience, and nothing restricted."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from matplotlib.figure import Figure
+from mlflow import MlflowClient
+from mlflow.entities import Run
+from prefect import flow
+
+from deniable.errors import Refused
+from deniable.keys import ReleaseKey
+from deniable.loss import DiscreteLaplaceEvent, Guarantee
+from schemas.references import Audience, Reference
+from schemas.release_spec import ReleaseSpec
+from stores import lineage
+from stores.lineage import RecordFailed, StepRecord, describe_release, recorded_release, recorded_step
+from stores.workspace import Workspace
+from tasks.step import as_task
+
+SPEC = ReleaseSpec.model_construct(name="small", title="Made-up people", dataset="folder/people.py")
+
+
+@pytest.fixture
+def client(state: Path) -> MlflowClient:
+    return MlflowClient(f"sqlite:///{state}/mlflow/mlflow.db")
+
+
+@contextmanager
+def release_named(name: str, state: Path) -> Iterator[Workspace]:
+    with recorded_release(state, name, SPEC) as run_id:
+        workspace = Workspace(state=state, release_id=name, spec=SPEC, mlflow_run_id=run_id)
+        workspace.vault.mkdir(parents=True)
+        (workspace.vault / "key").write_bytes(ReleaseKey.generate().secret)
+        yield workspace
+
+
+def steps_of(workspace: Workspace, client: MlflowClient) -> dict[str, Run]:
+    experiment = client.get_run(workspace.mlflow_run_id).info.experiment_id
+    children = client.search_runs([experiment], f"tags.`mlflow.parentRunId` = '{workspace.mlflow_run_id}'")
+    return {run.info.run_name or "": run for run in children}
+
+
+def test_a_release_is_one_run_in_the_experiment_of_its_dataset(state: Path, client: MlflowClient) -> None:
+    with release_named("one-run", state) as workspace:
+        pass
+    run = client.get_run(workspace.mlflow_run_id)
+    experiment = client.get_experiment(run.info.experiment_id)
+    assert (experiment.name, run.info.run_name, run.info.status) == ("people", "one-run", "FINISHED")
+    assert experiment.artifact_location.startswith(str(state))
+    assert "Made-up people" in run.data.tags["mlflow.note.content"]
+
+
+def test_a_step_is_a_nested_run_with_its_parameters_figures_and_costs(state: Path, client: MlflowClient) -> None:
+    guarantee = Guarantee(0.5, 1e-9, "basic")
+    event = DiscreteLaplaceEvent(query="counts", part="parameters", outputs=1, sensitivity=1, scale=Fraction(2))
+    with release_named("nested", state) as workspace, recorded_step(workspace, "learn_parameters") as step:
+        step.parameters(prior=Fraction(1, 2))
+        step.figure("cells", 12, Audience.PUBLIC)
+        step.figure("rows", 3000, Audience.INTERNAL)
+        step.spent(guarantee, [event])
+    run = steps_of(workspace, client)["learn_parameters"]
+    assert run.info.status == "FINISHED"
+    assert run.data.params == {"prior": "1/2"}
+    assert run.data.metrics == {"public/cells": 12, "internal/rows": 3000, "epsilon": 0.5, "delta": 1e-9}
+    events = Path(client.download_artifacts(run.info.run_id, "public/events.json")).read_text()
+    assert '"discrete_laplace"' in events
+
+
+def test_figures_of_steps_also_stand_in_the_run_of_the_release_but_not_those_of_parts(
+    state: Path, client: MlflowClient
+) -> None:
+    with release_named("headlines", state) as workspace:
+        with recorded_step(workspace, "evaluate_utility") as step:
+            step.figure("tvd_2way", 0.05, Audience.INTERNAL)
+        with recorded_step(workspace, "synthesize", part="chunks 0-3") as step:
+            step.figure("passed", 7, Audience.INTERNAL)
+    assert client.get_run(workspace.mlflow_run_id).data.metrics == {"internal/tvd_2way": 0.05}
+    assert steps_of(workspace, client)["synthesize chunks 0-3"].data.metrics == {"internal/passed": 7}
+
+
+def test_totals_and_the_description_stand_in_the_run_of_the_release(state: Path, client: MlflowClient) -> None:
+    with release_named("totals", state) as workspace:
+        describe_release(workspace, "# Made-up people", {"epsilon.total": 3.5, "delta.total": float("inf")})
+    run = client.get_run(workspace.mlflow_run_id)
+    assert run.data.metrics == {"epsilon.total": 3.5}
+    assert run.data.tags["delta.total"] == "inf"
+    assert run.data.tags["mlflow.note.content"] == "# Made-up people"
+
+
+def test_inputs_and_outputs_are_recorded_by_name_and_keyed_digest_alone(state: Path, client: MlflowClient) -> None:
+    with release_named("digests", state) as workspace:
+        with workspace.writing("codes.parquet", Audience.RESTRICTED) as path:
+            path.write_bytes(b"confidential")
+        codes = workspace.refer("codes", "codes.parquet", Audience.RESTRICTED, rows=3017)
+        with recorded_step(workspace, "split", inputs=[codes]) as step:
+            assert step.output(codes) is codes
+    inputs = steps_of(workspace, client)["split"].inputs.dataset_inputs
+    assert [item.tags[0].value for item in inputs] == ["input", "output"] or len(inputs) == 1
+    for item in inputs:
+        assert (item.dataset.name, item.dataset.digest) == ("codes", codes.digest[:36])
+        assert "3017" not in str(item.to_dictionary())
+        assert str(codes.path) not in str(item.to_dictionary())
+
+
+REFUSED_DEEDS: list[Callable[[StepRecord, Path], None]] = [
+    lambda step, _: step.figure("age", 41, Audience.RESTRICTED),
+    lambda step, path: step.artifact(path, Audience.RESTRICTED),
+    lambda step, _: step.plot(Figure(), "ages.png", Audience.RESTRICTED),
+    lambda step, _: step.document({"age": 41}, "record.json", Audience.RESTRICTED),
+]
+
+
+@pytest.mark.parametrize("deed", REFUSED_DEEDS, ids=["figure", "artifact", "plot", "document"])
+def test_nothing_restricted_is_recorded(
+    deed: Callable[[StepRecord, Path], None], state: Path, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    path = tmp_path / "record.json"
+    path.write_text("{}")
+    name = f"restricted-{request.node.callspec.id}"
+    with (
+        pytest.raises(Refused, match="restricted"),
+        release_named(name, state) as workspace,
+        recorded_step(workspace, "clean") as step,
+    ):
+        deed(step, path)
+
+
+def test_nothing_that_lies_in_the_vault_is_recorded_whatever_it_is_called(state: Path) -> None:
+    with (
+        pytest.raises(Refused, match="vault"),
+        release_named("mislabelled", state) as workspace,
+        recorded_step(workspace, "clean") as step,
+    ):
+        step.artifact(workspace.vault / "key", Audience.PUBLIC)
+
+
+def test_artifacts_and_plots_lie_in_the_folder_of_their_audience(
+    state: Path, client: MlflowClient, tmp_path: Path
+) -> None:
+    path = tmp_path / "report.html"
+    path.write_text("<p>")
+    with release_named("folders", state) as workspace, recorded_step(workspace, "report") as step:
+        step.artifact(path, Audience.INTERNAL)
+        step.plot(Figure(), "graph.png", Audience.PUBLIC)
+    run_id = steps_of(workspace, client)["report"].info.run_id
+    listed = {item.path for folder in ("internal", "public") for item in client.list_artifacts(run_id, folder)}
+    assert listed == {"internal/report.html", "public/graph.png"}
+
+
+@pytest.mark.parametrize(
+    ("error", "status"), [(ValueError("bad"), "FAILED"), (KeyboardInterrupt(), "KILLED")], ids=["failed", "killed"]
+)
+def test_runs_say_how_they_ended(error: BaseException, status: str, state: Path, client: MlflowClient) -> None:
+    with (
+        pytest.raises(type(error)),
+        release_named(f"ended-{status}", state) as workspace,
+        recorded_step(workspace, "clean"),
+    ):
+        raise error
+    assert client.get_run(workspace.mlflow_run_id).info.status == status
+    assert steps_of(workspace, client)["clean"].info.status == status
+
+
+def test_a_refusal_is_recorded_in_its_own_words_and_other_errors_are_not(state: Path, client: MlflowClient) -> None:
+    for name, error in {"refusal": Refused("k is too large."), "surprise": ValueError("income-4711")}.items():
+        with pytest.raises(type(error)), release_named(name, state) as workspace:
+            raise error
+        tags = client.get_run(workspace.mlflow_run_id).data.tags
+        assert tags.get("failure") == ("k is too large." if name == "refusal" else None)
+
+
+def test_a_step_that_never_ended_is_closed_with_its_release(state: Path, client: MlflowClient) -> None:
+    with release_named("abandoned", state) as workspace:
+        recorded_step(workspace, "synthesize").__enter__()
+    assert steps_of(workspace, client)["synthesize"].info.status == "KILLED"
+
+
+@pytest.mark.usefixtures("prefect")
+def test_runs_of_prefect_and_mlflow_lead_to_each_other(state: Path, client: MlflowClient) -> None:
+    def clean(workspace: Workspace) -> str:
+        with recorded_step(workspace, "clean") as step:
+            return step.run_id
+
+    @flow
+    def small_release() -> tuple[Workspace, str]:
+        with release_named("linked", state) as workspace:
+            return workspace, as_task(clean)(workspace)
+
+    workspace, step_run_id = small_release()
+    release_tags = client.get_run(workspace.mlflow_run_id).data.tags
+    step_tags = client.get_run(step_run_id).data.tags
+    assert release_tags["prefect.flow_run_id"] == step_tags["prefect.flow_run_id"]
+    links = links_in_prefect()
+    assert any(workspace.mlflow_run_id in text for text in links[release_tags["prefect.flow_run_id"]])
+    assert any(step_run_id in text for text in links[step_tags["prefect.task_run_id"]])
+
+
+def links_in_prefect() -> dict[str, list[str]]:
+    """Texts of Prefect's artifacts, by the flow run or task run that made them."""
+    from prefect.client.orchestration import get_client  # noqa: PLC0415 - a server must run
+
+    found: dict[str, list[str]] = {}
+    with get_client(sync_client=True) as client:
+        for artifact in client.read_artifacts(limit=200):
+            for run_id in (artifact.flow_run_id, artifact.task_run_id):
+                found.setdefault(str(run_id), []).append(str(artifact.data))
+    return found
+
+
+def test_a_record_that_mlflow_does_not_take_is_one_clear_sentence(
+    state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = tmp_path / "not-a-database.db"
+    database.write_text("this is no database, whatever its name says")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{database}")
+    with pytest.raises(RecordFailed, match="MLflow must take the record") as caught, release_named("broken", state):
+        pass
+    assert caught.value.__context__ is None
+
+
+def test_a_password_in_the_address_of_mlflow_is_not_repeated(monkeypatch: pytest.MonkeyPatch, state: Path) -> None:
+    monkeypatch.setattr(lineage, "_client", lambda uri: (_ for _ in ()).throw(OSError(uri)))
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "postgresql://prov:secret@127.0.0.1/mlflow")
+    with pytest.raises(RecordFailed) as caught, release_named("secretive", state):
+        pass
+    assert "secret" not in str(caught.value)
+
+
+def reference(name: str) -> Reference:
+    return Reference(name=name, path=Path("nowhere"), digest="0" * 64, audience=Audience.RESTRICTED)
+
+
+def test_what_a_step_reads_twice_is_recorded_once_as_input(state: Path, client: MlflowClient) -> None:
+    with (
+        release_named("inputs", state) as workspace,
+        recorded_step(workspace, "gather", [reference("a"), reference("b")]),
+    ):
+        pass
+    inputs = steps_of(workspace, client)["gather"].inputs.dataset_inputs
+    assert {item.dataset.name for item in inputs} == {"a", "b"}

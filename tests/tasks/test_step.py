@@ -1,0 +1,153 @@
+"""A step bound to a task stores nothing and says nothing that quotes a record."""
+
+import errno
+import os
+import stat
+import traceback
+from collections.abc import Callable
+
+import pytest
+from prefect.cache_policies import NO_CACHE
+
+from deniable.errors import DeniableError, Refused
+from stores.workspace import Workspace
+from tasks.progress import advance, stopping, watching
+from tasks.step import StepFailed, as_task
+
+CONFIDENTIAL = "income-of-a-person-4711"
+
+
+def failing_with(error: BaseException) -> Callable[[Workspace], None]:
+    def clean(workspace: Workspace) -> None:
+        raise error
+
+    return clean
+
+
+def message_of(error: BaseException, workspace: Workspace) -> str:
+    with pytest.raises(StepFailed) as caught:
+        as_task(failing_with(error)).fn(workspace)
+    return str(caught.value)
+
+
+def test_a_task_has_the_name_of_its_step_and_stores_no_result(bare_workspace: Workspace) -> None:
+    task = as_task(failing_with(ValueError()))
+    assert task.name == "clean"
+    assert task.persist_result is False
+    assert task.cache_policy is NO_CACHE
+
+
+def test_a_step_gives_back_what_its_function_does(bare_workspace: Workspace) -> None:
+    def double(workspace: Workspace, number: int) -> int:
+        return 2 * number
+
+    assert as_task(double).fn(bare_workspace, 21) == 42
+
+
+def test_an_unexpected_error_is_not_quoted(bare_workspace: Workspace) -> None:
+    with pytest.raises(StepFailed) as caught:
+        as_task(failing_with(ValueError(f"bad row {CONFIDENTIAL}"))).fn(bare_workspace)
+    assert CONFIDENTIAL not in "".join(traceback.format_exception(caught.value))
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+
+
+def test_the_details_of_an_unexpected_error_are_in_the_vault_for_nobody_else(bare_workspace: Workspace) -> None:
+    message = message_of(ValueError(f"bad row {CONFIDENTIAL}"), bare_workspace)
+    details = bare_workspace.vault / "errors" / "clean.txt"
+    assert str(details) in message
+    assert CONFIDENTIAL in details.read_text()
+    assert stat.S_IMODE(details.stat().st_mode) == 0o600
+    assert stat.S_IMODE(details.parent.stat().st_mode) == 0o700
+
+
+def test_a_refusal_passes_as_it_is_but_without_what_led_to_it(bare_workspace: Workspace) -> None:
+    def validate(workspace: Workspace) -> None:
+        try:
+            raise ValueError(CONFIDENTIAL)  # noqa: TRY301 - the context is what is tested
+        except ValueError as error:
+            raise Refused("column age must be whole numbers.") from error
+
+    with pytest.raises(Refused, match="column age must be whole numbers") as caught:
+        as_task(validate).fn(bare_workspace)
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+    assert not (bare_workspace.vault / "errors").exists()
+
+
+@pytest.mark.parametrize(
+    ("number", "remedy"),
+    [
+        (errno.ENOSPC, "free some space"),
+        (errno.EROFS, "read-only"),
+        (errno.EACCES, "who owns"),
+        (errno.EFBIG, "ulimit -f"),
+    ],
+)
+def test_an_error_of_the_disk_names_its_remedy(number: int, remedy: str, bare_workspace: Workspace) -> None:
+    error = OSError(number, os.strerror(number), CONFIDENTIAL)
+    message = message_of(error, bare_workspace)
+    assert remedy in message
+    assert CONFIDENTIAL not in message
+
+
+def test_a_full_disk_is_recognized_behind_another_error(bare_workspace: Workspace) -> None:
+    error = RuntimeError("the writer failed")
+    error.__cause__ = OSError(errno.ENOSPC, "No space left on device")
+    assert "free some space" in message_of(error, bare_workspace)
+
+
+def test_a_failure_is_told_even_where_its_details_cannot_be_written(bare_workspace: Workspace) -> None:
+    bare_workspace.vault.parent.mkdir(parents=True)
+    bare_workspace.vault.write_text("a file where the folder should be")
+    assert "could not be written" in message_of(ValueError(CONFIDENTIAL), bare_workspace)
+
+
+def test_an_interruption_is_not_taken_for_an_error(bare_workspace: Workspace) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        as_task(failing_with(KeyboardInterrupt())).fn(bare_workspace)
+    assert not bare_workspace.vault.exists()
+
+
+def test_no_step_begins_or_advances_while_the_release_is_being_stopped(bare_workspace: Workspace) -> None:
+    task = as_task(failing_with(DeniableError("it began.")))
+    with stopping(patience_s=1):
+        with pytest.raises(KeyboardInterrupt):
+            task.fn(bare_workspace)
+        with pytest.raises(KeyboardInterrupt):
+            advance("clean", 1)
+    with pytest.raises(DeniableError, match="it began"):
+        task.fn(bare_workspace)
+
+
+class Diary:
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def started(self, step: str) -> None:
+        self.lines.append(f"{step} started")
+
+    def advanced(self, step: str, amount: int) -> None:
+        self.lines.append(f"{step} advanced {amount}")
+
+    def ended(self, step: str, *, well: bool) -> None:
+        self.lines.append(f"{step} ended {'well' if well else 'badly'}")
+
+
+def test_watchers_are_told_how_a_step_goes(bare_workspace: Workspace) -> None:
+    def synthesize(workspace: Workspace) -> None:
+        advance("synthesize", 3)
+
+    diary = Diary()
+    with watching(diary):
+        as_task(synthesize).fn(bare_workspace)
+        with pytest.raises(StepFailed):
+            as_task(failing_with(ValueError())).fn(bare_workspace)
+    as_task(synthesize).fn(bare_workspace)
+    assert diary.lines == [
+        "synthesize started",
+        "synthesize advanced 3",
+        "synthesize ended well",
+        "clean started",
+        "clean ended badly",
+    ]
