@@ -1,0 +1,68 @@
+"""Finds the table schema that a spec names: one that ships, or a Python file beside the spec.
+
+pandas and pandera are imported only when a schema is asked for.
+"""
+
+import importlib
+import importlib.util
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+from pkgutil import iter_modules
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from deniable.errors import InvalidInput
+from schemas import datasets
+
+if TYPE_CHECKING:
+    from pandera.pandas import DataFrameSchema
+
+
+@cache
+def load_schema(dataset: str, folder: Path) -> "DataFrameSchema":
+    """Load the schema of a dataset.
+
+    Args:
+        dataset: the name of a module of `schemas.datasets`, or a path to a .py file that defines `schema`.
+        folder: what a relative path is relative to.
+
+    Returns:
+        The schema.
+
+    Raises:
+        InvalidInput: there is no such dataset, or what it defines was not made by `schemas.table.table`.
+    """
+    module = _module_of_file(folder / dataset) if dataset.endswith(".py") else _module_that_ships(dataset)
+    from schemas.table import domain_of  # noqa: PLC0415 - it imports pandas
+
+    schema: DataFrameSchema | None = getattr(module, "schema", None)
+    if schema is None:
+        raise InvalidInput(f"the dataset {dataset} must define `schema`, a table made by schemas.table.table, and does not.")
+    domain_of(schema)
+    return schema
+
+
+def _module_that_ships(name: str) -> ModuleType:
+    """Import one of the datasets that ship."""
+    shipped = [module.name for module in iter_modules(datasets.__path__)]
+    if name not in shipped:
+        close = get_close_matches(name, shipped, n=1)
+        hint = f"did you mean {close[0]}?" if close else "or a path to a .py file."
+        raise InvalidInput(f"the dataset must be one of {', '.join(shipped)}, got {name}; {hint}")
+    return importlib.import_module(f"schemas.datasets.{name}")
+
+
+def _module_of_file(path: Path) -> ModuleType:
+    """Run a file that describes a dataset."""
+    if not path.is_file():
+        raise InvalidInput(f"the dataset must be a file that defines `schema`, but {path} does not exist.")
+    spec = importlib.util.spec_from_file_location(f"dataset_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise InvalidInput(f"the dataset must be a Python file, got {path}.")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise InvalidInput(f"the dataset {path} must run without an error, got {type(error).__name__}: {error}") from error
+    return module

@@ -1,0 +1,134 @@
+"""How a spec is read from YAML, to the last decimal, and how a refusal is worded in one line.
+
+What a spec must hold is not for this module to know.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, get_args
+
+from pydantic import BaseModel
+from ruamel.yaml import YAML
+from ruamel.yaml.constructor import SafeConstructor
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.nodes import ScalarNode
+
+from deniable.errors import InvalidInput
+
+_SHOWN_CHARACTERS = 60
+
+
+class _ExactConstructor(SafeConstructor):
+    """Reads 0.1 as a tenth."""
+
+    def construct_exact(self, node: ScalarNode) -> Fraction | float:
+        """Read a decimal number from its text."""
+        try:
+            return Fraction(node.value)
+        except ValueError:  # .inf and .nan
+            return float(self.construct_yaml_float(node))
+
+
+_ExactConstructor.add_constructor("tag:yaml.org,2002:float", _ExactConstructor.construct_exact)
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """Read a YAML file whose top is a mapping.
+
+    Args:
+        path: the file.
+
+    Returns:
+        The mapping; numbers with a point or an exponent are fractions.
+
+    Raises:
+        InvalidInput: there is no such file, it is not YAML, a key stands twice, or its top is no mapping.
+    """
+    yaml = YAML(typ="safe", pure=True)
+    yaml.Constructor = _ExactConstructor
+    try:
+        written = yaml.load(path)
+    except FileNotFoundError:
+        raise InvalidInput(f"the release spec must be a YAML file, but {path} does not exist.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"the release spec {path} must be readable text, got {error}.") from None
+    except MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise InvalidInput(f"the release spec {path} must be YAML; line {line}: {error.problem}.") from None
+    except YAMLError as error:
+        raise InvalidInput(f"the release spec {path} must be YAML, got: {error}.") from None
+    if not isinstance(written, dict):
+        raise InvalidInput(f"the release spec {path} must be a mapping of keys, got {type(written).__name__}.")
+    return written
+
+
+def complaint(detail: Mapping[str, Any], model: type[BaseModel]) -> str:
+    """Say in one line where something is wrong, what must hold and what was got.
+
+    Args:
+        detail: one of the errors of a pydantic ValidationError.
+        model: the model that refused.
+    """
+    place = detail["loc"]
+    # Of the two kinds of source pydantic names the one it tried, which is no key of the file.
+    keys = [str(key) for index, key in enumerate(place) if (index, place[0]) != (1, "source") and key != "[key]"]
+    return f"{'.'.join(keys)}: {_sentence(detail, model)}"
+
+
+def _sentence(detail: Mapping[str, Any], model: type[BaseModel]) -> str:
+    """Say what must hold and what was got."""
+    got = _shown(detail["input"])
+    match detail["type"]:
+        case "missing":
+            return "must be given."
+        case "extra_forbidden":
+            return f"is not a key of the spec; {_suggestion(detail['loc'], model)}"
+        case "value_error":
+            said = str(detail["ctx"]["error"])
+            return said if said.endswith((".", "?")) else f"{said}."
+        case "string_type":
+            return f"must be text, got {got}; put it in quotes."
+        case "union_tag_not_found" | "union_tag_invalid":
+            return "must be of kind package or file."
+        case "fraction_parsing" | "fraction_type":
+            return f"must be a number, got {got}."
+    message = str(detail["msg"])
+    for subject in ("Input", "Value", "String", "Tuple", "Dictionary"):
+        message = message.removeprefix(f"{subject} should ")
+    return f"must {message}, got {got}."
+
+
+def _shown(value: object) -> str:
+    """A value of the spec as its author may know it again."""
+    if isinstance(value, Fraction):
+        return f"{float(value):g}"
+    text = repr(value) if isinstance(value, str) else str(value)
+    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}..."
+
+
+def _suggestion(place: Sequence[str | int], model: type[BaseModel]) -> str:
+    """The key that was meant, or those there are."""
+    models = [model]
+    for part in place[:-1]:
+        models = [inner for outer in models for inner in _models_of(outer, part)] or models
+    keys = list(dict.fromkeys(key for inner in models for key in inner.model_fields))
+    close = get_close_matches(str(place[-1]), keys, n=1)
+    return f"did you mean {close[0]}?" if close else f"there are {', '.join(keys)}."
+
+
+def _models_of(model: type[BaseModel], part: str | int) -> Iterator[type[BaseModel]]:
+    """The models that one step of a place leads to: those of a field, or the one of a kind."""
+    if isinstance(part, str) and part in model.model_fields:
+        yield from _models_in(model.model_fields[part].annotation)
+    elif "kind" in model.model_fields and part in get_args(model.model_fields["kind"].annotation):
+        yield model
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    """The models that a type mentions."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for inner in get_args(annotation):
+        yield from _models_in(inner)

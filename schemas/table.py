@@ -1,0 +1,344 @@
+"""How a table of people is described: one pandera schema, whose checks are the public domain and whose metadata say the rest.
+
+Nothing is read from a source and no row is judged here. Nothing of a description is ever learnt from data.
+"""
+
+import inspect
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from pandera.pandas import Check, Column, DataFrameSchema, Parser
+
+from deniable.domain import Attribute, Domain, Kind, Value
+from deniable.errors import InvalidInput
+
+Universe: TypeAlias = Callable[[pd.DataFrame], pd.Series]
+Recode: TypeAlias = Callable[[pd.DataFrame], pd.DataFrame]
+
+# Stands in a column of numbers where the source has something that is no number: not null, and in no public range.
+UNREADABLE = np.inf
+
+
+def nominal(
+    values: Sequence[Value] | Mapping[Value, str],
+    *,
+    buckets: Iterable[Collection[Value]] = (),
+    missing: Sequence[Value] = (),
+    label: str = "",
+) -> Column:
+    """Describe a column whose values are names, or numbers that stand for names.
+
+    Args:
+        values: the values in public order, or each value with the text that explains it.
+        buckets: groups of values that are one bucket where the column is a parent; a value in no group is its own.
+        missing: codes that the source writes where a value is missing.
+        label: what the column is, for a reader.
+
+    Returns:
+        The column; its check `isin` is the domain.
+
+    Raises:
+        InvalidInput: values of several types, or buckets that overlap or hold what is not a value.
+    """
+    listed = tuple(values)
+    groups = [tuple(group) for group in buckets]
+    grouped = [value for group in groups for value in group]
+    if len({type(value) for value in listed}) != 1:
+        raise InvalidInput(f"the values of a column must be of one type, got {_types(listed)} for {label or 'a column'}.")
+    if len(set(grouped)) != len(grouped) or not set(grouped) <= set(listed):
+        raise InvalidInput(f"buckets must share no value and hold only values of the column, see {label or 'a column'}.")
+    first_of_bucket = {value: group[0] for group in groups for value in group}
+    return _column(
+        "nominal",
+        listed,
+        checks=[Check.isin(list(listed))],
+        keys=[first_of_bucket.get(value, value) for value in listed],
+        missing=missing,
+        label=label,
+        labels=dict(values) if isinstance(values, Mapping) else {},
+    )
+
+
+def numeric(
+    low: float,
+    high: float,
+    *,
+    step: int = 1,
+    width: int | None = None,
+    edges: Sequence[float] | None = None,
+    missing: Sequence[Value] = (),
+    label: str = "",
+) -> Column:
+    """Describe a column of numbers: low, low + step ... high. They are whole numbers unless `low` is a float.
+
+    Args:
+        low: the smallest value.
+        high: the largest value.
+        step: distance of neighbouring values.
+        width: buckets as wide as this, the first from `low`; without it and `edges`, each value is its own.
+        edges: the values at which a new bucket starts, ascending; `low` need not be among them.
+        missing: codes that the source writes where a value is missing.
+        label: what the column is, for a reader.
+
+    Returns:
+        The column; its check `in_range` is the domain.
+
+    Raises:
+        InvalidInput: no such range, or both a width and edges.
+    """
+    if not (high >= low and step >= 1 and (high - low) % step == 0):
+        raise InvalidInput(f"a numeric column must go from low to high in whole steps, got {low} to {high} in {step}.")
+    if width is not None and edges is not None:
+        raise InvalidInput("a numeric column must have a width or edges of its buckets, got both; leave one out.")
+    values = _grid(low, high, step)
+    if width is not None:
+        keys = [(value - low) // width for value in values]
+    elif edges is not None:
+        keys = np.searchsorted(edges, values, side="right").tolist()
+    else:
+        keys = list(values)
+    return _column(
+        "numeric",
+        values,
+        checks=[Check.in_range(low, high), Check(_on_grid(low, step), name=f"steps_of_{step}")],
+        keys=keys,
+        missing=missing,
+        label=label,
+        step=step,
+    )
+
+
+def table(
+    columns: Mapping[str, Column],
+    *,
+    description: str = "",
+    target: str | None = None,
+    reads: Mapping[str, type[float] | type[str]] | None = None,
+    universe: Universe | None = None,
+    recode: Recode | None = None,
+) -> DataFrameSchema:
+    """Describe a table.
+
+    The schema parses before it checks: what is read becomes numbers or text, rows out of the universe go, and the rest
+    is recoded. Missing values pass: what becomes of them is not for the description to say.
+
+    Args:
+        columns: the attributes in public order.
+        description: what the table is, for a reader.
+        target: the attribute that models are judged by predicting.
+        reads: the source's columns that `universe` and `recode` need, each `float` or `int` where it holds numbers and
+            `str` where it holds text. By default the attributes themselves.
+        universe: says of each row, by itself and by a public rule, whether it is in scope. Its docstring is published.
+            A comparison with a missing value is false, so such rows are out of scope. Rows with text where a number
+            must be are always in scope: they are mistakes.
+        recode: makes the attributes of what was read, row by row. It must keep `UNREADABLE` unreadable and null null.
+
+    Returns:
+        The schema, the only description of the table.
+
+    Raises:
+        InvalidInput: a target that is no attribute, or codes for missing values of a column that is not read.
+    """
+    wanted = dict(reads) if reads is not None else {name: _metadata(name, column)["type"] for name, column in columns.items()}
+    sentinels = {name: _metadata(name, column)["missing"] for name, column in columns.items()}
+    unread = [name for name, codes in sentinels.items() if codes and name not in wanted]
+    if unread:
+        raise InvalidInput(f"codes for missing values must belong to columns that are read, got some for {unread[0]}.")
+    if target is not None and target not in columns:
+        raise InvalidInput(f"the target must be one of {', '.join(columns)}, got {target}.")
+    numbers = [name for name, kind in wanted.items() if kind is not str]
+    parsers = [Parser(_typing(wanted, sentinels), name="typed")]
+    if universe is not None:
+        parsers.append(Parser(_filter(universe, numbers), name="universe"))
+    if recode is not None:
+        parsers.append(Parser(_row_by_row(recode), name="recode"))
+    return DataFrameSchema(
+        dict(columns),
+        parsers=parsers,
+        strict="filter",
+        description=description,
+        metadata={
+            "target": target,
+            "reads": tuple(wanted),
+            "universe": (inspect.getdoc(universe) or "") if universe is not None else "",
+        },
+    )
+
+
+def domain_of(schema: DataFrameSchema) -> Domain:
+    """The public domain that a schema's checks and metadata state.
+
+    Raises:
+        InvalidInput: the schema was not made by `table`.
+    """
+    attributes = []
+    for name, column in schema.columns.items():
+        metadata = _metadata(name, column)
+        attributes.append(
+            Attribute(
+                name=name,
+                values=_values(column, metadata),
+                kind=metadata["kind"],
+                buckets=metadata["buckets"],
+            )
+        )
+    return Domain(tuple(attributes), target=_table_metadata(schema)["target"])
+
+
+def columns_read(schema: DataFrameSchema) -> tuple[str, ...]:
+    """Names of the source's columns that a schema needs; all others never leave the source."""
+    return cast("tuple[str, ...]", _table_metadata(schema)["reads"])
+
+
+def holds_text(schema: DataFrameSchema, name: str) -> bool:
+    """Whether an attribute's values are text."""
+    return _metadata(name, schema.columns[name])["type"] is str
+
+
+def labels_of(schema: DataFrameSchema) -> dict[str, dict[str, str]]:
+    """What values stand for, by attribute and by value as text, where the schema says so."""
+    labels = {name: _metadata(name, column)["labels"] for name, column in schema.columns.items()}
+    return {name: {str(value): text for value, text in of.items()} for name, of in labels.items() if of}
+
+
+def _column(
+    kind: Kind,
+    values: Sequence[Value],
+    *,
+    checks: Sequence[Check],
+    keys: Sequence[Value],
+    missing: Sequence[Value],
+    label: str,
+    step: int = 1,
+    labels: Mapping[Value, str] | None = None,
+) -> Column:
+    """Make a column; values with equal keys share a bucket, and buckets are numbered as they appear."""
+    number: dict[Value, int] = {}
+    value_type = type(values[0])
+    readable = [] if value_type is str else [Check(np.isfinite, name="number")]
+    return Column(
+        checks=[*readable, *checks],
+        nullable=True,
+        title=label,
+        metadata={
+            "kind": kind,
+            "type": value_type,
+            "buckets": tuple(number.setdefault(key, len(number)) for key in keys),
+            "missing": tuple(missing),
+            "step": step,
+            "labels": dict(labels or {}),
+        },
+    )
+
+
+def _metadata(name: str, column: Column) -> dict[str, Any]:
+    """What `nominal` or `numeric` wrote on a column."""
+    metadata: dict[str, Any] = column.metadata or {}
+    if "kind" not in metadata:
+        raise InvalidInput(f"column {name} must be described by schemas.table.nominal or numeric.")
+    return metadata
+
+
+def _table_metadata(schema: DataFrameSchema) -> dict[str, Any]:
+    """What `table` wrote on a schema."""
+    metadata: dict[str, Any] = schema.metadata or {}
+    if "reads" not in metadata:
+        raise InvalidInput("a table schema must be made by schemas.table.table.")
+    return metadata
+
+
+def _values(column: Column, metadata: Mapping[str, Any]) -> tuple[Value, ...]:
+    """The values that a column's checks allow, in code order."""
+    statistics = {check.name: check.statistics for check in column.checks}
+    if "isin" in statistics:
+        return tuple(statistics["isin"]["allowed_values"])
+    return _grid(statistics["in_range"]["min_value"], statistics["in_range"]["max_value"], metadata["step"])
+
+
+def _grid(low: float, high: float, step: int) -> tuple[Value, ...]:
+    """The numbers low, low + step ... high, of the type of `low`."""
+    return tuple(low + step * index for index in range(int((high - low) // step) + 1))
+
+
+def _on_grid(low: float, step: int) -> Callable[[pd.Series], pd.Series]:
+    """Check that numbers are whole steps above `low`; what is no number is left to the other checks."""
+    return lambda column: ~np.isfinite(column) | ((column - low) % step == 0)
+
+
+def _types(values: Iterable[Value]) -> str:
+    """Names of the types of some values."""
+    return " and ".join(sorted({type(value).__name__ for value in values})) or "no value"
+
+
+def _typing(wanted: Mapping[str, type], sentinels: Mapping[str, Sequence[Value]]) -> Recode:
+    """Make a parser that turns what was read into numbers or text."""
+
+    def typed(frame: pd.DataFrame) -> pd.DataFrame:
+        # A table read by hand may lack a column; pandera then says so better than a KeyError would.
+        present = [name for name in wanted if name in frame]
+        return pd.DataFrame(
+            {name: _typed(frame[name], sentinels.get(name, ()), text=wanted[name] is str) for name in present},
+            index=frame.index,
+        )
+
+    return typed
+
+
+def _typed(column: pd.Series, missing: Sequence[Value], *, text: bool) -> pd.Series:
+    """Turn a column into numbers (float64) or text; null and the codes for missing values become null.
+
+    Only distinct values are converted: a column of a census has few of them, and text is slow.
+    """
+    if not text and not missing and pd.api.types.is_numeric_dtype(column):
+        return pd.Series(column.to_numpy(np.float64, na_value=np.nan), column.index)
+    codes, distinct = pd.factorize(column)  # null has code -1
+    if text:
+        return pd.Series(_texts(distinct, missing).take(codes, allow_fill=True), column.index)
+    return pd.Series(np.append(_numbers(distinct, missing), np.nan)[codes], column.index)
+
+
+def _numbers(distinct: Any, missing: Sequence[Value]) -> NDArray[np.float64]:
+    """Numbers of distinct values: `UNREADABLE` where there is none, null where the value means missing."""
+    values = pd.Series(distinct, dtype=object)
+    numbers = pd.to_numeric(values, errors="coerce").to_numpy(np.float64, copy=True)
+    numbers[np.isnan(numbers)] = UNREADABLE
+    codes = [code for code in missing if not isinstance(code, str)]
+    numbers[values.isin(list(missing)).to_numpy() | np.isin(numbers, codes)] = np.nan
+    return numbers
+
+
+def _texts(distinct: Any, missing: Sequence[Value]) -> Any:
+    """Texts of distinct values, whole numbers without a point; null where the value means missing."""
+    texts = [str(int(value)) if _is_whole(value) else str(value) for value in distinct]
+    sentinels = {str(code) for code in missing}
+    return pd.array([None if text in sentinels else text for text in texts], dtype="str")
+
+
+def _is_whole(value: object) -> bool:
+    """Whether a value is a whole number that a file happened to store as a float."""
+    return isinstance(value, float) and value.is_integer()
+
+
+def _filter(universe: Universe, numbers: Sequence[str]) -> Recode:
+    """Make a parser that drops the rows out of scope."""
+
+    def in_universe(frame: pd.DataFrame) -> pd.DataFrame:
+        unreadable = np.isinf(frame[list(numbers)].to_numpy()).any(axis=1)
+        return frame[universe(frame).to_numpy(dtype=bool) | unreadable]
+
+    return in_universe
+
+
+def _row_by_row(recode: Recode) -> Recode:
+    """Guard a recoding: a row in, a row out, under the same label."""
+
+    def recoded(frame: pd.DataFrame) -> pd.DataFrame:
+        result = recode(frame)
+        if len(result) != len(frame):
+            raise InvalidInput("the recoding of a table must make one row of each row; let the universe drop rows.")
+        return result.set_axis(frame.index)
+
+    return recoded
