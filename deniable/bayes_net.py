@@ -6,9 +6,10 @@ numbers were learnt, and whether a candidate may be released, do not belong here
 Source: Bindschaedler, Shokri, Gunter 2017, section 3.1 and 3.2 (eq. 2, 3 and 7).
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -21,6 +22,8 @@ from deniable.tables import configuration_count, configuration_strides
 
 UNIT = 2**32
 """What one configuration's weights add up to."""
+
+FORMAT = "deniable/bayes-net/1"
 
 Weights = NDArray[np.uint64]
 
@@ -51,8 +54,8 @@ class NetArrays(NamedTuple):
     factor: NDArray[np.float64]
 
 
-@numba.njit(nogil=True, cache=True, inline="always")  # type: ignore[untyped-decorator]
-def table_row(net, position, record):  # type: ignore[no-untyped-def] # pragma: no cover
+@numba.njit(nogil=True, cache=True, inline="always")
+def table_row(net, position, record):
     """Where the weights of an attribute begin, given the values before it in `record`."""
     configuration = 0
     for p in range(net.parent_start[position], net.parent_start[position + 1]):
@@ -61,8 +64,8 @@ def table_row(net, position, record):  # type: ignore[no-untyped-def] # pragma: 
     return net.table_start[position] + configuration * net.cardinality[position]
 
 
-@numba.njit(nogil=True, cache=True, inline="always")  # type: ignore[untyped-decorator]
-def draw_value(net, position, row, word):  # type: ignore[no-untyped-def] # pragma: no cover
+@numba.njit(nogil=True, cache=True, inline="always")
+def draw_value(net, position, row, word):
     """The value whose share of [0, 2^32) holds the word: the first one whose running sum exceeds it."""
     low = 0
     high = net.cardinality[position] - 1
@@ -75,8 +78,8 @@ def draw_value(net, position, row, word):  # type: ignore[no-untyped-def] # prag
     return low
 
 
-@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _sample(net, words, records):  # type: ignore[no-untyped-def] # pragma: no cover
+@numba.njit(nogil=True, cache=True)
+def _sample(net, words, records):
     """Fill records from one word a value, positions in order."""
     rows, m = records.shape
     for r in range(rows):
@@ -165,6 +168,32 @@ class BayesNet:
         records = np.empty((len(words) // m, m), np.uint16)
         _sample(self.arrays, words, records)
         return self.in_columns(records)
+
+    def document(self) -> dict[str, Any]:
+        """The network in names and integers, ready for JSON."""
+        return {
+            "format": FORMAT,
+            "unit": UNIT,
+            "graph": self.graph.document(self.domain),
+            "weights": {name: table.tolist() for name, table in zip(self.domain.names, self.weights, strict=True)},
+        }
+
+    @classmethod
+    def from_document(cls, domain: Domain, document: Mapping[str, Any]) -> "BayesNet":
+        """The network that a document describes.
+
+        Raises:
+            InvalidInput: it is of another format, or describes no network over this domain.
+        """
+        if document.get("format") != FORMAT:
+            msg = f"a model must have the format {FORMAT}, got {document.get('format')}; read it with the version that wrote it."
+            raise InvalidInput(msg)
+        weights = document["weights"]
+        return cls(
+            domain=domain,
+            graph=Graph.from_document(domain, document["graph"]),
+            weights=tuple(np.asarray(weights[name], np.uint64) for name in domain.names),
+        )
 
 
 def _starts(sizes: list[int], *, closed: bool = False) -> NDArray[np.int64]:

@@ -3,7 +3,9 @@
 How a graph is learnt does not belong here.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from deniable.domain import Domain
 from deniable.errors import InvalidInput
@@ -50,3 +52,27 @@ class Graph:
         """The graph of independent attributes."""
         none: Parents = ((),) * len(domain)
         return cls(parents=none, order=topological_order(domain, none), similarity=((),) * len(domain))
+
+    def document(self, domain: Domain) -> dict[str, Any]:
+        """The graph in names, ready for JSON."""
+        names = domain.names
+        return {
+            "order": [names[i] for i in self.order],
+            "parents": {
+                names[child]: [
+                    {"name": names[parent], "similarity": similarity}
+                    for parent, similarity in zip(parents, self.similarity[child], strict=True)
+                ]
+                for child, parents in enumerate(self.parents)
+            },
+        }
+
+    @classmethod
+    def from_document(cls, domain: Domain, document: Mapping[str, Any]) -> "Graph":
+        """The graph that a document describes."""
+        edges = [document["parents"][name] for name in domain.names]
+        return cls(
+            parents=tuple(tuple(domain.index(edge["name"]) for edge in those) for those in edges),
+            order=tuple(domain.index(name) for name in document["order"]),
+            similarity=tuple(tuple(float(edge["similarity"]) for edge in those) for those in edges),
+        )

@@ -13,8 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaincinv, gammaln
 
-from deniable.bayes_net import UNIT, Weights
-from deniable.tables import Counts
+from deniable.accounting import calibrate_discrete_gaussian, calibrate_discrete_laplace
+from deniable.bayes_net import UNIT, BayesNet, Weights
+from deniable.domain import Domain
+from deniable.entropies import Noise, StreamOpener
+from deniable.graph import Graph
+from deniable.loss import DiscreteGaussianEvent, DiscreteLaplaceEvent, Guarantee, MechanismEvent
+from deniable.noise import DiscreteGaussian, DiscreteLaplace
+from deniable.tables import Counts, FamilyCounts
 
 Estimate = Literal["mean", "map", "sample"]
 Probabilities = NDArray[np.float64]
@@ -71,7 +77,9 @@ def posterior_sample(counts: Counts, prior: float, words: NDArray[np.uint32]) ->
     uniform = (high + (low + 0.5) / UNIT) / UNIT
     quantile = gammaincinv(alpha, uniform)
     with np.errstate(divide="ignore"):
-        logarithm = np.where(quantile > np.finfo(float).tiny, np.log(quantile), (np.log(uniform) + gammaln(alpha + 1)) / alpha)
+        logarithm = np.where(
+            quantile > np.finfo(float).tiny, np.log(quantile), (np.log(uniform) + gammaln(alpha + 1)) / alpha
+        )
     share = np.exp(logarithm - logarithm.max(axis=1, keepdims=True))
     return np.asarray(share / share.sum(axis=1, keepdims=True))
 
@@ -115,6 +123,85 @@ class ParameterRecipe:
 
     epsilon: Fraction
     delta: Fraction
-    noise: Literal["laplace", "gaussian"]
+    noise: Noise
     prior: Fraction
     estimate: Estimate
+
+    def calibrate(self, domain: Domain) -> "ParameterMechanism":
+        """Scale the noise, from the budget and the public domain alone.
+
+        One row changes one cell of each attribute's table by 1, whatever the graph is; an attribute with one value has no
+        table to noise.
+
+        Raises:
+            InvalidInput: the budget does not suffice.
+        """
+        tables = sum(size > 1 for size in domain.cardinalities)
+        if self.noise == "laplace":
+            amount = 1 / calibrate_discrete_laplace(outputs=max(tables, 1), epsilon=self.epsilon, delta=self.delta)
+        else:
+            amount = calibrate_discrete_gaussian(outputs=max(tables, 1), epsilon=self.epsilon, delta=self.delta)
+        return ParameterMechanism(self, tables, amount)
+
+
+@dataclass(frozen=True)
+class ParameterMechanism:
+    """All counts of each attribute by its parents' buckets, each with noise of its own, empty configurations included.
+
+    Attributes:
+        recipe: the budget and the estimate.
+        tables: number of tables with noise.
+        amount: scale (Laplace) or variance (Gaussian) of the noise.
+    """
+
+    recipe: ParameterRecipe
+    tables: int
+    amount: Fraction
+
+    @property
+    def events(self) -> tuple[MechanismEvent, ...]:
+        """What is done to the data, known before it is read."""
+        if not self.tables:
+            return ()
+        what = {"query": "counts of each attribute by its parents", "part": "parameters"}
+        if self.recipe.noise == "laplace":
+            return (DiscreteLaplaceEvent(**what, outputs=self.tables, sensitivity=1, scale=self.amount),)
+        return (DiscreteGaussianEvent(**what, outputs=self.tables, sensitivity=1, variance=self.amount),)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What all tables together cost."""
+        return Guarantee(float(self.recipe.epsilon), float(self.recipe.delta), "calibrated")
+
+    def run(self, counts: FamilyCounts, graph: Graph, open_stream: StreamOpener) -> BayesNet:
+        """Noise the counts, clamp them at 0, and estimate the probabilities.
+
+        Args:
+            counts: counts of the parameters part, by the parents of `graph`.
+            graph: the graph.
+            open_stream: opens the streams of this step.
+        """
+        domain = counts.domain
+        law = DiscreteLaplace(self.amount) if self.recipe.noise == "laplace" else DiscreteGaussian(self.amount)
+        weights = []
+        for attribute, table in zip(domain.attributes, counts.tables, strict=True):
+            parameters: dict[str, str | int | Fraction] = {
+                "noise": self.recipe.noise,
+                "amount": self.amount,
+                "attribute": attribute.name,
+            }
+            if attribute.cardinality == 1:
+                weights.append(np.full(table.shape, UNIT, np.uint64))
+                continue
+            noise = law.sample(open_stream(mechanism="counts", parameters=parameters), table.size)
+            noisy = np.maximum(table + noise.reshape(table.shape), 0)
+            prior = float(self.recipe.prior / attribute.cardinality)
+            if self.recipe.estimate == "mean":
+                probabilities = posterior_mean(noisy, prior)
+            elif self.recipe.estimate == "map":
+                probabilities = posterior_mode(noisy, prior)
+            else:
+                words = open_stream(mechanism="posterior", parameters=parameters).take(2 * table.size)
+                probabilities = posterior_sample(noisy, prior, words)
+            weights.append(integer_weights(probabilities))
+        return BayesNet(domain, graph, tuple(weights))

@@ -26,6 +26,7 @@ from deniable.errors import InvalidInput
 
 _STEP = 2.0**-500
 _UNSTEP = 2.0**500
+_LOG_STEP = 500 * np.log(2.0)
 _EMPTY = np.uint64(2**64 - 1)
 _CODE_BITS = 16
 
@@ -38,7 +39,7 @@ class IndexArrays(NamedTuple):
     Attributes:
         seeds: the seeds' codes, positions in topological order, shape (n, m).
         nodes: the node of each seed's prefix at each level, shape (n, levels).
-        count: number of seeds that share each node's prefix, shape (nodes,).
+        node_count: number of seeds that share each node's prefix, shape (nodes,).
         levels: lengths of prefixes that may be copied, ascending, shape (levels,).
         weights: share of candidates that copy each of them, shape (levels,).
         slot_start: where each depth's hash table begins in `keys`, from the first level on, shape (depths + 1,).
@@ -48,7 +49,7 @@ class IndexArrays(NamedTuple):
 
     seeds: Codes
     nodes: NDArray[np.int32]
-    count: NDArray[np.int32]
+    node_count: NDArray[np.int32]
     levels: NDArray[np.int64]
     weights: NDArray[np.float64]
     slot_start: NDArray[np.int64]
@@ -70,16 +71,16 @@ class ClassArrays(NamedTuple):
 # same sequence of multiplications gives the same pair on every machine. Zero is (0, 0.0).
 
 
-@numba.njit(nogil=True, cache=True, inline="always")  # type: ignore[untyped-decorator]
-def _renormalise(steps, fraction):  # type: ignore[no-untyped-def] # pragma: no cover
+@numba.njit(nogil=True, cache=True, inline="always")
+def _renormalise(steps, fraction):
     """Bring a product of two fractions back to (2^-500, 1]."""
     if 0.0 < fraction <= _STEP:
         return steps + 1, fraction * _UNSTEP
     return steps, fraction
 
 
-@numba.njit(nogil=True, cache=True, inline="always")  # type: ignore[untyped-decorator]
-def _add(steps, fraction, other_steps, other_fraction):  # type: ignore[no-untyped-def] # pragma: no cover
+@numba.njit(nogil=True, cache=True, inline="always")
+def _add(steps, fraction, other_steps, other_fraction):
     """Add two values; what is two steps below the other does not reach its last digit."""
     if other_fraction == 0.0:
         return steps, fraction
@@ -98,20 +99,20 @@ def _add(steps, fraction, other_steps, other_fraction):  # type: ignore[no-untyp
     return steps, total
 
 
-@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def probability_class(steps, fraction, classes):  # type: ignore[no-untyped-def] # pragma: no cover
+@numba.njit(nogil=True, cache=True, inline="always")
+def probability_class(steps, fraction, classes):
     """The i >= 0 with gamma^(-i-1) < p <= gamma^-i; -1 for p = 0. The logarithm only says where to begin looking."""
-    if fraction == 0.0:
-        return -1
-    last = len(classes.steps) - 2
-    i = int((steps * 346.57359027997264 - np.log(fraction)) / classes.log_gamma)
-    i = min(max(i, 0), last)
-    while i < last and (
-        classes.steps[i + 1] < steps or (classes.steps[i + 1] == steps and classes.fractions[i + 1] >= fraction)
-    ):
-        i += 1
-    while i > 0 and (classes.steps[i] > steps or (classes.steps[i] == steps and classes.fractions[i] < fraction)):
-        i -= 1
+    i = -1
+    if fraction > 0.0:
+        last = len(classes.steps) - 2
+        i = int((steps * _LOG_STEP - np.log(fraction)) / classes.log_gamma)
+        i = min(max(i, 0), last)
+        while i < last and (
+            classes.steps[i + 1] < steps or (classes.steps[i + 1] == steps and classes.fractions[i + 1] >= fraction)
+        ):
+            i += 1
+        while i > 0 and (classes.steps[i] > steps or (classes.steps[i] == steps and classes.fractions[i] < fraction)):
+            i -= 1
     return i
 
 
@@ -135,15 +136,15 @@ def probability_classes(gamma: Fraction, attributes: int) -> ClassArrays:
 # ---- the index
 
 
-@numba.njit(nogil=True, cache=True, inline="always")  # type: ignore[untyped-decorator]
-def _slot(key, mask):  # type: ignore[no-untyped-def] # pragma: no cover
+@numba.njit(nogil=True, cache=True, inline="always")
+def _slot(key, mask):
     """Where to begin looking for a key: its bits, well mixed."""
     mixed = key * np.uint64(0x9E3779B97F4A7C15)
     return np.int64((mixed ^ (mixed >> np.uint64(29))) & np.uint64(mask))
 
 
-@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _deepen(parents, codes, first_node, keys, children, count):  # type: ignore[no-untyped-def] # pragma: no cover
+@numba.njit(nogil=True, cache=True)
+def _deepen(parents, codes, first_node, keys, children, count):
     """Split each seed's node by one more attribute.
 
     Args:
@@ -175,8 +176,8 @@ def _deepen(parents, codes, first_node, keys, children, count):  # type: ignore[
     return made
 
 
-@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _compact(keys, children, small_keys, small_children):  # type: ignore[no-untyped-def] # pragma: no cover
+@numba.njit(nogil=True, cache=True)
+def _compact(keys, children, small_keys, small_children):
     """Move a sparse hash table into a smaller one."""
     mask = len(small_keys) - 1
     for old in range(len(keys)):
@@ -251,7 +252,7 @@ class SeedIndex:
             IndexArrays(
                 seeds=np.ascontiguousarray(seeds),
                 nodes=nodes,
-                count=np.concatenate(counts),
+                node_count=np.concatenate(counts),
                 levels=np.asarray(levels, np.int64),
                 weights=np.asarray([omega[m - level] / total for level in levels]),
                 slot_start=np.cumsum([0, *(len(keys) for keys, _ in tables)]).astype(np.int64),
@@ -266,9 +267,11 @@ class SeedIndex:
         return len(self.arrays.seeds)
 
 
-@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def count_plausible(net, index, classes, candidate, seed, steps, fractions):  # type: ignore[no-untyped-def] # pragma: no cover
+@numba.njit(nogil=True, cache=True, inline="always")
+def count_plausible(net, index, classes, candidate, seed, steps, fractions):
     """Number of seeds whose probability of giving the candidate is in the class of the seed that gave it; exact, O(m).
+
+    Inlined, and with one way out: otherwise numba counts references to every array for every candidate.
 
     Args:
         net: the network's arrays.
@@ -281,69 +284,63 @@ def count_plausible(net, index, classes, candidate, seed, steps, fractions):  # 
     """
     levels = index.levels
     last = len(levels) - 1
-    if last == 0:
-        return index.count[index.nodes[seed, 0]]
-    # How deep the seed agrees with the candidate: re-sampling may have drawn the seed's own values.
-    own = 0
-    agree = levels[0]
-    while own < last:
-        while agree < levels[own + 1] and index.seeds[seed, agree] == candidate[agree]:
+    first = own = 0
+    beyond = 1
+    if last > 0:
+        # How deep the seed agrees with the candidate: re-sampling may have drawn the seed's own values.
+        agree = levels[0]
+        while agree < levels[last] and index.seeds[seed, agree] == candidate[agree]:
             agree += 1
-        if agree < levels[own + 1]:
-            break
-        own += 1
-    # R_L from the last position down, kept at each level; then A from the first level up.
-    step = 0
-    fraction = 1.0
-    level = last
-    for position in range(len(candidate) - 1, levels[0] - 1, -1):
-        while level >= 0 and levels[level] > position:
+        while own < last and levels[own + 1] <= agree:
+            own += 1
+        # R_L from the last position down, kept at each level; then A from the first level up.
+        step = 0
+        fraction = 1.0
+        position = len(candidate)
+        for level in range(last, -1, -1):
+            while position > levels[level]:
+                position -= 1
+                row = table_row(net, position, candidate)
+                step, fraction = _renormalise(step, fraction * net.factor[row + candidate[position]])
             steps[level] = step
             fractions[level] = fraction
-            level -= 1
-        row = table_row(net, position, candidate)
-        step, fraction = _renormalise(step, fraction * net.factor[row + candidate[position]])
-    while level >= 0:
-        steps[level] = step
-        fractions[level] = fraction
-        level -= 1
-    for level in range(last + 1):
-        step, fraction = _renormalise(steps[level], fractions[level] * index.weights[level])
-        if level > 0:
-            step, fraction = _add(steps[level - 1], fractions[level - 1], step, fraction)
-        steps[level] = step
-        fractions[level] = fraction
-    wanted = probability_class(steps[own], fractions[own], classes)
-    first = own
-    while first > 0 and probability_class(steps[first - 1], fractions[first - 1], classes) == wanted:
-        first -= 1
-    beyond = own + 1
-    while beyond <= last and probability_class(steps[beyond], fractions[beyond], classes) == wanted:
-        beyond += 1
-    plausible = index.count[index.nodes[seed, first]]
-    if beyond > last:
-        return plausible
-    # Down the tree from the seed's own node to the first level of another class: seeds that agree that far are not counted.
-    node = index.nodes[seed, own]
-    for position in range(levels[own], levels[beyond]):
-        depth = position - levels[0]
-        start = index.slot_start[depth]
-        mask = index.slot_start[depth + 1] - start - 1
-        key = (np.uint64(node) << np.uint64(_CODE_BITS)) | np.uint64(candidate[position])
-        slot = _slot(key, mask)
-        while index.keys[start + slot] != _EMPTY and index.keys[start + slot] != key:
-            slot = (slot + 1) & mask
-        if index.keys[start + slot] == _EMPTY:
-            return plausible
-        node = index.children[start + slot]
-    return plausible - index.count[node]
+        step, fraction = 0, 0.0
+        for level in range(last + 1):
+            own_step, own_fraction = _renormalise(steps[level], fractions[level] * index.weights[level])
+            step, fraction = _add(step, fraction, own_step, own_fraction)
+            steps[level] = step
+            fractions[level] = fraction
+        wanted = probability_class(steps[own], fractions[own], classes)
+        first = own
+        while first > 0 and probability_class(steps[first - 1], fractions[first - 1], classes) == wanted:
+            first -= 1
+        beyond = own + 1
+        while beyond <= last and probability_class(steps[beyond], fractions[beyond], classes) == wanted:
+            beyond += 1
+    plausible = index.node_count[index.nodes[seed, first]]
+    if beyond <= last:
+        # Down the tree from the seed's own node to the first level of another class: who agrees that far is not counted.
+        node = index.nodes[seed, own]
+        position = levels[own]
+        while node >= 0 and position < levels[beyond]:
+            start = index.slot_start[position - levels[0]]
+            mask = index.slot_start[position - levels[0] + 1] - start - 1
+            key = (np.uint64(node) << np.uint64(_CODE_BITS)) | np.uint64(candidate[position])
+            slot = _slot(key, mask)
+            while index.keys[start + slot] != _EMPTY and index.keys[start + slot] != key:
+                slot = (slot + 1) & mask
+            node = index.children[start + slot] if index.keys[start + slot] == key else np.int32(-1)
+            position += 1
+        if node >= 0:
+            plausible -= index.node_count[node]
+    return plausible
 
 
 # ---- the scan
 
 
-@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _classes_of(probabilities, classes, found):  # type: ignore[no-untyped-def] # pragma: no cover
+@numba.njit(nogil=True, cache=True)
+def _classes_of(probabilities, classes, found):
     """The class of each of several probabilities."""
     for i in range(len(probabilities)):
         fraction = probabilities[i]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from deniable.bayes_net import BayesNet, draw_value, table_row
 from deniable.domain import Codes
 from deniable.errors import InvalidInput
-from deniable.noise import uniform_below
+from deniable.noise import OUT_OF_WORDS, uniform_below
 
 Dependence = Literal["prefix", "seed", "none"]
 """What a candidate's probability depends on: a copied prefix of the seed, the whole seed, or no seed at all."""
@@ -52,30 +52,32 @@ class ResampleArrays(NamedTuple):
     cumulative: NDArray[np.int64]
 
 
-@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def resample(net, choice, seed, words, position, candidate):  # type: ignore[no-untyped-def] # pragma: no cover
-    """Fill a candidate from a seed; return the position after the last word used, or -1 if the words do not suffice."""
+@numba.njit(nogil=True, cache=True, inline="always")
+def resample(net, choice, seeds, seed, words, position, candidate):
+    """Fill a candidate from a seed; return the position after the last word used, or -1 if the words do not suffice.
+
+    Inlined, and with one way out: otherwise numba counts references to every array for every candidate.
+    """
     level = 0
     if len(choice.levels) > 1:
         pick, position = uniform_below(words, position, choice.cumulative[-1])
-        if position < 0:
-            return position
-        while np.int64(pick) >= choice.cumulative[level]:
+        while pick >= choice.cumulative[level]:
             level += 1
     copied = choice.levels[level]
     m = len(candidate)
     if position + m - copied > len(words):
-        return -1
-    for p in range(copied):
-        candidate[p] = seed[p]
-    for p in range(copied, m):
-        candidate[p] = draw_value(net, p, table_row(net, p, candidate), words[position])
-        position += 1
+        position = OUT_OF_WORDS
+    if position >= 0:
+        for p in range(copied):
+            candidate[p] = seeds[seed, p]
+        for p in range(copied, m):
+            candidate[p] = draw_value(net, p, table_row(net, p, candidate), words[position])
+            position += 1
     return position
 
 
-@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _probabilities(net, levels, weights, candidate, seeds, found):  # type: ignore[no-untyped-def] # pragma: no cover
+@numba.njit(nogil=True, cache=True)
+def _probabilities(net, levels, weights, candidate, seeds, found):
     """Score a candidate given each seed, straight from the definition: weights times products, for the prefixes shared."""
     m = len(candidate)
     by_level = np.zeros(len(levels))
@@ -132,7 +134,7 @@ class SeedResampler:
     def draw(self, seed: Codes, words: NDArray[np.uint32], position: int) -> tuple[Codes, int]:
         """Copy some attributes of the seed and draw the others; see `Model`."""
         candidate = np.empty_like(seed)
-        return candidate, int(resample(self.net.arrays, self.choice, seed, words, position, candidate))
+        return candidate, int(resample(self.net.arrays, self.choice, seed[None], 0, words, position, candidate))
 
     def probabilities(self, candidate: Codes, seeds: Codes) -> NDArray[np.float64]:
         """Score a candidate given each of some seeds; see `Model`."""

@@ -1,124 +1,27 @@
 """Structure learning: noisy entropies, symmetrical uncertainty, CFS merit, an acyclic graph.
 
-Rows are never seen and counts only once, to draw the noisy entropies; everything after that is post-processing. Probability
-tables do not belong here.
+Everything here is post-processing of noisy entropies. Counts and probability tables do not belong here.
 
-Source: Bindschaedler, Shokri, Gunter 2017, sections 3.3 and 3.5, eq. 4-10; Hall 1999 for the merit.
+Source: Bindschaedler, Shokri, Gunter 2017, section 3.3 (eq. 4-6); Hall 1999 for the merit.
 """
 
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations, permutations
-from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable.accounting import best, calibrate_discrete_gaussian, calibrate_discrete_laplace
 from deniable.domain import Domain
+from deniable.entropies import EntropyMechanism, EntropyRecipe, Noise, NoisyEntropies, StreamOpener
 from deniable.graph import Graph, topological_order
-from deniable.keys import WordStream
 from deniable.loss import Guarantee, MechanismEvent
-from deniable.noise import DiscreteGaussian, DiscreteLaplace
-from deniable.tables import Counts, PairCounts, Parents, bucketize, configuration_count
+from deniable.tables import PairCounts, Parents, configuration_count
 
-Noise = Literal["laplace", "gaussian"]
-View = tuple[int, bool]
-"""An attribute's number and whether it is seen in buckets."""
-Query = tuple[View, ...]
-"""The views whose joint entropy is asked for."""
 Similarities = NDArray[np.float64]
-
-GRID = 2**32
-"""Entropies are released as integers, in units of 2^-32 bit: integers can be noised exactly."""
-
-BETA_SHARE = Fraction(1, 10)
-"""Share of the structure's delta that pays for the lower bound on the row count being wrong."""
 
 MAX_ORDERS = 32
 """Attribute orders that the greedy search is tried with."""
-
-
-class StreamOpener(Protocol):
-    """Opens the stream of one mechanism of a step whose key and inputs are fixed."""
-
-    def __call__(self, *, mechanism: str, parameters: dict[str, str | int | Fraction]) -> WordStream:
-        """Open the stream of a mechanism with exactly these parameters."""
-
-
-# ---- which entropies
-
-
-def canonical(domain: Domain, views: Query) -> Query:
-    """Reduce a query to what it depends on: identity buckets are full resolution, constants carry no entropy."""
-    reduced = []
-    for attribute, coarse in views:
-        description = domain.attributes[attribute]
-        size = description.bucket_count if coarse else description.cardinality
-        if size > 1:
-            reduced.append((attribute, coarse and size < description.cardinality))
-    return tuple(sorted(reduced))
-
-
-def entropy_queries(domain: Domain) -> tuple[Query, ...]:
-    """The distinct entropies that CFS needs.
-
-    There are m of H(x_i), m of H(bkt x_i), m(m-1) of H(x_i, bkt x_j) and m(m-1)/2 of H(bkt x_i, bkt x_j), m(3m+1)/2 in
-    all; those that are equal by the public buckets alone are asked for once.
-    """
-    m = len(domain)
-    wanted: list[Query] = [((i, coarse),) for coarse in (False, True) for i in range(m)]
-    wanted += [((i, False), (j, True)) for i, j in permutations(range(m), 2)]
-    wanted += [((i, True), (j, True)) for i, j in combinations(range(m), 2)]
-    queries = dict.fromkeys(canonical(domain, query) for query in wanted)
-    queries.pop((), None)
-    return tuple(queries)
-
-
-def entropy(counts: Counts) -> float:
-    """Shannon entropy of a table of counts, in bits; 0 for an empty table.
-
-    The sum is rounded once (fsum), so that its value does not depend on the order or the width of vector units.
-    """
-    cells = [count for count in counts.ravel().tolist() if count]
-    total = sum(cells)
-    if total == 0:
-        return 0.0
-    return max(0.0, math.log2(total) - math.fsum(count * math.log2(count) for count in cells) / total)
-
-
-def entropy_sensitivity(rows: int) -> float:
-    """Largest change of an entropy, in bits, when one row is added to `rows` rows: H_b(1/(n+1)).
-
-    Moving from n to n+1 rows moves the distribution to (n p + e)/(n+1) for a point mass e. The entropy changes most when
-    all of p sits in one cell and e in another, which is the binary entropy of 1/(n+1); it decreases in n, so that a lower
-    bound on n is safe. Bindschaedler, Shokri, Gunter 2017, eq. 9 is twice this and for replaced rows.
-
-    Args:
-        rows: number of rows of the smaller table, at least 1.
-    """
-    share = 1 / (rows + 1)
-    return -share * math.log2(share) - (1 - share) * math.log1p(-share) / math.log(2)
-
-
-def grid_sensitivity(rows: int) -> int:
-    """Sensitivity of an entropy in grid units: rounding moves each of two values by half a unit, floats by far less."""
-    return math.floor(entropy_sensitivity(rows) * GRID) + 2
-
-
-def count_table(counts: PairCounts, query: Query) -> Counts:
-    """The joint counts of a query's views."""
-    domain = counts.domain
-    numbers = [attribute for attribute, _ in query]
-    table = counts.one(*numbers) if len(numbers) == 1 else counts.pair(*numbers)
-    for axis, (attribute, coarse) in enumerate(query):
-        if coarse:
-            table = bucketize(table, domain.attributes[attribute].bucket_of, axis)
-    return table
-
-
-# ---- the graph
 
 
 def symmetrical_uncertainty(first: float, second: float, joint: float) -> float:
@@ -192,18 +95,51 @@ def search_orders(m: int) -> tuple[tuple[int, ...], ...]:
     return tuple(dict.fromkeys(order for rotation in rotations for order in (rotation, rotation[::-1])))[:MAX_ORDERS]
 
 
-# ---- the mechanism
+def similarities(entropies: NoisyEntropies) -> tuple[Similarities, Similarities]:
+    """Symmetrical uncertainties of all pairs (eq. 5).
+
+    Returns:
+        SU(x_i, bkt x_j) at [i, j] and SU(bkt x_i, bkt x_j), both of shape (m, m), diagonals 1.
+    """
+    m = len(entropies.domain)
+    to_child, among = np.eye(m), np.eye(m)
+    for i in range(m):
+        for j in range(m):
+            if i != j:
+                h_i, h_j = entropies.of((i, False)), entropies.of((j, True))
+                to_child[i, j] = symmetrical_uncertainty(h_i, h_j, entropies.of((i, False), (j, True)))
+                h_i = entropies.of((i, True))
+                among[i, j] = symmetrical_uncertainty(h_i, h_j, entropies.of((i, True), (j, True)))
+    return to_child, among
+
+
+def learn_graph(entropies: NoisyEntropies, max_cost: int) -> Graph:
+    """The acyclic graph of the largest total merit that the greedy search finds over several public attribute orders.
+
+    Args:
+        entropies: noisy entropies.
+        max_cost: largest number of parent configurations of an attribute (eq. 6).
+    """
+    domain = entropies.domain
+    to_child, among = similarities(entropies)
+    found = [greedy_graph(domain, to_child, among, max_cost, order) for order in search_orders(len(domain))]
+    parents, _ = max(found, key=lambda item: item[1])
+    return Graph(
+        parents=parents,
+        order=topological_order(domain, parents),
+        similarity=tuple(tuple(float(to_child[child, j]) for j in those) for child, those in enumerate(parents)),
+    )
 
 
 @dataclass(frozen=True)
 class StructureRecipe:
-    """What a structure may cost and how large it may become.
+    """What a graph may cost and how many configurations its parents may have.
 
     Attributes:
-        epsilon: epsilon of the whole structure, row count included.
+        epsilon: epsilon of the whole structure, the row count's included.
         delta: delta of the whole structure.
-        epsilon_rows: epsilon of the noisy row count; a part of `epsilon`.
-        max_cost: largest number of parent configurations of an attribute.
+        epsilon_rows: epsilon of the noisy row count, less than `epsilon`.
+        max_cost: largest number of parent configurations of an attribute (eq. 6).
         noise: discrete Laplace (the paper's, on integers) or discrete Gaussian.
     """
 
@@ -212,3 +148,47 @@ class StructureRecipe:
     epsilon_rows: Fraction
     max_cost: int
     noise: Noise
+
+    def calibrate(self, domain: Domain) -> "StructureMechanism":
+        """Scale the noise, from the budget and the public domain alone.
+
+        Raises:
+            InvalidInput: the budget does not suffice.
+        """
+        recipe = EntropyRecipe(self.epsilon, self.delta, self.epsilon_rows, self.noise)
+        return StructureMechanism(recipe.calibrate(domain), self.max_cost)
+
+
+@dataclass(frozen=True)
+class StructureMechanism:
+    """Noisy entropies, and the graph that follows from them.
+
+    Attributes:
+        entropies: the mechanism that sees the counts.
+        max_cost: largest number of parent configurations of an attribute.
+    """
+
+    entropies: EntropyMechanism
+    max_cost: int
+
+    @property
+    def events(self) -> tuple[MechanismEvent, ...]:
+        """What is done to the data, known before it is read."""
+        return self.entropies.events
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What all of it costs."""
+        return self.entropies.guarantee
+
+    def run(self, counts: PairCounts, open_stream: StreamOpener) -> Graph:
+        """Draw the noisy entropies and search the graph.
+
+        Args:
+            counts: counts of the structure part.
+            open_stream: opens the streams of this step.
+
+        Raises:
+            Refused: the structure part is too small.
+        """
+        return learn_graph(self.entropies.run(counts, open_stream), self.max_cost)

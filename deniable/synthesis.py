@@ -8,24 +8,25 @@ outcome "nothing released" be seen too: with a public probability rho an attempt
 drawn from max(n, N0) places, of which those from n on are empty.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
 import numba
 import numpy as np
-from numpy.typing import NDArray
 
 from deniable.deniability import PrivacyTest
 from deniable.domain import Codes
 from deniable.errors import InvalidInput
 from deniable.keys import WordStream
-from deniable.noise import OUT_OF_DIGITS, DiscreteLaplace, Thresholds, draw_noise, uniform_below
+from deniable.noise import TIE, DiscreteLaplace, draw_noise, uniform_below
 from deniable.plausible_seeds import SeedIndex, count_plausible, count_plausible_by_scan, probability_classes
 from deniable.resampling import Model, SeedResampler, resample
 
-_MORE_CANDIDATES = 64
-"""Candidates that words are fetched for at least, when those at hand have run out."""
+_WORDS_AHEAD = 256
+_WORDS_BESIDE = 6
+"""Words that an attempt takes beside the re-sampled values: ticket, place, number of attributes, noise; hardly ever more."""
 
 
 class AttemptArrays(NamedTuple):
@@ -72,69 +73,97 @@ class Attempt:
             randomized=self.test.randomized,
         )
 
-    def noise(self, deeper: int = 0) -> Thresholds:
-        """The law of the noisy threshold, with more digits the deeper; not drawn from by the deterministic test."""
-        law = DiscreteLaplace(Fraction(1) if self.test.eps0 is None else 1 / self.test.eps0)
-        return law.thresholds(*([4 * 2**deeper] if deeper else []))
+    def parameters(self, omega: dict[int, int]) -> dict[str, str | int | Fraction]:
+        """Everything that a candidate's law depends on beside the model and the seeds, for the key of its stream."""
+        return {
+            "k": self.test.k,
+            "gamma": self.test.gamma,
+            "eps0": self.test.eps0 if self.test.randomized and self.test.eps0 is not None else "deterministic",
+            "omega": " ".join(f"{number}:{weight}" for number, weight in sorted(omega.items())),
+            "drop_probability": self.drop_probability,
+            "public_rows": self.public_rows,
+        }
+
+    @property
+    def noise(self) -> DiscreteLaplace:
+        """The law of the noise on the threshold; the deterministic test does not draw from it."""
+        return DiscreteLaplace(Fraction(1) if self.test.eps0 is None else 1 / self.test.eps0)
 
 
-@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _draw_seed(attempt, size, words, position):  # type: ignore[no-untyped-def] # pragma: no cover
+@numba.njit(nogil=True, cache=True, inline="always")
+def _draw_seed(attempt, size, words, position):
     """The number of the attempt's seed, -1 for none, and the next position, -1 if the words do not suffice."""
+    seed = np.int64(-1)
+    kept = True
     if attempt.drop_numerator > 0:
         ticket, position = uniform_below(words, position, attempt.drop_denominator)
-        if position < 0 or np.int64(ticket) < attempt.drop_numerator:
-            return -1, position
-    place, position = uniform_below(words, position, max(size, attempt.public_rows))
-    if position < 0 or np.int64(place) >= size:
-        return -1, position
-    return np.int64(place), position
+        kept = ticket >= attempt.drop_numerator
+    if kept and position >= 0:
+        place, position = uniform_below(words, position, max(size, attempt.public_rows))
+        if place < size:
+            seed = place
+    return seed, position
 
 
-@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _passes(attempt, thresholds, plausible, words, position):  # type: ignore[no-untyped-def] # pragma: no cover
-    """Whether the count reaches the threshold, noised afresh unless the test is deterministic; and the next position."""
-    if not attempt.randomized:
-        return plausible >= attempt.k, position
-    noise, position = draw_noise(words, position, thresholds)
-    return plausible >= attempt.k + noise, position
-
-
-@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _run(net, index, classes, choice, attempt, thresholds, words, attempts, released):  # type: ignore[no-untyped-def] # pragma: no cover
-    """Make attempts until they are done or the words or the noise's digits run out.
+@numba.njit(nogil=True, cache=True)
+def _run(net, index, classes, choice, attempt, thresholds, words, attempts, released):
+    """Make attempts until they are done, the words run out, or noise meets a tie.
 
     Returns:
-        Attempts made, words used by them, records released, and the last position.
+        Attempts made, words used by them, records released, and the position after the last attempt or why there is none.
     """
-    m = index.seeds.shape[1]
     steps = np.empty(len(index.levels), np.int64)
     fractions = np.empty(len(index.levels))
-    candidate = np.empty(m, np.uint16)
+    candidate = np.empty(index.seeds.shape[1], np.uint16)
+    m = len(candidate)
     used = 0
     passed = 0
-    for made in range(attempts):
+    made = 0
+    position = 0
+    while made < attempts and position >= 0:
         seed, position = _draw_seed(attempt, len(index.seeds), words, used)
-        if position < 0:
-            return made, used, passed, position
-        if seed >= 0:
-            position = resample(net, choice, index.seeds[seed], words, position, candidate)
-            if position < 0:
-                return made, used, passed, position
-            plausible = count_plausible(net, index, classes, candidate, seed, steps, fractions)
-            releases, position = _passes(attempt, thresholds, plausible, words, position)
-            if position < 0:
-                return made, used, passed, position
-            if releases:
-                released[passed] = candidate
+        plausible = 0
+        noise = np.int64(0)
+        if position >= 0 and seed >= 0:
+            position = resample(net, choice, index.seeds, seed, words, position, candidate)
+            if position >= 0:
+                plausible = count_plausible(net, index, classes, candidate, seed, steps, fractions)
+                if attempt.randomized:
+                    noise, position = draw_noise(words, position, thresholds)
+        if position >= 0:
+            if seed >= 0 and plausible >= attempt.k + noise:
+                for p in range(m):
+                    released[passed, p] = candidate[p]
                 passed += 1
-        used = position
-    return attempts, used, passed, used
+            used = position
+            made += 1
+    return made, used, passed, position
 
 
-def synthesize(
-    model: SeedResampler, index: SeedIndex, attempt: Attempt, stream: WordStream, candidates: int
-) -> Codes:
+Counter = Callable[[Codes, int], int]
+"""Number of plausible seeds of a candidate, given the number of the seed that gave it."""
+
+
+def _make_attempt(model: Model, seeds: Codes, attempt: Attempt, count: Counter, stream: WordStream) -> Codes | None:
+    """One attempt, word for word as `_run` makes it; the released record, or none."""
+    room = _WORDS_AHEAD
+    while True:
+        words = stream.peek(room)
+        seed, position = _draw_seed(attempt.arrays, len(seeds), words, 0)
+        candidate = None
+        if position >= 0 and seed >= 0:
+            candidate, position = model.draw(seeds[seed], words, position)
+        if position >= 0:
+            break
+        room *= 2
+    stream.take(position)
+    if candidate is None:
+        return None
+    noise = int(attempt.noise.sample(stream, 1)[0]) if attempt.test.randomized else 0
+    return candidate if attempt.test.passes(count(candidate, int(seed)), noise) else None
+
+
+def synthesize(model: SeedResampler, index: SeedIndex, attempt: Attempt, stream: WordStream, candidates: int) -> Codes:
     """Make a fixed number of attempts, with plausible seeds counted exactly.
 
     Args:
@@ -148,31 +177,36 @@ def synthesize(
         The released records in the order of their attempts, shape (released, m), columns as in the domain.
     """
     net = model.net
-    classes = probability_classes(attempt.test.gamma, len(net.domain))
+    m = len(net.domain)
+    classes = probability_classes(attempt.test.gamma, m)
+    scratch = np.empty(len(model.omega), np.int64), np.empty(len(model.omega))
+
+    def count(candidate: Codes, seed: int) -> int:
+        return int(count_plausible(net.arrays, index.arrays, classes, candidate, seed, *scratch))
+
     batches = []
-    words = stream.take(candidates * (len(net.domain) + 4))
     left = candidates
-    deeper = 0
     while left:
-        room = np.empty((left, len(net.domain)), np.uint16)
+        room = np.empty((left, m), np.uint16)
+        words = stream.peek(left * (max(model.omega) + _WORDS_BESIDE) + _WORDS_AHEAD)
         made, used, passed, position = _run(
             net.arrays,
             index.arrays,
             classes,
             model.choice,
             attempt.arrays,
-            attempt.noise(deeper),
+            attempt.noise.thresholds,
             words,
             left,
             room,
         )
+        stream.take(used)
         batches.append(room[:passed].copy())
         left -= made
-        if position == OUT_OF_DIGITS:
-            deeper += 1
-        words = words[used:]
-        if left:
-            words = np.concatenate((words, stream.take(max(left, _MORE_CANDIDATES) * (len(net.domain) + 4))))
+        if position == TIE:
+            record = _make_attempt(model, index.arrays.seeds, attempt, count, stream)
+            batches.append(np.asarray([] if record is None else [record], np.uint16).reshape(-1, m))
+            left -= 1
     return net.in_columns(np.concatenate(batches))
 
 
@@ -201,40 +235,25 @@ def synthesize_by_scan(
 
     Returns:
         The released records in the order of their attempts, shape (released, m), positions in the model's order.
+
+    Raises:
+        InvalidInput: `max_plausible` is less than k.
     """
     if max_plausible is not None and max_plausible < attempt.test.k:
         msg = f"max_plausible must be at least k = {attempt.test.k}, got {max_plausible}."
         raise InvalidInput(msg)
     classes = probability_classes(attempt.test.gamma, seeds.shape[1])
-    arrays = attempt.arrays
-    fetch = _MORE_CANDIDATES * (seeds.shape[1] + 4)
-    words: NDArray[np.uint32] = stream.take(fetch)
-    deeper = 0
-    released = []
-    used = 0
-    made = 0
-    while made < candidates:
-        candidate = None
-        releases = False
-        seed, position = _draw_seed(arrays, len(seeds), words, used)
-        if position >= 0 and seed >= 0:
-            candidate, position = model.draw(seeds[seed], words, position)
-        if position >= 0 and candidate is not None:
-            plausible = count_plausible_by_scan(
-                lambda block, candidate=candidate: model.probabilities(candidate, block),  # type: ignore[misc]
-                seeds,
-                seed,
-                classes,
-                max_plausible=max_plausible,
-                max_check_plausible=max_check_plausible,
-            )
-            releases, position = _passes(arrays, attempt.noise(deeper), plausible, words, position)
-        if position < 0:
-            deeper += position == OUT_OF_DIGITS
-            words, used = np.concatenate((words[used:], stream.take(fetch))), 0
-            continue
-        if releases and candidate is not None:
-            released.append(candidate)
-        used = position
-        made += 1
+
+    def count(candidate: Codes, seed: int) -> int:
+        return count_plausible_by_scan(
+            lambda block: model.probabilities(candidate, block),
+            seeds,
+            seed,
+            classes,
+            max_plausible=max_plausible,
+            max_check_plausible=max_check_plausible,
+        )
+
+    attempts = (_make_attempt(model, seeds, attempt, count, stream) for _ in range(candidates))
+    released = [record for record in attempts if record is not None]
     return np.asarray(released, np.uint16).reshape(len(released), seeds.shape[1])

@@ -16,8 +16,8 @@ Counts = NDArray[np.int64]
 Parents = tuple[tuple[int, ...], ...]
 
 
-@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _count_pairs(codes, cardinalities, starts, ones, pairs):  # type: ignore[no-untyped-def] # pragma: no cover
+@numba.njit(nogil=True, cache=True)
+def _count_pairs(codes, cardinalities, starts, ones, pairs):
     """Add one row after the other to all one-way and two-way tables; a row touches each table once."""
     rows, m = codes.shape
     one_starts = np.zeros(m, np.int64)

@@ -1,0 +1,48 @@
+"""What a release spec asks of the mathematics, in the mathematics' own terms."""
+
+from deniable.deniability import PrivacyTest
+from deniable.parameters import ParameterRecipe
+from deniable.structure import StructureRecipe
+from deniable.synthesis import Attempt
+from schemas.release_spec import ReleaseSpec
+
+
+def structure_recipe(spec: ReleaseSpec) -> StructureRecipe | None:
+    """How the graph is to be learnt; none where the learner has no graph."""
+    structure = spec.learner.structure
+    if structure is None:
+        return None
+    return StructureRecipe(
+        epsilon=structure.epsilon,
+        delta=structure.delta,
+        epsilon_rows=structure.epsilon_rows,
+        max_cost=structure.max_cost,
+        noise=spec.learner.noise,
+    )
+
+
+def parameter_recipe(spec: ReleaseSpec) -> ParameterRecipe:
+    """How the probability tables are to be learnt."""
+    parameters = spec.learner.parameters
+    return ParameterRecipe(
+        epsilon=parameters.epsilon,
+        delta=parameters.delta,
+        noise=spec.learner.noise,
+        prior=parameters.prior,
+        estimate=parameters.estimate,
+    )
+
+
+def attempt(spec: ReleaseSpec) -> Attempt:
+    """Mechanism 1* with the spec's test."""
+    synthesis = spec.synthesis
+    return Attempt(
+        test=PrivacyTest(k=synthesis.k, gamma=synthesis.gamma, eps0=synthesis.eps0, randomized=synthesis.test == 2),
+        drop_probability=synthesis.drop_probability,
+        public_rows=synthesis.public_rows,
+    )
+
+
+def is_seedless(spec: ReleaseSpec) -> bool:
+    """Whether every attribute is re-sampled in any case: known from the spec alone, so no record needs a test."""
+    return set(spec.synthesis.omega) == {len(spec.domain)}

@@ -1,0 +1,61 @@
+"""Put together what the blocks released, in the order of the attempts, up to the number of records wanted."""
+
+from collections.abc import Iterator, Sequence
+
+from deniable.domain import Codes
+from deniable.errors import Refused
+from schemas.recipes import is_seedless
+from schemas.references import Audience, Reference
+from stores.lineage import recorded_step
+from stores.models import forget_index
+from stores.tables import read_codes, write_codes
+from stores.workspace import Workspace
+from tasks.step import as_task
+
+
+def gather(workspace: Workspace, blocks: Sequence[Reference]) -> Reference:
+    """Keep the first records that passed. All candidates were tested and are charged, whether they are kept or not.
+
+    Seeds are drawn independently and uniformly, so the order of the attempts tells nothing of the order of the data.
+
+    Args:
+        workspace: the release.
+        blocks: what each block released, in order.
+
+    Returns:
+        Codes of the released records.
+
+    Raises:
+        Refused: nothing passed.
+    """
+    spec = workspace.spec
+    passed = sum(block.rows or 0 for block in blocks)
+    with recorded_step(workspace, "gather", inputs=blocks) as step:
+        forget_index()
+        if not is_seedless(spec):
+            step.figure("candidates_passed", passed, Audience.INTERNAL)
+            step.figure("acceptance_rate", passed / spec.synthesis.candidates, Audience.INTERNAL)
+        if passed == 0:
+            msg = (
+                "at least one candidate must pass the privacy test, got none; "
+                "raise omega, lower k, give seeds a larger share, or bring more records."
+            )
+            raise Refused(msg)
+        with workspace.writing("released.parquet", Audience.INTERNAL) as path:
+            rows = write_codes(path, spec.domain, _first(blocks, workspace))
+        step.figure("records_released", rows, Audience.PUBLIC)
+        return step.output(workspace.refer("released", "released.parquet", Audience.INTERNAL, rows))
+
+
+def _first(blocks: Sequence[Reference], workspace: Workspace) -> Iterator[Codes]:
+    """The released codes, chunk by chunk, until the wanted number is reached."""
+    left = workspace.spec.synthesis.records
+    for block in blocks:
+        for codes in read_codes(block.path, workspace.spec.domain):
+            if left <= 0:
+                return
+            yield codes[:left]
+            left -= len(codes)
+
+
+gather_task = as_task(gather)

@@ -1,0 +1,43 @@
+"""Count the seeds' shared prefixes, once, for the exact privacy test."""
+
+from deniable.errors import Refused
+from deniable.plausible_seeds import SeedIndex
+from schemas.references import Audience, Reference
+from stores.lineage import recorded_step
+from stores.models import read_model, write_index
+from stores.tables import load_codes
+from stores.workspace import Workspace
+from tasks.step import as_task
+
+
+def index_seeds(workspace: Workspace, seeds: Reference, model: Reference) -> Reference:
+    """Index the seeds in the model's order, for the spec's numbers of re-sampled attributes.
+
+    Args:
+        workspace: the release.
+        seeds: codes of the seeds part.
+        model: the model.
+
+    Returns:
+        The index, restricted.
+
+    Raises:
+        Refused: there are fewer seeds than the privacy test asks for, so that hardly a record could ever be released.
+    """
+    domain = workspace.spec.domain
+    synthesis = workspace.spec.synthesis
+    with recorded_step(workspace, "index_seeds", inputs=[seeds, model]) as step:
+        codes = load_codes(seeds.path, domain)
+        if len(codes) < synthesis.k:
+            msg = (
+                f"the part seeds must hold at least k = {synthesis.k} records, got fewer; "
+                "give it a larger share of split, lower synthesis.k, or bring more records."
+            )
+            raise Refused(msg)
+        index = SeedIndex.build(read_model(domain, model).in_order(codes), dict(synthesis.omega))
+        with workspace.writing("seed_index.npz", Audience.RESTRICTED) as path:
+            write_index(path, index)
+        return step.output(workspace.refer("seed_index", "seed_index.npz", Audience.RESTRICTED))
+
+
+index_seeds_task = as_task(index_seeds)

@@ -1,0 +1,47 @@
+"""Learn the conditional probability tables from noisy counts of the parameters part."""
+
+import json
+from functools import partial
+
+from deniable.graph import Graph
+from deniable.tables import FamilyCounts
+from schemas.recipes import parameter_recipe
+from schemas.references import Audience, Reference
+from stores.lineage import recorded_step
+from stores.tables import read_codes
+from stores.workspace import Workspace
+from tasks.step import as_task
+
+
+def learn_parameters(workspace: Workspace, parameters: Reference, graph: Reference) -> Reference:
+    """Count each attribute by its parents, add noise, and turn the counts into probabilities in integers.
+
+    Args:
+        workspace: the release.
+        parameters: codes of the parameters part.
+        graph: the graph.
+
+    Returns:
+        The model, `model.json`, public.
+    """
+    domain = workspace.spec.domain
+    recipe = parameter_recipe(workspace.spec)
+    with recorded_step(workspace, "learn_parameters", inputs=[parameters, graph]) as step:
+        mechanism = recipe.calibrate(domain)
+        step.parameters(noise=recipe.noise, prior=recipe.prior, estimate=recipe.estimate)
+        learnt = Graph.from_document(domain, json.loads(graph.path.read_text()))
+        counts = FamilyCounts(domain, learnt.parents)
+        for codes in read_codes(parameters.path, domain):
+            counts.add(codes)
+        open_stream = partial(
+            workspace.key().stream, step="learn_parameters", inputs=f"{parameters.digest} {graph.digest}"
+        )
+        net = mechanism.run(counts, learnt, open_stream)
+        step.spent(mechanism.guarantee, mechanism.events)
+        step.figure("cells", sum(table.size for table in net.weights), Audience.PUBLIC)
+        with workspace.writing("model.json", Audience.PUBLIC) as path:
+            path.write_text(json.dumps(net.document()))
+        return step.output(workspace.refer("model", "model.json", Audience.PUBLIC))
+
+
+learn_parameters_task = as_task(learn_parameters)

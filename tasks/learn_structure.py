@@ -1,0 +1,57 @@
+"""Learn the dependency graph from noisy entropies of the structure part."""
+
+import json
+from functools import partial
+
+from deniable.graph import Graph
+from deniable.tables import PairCounts
+from schemas.recipes import structure_recipe
+from schemas.references import Audience, Reference
+from stores.drawing import draw_graph
+from stores.lineage import StepRecord, recorded_step
+from stores.tables import read_codes
+from stores.workspace import Workspace
+from tasks.step import as_task
+
+
+def learn_structure(workspace: Workspace, structure: Reference) -> Reference:
+    """Learn the graph under differential privacy, or take the one without edges where the learner has none.
+
+    Args:
+        workspace: the release.
+        structure: codes of the structure part.
+
+    Returns:
+        The graph, `graph.json`, public.
+    """
+    domain = workspace.spec.domain
+    recipe = structure_recipe(workspace.spec)
+    with recorded_step(workspace, "learn_structure", inputs=[structure]) as step:
+        if recipe is None:
+            return _keep(workspace, step, Graph.without_edges(domain))
+        mechanism = recipe.calibrate(domain)
+        step.parameters(noise=recipe.noise, max_cost=recipe.max_cost, entropies=len(mechanism.entropies.queries))
+        counts = PairCounts(domain)
+        for codes in read_codes(structure.path, domain):
+            counts.add(codes)
+        open_stream = partial(workspace.key().stream, step="learn_structure", inputs=structure.digest)
+        graph = mechanism.run(counts, open_stream)
+        step.spent(mechanism.guarantee, mechanism.events)
+        step.figure("edges", sum(len(parents) for parents in graph.parents), Audience.PUBLIC)
+        return _keep(workspace, step, graph)
+
+
+def _keep(workspace: Workspace, step: StepRecord, graph: Graph) -> Reference:
+    """Write the graph, draw it, and record both."""
+    domain = workspace.spec.domain
+    document = graph.document(domain)
+    with workspace.writing("graph.json", Audience.PUBLIC) as path:
+        path.write_text(json.dumps(document, indent=1))
+    parents = {child: [edge["name"] for edge in edges] for child, edges in document["parents"].items()}
+    weights = {child: [edge["similarity"] for edge in edges] for child, edges in document["parents"].items()}
+    step.plot(draw_graph(domain.names, parents, domain.target, weights), "graph.png", Audience.PUBLIC)
+    step.document(document, "graph.json", Audience.PUBLIC)
+    return step.output(workspace.refer("graph", "graph.json", Audience.PUBLIC))
+
+
+learn_structure_task = as_task(learn_structure)
