@@ -1,0 +1,41 @@
+"""Seconds of one core, and the table that results are printed as."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+REPEATS = 5
+
+
+@dataclass(frozen=True)
+class Result:
+    """One line of the table.
+
+    Attributes:
+        what: what was measured.
+        measured: the figure with its unit.
+        goal: what it should be.
+    """
+
+    what: str
+    measured: str
+    goal: str = ""
+
+
+def core_seconds(work: Callable[[], object], repeats: int = REPEATS) -> float:
+    """Least CPU time of this thread over several runs, after one that compiles and warms up; in seconds."""
+    work()
+    return min(_once(work) for _ in range(repeats))
+
+
+def _once(work: Callable[[], object]) -> float:
+    start = time.thread_time()
+    work()
+    return time.thread_time() - start
+
+
+def table(results: list[Result]) -> str:
+    """The results as a Markdown table."""
+    rows = [("what", "measured", "goal"), ("---", "---", "---")]
+    rows += [(result.what, result.measured, result.goal) for result in results]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)

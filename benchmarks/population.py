@@ -1,0 +1,60 @@
+"""A large made-up population with the eleven attributes of the plausible-deniability paper, for speed to be measured on.
+
+Speed depends on the sizes of domains and tables and on how many records share a prefix, not on whose records they are.
+"""
+
+from hashlib import sha256
+
+import numpy as np
+
+from deniable.bayes_net import BayesNet
+from deniable.domain import Attribute, Codes, Domain
+from deniable.graph import Graph, topological_order
+from deniable.keys import ReleaseKey, WordStream
+from deniable.parameters import integer_weights
+
+# name, values, width of a bucket: the paper's, section 5
+_ATTRIBUTES = (
+    ("age", 79, 10),
+    ("workclass", 8, 1),
+    ("education", 24, 4),
+    ("marital", 5, 1),
+    ("occupation", 25, 1),
+    ("relationship", 18, 1),
+    ("race", 5, 1),
+    ("sex", 2, 1),
+    ("hours", 99, 15),
+    ("birthplace", 8, 1),
+    ("income", 2, 1),
+)
+_PARENTS = ((), (0,), (0,), (0,), (2, 7), (3, 0), (9,), (1,), (1, 7), (), (4, 8))
+
+DOMAIN = Domain(
+    tuple(
+        Attribute(name, tuple(range(values)), "numeric", tuple(value // width for value in range(values)))
+        for name, values, width in _ATTRIBUTES
+    ),
+    target="income",
+)
+
+
+def stream(name: str) -> WordStream:
+    """A stream of words that is the same in every run."""
+    return ReleaseKey(sha256(b"benchmarks").digest()).stream(step="benchmark", mechanism=name, inputs="", parameters={})
+
+
+def network() -> BayesNet:
+    """A network whose tables are skewed as people's are: a few values take most of each row."""
+    graph = Graph(_PARENTS, topological_order(DOMAIN, _PARENTS), tuple((0.0,) * len(those) for those in _PARENTS))
+    words = stream("tables")
+    weights = []
+    for (_, values, _), parents in zip(_ATTRIBUTES, _PARENTS, strict=True):
+        rows = int(np.prod([DOMAIN.bucket_counts[parent] for parent in parents], dtype=int))
+        skewed = (words.take(rows * values).reshape(rows, values) / 2**32) ** 4 + 1e-4
+        weights.append(integer_weights(skewed / skewed.sum(axis=1, keepdims=True)))
+    return BayesNet(DOMAIN, graph, tuple(weights))
+
+
+def people(rows: int) -> Codes:
+    """Codes of some people, shape (rows, 11)."""
+    return network().sample(stream("people").take(rows * len(DOMAIN)))

@@ -1,0 +1,75 @@
+"""Candidates a second and core, and the exact privacy test beside the scan."""
+
+from fractions import Fraction
+
+import numpy as np
+
+from benchmarks.measuring import Result, core_seconds
+from benchmarks.population import DOMAIN, network, people, stream
+from deniable.deniability import PrivacyTest
+from deniable.domain import Codes
+from deniable.plausible_seeds import SeedIndex, count_plausible, count_plausible_by_scan, probability_classes
+from deniable.resampling import SeedResampler
+from deniable.synthesis import Attempt, synthesize
+
+SEEDS = 1_000_000
+CANDIDATES = 300_000
+ATTEMPT = Attempt(PrivacyTest(50, Fraction(4), Fraction(1), randomized=True), Fraction(1, 100), 500_000)
+OMEGAS = {"omega 9": {9: 1}, "omega 9, 10 or 11": {9: 1, 10: 1, 11: 1}, "omega 5 to 11": dict.fromkeys(range(5, 12), 1)}
+
+
+def measure() -> list[Result]:
+    """Time Mechanism 1* on eleven attributes with a million seeds."""
+    net = network()
+    seeds = net.in_order(people(SEEDS))
+    results = []
+    for name, omega in OMEGAS.items():
+        model = SeedResampler(net, omega)
+        indexing = core_seconds(lambda omega=omega: SeedIndex.build(seeds, omega), repeats=2)  # type: ignore[misc]
+        index = SeedIndex.build(seeds, omega)
+        seconds = core_seconds(
+            lambda model=model, index=index: synthesize(model, index, ATTEMPT, stream("run"), CANDIDATES)  # type: ignore[misc]
+        )
+        results.append(
+            Result(
+                f"candidates drawn and tested a second and core, {len(DOMAIN)} attributes, {SEEDS:,} seeds, {name}",
+                f"{CANDIDATES / seconds:,.0f} (index: {indexing:.2f} s)",
+                "1,000,000",
+            )
+        )
+        if len(omega) > 1:
+            results.append(_against_the_scan(model, index, seeds, name))
+    return results
+
+
+def _against_the_scan(model: SeedResampler, index: SeedIndex, seeds: Codes, name: str) -> Result:
+    """Count the plausible seeds of the same candidates by prefixes and by scanning; they must agree."""
+    candidates = 200
+    classes = probability_classes(ATTEMPT.test.gamma, len(DOMAIN))
+    words = stream("candidates").take(64 * candidates)
+    drawn = [model.draw(seeds[seed], words[64 * seed : 64 * (seed + 1)], 0)[0] for seed in range(candidates)]
+    scratch = np.empty(len(model.omega), np.int64), np.empty(len(model.omega))
+
+    def by_prefixes() -> list[int]:
+        return [
+            int(count_plausible(model.net.arrays, index.arrays, classes, drawn[seed], seed, *scratch))
+            for seed in range(candidates)
+        ]
+
+    def by_scan(those: int) -> list[int]:
+        return [
+            count_plausible_by_scan(
+                lambda block, seed=seed: model.probabilities(drawn[seed], block),  # type: ignore[misc]
+                seeds,
+                seed,
+                classes,
+            )
+            for seed in range(those)
+        ]
+
+    some = 5
+    if by_scan(some) != by_prefixes()[:some]:
+        raise AssertionError("the scan and the prefix counts must agree")
+    exact = core_seconds(by_prefixes) / candidates
+    scan = core_seconds(lambda: by_scan(some), repeats=2) / some
+    return Result(f"the exact test against the scan, called one by one, {name}", f"{scan / exact:,.0f} times", "1,000 times")
