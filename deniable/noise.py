@@ -44,7 +44,7 @@ TIE = -2
 MAX_SCALE = 1 << 50
 """Scale of the widest discrete Laplace law: its draws fit 64 bits."""
 MAX_SIGMA_SQUARED = 1 << 100
-"""Of the widest discrete Gaussian law, which is drawn from a discrete Laplace law of about its width."""
+"""Above that of any discrete Gaussian law: they are drawn from discrete Laplace laws of about their width."""
 
 _BASE = 64
 # What two words have, less a bit for the sign.
@@ -238,7 +238,7 @@ class DiscreteGaussian:
     On integer answers of L2 sensitivity 1 it costs 1 / (2 sigma^2) of zero-concentrated differential privacy.
 
     Attributes:
-        sigma_squared: above 0, at most 2^100; a little more than the variance, by less than 10^-6 of it where above 1.
+        sigma_squared: above 0, below 2^100; a little more than the variance, by less than 10^-6 of it where above 1.
 
     Raises:
         InvalidInput: sigma squared is not an exact fraction within these bounds.
@@ -250,9 +250,9 @@ class DiscreteGaussian:
 
     def __post_init__(self) -> None:
         """Refuse a sigma squared that is not exact or not within bounds."""
-        if not isinstance(self.sigma_squared, Fraction) or not 0 < self.sigma_squared <= MAX_SIGMA_SQUARED:
+        if not isinstance(self.sigma_squared, Fraction) or not 0 < self.sigma_squared < MAX_SIGMA_SQUARED:
             msg = (
-                "sigma_squared must be a Fraction above 0 and at most 2^100, "
+                "sigma_squared must be a Fraction above 0 and below 2^100, "
                 f"got {self.sigma_squared!r}; count in other units."
             )
             raise InvalidInput(msg)
