@@ -1,4 +1,4 @@
-"""The American Community Survey's public code lists, as persons' records carry them, and what several datasets make of them.
+"""The American Community Survey's public code lists, and what several datasets make of them.
 
 Which of them a dataset has, and who is in its scope, is for `schemas.datasets` to say.
 """
@@ -151,7 +151,9 @@ def paper_columns() -> dict[str, Column]:
         "edu": nominal(SCHOOLING, buckets=[BELOW_DIPLOMA, BELOW_DEGREE], label="educational attainment"),
         "ms": nominal(MARITAL_STATUS, label="marital status"),
         "occ": nominal(OCCUPATIONS, label="occupation, by the prefix of its title"),
-        "rel": nominal({code + 1: text for code, text in RELATIONSHIP.items()}, label="relationship to the reference person"),
+        "rel": nominal(
+            {code + 1: text for code, text in RELATIONSHIP.items()}, label="relationship to the reference person"
+        ),
         "race": nominal(PAPER_RACE, label="race"),
         "sex": nominal(SEX, label="sex"),
         "hpw": numeric(1, 99, width=15, label="usual hours worked per week"),

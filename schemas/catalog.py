@@ -38,7 +38,9 @@ def load_schema(dataset: str, folder: Path) -> "DataFrameSchema":
 
     schema: DataFrameSchema | None = getattr(module, "schema", None)
     if schema is None:
-        raise InvalidInput(f"the dataset {dataset} must define `schema`, a table made by schemas.table.table, and does not.")
+        raise InvalidInput(
+            f"the dataset {dataset} must define `schema`, a table made by schemas.table.table, and does not."
+        )
     domain_of(schema)
     return schema
 
@@ -64,5 +66,7 @@ def _module_of_file(path: Path) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except Exception as error:
-        raise InvalidInput(f"the dataset {path} must run without an error, got {type(error).__name__}: {error}") from error
+        raise InvalidInput(
+            f"the dataset {path} must run without an error, got {type(error).__name__}: {error}"
+        ) from error
     return module

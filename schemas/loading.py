@@ -3,6 +3,7 @@
 What a spec must hold is not for this module to know.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from fractions import Fraction
@@ -18,6 +19,7 @@ from ruamel.yaml.nodes import ScalarNode
 from deniable.errors import InvalidInput
 
 _SHOWN_CHARACTERS = 60
+_PYDANTIC_SUBJECT = re.compile(r"^\w+ should ")
 
 
 class _ExactConstructor(SafeConstructor):
@@ -82,22 +84,20 @@ def _sentence(detail: Mapping[str, Any], model: type[BaseModel]) -> str:
     got = _shown(detail["input"])
     match detail["type"]:
         case "missing":
-            return "must be given."
+            said = "must be given"
         case "extra_forbidden":
-            return f"is not a key of the spec; {_suggestion(detail['loc'], model)}"
+            said = f"is not a key of the spec; {_suggestion(detail['loc'], model)}"
         case "value_error":
             said = str(detail["ctx"]["error"])
-            return said if said.endswith((".", "?")) else f"{said}."
         case "string_type":
-            return f"must be text, got {got}; put it in quotes."
+            said = f"must be text, got {got}; put it in quotes"
         case "union_tag_not_found" | "union_tag_invalid":
-            return "must be of kind package or file."
+            said = "must be of kind package or file"
         case "fraction_parsing" | "fraction_type":
-            return f"must be a number, got {got}."
-    message = str(detail["msg"])
-    for subject in ("Input", "Value", "String", "Tuple", "Dictionary"):
-        message = message.removeprefix(f"{subject} should ")
-    return f"must {message}, got {got}."
+            said = f"must be a number, got {got}"
+        case _:
+            said = f"must {_PYDANTIC_SUBJECT.sub('', str(detail['msg']))}, got {got}"
+    return said if said.endswith((".", "?")) else f"{said}."
 
 
 def _shown(value: object) -> str:
@@ -115,7 +115,7 @@ def _suggestion(place: Sequence[str | int], model: type[BaseModel]) -> str:
         models = [inner for outer in models for inner in _models_of(outer, part)] or models
     keys = list(dict.fromkeys(key for inner in models for key in inner.model_fields))
     close = get_close_matches(str(place[-1]), keys, n=1)
-    return f"did you mean {close[0]}?" if close else f"there are {', '.join(keys)}."
+    return f"did you mean {close[0]}?" if close else f"there are {', '.join(keys)}"
 
 
 def _models_of(model: type[BaseModel], part: str | int) -> Iterator[type[BaseModel]]:

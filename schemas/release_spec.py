@@ -1,7 +1,6 @@
 """What is to be released: the spec that a release engineer writes, checked in full before any data is read.
 
-How YAML is read, and how a complaint is worded, is for `schemas.loading`. Neither pandas nor pandera is imported before a
-dataset is asked for.
+How YAML is read, and how a complaint is worded, is for `schemas.loading`. pandas is imported only with a dataset.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""How a table of people is described: one pandera schema, whose checks are the public domain and whose metadata say the rest.
+"""How a table of people is described: one pandera schema; its checks are the public domain, its metadata say the rest.
 
 Nothing is read from a source and no row is judged here. Nothing of a description is ever learnt from data.
 """
@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandera.pandas import Check, Column, DataFrameSchema, Parser
 
-from deniable.domain import Attribute, Domain, Kind, Value
+from deniable.domain import MAX_CARDINALITY, Attribute, Domain, Kind, Value
 from deniable.errors import InvalidInput
 
 Universe: TypeAlias = Callable[[pd.DataFrame], pd.Series]
@@ -23,7 +23,7 @@ UNREADABLE = np.inf
 
 
 def nominal(
-    values: Sequence[Value] | Mapping[Value, str],
+    values: Sequence[Value] | Mapping[Any, str],
     *,
     buckets: Iterable[Collection[Value]] = (),
     missing: Sequence[Value] = (),
@@ -47,9 +47,11 @@ def nominal(
     groups = [tuple(group) for group in buckets]
     grouped = [value for group in groups for value in group]
     if len({type(value) for value in listed}) != 1:
-        raise InvalidInput(f"the values of a column must be of one type, got {_types(listed)} for {label or 'a column'}.")
+        raise InvalidInput(f"the values of a column must be of one type, got {_types(listed)}: {label}.")
     if len(set(grouped)) != len(grouped) or not set(grouped) <= set(listed):
-        raise InvalidInput(f"buckets must share no value and hold only values of the column, see {label or 'a column'}.")
+        raise InvalidInput(
+            f"the buckets of a column must be values of it, each in one bucket only, got others: {label}."
+        )
     first_of_bucket = {value: group[0] for group in groups for value in group}
     return _column(
         "nominal",
@@ -91,9 +93,12 @@ def numeric(
     """
     if not (high >= low and step >= 1 and (high - low) % step == 0):
         raise InvalidInput(f"a numeric column must go from low to high in whole steps, got {low} to {high} in {step}.")
+    if (high - low) / step >= MAX_CARDINALITY:
+        raise InvalidInput(f"a numeric column must have at most {MAX_CARDINALITY} values, got more; use a larger step.")
     if width is not None and edges is not None:
         raise InvalidInput("a numeric column must have a width or edges of its buckets, got both; leave one out.")
     values = _grid(low, high, step)
+    keys: list[float]
     if width is not None:
         keys = [(value - low) // width for value in values]
     elif edges is not None:
@@ -142,7 +147,11 @@ def table(
     Raises:
         InvalidInput: a target that is no attribute, or codes for missing values of a column that is not read.
     """
-    wanted = dict(reads) if reads is not None else {name: _metadata(name, column)["type"] for name, column in columns.items()}
+    wanted = (
+        dict(reads)
+        if reads is not None
+        else {name: _metadata(name, column)["type"] for name, column in columns.items()}
+    )
     sentinels = {name: _metadata(name, column)["missing"] for name, column in columns.items()}
     unread = [name for name, codes in sentinels.items() if codes and name not in wanted]
     if unread:
@@ -258,7 +267,7 @@ def _values(column: Column, metadata: Mapping[str, Any]) -> tuple[Value, ...]:
     return _grid(statistics["in_range"]["min_value"], statistics["in_range"]["max_value"], metadata["step"])
 
 
-def _grid(low: float, high: float, step: int) -> tuple[Value, ...]:
+def _grid(low: float, high: float, step: int) -> tuple[float, ...]:
     """The numbers low, low + step ... high, of the type of `low`."""
     return tuple(low + step * index for index in range(int((high - low) // step) + 1))
 
@@ -303,7 +312,7 @@ def _typed(column: pd.Series, missing: Sequence[Value], *, text: bool) -> pd.Ser
 def _numbers(distinct: Any, missing: Sequence[Value]) -> NDArray[np.float64]:
     """Numbers of distinct values: `UNREADABLE` where there is none, null where the value means missing."""
     values = pd.Series(distinct, dtype=object)
-    numbers = pd.to_numeric(values, errors="coerce").to_numpy(np.float64, copy=True)
+    numbers: NDArray[np.float64] = pd.to_numeric(values, errors="coerce").to_numpy(np.float64, copy=True)
     numbers[np.isnan(numbers)] = UNREADABLE
     codes = [code for code in missing if not isinstance(code, str)]
     numbers[values.isin(list(missing)).to_numpy() | np.isin(numbers, codes)] = np.nan

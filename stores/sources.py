@@ -1,7 +1,7 @@
 """Where confidential records come from: files, and wheels of the package index, read a chunk at a time.
 
-Only the columns that a schema reads are ever taken out of a source. What their values mean is not for this module to know:
-text is trimmed, empty text is null, and that is all that is done to a cell.
+Only the columns that a schema reads are ever taken out of a source. What their values mean is not for this module to
+know: text is trimmed, empty text is null, and that is all that is done to a cell.
 """
 
 import csv
@@ -11,7 +11,7 @@ import subprocess
 import sys
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from hashlib import file_digest
@@ -29,6 +29,7 @@ from schemas.release_spec import TABLE_SUFFIXES, FileSource, Join, PackageSource
 from schemas.table import columns_read
 
 _BLOCK_BYTES = 4 << 20
+_HELD_ROWS = 1_000_000
 
 
 class TableFile(Protocol):
@@ -37,12 +38,14 @@ class TableFile(Protocol):
     Attributes:
         name: what the file is called in messages.
         types: type of each column.
-        malformed_rows: rows met so far that have too few or too many fields; they are left out.
     """
 
     name: str
     types: dict[str, pa.DataType]
-    malformed_rows: int
+
+    @property
+    def malformed_rows(self) -> int:
+        """Rows met so far that have too few or too many fields; they are left out."""
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
         """Read some columns, about so many rows at a time."""
@@ -170,6 +173,7 @@ class ParquetTable:
         self._path = path
         with _reading(name):
             schema = pq.read_schema(path)
+        _require_different(name, schema.names)
         self.types = {field.name: field.type for field in schema}
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
@@ -191,12 +195,13 @@ class CsvTable:
         self.name = name
         self.malformed_rows = 0
         self._path = path
-        with _reading(name), pa.input_stream(str(path)) as stream, arrow_csv.open_csv(stream) as reader:
-            header = reader.schema.names
+        with _reading(name), _opened_csv(path, lambda _: "skip") as reader:
+            self._header: list[str] = reader.schema.names
         # Spaces may surround the names, and quotes stand behind a space, where Arrow takes them for a part of the name.
-        self._written = {name.strip().strip('"'): name for name in header}
-        self._header = header
-        self.types = dict.fromkeys(self._written, pa.string())
+        names = [written.strip().strip('"') for written in self._header]
+        _require_different(name, names)
+        self._written = dict(zip(names, self._header, strict=True))
+        self.types = dict.fromkeys(names, pa.string())
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
         """Read some columns, so many rows at a time."""
@@ -205,6 +210,7 @@ class CsvTable:
     def _blocks(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Read some columns, a block of the file at a time."""
         written = [self._written[name] for name in columns]
+        places = [self._header.index(name) for name in written]
         repaired: list[list[str]] = []
 
         def second_look(row: arrow_csv.InvalidRow) -> str:
@@ -213,23 +219,16 @@ class CsvTable:
             if len(fields) == len(self._header):
                 repaired.append(fields)
             else:
-                self.malformed_rows += 1
+                # A quote that is never closed swallows the lines that follow.
+                self.malformed_rows += 1 + row.text.count("\n")
             return "skip"
 
-        with _reading(self.name):
-            reader = arrow_csv.open_csv(
-                str(self._path),
-                read_options=arrow_csv.ReadOptions(use_threads=False, block_size=_BLOCK_BYTES),
-                parse_options=arrow_csv.ParseOptions(newlines_in_values=True, invalid_row_handler=second_look),
-                convert_options=arrow_csv.ConvertOptions(
-                    include_columns=written, column_types=dict.fromkeys(written, pa.string()), null_values=[""]
-                ),
-            )
+        with _reading(self.name), _opened_csv(self._path, second_look, written) as reader:
             for batch in reader:
                 yield batch.rename_columns(list(columns))
-        places = [self._header.index(name) for name in written]
-        arrays = [pa.array([fields[place] for fields in repaired], pa.string()) for place in places]
-        yield pa.RecordBatch.from_arrays(arrays, names=list(columns))
+                arrays = [pa.array([fields[place] for fields in repaired], pa.string()) for place in places]
+                repaired.clear()
+                yield pa.RecordBatch.from_arrays(arrays, names=list(columns))
 
 
 class JoinedTable:
@@ -276,6 +275,20 @@ class JoinedTable:
             both = {name: batch.column(name) for name in own}
             both |= {name: self._held.column(name).take(found).combine_chunks() for name in self._from_other}
             yield pa.RecordBatch.from_arrays([both[name] for name in columns], names=list(columns))
+
+
+def _opened_csv(
+    path: Path, on_malformed: Callable[[arrow_csv.InvalidRow], str], columns: Sequence[str] = ()
+) -> arrow_csv.CSVStreamingReader:
+    """Start reading a CSV file, compressed or not, as text; all columns if none are named."""
+    return arrow_csv.open_csv(
+        str(path),
+        read_options=arrow_csv.ReadOptions(use_threads=False, block_size=_BLOCK_BYTES),
+        parse_options=arrow_csv.ParseOptions(newlines_in_values=True, invalid_row_handler=on_malformed),
+        convert_options=arrow_csv.ConvertOptions(
+            include_columns=list(columns), column_types=dict.fromkeys(columns, pa.string()), null_values=[""]
+        ),
+    )
 
 
 def _locate(source: FileSource, folder: Path) -> Path:
@@ -328,7 +341,7 @@ def _reading(name: str) -> Iterator[None]:
         raise InvalidInput(f"the source must be a file, but {name} does not exist; correct its path.") from None
     except PermissionError:
         raise InvalidInput(f"the source must be readable by this user, and {name} is not; see who owns it.") from None
-    except (pa.ArrowException, OSError, EOFError, zlib.error):
+    except (pa.ArrowException, OSError, EOFError, zlib.error, UnicodeError):
         raise InvalidInput(
             f"the source {name} must be whole, a CSV file in UTF-8 or a Parquet file as its name says, and is not; "
             f"get it again, or save it anew."
@@ -343,6 +356,12 @@ def _require_columns(table: TableFile, columns: Iterable[str]) -> None:
             f"the source {table.name} must have the columns that the schema reads, and lacks {', '.join(missing)}; "
             f"see that its first row names the columns, or correct the schema."
         )
+
+
+def _require_different(table: str, names: Sequence[str]) -> None:
+    """Refuse a table in which it is not clear which column is meant."""
+    if len(set(names)) != len(names):
+        raise InvalidInput(f"the columns of the source {table} must have different names, and do not; rename one.")
 
 
 def _common_type(name: str, types: Sequence[pa.DataType]) -> pa.DataType:

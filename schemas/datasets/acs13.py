@@ -5,6 +5,6 @@ from schemas.table import table
 
 schema = table(
     paper_columns(),
-    description="American Community Survey 2013, persons who worked, as coded by Bindschaedler, Shokri and Gunter (2017).",
+    description="American Community Survey 2013: persons who worked, coded as in Bindschaedler, Shokri, Gunter 2017.",
     target="incc",
 )

@@ -1,4 +1,4 @@
-"""American Community Survey 2024: the public-use persons' file as it is published, recoded to the paper's attributes."""
+"""American Community Survey 2024: the persons' file as it is published, recoded to the paper's attributes."""
 
 import pandas as pd
 
@@ -35,7 +35,7 @@ def to_paper_coding(person: pd.DataFrame) -> pd.DataFrame:
 
 schema = table(
     worker_columns(),
-    description="American Community Survey 2024, public-use microdata sample: persons who worked, coded as in the paper.",
+    description="American Community Survey 2024, public-use microdata sample: persons who worked.",
     target="incc",
     reads=dict.fromkeys(READS, int),
     universe=workers,

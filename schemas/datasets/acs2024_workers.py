@@ -5,6 +5,6 @@ from schemas.table import table
 
 schema = table(
     worker_columns(),
-    description="American Community Survey 2024, persons aged 17 to 95 who worked in the last twelve months, coded.",
+    description="American Community Survey 2024, public-use microdata sample: persons who worked.",
     target="incc",
 )

@@ -64,7 +64,12 @@ schema = table(
         ),
         "CIT": codes(CITIZENSHIP, "citizenship", (1, 2, 3)),
         "MIG": codes(
-            {0: "under 1 year old", 1: "same house", 2: "outside the United States", 3: "another house in the United States"},
+            {
+                0: "under 1 year old",
+                1: "same house",
+                2: "outside the United States",
+                3: "another house in the United States",
+            },
             "where the person lived a year ago",
         ),
         "MIL": codes(

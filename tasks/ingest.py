@@ -1,0 +1,37 @@
+"""Take the columns that are needed out of the source, and commit to them."""
+
+from schemas.references import Audience, Reference
+from schemas.table import columns_read
+from stores.lineage import recorded_step
+from stores.sources import opened_source
+from stores.tables import write_snapshot
+from stores.workspace import Workspace
+from tasks.step import as_task
+
+
+def ingest(workspace: Workspace) -> Reference:
+    """Copy the source's needed columns into the vault; whatever is done later is done to this copy.
+
+    Args:
+        workspace: the release.
+
+    Returns:
+        The snapshot; its keyed digest commits to what was read.
+
+    Raises:
+        InvalidInput: the source is not there, not whole, or lacks columns.
+    """
+    spec = workspace.spec
+    with recorded_step(workspace, "ingest") as step:
+        columns = columns_read(spec.schema)
+        step.parameters(source=spec.source.kind, dataset=spec.dataset, columns=len(columns))
+        with (
+            opened_source(spec, workspace.state / "cache") as source,
+            workspace.writing("snapshot.parquet", Audience.RESTRICTED) as path,
+        ):
+            rows = write_snapshot(path, source)
+        step.figure("rows_read", rows, Audience.INTERNAL)
+        return step.output(workspace.refer("snapshot", "snapshot.parquet", Audience.RESTRICTED, rows))
+
+
+ingest_task = as_task(ingest)
