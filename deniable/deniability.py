@@ -29,6 +29,8 @@ NoiseLaw = Literal["discrete_laplace", "laplace"]
 """Law of the noise on the threshold: the one that is drawn, and the one of the paper's formulas."""
 
 _REACH = 60.0
+# Logarithms tell the bucket of a probability unless it is this near to a bound, relatively.
+_NEAR_A_BOUND = 1e-9
 # Counts beyond this would take gigabytes to look at one by one.
 _MOST_COUNTS = 20_000_000
 
@@ -91,7 +93,7 @@ def fail_probability(
 
 
 def bucket(probability: Fraction | float, gamma: Fraction | float) -> int:
-    """The only integer i >= 0 with gamma^(-i-1) < probability <= gamma^-i, found without rounding.
+    """The only integer i >= 0 with gamma^(-i-1) < probability <= gamma^-i, as if without rounding.
 
     Args:
         probability: in (0, 1]. Probability 0 has no bucket.
@@ -107,12 +109,14 @@ def bucket(probability: Fraction | float, gamma: Fraction | float) -> int:
     if gamma <= 1:
         raise InvalidInput(f"gamma must be above 1, got {gamma}.")
     exact, base = Fraction(probability), Fraction(gamma)
-    log_probability = log(exact.numerator) - log(exact.denominator)  # a Fraction may be below the smallest float
-    found = max(0, floor(-log_probability / log(base)))
-    while exact * base**found > 1:
-        found -= 1
-    while exact * base ** (found + 1) <= 1:
-        found += 1
+    # The logarithm of a Fraction, which may be below the smallest float.
+    quotient = (log(exact.denominator) - log(exact.numerator)) / log(base)
+    found = max(0, floor(quotient))
+    if abs(quotient - round(quotient)) < _NEAR_A_BOUND * (1 + quotient):
+        while exact * base**found > 1:
+            found -= 1
+        while exact * base ** (found + 1) <= 1:
+            found += 1
     return found
 
 
