@@ -101,7 +101,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
     """End the command in order; further signals are not to disturb that."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -111,3 +111,7 @@ def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
 def _complain(sentence: str, status: int = FAILED) -> int:
     print(sentence, file=sys.stderr)  # noqa: T201 - this is the command line
     return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -38,9 +38,14 @@ _DEFAULTS = {
 }
 
 
+def default_state_folder() -> Path:
+    """Folder of everything that is made, where nobody says otherwise."""
+    return _CHECKOUT / "var"
+
+
 def state_folder() -> Path:
-    """Folder of everything that is made: DENIABLE_STATE, else `var` of the checkout."""
-    return Path(os.environ.get(STATE_VARIABLE) or _CHECKOUT / "var").expanduser().resolve()
+    """Folder of everything that is made: DENIABLE_STATE, else the default one."""
+    return Path(os.environ.get(STATE_VARIABLE) or default_state_folder()).expanduser().resolve()
 
 
 def prepare_environment(state: Path | None = None) -> Path:

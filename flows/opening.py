@@ -6,12 +6,15 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
+from prefect import get_client
+from prefect.context import FlowRunContext
+
 from deniable.errors import InvalidInput, Refused
 from deniable.keys import ReleaseKey
 from schemas.release_spec import ReleaseSpec
 from stores.lineage import recorded_release
 from stores.workspace import PRIVATE_FILE, Workspace, make_private_folder
-from tasks.progress import stopping
+from tasks.progress import stop_steps
 
 _PATIENCE_S = 30.0
 
@@ -36,12 +39,13 @@ def opened_release(spec: ReleaseSpec, state: Path, key_file: Path | None = None)
     _claim(state, release_id)
     try:
         _write_key(state / "vault" / release_id / "key", key_file)
+        _name_prefect_run(release_id)
         with recorded_release(state, release_id, spec) as run_id:
             yield Workspace(state=state, release_id=release_id, spec=spec, mlflow_run_id=run_id)
     except BaseException:
         # The steps of other threads must be over before their files go, or they would write new ones.
-        with stopping(_PATIENCE_S):
-            _discard(Workspace(state=state, release_id=release_id, spec=spec, mlflow_run_id=""))
+        stop_steps(release_id, _PATIENCE_S)
+        _discard(Workspace(state=state, release_id=release_id, spec=spec, mlflow_run_id=""))
         raise
 
 
@@ -67,6 +71,14 @@ def _write_key(path: Path, key_file: Path | None) -> None:
             raise InvalidInput(msg) from None
     path.touch(mode=PRIVATE_FILE, exist_ok=False)
     path.write_bytes(key.secret)
+
+
+def _name_prefect_run(release_id: str) -> None:
+    """Call the Prefect run by the release's name."""
+    context = FlowRunContext.get()
+    if context is not None and context.flow_run is not None:
+        with get_client(sync_client=True) as client:
+            client.update_flow_run(context.flow_run.id, name=release_id)
 
 
 def _discard(workspace: Workspace) -> None:

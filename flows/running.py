@@ -10,6 +10,7 @@ from rich.panel import Panel
 from rich.table import Table
 
 from deniable.loss import Guarantee
+from flows.environment import default_state_folder
 from flows.progress import Screen
 from flows.release import Released, release
 from schemas.recipes import is_seedless
@@ -77,7 +78,8 @@ def _lines(released: Released) -> Iterator[tuple[str, str]]:
         yield "", f"missed: {verdict.threshold} {verdict.bound:g}, got {verdict.value:.4g} (internal)"
     yield "for everyone", str(workspace.release_folder)
     yield "for cleared staff", str(released.report.path)
-    yield "to look at it", "make ui"
+    own = workspace.state == default_state_folder()
+    yield "to look at it", "make ui" if own else f"python -m flows ui --state {workspace.state}"
 
 
 def _words(guarantee: Guarantee | None) -> str:

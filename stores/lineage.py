@@ -185,10 +185,11 @@ def recorded_release(state: Path, release_id: str, spec: ReleaseSpec) -> Iterato
                 "dataset": _dataset_name(spec),
                 "deniable.version": version("deniable"),
                 "mlflow.user": getpass.getuser(),
-                _DESCRIPTION: f"**{spec.title}**\n\nRelease `{release_id}`, under way.",
+                _DESCRIPTION: f"**{spec.title}**, release `{release_id}`. {_prefect_link()}",
                 **_prefect_tags(),
             },
         )
+        client.log_batch(run.info.run_id, params=list(_spec_parameters(spec.model_dump())))
     _link_from_prefect(run)
     try:
         with _closing(state, run.info.run_id):
@@ -202,7 +203,7 @@ def describe_release(workspace: Workspace, description: str, totals: Mapping[str
     """Write the readable description and the totals, which have no step, into the run of the release."""
     _log_metrics(workspace.state, workspace.mlflow_run_id, totals)
     with _recording(workspace.state) as client:
-        client.set_tag(workspace.mlflow_run_id, _DESCRIPTION, description)
+        client.set_tag(workspace.mlflow_run_id, _DESCRIPTION, f"{_prefect_link()}\n\n{description}".lstrip())
 
 
 @contextmanager
@@ -241,6 +242,16 @@ def _experiment(client: MlflowClient, state: Path, spec: ReleaseSpec) -> str:
         artifact_location=str(state / "mlflow" / "artifacts" / name) if own else None,
         tags={_DESCRIPTION: f"Releases of the dataset **{name}**, one run each; the steps are nested in it."},
     )
+
+
+def _spec_parameters(values: Mapping[Any, Any], place: str = "") -> Iterator[Param]:
+    """What the spec says, as parameters to compare releases by; where the source lies is nobody's business there."""
+    for key, value in values.items():
+        name = f"{place}{key}"
+        if isinstance(value, Mapping) and name != "source":
+            yield from _spec_parameters(value, f"{name}.")
+        elif value is not None and name not in {"name", "title", "source"}:
+            yield Param(name, str(value))
 
 
 def _dataset_name(spec: ReleaseSpec) -> str:
@@ -282,14 +293,15 @@ def _link_from_prefect(run: Run) -> None:
         create_link_artifact(page, f"{run.info.run_name} in MLflow (while `make ui` runs)", key="mlflow-run")
 
 
+def _prefect_link() -> str:
+    """A link to the Prefect run that this happens in, in Markdown."""
+    page = f"{PREFECT_PAGES}/runs/flow-run/{runtime.flow_run.id}"
+    return f"[How it ran, step by step]({page}) (while `make ui` runs)." if runtime.flow_run.id else ""
+
+
 def _prefect_tags() -> dict[str, str]:
-    """Ids and names of the Prefect runs that this happens in."""
-    tags = {
-        "prefect.flow_run_id": runtime.flow_run.id,
-        "prefect.flow_run_name": runtime.flow_run.name,
-        "prefect.task_run_id": runtime.task_run.id,
-        "prefect.task_run_name": runtime.task_run.name,
-    }
+    """Ids of the Prefect runs that this happens in."""
+    tags = {"prefect.flow_run_id": runtime.flow_run.id, "prefect.task_run_id": runtime.task_run.id}
     return {name: str(value) for name, value in tags.items() if value}
 
 

@@ -5,7 +5,7 @@ What the statement says, and what may be public, is decided elsewhere.
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -129,12 +129,13 @@ def _allowed(attribute: Attribute, *, as_text: bool) -> "pd.Series[Any]":
     return values.astype(str) if as_text else values
 
 
-def _read_parquet(path: Path) -> Iterable[pd.DataFrame]:
+def _read_parquet(path: Path) -> Iterator[pd.DataFrame]:
     return (batch.to_pandas() for batch in pq.ParquetFile(path).iter_batches(_CHECKED_ROWS))
 
 
-def _read_csv(path: Path) -> Iterable[pd.DataFrame]:
-    return pd.read_csv(path, dtype=str, keep_default_na=False, chunksize=_CHECKED_ROWS)
+def _read_csv(path: Path) -> Iterator[pd.DataFrame]:
+    with pd.read_csv(path, dtype=str, keep_default_na=False, chunksize=_CHECKED_ROWS) as chunks:
+        yield from chunks
 
 
 def publish_folder(staged: Path, destination: Path) -> None:

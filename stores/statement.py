@@ -94,7 +94,8 @@ def statement(release_id: str, spec: ReleaseSpec, accounts: Accounts) -> dict[st
             "drop_probability": float(synthesis.drop_probability),
             "public_lower_bound_on_seeds": synthesis.public_rows,
         }
-        said["released_record"] = _figures(accounts.record) and {**_figures(accounts.record), "t": accounts.record_t}
+        record = _figures(accounts.record)
+        said["released_record"] = record and {**record, "t": accounts.record_t}
         said["candidates"] = {"tested": synthesis.candidates, **(_figures(accounts.candidates) or {})}
     return said
 
@@ -102,7 +103,7 @@ def statement(release_id: str, spec: ReleaseSpec, accounts: Accounts) -> dict[st
 def statement_in_words(release_id: str, spec: ReleaseSpec, accounts: Accounts) -> str:
     """The statement for people: PRIVACY.md."""
     return TEMPLATES.get_template("PRIVACY.md.jinja").render(
-        vars(accounts),
+        _said_of(accounts),
         title=spec.title,
         release=release_id,
         privacy_unit=PRIVACY_UNIT,
@@ -115,8 +116,17 @@ def statement_in_words(release_id: str, spec: ReleaseSpec, accounts: Accounts) -
         eps0=f"{float(spec.synthesis.eps0):g}",
         candidates_tested=f"{spec.synthesis.candidates:,}",
         vacuous_epsilon=f"{VACUOUS_EPSILON:g}",
-        words=in_words,
     )
+
+
+def statement_in_short(accounts: Accounts) -> str:
+    """The statement in a few sentences."""
+    return TEMPLATES.get_template("in_short.md.jinja").render(_said_of(accounts))
+
+
+def _said_of(accounts: Accounts) -> dict[str, Any]:
+    """The accounts as templates know them."""
+    return {**vars(accounts), "words": in_words}
 
 
 def in_words(guarantee: Guarantee) -> str:

@@ -5,7 +5,8 @@ No screen is drawn here; `flows.progress` does.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Condition, Event, Lock
+from contextvars import ContextVar
+from threading import Condition, Lock
 from typing import Protocol
 
 
@@ -26,7 +27,8 @@ _watchers: list[Watcher] = []
 _telling = Lock()
 _running = Condition()
 _running_steps: list[str] = []
-_stop = Event()
+_stopped_releases: set[str] = set()
+_release: ContextVar[str] = ContextVar("release", default="")
 
 
 @contextmanager
@@ -42,64 +44,60 @@ def watching(watcher: Watcher) -> Iterator[None]:
 
 
 @contextmanager
-def announced(step: str) -> Iterator[None]:
-    """Tell the watchers that a step begins, and how it ended.
+def announced(step: str, release: str) -> Iterator[None]:
+    """Tell the watchers that a step of a release begins, and how it ended.
 
     Raises:
-        KeyboardInterrupt: the release is being stopped; the step does not begin.
+        KeyboardInterrupt: the release was stopped; the step does not begin.
     """
-    stop_if_asked()
+    token = _release.set(release)
     with _running:
-        _running_steps.append(step)
+        _running_steps.append(release)
     well = False
     try:
+        _stop_if_asked()
         with _telling:
             for watcher in _watchers:
                 watcher.started(step)
-        yield
-        well = True
+        try:
+            yield
+            well = True
+        finally:
+            with _telling:
+                for watcher in _watchers:
+                    watcher.ended(step, well=well)
     finally:
-        with _telling:
-            for watcher in _watchers:
-                watcher.ended(step, well=well)
         with _running:
-            _running_steps.remove(step)
+            _running_steps.remove(release)
             _running.notify_all()
+        _release.reset(token)
 
 
 def advance(step: str, amount: int) -> None:
     """Tell the watchers that `amount` of work is done; long steps call this every second or so.
 
     Raises:
-        KeyboardInterrupt: the release is being stopped; the step must end here.
+        KeyboardInterrupt: the release was stopped; the step must end here.
     """
-    stop_if_asked()
+    _stop_if_asked()
     with _telling:
         for watcher in _watchers:
             watcher.advanced(step, amount)
 
 
-def stop_if_asked() -> None:
-    """End the step that calls this when the release is being stopped.
-
-    Raises:
-        KeyboardInterrupt: it is.
-    """
-    if _stop.is_set():
-        raise KeyboardInterrupt
-
-
-@contextmanager
-def stopping(patience_s: float) -> Iterator[None]:
-    """Ask all running steps to stop, wait for them, and let no step begin until the block ends.
+def stop_steps(release: str, patience_s: float) -> None:
+    """Let no step of a release begin any more, ask those that run to end, and wait for them.
 
     Args:
+        release: the release's name.
         patience_s: the longest wait, in seconds; what runs in compiled code cannot be stopped sooner.
     """
-    _stop.set()
-    try:
-        with _running:
-            _running.wait_for(lambda: not _running_steps, timeout=patience_s)
-        yield
-    finally:
-        _stop.clear()
+    _stopped_releases.add(release)
+    with _running:
+        _running.wait_for(lambda: release not in _running_steps, timeout=patience_s)
+
+
+def _stop_if_asked() -> None:
+    """End the step that calls this when its release was stopped."""
+    if _release.get() in _stopped_releases:
+        raise KeyboardInterrupt

@@ -16,7 +16,7 @@ from stores.release_folder import (
     write_document,
     write_table,
 )
-from stores.statement import TEMPLATES, Accounts, statement, statement_in_words
+from stores.statement import TEMPLATES, Accounts, statement, statement_in_short, statement_in_words
 from stores.tables import read_codes
 from stores.workspace import PRIVATE_FOLDER, Workspace
 from tasks.step import as_task
@@ -77,7 +77,11 @@ def publish(
         for name in documents:
             step.artifact(folder / name, Audience.PUBLIC)
         step.figure("records", records, Audience.PUBLIC)
-        describe_release(workspace, f"{readme}\n\n{in_words}", _totals(accounts))
+        describe_release(
+            workspace,
+            f"{records:,} records in `releases/{workspace.release_id}`. {statement_in_short(accounts)}\n{in_words}",
+            _totals(accounts),
+        )
         published = workspace.release_folder / PARQUET
         reference = step.output(workspace.refer("synthetic", f"release/{PARQUET}", Audience.PUBLIC, records))
         # The last deed of the release: whatever fails before it leaves nothing published, and nothing comes after it.

@@ -50,7 +50,7 @@ def as_task(function: Callable[Concatenate[Workspace, P], R]) -> Task[Concatenat
 
     @wraps(function)
     def guarded(workspace: Workspace, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        with announced(name):
+        with announced(name, workspace.release_id):
             try:
                 return function(workspace, *args, **kwargs)
             except DeniableError as error:

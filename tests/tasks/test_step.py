@@ -5,13 +5,14 @@ import os
 import stat
 import traceback
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from prefect.cache_policies import NO_CACHE
 
 from deniable.errors import DeniableError, Refused
 from stores.workspace import Workspace
-from tasks.progress import advance, stopping, watching
+from tasks.progress import advance, stop_steps, watching
 from tasks.step import StepFailed, as_task
 
 CONFIDENTIAL = "income-of-a-person-4711"
@@ -109,15 +110,22 @@ def test_an_interruption_is_not_taken_for_an_error(bare_workspace: Workspace) ->
     assert not bare_workspace.vault.exists()
 
 
-def test_no_step_begins_or_advances_while_the_release_is_being_stopped(bare_workspace: Workspace) -> None:
+def test_no_step_of_a_stopped_release_begins_and_those_of_others_do(bare_workspace: Workspace) -> None:
     task = as_task(failing_with(DeniableError("it began.")))
-    with stopping(patience_s=1):
-        with pytest.raises(KeyboardInterrupt):
-            task.fn(bare_workspace)
-        with pytest.raises(KeyboardInterrupt):
-            advance("clean", 1)
+    stop_steps("stopped", patience_s=1)
+    with pytest.raises(KeyboardInterrupt):
+        task.fn(replace(bare_workspace, release_id="stopped"))
     with pytest.raises(DeniableError, match="it began"):
         task.fn(bare_workspace)
+
+
+def test_a_step_that_runs_while_its_release_is_stopped_ends_where_it_advances(bare_workspace: Workspace) -> None:
+    def synthesize(workspace: Workspace) -> None:
+        stop_steps(workspace.release_id, patience_s=0)
+        advance("synthesize", 1)
+
+    with pytest.raises(KeyboardInterrupt):
+        as_task(synthesize).fn(replace(bare_workspace, release_id="stopped midway"))
 
 
 class Diary:
