@@ -17,10 +17,11 @@ from stores.plots import Attack, attack_panels, distance_boxes, inference_panel,
 
 _SUFFIXES = {"released": "", "training": "_training", "baseline": "_baseline"}
 _ATTACKS = {
-    "exact_match": "Released records that equal a real one",
-    "reproduced": "People whose exact record is released",
-    "unique_found": "Unique people whom a unique record fits",
+    "exact_match": ("Copies", "released records that equal a real one"),
+    "reproduced": ("Reproduced people", "people whose exact record is released"),
+    "unique_found": ("Unique people", "unique ones whom a unique record fits"),
 }
+"""Title of each attack, and what it counts."""
 
 
 def record_evaluation(
@@ -100,17 +101,17 @@ def risk_pictures(found: EvaluationFigures, evaluation: Evaluation) -> dict[str,
     """
     figures, series = found.figures, found.series
     return {
-        "attacks": attack_panels([_attack(title, series[name]) for name, title in _ATTACKS.items()]),
+        "attacks": attack_panels([_attack(title, series[name], note=note) for name, (title, note) in _ATTACKS.items()]),
         "inference": inference_panel(
             [
-                _attack(name, series[inferred(name)], figures[f"{inferred(name)}_marginal"])
+                _attack(name, series[inferred(name)], guess=figures[f"{inferred(name)}_marginal"])
                 for name in evaluation.sensitive
             ]
         ),
     }
 
 
-def _attack(name: str, values: Sequence[float], guess: float | None = None) -> Attack:
+def _attack(name: str, values: Sequence[float], *, note: str = "", guess: float | None = None) -> Attack:
     """An attack as the series of an evaluation has it."""
     training, training_error, holdout, holdout_error = values
-    return Attack(name, training, training_error, holdout, holdout_error, guess)
+    return Attack(name, training, training_error, holdout, holdout_error, note, guess)

@@ -10,6 +10,7 @@ from math import ceil, floor, log10
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator
 
 from deniable.domain import Attribute
@@ -20,12 +21,14 @@ from stores.theme import (
     MUTED,
     RELEASED,
     TABLE_COLOURS,
+    TRAINING,
     make_figure,
     plain_axes,
+    set_title,
 )
 
 _WIDTH = 11.0
-_TABLE_NAMES = {"released": "released", "training": "real training", "baseline": "independent\nmarginals"}
+_TABLE_NAMES = {"released": "released", "training": "real training", "baseline": "independent"}
 _ORDER_NAMES = {1: "one attribute", 2: "two attributes", 3: "three attributes"}
 _CLASSIFIER_NAMES = {"tree": "decision tree", "forest": "random forest", "adaboost": "AdaBoost"}
 _MANY_VALUES = 14
@@ -47,25 +50,20 @@ def distance_boxes(
         The picture.
     """
     tables = [table for table in TABLE_COLOURS if any(table in by_table for by_table in distances.values())]
-    figure = make_figure(_WIDTH, 0.9 + 0.62 * len(tables))
+    figure = make_figure(_WIDTH, 1.1 + 0.55 * len(tables))
     panels = figure.subplots(1, len(distances), sharey=True, squeeze=False)[0]
     for axes, (order, by_table) in zip(panels, distances.items(), strict=True):
         plain_axes(axes, grid="x")
         for row, table in enumerate(tables):
             _draw_box(axes, row, by_table[table], TABLE_COLOURS[table])
         worst = int(np.argmax(by_table["released"]))
-        axes.annotate(
-            marginals[order][worst],
-            (by_table["released"][worst], tables.index("released")),
-            xytext=(0, 9),
-            textcoords="offset points",
-            ha="right",
-            color=MUTED,
-            fontsize=8,
+        set_title(
+            axes,
+            f"{len(marginals[order])} tables of {_ORDER_NAMES[order]}",
+            f"worst in the release: {marginals[order][worst]}",
         )
-        axes.set_title(f"{_ORDER_NAMES[order]} ({len(marginals[order])} tables)", loc="left")
         axes.set(xlabel="total variation distance to the holdout", ylim=(len(tables) - 0.45, -0.6))
-        axes.set_xlim(left=0)
+        axes.set_xlim(0, 1.4 * max(max(values) for values in by_table.values()) + 1e-6)
     panels[0].set_yticks(range(len(tables)), [_TABLE_NAMES[table] for table in tables], color=INK)
     return figure
 
@@ -92,12 +90,11 @@ def _draw_box(axes: Axes, row: int, values: Sequence[float], colour: str) -> Non
     axes.annotate(
         f"mean {np.mean(values):.3f}",
         (max(values), row),
-        xytext=(7, -3),
+        xytext=(6, -3),
         textcoords="offset points",
         color=colour,
         fontsize=9,
         fontweight="bold",
-        annotation_clip=False,
     )
 
 
@@ -118,7 +115,7 @@ def learning_panels(
     Returns:
         The picture.
     """
-    figure = make_figure(_WIDTH, 1.1 + 0.5 * max(len(accuracies), len(distinguished)))
+    figure = make_figure(_WIDTH, 1.35 + 0.5 * max(len(accuracies), len(distinguished)))
     left, middle, right = figure.subplots(1, 3, width_ratios=(1.25, 1, 1))
     classifiers = list(accuracies)
     for axes, values in ((left, accuracies), (middle, agreements)):
@@ -128,6 +125,16 @@ def learning_panels(
             axes.plot(list(shares.values()), [row] * len(shares), color=GRID, linewidth=3, zorder=1)
             for table, share in shares.items():
                 axes.scatter(share, row, s=62, color=TABLE_COLOURS[table], zorder=3)
+            axes.annotate(
+                f"{shares['released']:.3f}",
+                (shares["released"], row),
+                xytext=(0, 7),
+                textcoords="offset points",
+                ha="center",
+                color=RELEASED,
+                fontsize=8.5,
+                fontweight="bold",
+            )
         axes.set_ylim(len(classifiers) - 0.4, -0.6)
     left.set_yticks(range(len(classifiers)), [_CLASSIFIER_NAMES[name] for name in classifiers], color=INK)
     left.axvline(majority, color=MUTED, linewidth=1.1, linestyle=(0, (3, 3)))
@@ -140,23 +147,24 @@ def learning_panels(
         fontsize=8,
         va="top",
     )
-    left.set_title("Accuracy on the holdout", loc="left")
+    set_title(left, "Accuracy on the holdout")
     left.set_xlabel("share predicted right")
     middle.set_yticks([])
-    middle.set_title("Agreement with real-trained", loc="left")
+    set_title(middle, "Agreement with real-trained ones")
     middle.set_xlabel("share predicted alike")
     _draw_bars(right, distinguished)
     right.axvline(0.5, color=MUTED, linewidth=1.1, linestyle=(0, (3, 3)))
-    right.set(xlim=(0.45, 1.02), xlabel="share told apart: 0.5 is a coin, 1 is all")
-    right.set_title("Told from real records", loc="left")
+    right.set(xlim=(min(0.48, *distinguished.values()), 1.04), xlabel="share told apart: 0.5 is a coin, 1 is all")
+    set_title(right, "Told from real records")
+    _draw_legend(figure, {name: TABLE_COLOURS[table] for table, name in _TABLE_NAMES.items() if table in distinguished})
     return figure
 
 
 def _draw_bars(axes: Axes, shares: Mapping[str, float]) -> None:
-    """Lying bars from 0, a table each, with the share at the end."""
+    """Lying bars from one half, a table each, with the share at the end."""
     plain_axes(axes, grid="x")
     for row, (table, share) in enumerate(shares.items()):
-        axes.barh(row, share, height=0.5, color=TABLE_COLOURS[table], zorder=2)
+        axes.barh(row, share - 0.5, left=0.5, height=0.5, color=TABLE_COLOURS[table], zorder=2)
         axes.annotate(f"{share:.3f}", (share, row), xytext=(4, -3), textcoords="offset points", color=INK, fontsize=9)
     axes.set_yticks(range(len(shares)), [_TABLE_NAMES[table] for table in shares], color=INK)
     axes.set_ylim(len(shares) - 0.4, -0.6)
@@ -180,16 +188,16 @@ def marginal_panels(
         The picture.
     """
     columns = 4
-    figure = make_figure(_WIDTH, 1.62 * ceil(len(attributes) / columns))
+    figure = make_figure(_WIDTH, 1.75 * ceil(len(attributes) / columns))
+    figure.set_layout_engine("constrained", hspace=0.09, wspace=0.05)
     panels = figure.subplots(ceil(len(attributes) / columns), columns, squeeze=False).ravel()
     for axes in panels[len(attributes) :]:
         axes.axis("off")
     for axes, attribute in zip(panels, attributes, strict=False):
         plain_axes(axes)
         _draw_marginal(axes, attribute, real[attribute.name], released[attribute.name])
-        axes.set_title(attribute.name, loc="left", fontsize=10)
+        set_title(axes, attribute.name)
         axes.set_title(f"{distances[attribute.name]:.3f}", loc="right", fontsize=9, color=MUTED)
-        axes.title.set_fontweight("normal")
     return figure
 
 
@@ -219,11 +227,12 @@ class Attack:
     """Success of one attack on people who were used and on people who were not, with standard errors.
 
     Attributes:
-        name: what succeeded.
+        name: what is attacked.
         training: share of successes on the training data.
         training_error: its standard error.
         holdout: share of successes on the holdout.
         holdout_error: its standard error.
+        note: what is counted.
         guess: success without any attack, if that is known.
     """
 
@@ -232,6 +241,7 @@ class Attack:
     training_error: float
     holdout: float
     holdout_error: float
+    note: str = ""
     guess: float | None = None
 
     @property
@@ -249,11 +259,11 @@ def attack_panels(attacks: Sequence[Attack]) -> Figure:
     Returns:
         The picture.
     """
-    figure = make_figure(_WIDTH, 1.75)
+    figure = make_figure(_WIDTH, 1.9)
     panels = figure.subplots(1, len(attacks), sharey=True, squeeze=False)[0]
     for axes, attack in zip(panels, attacks, strict=True):
         plain_axes(axes, grid="x")
-        most = max(attack.training, attack.holdout, 1e-6)
+        most = max(share + _SIGMAS * error for _, share, error in attack.sides) + 1e-6
         for row, (table, share, error) in enumerate(attack.sides):
             axes.barh(row, share, height=0.55, color=TABLE_COLOURS[table], zorder=2)
             axes.errorbar(share, row, xerr=_SIGMAS * error, color=INK, linewidth=1.1, capsize=2.5, zorder=3)
@@ -262,7 +272,7 @@ def attack_panels(attacks: Sequence[Attack]) -> Figure:
         axes.set(xlim=(0, 1.45 * most), ylim=(1.5, -0.5))
         axes.xaxis.set_major_locator(_two_ticks(1.45 * most))
         axes.xaxis.set_major_formatter(_percent)
-        axes.set_title(attack.name, loc="left", fontsize=9.5)
+        set_title(axes, attack.name, attack.note)
     panels[0].set_yticks([0, 1], ["people used", "people not used"], color=INK)
     return figure
 
@@ -276,7 +286,7 @@ def inference_panel(inferences: Sequence[Attack]) -> Figure:
     Returns:
         The picture.
     """
-    figure = make_figure(_WIDTH, 0.9 + 0.48 * len(inferences))
+    figure = make_figure(_WIDTH, 1.15 + 0.48 * len(inferences))
     axes = plain_axes(figure.subplots(), grid="x")
     for row, inference in enumerate(inferences):
         for shift, (table, share, error) in zip((-0.13, 0.13), inference.sides, strict=True):
@@ -285,16 +295,37 @@ def inference_panel(inferences: Sequence[Attack]) -> Figure:
                 share, place, xerr=_SIGMAS * error, fmt="o", markersize=7.5, color=colour, linewidth=1.6, zorder=3
             )
         if inference.guess is not None:
-            axes.plot([inference.guess] * 2, [row - 0.3, row + 0.3], color=MUTED, linewidth=2, zorder=2)
+            axes.plot([inference.guess] * 2, [row - 0.3, row + 0.3], color=INK, linewidth=2, zorder=2)
     axes.set_yticks(range(len(inferences)), [inference.name for inference in inferences], color=INK)
     axes.set(ylim=(len(inferences) - 0.4, -0.6), xlabel="share of people guessed right")
     axes.xaxis.set_major_formatter(_percent)
+    _draw_legend(
+        figure, {"people used": TRAINING, "people not used": HOLDOUT, "the commonest value for everybody": INK}
+    )
     return figure
+
+
+def _draw_legend(figure: Figure, colours: Mapping[str, str]) -> None:
+    """Say below all panels what the colours stand for."""
+    handles = [
+        Line2D([], [], marker="|" if colour == INK else "o", linestyle="", markersize=8, mew=2, color=colour)
+        for colour in colours.values()
+    ]
+    figure.legend(
+        handles,
+        list(colours),
+        loc="outside lower left",
+        ncols=len(colours),
+        frameon=False,
+        fontsize=9,
+        labelcolor=MUTED,
+        handletextpad=0.2,
+    )
 
 
 def _percent(share: float, _: object = None) -> str:
     """A share as a percentage without needless digits."""
-    return f"{100 * share:.3g} %"
+    return f"{100 * share:.3g}%"
 
 
 def _two_ticks(most: float) -> FixedLocator:

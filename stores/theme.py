@@ -56,12 +56,19 @@ def plain_axes(axes: Axes, *, grid: Literal["x", "y"] | None = None) -> Axes:
         spine.set_visible(side == "bottom" and grid != "x")
         spine.set_color(GRID)
     axes.tick_params(length=0, labelsize=9, labelcolor=MUTED)
-    axes.title.set(color=INK, fontsize=10.5, fontweight="bold")
     axes.xaxis.label.set(color=MUTED, fontsize=9)
     axes.yaxis.label.set(color=MUTED, fontsize=9)
     if grid:
         axes.grid(axis=grid, color=GRID, linewidth=0.8)
     return axes
+
+
+def set_title(axes: Axes, title: str, note: str = "") -> None:
+    """Write a title above axes, flush left, and a note below it."""
+    pad = 18 if note else 6
+    axes.set_title(title, loc="left", color=INK, fontsize=10, fontweight="bold", pad=pad)
+    if note:
+        axes.annotate(note, (0, 1), (0, 6), "axes fraction", "offset points", color=MUTED, fontsize=8.5)
 
 
 def page_svg(figure: Figure, *, title: str) -> str:

@@ -1,6 +1,7 @@
 """Measure how useful a release is: against the holdout, beside real records and a product of marginals."""
 
 from collections.abc import Mapping
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,8 +31,8 @@ from tasks.step import as_task
 MAX_COMPARED = 1_000_000
 """Records of a table that marginals are taken of; more would change no digit that is shown."""
 
-SHOWN_VALUES = 48
-"""An attribute with more values is drawn as so many runs of neighbouring values."""
+SHOWN_VALUES = 100
+"""An attribute with more values is drawn in runs of neighbouring values, at most so many."""
 
 Tables = Mapping[str, Codes]
 """The tables that are compared with the holdout: `released`, `training` and perhaps `baseline`."""
@@ -133,8 +134,8 @@ def _marginals(tables: Tables, holdout: Codes, domain: Domain) -> tuple[Figures,
 def _shares(column: Codes, cardinality: int) -> NDArray[np.float64]:
     """Share of each value, or of each run of neighbouring values where there are many."""
     shares = np.bincount(column, minlength=cardinality) / len(column)
-    runs = min(cardinality, SHOWN_VALUES)
-    return np.asarray(np.add.reduceat(shares, np.arange(runs) * cardinality // runs))
+    run = ceil(cardinality / SHOWN_VALUES)
+    return np.asarray(np.add.reduceat(shares, np.arange(0, cardinality, run)))
 
 
 def _plain(values: NDArray[np.float64]) -> tuple[float, ...]:

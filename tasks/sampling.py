@@ -6,11 +6,11 @@ What is done with a sample does not belong here.
 from collections.abc import Mapping, Sequence
 from itertools import chain
 
-from stores.tables import read_codes
-
 from deniable.domain import Codes
+from deniable.errors import InvalidInput
 from deniable.utility import sample_rows
 from schemas.references import Reference
+from stores.tables import read_codes
 from stores.workspace import Workspace
 
 _TRAINING_PARTS = ("seeds", "structure", "parameters")
@@ -32,12 +32,21 @@ def sample_codes(workspace: Workspace, step: str, tables: Sequence[Reference], s
 
     Returns:
         Codes, shape (at most size, m).
+
+    Raises:
+        InvalidInput: there are no records.
     """
+    domain = workspace.spec.domain
+    chunks = chain.from_iterable(read_codes(table.path, domain) for table in tables)
+    first = next(chunks, None)
+    if first is None:
+        names = " and ".join(table.name for table in tables)
+        msg = f"{names} must hold records to be evaluated, got none; give the part a larger share of the split."
+        raise InvalidInput(msg)
     words = workspace.key().stream(
         step=step,
         mechanism="sample records",
         inputs=" ".join(table.digest for table in tables),
         parameters={"size": size},
     )
-    domain = workspace.spec.domain
-    return sample_rows(chain.from_iterable(read_codes(table.path, domain) for table in tables), words, size)
+    return sample_rows(chain([first], chunks), words, size)

@@ -1,0 +1,192 @@
+"""Draws the way from people to released records: how many remain after each step, and what became of the others.
+
+Two scales: people are on one, candidates on another, for a candidate is a draw and no person. Nothing is counted here.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import PathPatch, Rectangle
+from matplotlib.path import Path
+
+from stores.theme import HOLDOUT, INK, MUTED, RELEASED, TRAINING, make_figure
+
+Place = tuple[float, float]
+
+_PURPOSES = {
+    "seeds": ("seeds", "where candidates start from"),
+    "structure": ("structure", "tells what depends on what"),
+    "parameters": ("parameters", "tells how much"),
+    "holdout": ("holdout", "judges the release"),
+    "unused": ("unused", "takes no part"),
+}
+
+# Inches, which are also the units of the axes.
+_WIDTH = 11.0
+_TOP = 0.62
+_FULL = 2.3
+_BAR = 0.13
+_GAP = 0.17
+_ROOM_FOR_TEXT = 0.3
+_FIRST, _PARTS, _CANDIDATES, _RELEASED = 0.2, 5.45, 8.2, 9.9
+_LOST = 0.26
+
+
+@dataclass(frozen=True)
+class Stage:
+    """How many people are left at one point of the way.
+
+    Attributes:
+        title: what they are there.
+        people: how many they are.
+        lost: what those are who were there before and are no more.
+    """
+
+    title: str
+    people: int
+    lost: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PeopleFlow:
+    """How many went where.
+
+    Attributes:
+        stages: the way from the source to the table that is split, at least one stage.
+        parts: people in each part, in the order of the parts; what is missing took no part.
+        candidates: candidates drawn.
+        released: records released.
+        from_seeds: whether candidates start from seeds, or come from the model alone.
+    """
+
+    stages: tuple[Stage, ...]
+    parts: Mapping[str, int]
+    candidates: int
+    released: int
+    from_seeds: bool = True
+
+    @property
+    def shares(self) -> dict[str, int]:
+        """People in each part that has any, and those in none."""
+        unused = self.stages[-1].people - sum(self.parts.values())
+        return {name: people for name, people in {**self.parts, "unused": unused}.items() if people > 0}
+
+
+def draw_people_flow(flow: PeopleFlow) -> Figure:
+    """Draw the flow from the source on the left to the release on the right.
+
+    Args:
+        flow: the numbers.
+
+    Returns:
+        The picture.
+    """
+    scale = _FULL / max(flow.stages[0].people, 1)
+    tops, bottom = _tops(flow, scale)
+    height = max(bottom, _TOP + _FULL + _LOST + 0.2) + 0.15
+    figure = make_figure(_WIDTH, height, arranged=False)
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set(xlim=(0, _WIDTH), ylim=(height, 0))
+    axes.axis("off")
+    step = (_PARTS - _FIRST) / len(flow.stages)
+    for number, stage in enumerate(flow.stages):
+        x = _FIRST + number * step
+        if number:
+            before, end = flow.stages[number - 1].people, x - step + _BAR
+            span = (_TOP, _TOP + stage.people * scale)
+            _draw_ribbon(axes, (end, *span), (x, *span), MUTED)
+            _draw_lost(axes, end, span[1], _TOP + before * scale, f"{before - stage.people:,} {stage.lost}")
+        _draw_bar(axes, x, _TOP, stage.people * scale, MUTED)
+        _draw_heading(axes, x, stage.people, stage.title)
+    _draw_parts(axes, flow, _PARTS - step + _BAR, tops, scale)
+    seeds = tops.get("seeds", _TOP)
+    _draw_candidates(axes, flow, (seeds, seeds + flow.parts.get("seeds", 0) * scale))
+    return figure
+
+
+def _tops(flow: PeopleFlow, scale: float) -> tuple[dict[str, float], float]:
+    """Where each part's bar starts, apart enough for two lines of text each, and where the last one ends."""
+    tops, place = {}, _TOP
+    for name, people in flow.shares.items():
+        tops[name] = place + max(_ROOM_FOR_TEXT - people * scale, 0) / 2
+        place += max(people * scale, _ROOM_FOR_TEXT) + _GAP
+    return tops, place - _GAP
+
+
+def _draw_parts(axes: Axes, flow: PeopleFlow, start: float, tops: Mapping[str, float], scale: float) -> None:
+    """Draw the parts one below the other, with what each is for."""
+    source = _TOP
+    for name, people in flow.shares.items():
+        top, height = tops[name], people * scale
+        colour = HOLDOUT if name in {"holdout", "unused"} else TRAINING
+        _draw_ribbon(axes, (start, source, source + height), (_PARTS, top, top + height), colour)
+        _draw_bar(axes, _PARTS, top, height, colour)
+        label, purpose = _PURPOSES.get(name, (name, ""))
+        x, middle = _PARTS + _BAR + 0.1, top + height / 2
+        axes.text(x, middle - 0.02, f"{people:,} {label}", color=INK, fontsize=9.5, va="bottom")
+        axes.text(x, middle + 0.02, purpose, color=MUTED, fontsize=8.5, va="top")
+        source += height
+
+
+def _draw_candidates(axes: Axes, flow: PeopleFlow, seeds: tuple[float, float]) -> None:
+    """Draw the candidates, at a scale of their own, and those of them that are released."""
+    height = 0.8 * _FULL
+    kept = height * flow.released / max(flow.candidates, 1)
+    x, end = _CANDIDATES, _CANDIDATES + _BAR
+    if flow.from_seeds:
+        _draw_ribbon(axes, (_PARTS + _BAR, *seeds), (x, _TOP, _TOP + height), RELEASED, opacity=0.08, bend=0.82)
+    _draw_bar(axes, x, _TOP, height, RELEASED, opacity=0.45)
+    _draw_heading(axes, x, flow.candidates, "candidates drawn")
+    _draw_ribbon(axes, (end, _TOP, _TOP + kept), (_RELEASED, _TOP, _TOP + kept), RELEASED)
+    _draw_lost(axes, end, _TOP + kept, _TOP + height, f"{flow.candidates - flow.released:,} not released")
+    _draw_bar(axes, _RELEASED, _TOP, kept, RELEASED)
+    _draw_heading(axes, _RELEASED, flow.released, "released", colour=RELEASED)
+
+
+def _draw_heading(axes: Axes, x: float, number: int, title: str, *, colour: str = INK) -> None:
+    """A number and what it counts, above a bar."""
+    axes.text(x, _TOP - 0.25, f"{number:,}", color=colour, fontsize=12, fontweight="bold", va="bottom")
+    axes.text(x, _TOP - 0.09, title, color=MUTED, fontsize=8.5, va="bottom")
+
+
+def _draw_bar(axes: Axes, x: float, top: float, height: float, colour: str, *, opacity: float = 1.0) -> None:
+    axes.add_patch(
+        Rectangle((x, top), _BAR, max(height, 0.015), facecolor=colour, edgecolor="none", alpha=opacity, zorder=3)
+    )
+
+
+def _draw_ribbon(
+    axes: Axes,
+    left: tuple[float, float, float],
+    right: tuple[float, float, float],
+    colour: str,
+    *,
+    opacity: float = 0.22,
+    bend: float = 0.5,
+) -> None:
+    """A band from one upright edge (x, top, bottom) to another, bent at a share of the way."""
+    (x0, top0, bottom0), (x1, top1, bottom1) = left, right
+    middle = x0 + bend * (x1 - x0)
+    there = [(x0, top0), (middle, top0), (middle, top1), (x1, top1)]
+    back = [(x1, bottom1), (middle, bottom1), (middle, bottom0), (x0, bottom0)]
+    _draw_band(axes, there, back, colour, opacity)
+
+
+def _draw_band(axes: Axes, there: list[Place], back: list[Place], colour: str, opacity: float) -> None:
+    """The area between two curves of four points each, the second one running back."""
+    codes = [Path.MOVETO, *[Path.CURVE4] * 3, Path.LINETO, *[Path.CURVE4] * 3, Path.CLOSEPOLY]
+    outline = Path([*there, *back, there[0]], codes)
+    axes.add_patch(PathPatch(outline, facecolor=colour, edgecolor="none", alpha=opacity, zorder=1))
+
+
+def _draw_lost(axes: Axes, x: float, top: float, bottom: float, label: str) -> None:
+    """A band that bends down and ends: those who go no further."""
+    if bottom - top <= 0:
+        return
+    inner, outer, floor = x + 0.3, x + 0.3 + min(bottom - top, 0.5), bottom + _LOST
+    there = [(x, top), (outer, top), (outer, top), (outer, floor)]
+    back = [(inner, floor), (inner, bottom), (inner, bottom), (x, bottom)]
+    _draw_band(axes, there, back, MUTED, 0.16)
+    axes.text(x + 0.12, floor + 0.05, label, color=MUTED, fontsize=8.5, va="top")
