@@ -122,6 +122,7 @@ def table(
     description: str = "",
     target: str | None = None,
     reads: Mapping[str, type[float] | type[str]] | None = None,
+    missing: Mapping[str, Sequence[Value]] | None = None,
     universe: Universe | None = None,
     recode: Recode | None = None,
 ) -> DataFrameSchema:
@@ -136,10 +137,12 @@ def table(
         target: the attribute that models are judged by predicting.
         reads: the source's columns that `universe` and `recode` need, each `float` or `int` where it holds numbers and
             `str` where it holds text. By default the attributes themselves.
+        missing: codes for missing values of columns that are read and are no attributes.
         universe: says of each row, by itself and by a public rule, whether it is in scope. Its docstring is published.
             A comparison with a missing value is false, so such rows are out of scope. Rows with text where a number
             must be are always in scope: they are mistakes.
-        recode: makes the attributes of what was read, row by row. It must keep `UNREADABLE` unreadable and null null.
+        recode: makes the attributes of what was read, row by row. Null should stay null, and `UNREADABLE` unreadable;
+            a row in which nothing unreadable is left becomes unreadable as a whole.
 
     Returns:
         The schema, the only description of the table.
@@ -147,21 +150,17 @@ def table(
     Raises:
         InvalidInput: a target that is no attribute, or codes for missing values of a column that is not read.
     """
-    wanted = (
-        dict(reads)
-        if reads is not None
-        else {name: _metadata(name, column)["type"] for name, column in columns.items()}
-    )
-    sentinels = {name: _metadata(name, column)["missing"] for name, column in columns.items()}
+    metadata = {name: _metadata(name, column) for name, column in columns.items()}
+    wanted = dict(reads) if reads is not None else {name: entry["type"] for name, entry in metadata.items()}
+    sentinels = {name: entry["missing"] for name, entry in metadata.items()} | dict(missing or {})
     unread = [name for name, codes in sentinels.items() if codes and name not in wanted]
     if unread:
         raise InvalidInput(f"codes for missing values must belong to columns that are read, got some for {unread[0]}.")
     if target is not None and target not in columns:
         raise InvalidInput(f"the target must be one of {', '.join(columns)}, got {target}.")
-    numbers = [name for name, kind in wanted.items() if kind is not str]
     parsers = [Parser(_typing(wanted, sentinels), name="typed")]
     if universe is not None:
-        parsers.append(Parser(_filter(universe, numbers), name="universe"))
+        parsers.append(Parser(_filter(universe), name="universe"))
     if recode is not None:
         parsers.append(Parser(_row_by_row(recode), name="recode"))
     return DataFrameSchema(
@@ -331,23 +330,33 @@ def _is_whole(value: object) -> bool:
     return isinstance(value, float) and value.is_integer()
 
 
-def _filter(universe: Universe, numbers: Sequence[str]) -> Recode:
+def _filter(universe: Universe) -> Recode:
     """Make a parser that drops the rows out of scope."""
 
     def in_universe(frame: pd.DataFrame) -> pd.DataFrame:
-        unreadable = np.isinf(frame[list(numbers)].to_numpy()).any(axis=1)
-        return frame[universe(frame).to_numpy(dtype=bool) | unreadable]
+        return frame[universe(frame).to_numpy(dtype=bool) | _unreadable_rows(frame)]
 
     return in_universe
 
 
 def _row_by_row(recode: Recode) -> Recode:
-    """Guard a recoding: a row in, a row out, under the same label."""
+    """Guard a recoding: a row in, a row out, under the same label, and no mistake taken for a value."""
 
     def recoded(frame: pd.DataFrame) -> pd.DataFrame:
         result = recode(frame)
         if len(result) != len(frame):
             raise InvalidInput("the recoding of a table must make one row of each row; let the universe drop rows.")
-        return result.set_axis(frame.index)
+        result = result.set_axis(frame.index)
+        hidden = _unreadable_rows(frame) & ~_unreadable_rows(result)
+        if hidden.any():
+            result = result.mask(np.broadcast_to(hidden[:, None], result.shape))
+            result.loc[hidden, result.select_dtypes("number").columns] = UNREADABLE
+        return result
 
     return recoded
+
+
+def _unreadable_rows(frame: pd.DataFrame) -> NDArray[np.bool_]:
+    """Which rows have something unreadable in them."""
+    unreadable: NDArray[np.bool_] = np.isinf(frame.select_dtypes("number").to_numpy(np.float64)).any(axis=1)
+    return unreadable

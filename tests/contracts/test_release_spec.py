@@ -1,0 +1,292 @@
+import os
+import pickle
+import subprocess
+import sys
+from copy import deepcopy
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deniable.domain import Domain
+from deniable.errors import InvalidInput
+from schemas.release_spec import FileSource, ReleaseSpec, load_spec
+from tests import small_release
+from tests.small_release import write_small_release
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def refusal(path: Path) -> str:
+    """What is said about a spec that is refused."""
+    with pytest.raises(InvalidInput) as caught:
+        load_spec(path)
+    return str(caught.value)
+
+
+def changed(folder: Path, **changes: Any) -> str:
+    """What is said about the small spec with changes."""
+    return refusal(write_small_release(folder, people=[], **changes))
+
+
+@pytest.fixture(autouse=True)
+def unchanged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no test see what another one changed deep inside the small spec."""
+    monkeypatch.setattr(small_release, "SPEC", deepcopy(small_release.SPEC))
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> ReleaseSpec:
+    return load_spec(write_small_release(tmp_path, people=[]))
+
+
+def test_numbers_are_exactly_what_is_written(tmp_path: Path) -> None:
+    path = write_small_release(tmp_path, people=[])
+    written = path.read_text().replace("seeds: 0.5", "seeds: 1/3").replace("total_delta: 1e-06", "total_delta: 1.0e-6")
+    path.write_text(written)
+    spec = load_spec(path)
+    assert spec.split.structure == Fraction(15, 100)
+    assert spec.split.seeds == Fraction(1, 3)
+    assert spec.max_invalid_share == Fraction(1, 100)
+    assert spec.synthesis.total_delta == Fraction(1, 10**6)
+
+
+def test_a_single_number_of_attributes_is_a_set_of_one(tmp_path: Path) -> None:
+    assert load_spec(write_small_release(tmp_path, people=[], synthesis__omega=3)).synthesis.omega == {3: 1}
+
+
+def test_a_spec_knows_its_schema_its_domain_and_their_labels(small: ReleaseSpec) -> None:
+    assert isinstance(small.domain, Domain)
+    assert small.domain.names == tuple(small.schema.columns) == ("age", "sex", "school", "employed")
+    assert small.domain.target == "employed"
+    assert set(small.titles) == set(small.domain.names)
+    assert small.labels == {}
+
+
+def test_a_spec_may_name_another_target(tmp_path: Path) -> None:
+    assert load_spec(write_small_release(tmp_path, people=[], evaluation__target="sex")).domain.target == "sex"
+
+
+def test_a_spec_survives_pickling_and_json(small: ReleaseSpec) -> None:
+    again = pickle.loads(pickle.dumps(small))  # noqa: S301 - made here
+    assert again == small
+    assert again.folder == small.folder
+    assert ReleaseSpec.model_validate_json(small.model_dump_json()).synthesis == small.synthesis
+
+
+def test_a_copy_of_a_spec_can_be_read_in_the_place_of_the_original(tmp_path: Path) -> None:
+    path = write_small_release(tmp_path / "there", people=[])
+    copy = tmp_path / "copy.yaml"
+    copy.write_text(path.read_text())
+    assert "does not exist" in refusal(copy)
+    assert load_spec(copy, folder=path.parent) == load_spec(path)
+
+
+def test_parts_without_a_probability_are_no_parts(tmp_path: Path) -> None:
+    spec = load_spec(
+        write_small_release(
+            tmp_path,
+            people=[],
+            split={"seeds": 0.5, "parameters": 0.25, "holdout": 0.25},
+            learner__structure=None,
+            learner__kind="marginals",
+        )
+    )
+    assert spec.split.probabilities == {
+        "seeds": Fraction(1, 2),
+        "parameters": Fraction(1, 4),
+        "holdout": Fraction(1, 4),
+    }
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "deployments" / "specs").glob("*.yaml")), ids=lambda path: path.stem)
+def test_the_specs_that_ship_are_right(path: Path) -> None:
+    assert load_spec(path).domain.target is not None
+
+
+def test_neither_pandas_nor_pandera_is_imported_before_a_spec_names_a_dataset(tmp_path: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path; from schemas.release_spec import load_spec\n"
+        "try: load_spec(Path('absent.yaml'))\n"
+        "except ValueError: pass\n"
+        "print([name for name in ('pandas', 'pandera') if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def test_all_that_is_wrong_is_said_at_once_a_line_each(tmp_path: Path) -> None:
+    said = changed(
+        tmp_path,
+        synthesis__k=0,
+        synthesis__gamma=1,
+        learner__structure__epsilon=-1,
+        evaluation__known=["age", "hieght"],
+        split__holdout=0.9,
+        name="No Name",
+    )
+    places = [line.strip().partition(":")[0] for line in said.splitlines()[1:]]
+    assert sorted(places) == [
+        "evaluation.known",
+        "learner.structure.epsilon",
+        "name",
+        "split.holdout",
+        "synthesis.gamma",
+        "synthesis.k",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "said"),
+    [
+        ("name", "Über", "name: must match"),
+        ("max_invalid_share", 1.5, "max_invalid_share: must be less than or equal to 1, got 1.5"),
+        ("chunk_rows", 0, "chunk_rows: must be greater than or equal to 1, got 0"),
+        ("chunk_rows", True, "chunk_rows: must be a whole number"),
+        ("split__seeds", 0, "split.seeds: must be greater than 0, got 0"),
+        ("split__holdout", 0.3, "split.holdout: must leave the four probabilities a sum of at most 1, got 1.1"),
+        ("split__structure", 0, "learner: must be of kind cfs exactly where split.structure is positive"),
+        ("learner__kind", "privbayes", "learner.kind: must be 'cfs' or 'marginals', got 'privbayes'"),
+        ("learner__noise", "none", "learner.noise: must be 'laplace' or 'gaussian'"),
+        ("learner__structure", None, "learner.structure: must be given for a learner of kind cfs"),
+        ("learner__structure__delta", 0, "learner.structure.delta: must be greater than 0, got 0"),
+        ("learner__parameters__epsilon", 0, "learner.parameters.epsilon: must be greater than 0, got 0"),
+        ("learner__parameters__delta", 1, "learner.parameters.delta: must be less than 1, got 1"),
+        ("learner__parameters__estimate", "mode", "learner.parameters.estimate: must be 'mean', 'map' or 'sample'"),
+        ("synthesis__omega", 5, "synthesis.omega: must be at most 4, the number of attributes, got 5"),
+        ("synthesis__omega", {3: 0}, "synthesis.omega.3: must be greater than or equal to 1, got 0"),
+        ("synthesis__k", 0, "synthesis.k: must be greater than or equal to 1, got 0"),
+        ("synthesis__gamma", 1, "synthesis.gamma: must be greater than 1, got 1"),
+        ("synthesis__eps0", 0, "synthesis.eps0: must be greater than 0, got 0"),
+        ("synthesis__eps0", "one", "synthesis.eps0: must be a number, got 'one'"),
+        ("synthesis__epsilon", 0, "synthesis.epsilon: must be greater than 0, got 0"),
+        ("synthesis__delta", 1.5, "synthesis.delta: must be less than 1, got 1.5"),
+        ("synthesis__test", 3, "synthesis.test: must be 1 or 2, got 3"),
+        ("synthesis__candidates", 399, "synthesis.candidates: must be at least the 400 records wanted, got 399"),
+        ("synthesis__drop_probability", 1, "synthesis.drop_probability: must be less than 1, got 1"),
+        ("synthesis__public_rows", 19, "synthesis.public_rows: must be at least k, got 19 for k 20"),
+        ("evaluation__target", "income", "evaluation.target: must name attributes of the dataset"),
+        ("evaluation__classifiers", [], "evaluation.classifiers: must have at least 1 item"),
+        (
+            "evaluation__quasi_identifiers",
+            ["age", "age"],
+            "evaluation.quasi_identifiers: must name each attribute once",
+        ),
+        ("evaluation__sensitive", ["scool"], "got scool"),
+        ("evaluation__sensitive", ["sex"], "evaluation.sensitive: must not be known to the intruder already, got sex"),
+        ("thresholds__tvd", 1, "thresholds.tvd: must match pattern"),
+        ("source__kind", "sql", "source: must be of kind package or file"),
+        ("source__path", "people.xlsx", "source.path: must end in .csv, .csv.gz, .parquet, .pq, got people.xlsx"),
+        ("source", {"kind": "file"}, "source.environment: must be given where there is no path"),
+        ("dataset", "acs_mb", "did you mean acs_ma?"),
+        ("dataset", "absent.py", "must be a file that defines `schema`"),
+    ],
+)
+def test_a_wrong_entry_is_refused(tmp_path: Path, place: str, value: Any, said: str) -> None:
+    assert said in changed(tmp_path, **{place: value})
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        ("epsilon", "epsilon: is not a key of the spec; there are name, title,"),
+        ("titel", "titel: is not a key of the spec; did you mean title?"),
+        ("learner__structure__epsilon_row", "is not a key of the spec; did you mean epsilon_rows?"),
+        ("synthesis__omgea", "is not a key of the spec; did you mean omega?"),
+        ("source__pth", "source.pth: is not a key of the spec; did you mean path?"),
+    ],
+)
+def test_an_unknown_key_is_refused_with_the_one_that_was_meant(tmp_path: Path, place: str, said: str) -> None:
+    assert said in changed(tmp_path, **{place: 1})
+
+
+def test_marginals_have_no_structure_to_learn(tmp_path: Path) -> None:
+    said = changed(tmp_path, learner__kind="marginals", split__structure=0)
+    assert "learner.structure: must be left out for a learner of kind marginals" in said
+
+
+def test_an_epsilon_that_theorem_1_cannot_meet_is_refused(tmp_path: Path) -> None:
+    said = changed(tmp_path, synthesis__epsilon=1.2)
+    assert "synthesis.delta: must be met by Theorem 1 together with epsilon 1.2, which at this delta gives 1.3" in said
+
+
+def test_a_delta_that_theorem_1_cannot_meet_with_any_t_is_refused(tmp_path: Path) -> None:
+    assert "synthesis.delta: k must be at least" in changed(tmp_path, synthesis__delta=1e-9)
+
+
+def test_test_1_has_no_theorem_to_meet(tmp_path: Path) -> None:
+    assert load_spec(write_small_release(tmp_path, people=[], synthesis__test=1, synthesis__epsilon=0.1))
+
+
+def test_a_dataset_without_a_target_needs_one_in_the_spec(tmp_path: Path) -> None:
+    path = write_small_release(tmp_path, people=[])
+    dataset = tmp_path / "people.py"
+    dataset.write_text(dataset.read_text().replace('target="employed"', "target=None"))
+    assert "evaluation.target: must be given, for the dataset has none of its own" in refusal(path)
+
+
+def test_a_dataset_that_does_not_run_is_refused(tmp_path: Path) -> None:
+    path = write_small_release(tmp_path, people=[])
+    (tmp_path / "people.py").write_text("schema = 1 / 0")
+    assert "must run without an error, got ZeroDivisionError" in refusal(path)
+
+
+def test_a_dataset_that_defines_no_schema_is_refused(tmp_path: Path) -> None:
+    path = write_small_release(tmp_path, people=[])
+    (tmp_path / "people.py").write_text("table = 1")
+    assert "must define `schema`" in refusal(path)
+
+
+def test_a_version_that_yaml_takes_for_a_number_is_refused(tmp_path: Path) -> None:
+    source = {"kind": "package", "package": "p", "version": 1.1, "sha256": "0" * 64, "tables": [{"member": "a.csv"}]}
+    assert "source.version: must be text, got 1.1; put it in quotes" in changed(tmp_path, source=source)
+
+
+@pytest.mark.parametrize("name", ["-r", "a b", "../a"])
+def test_a_package_that_could_be_an_option_of_pip_is_refused(tmp_path: Path, name: str) -> None:
+    source = {"kind": "package", "package": name, "version": "1", "sha256": "0" * 64, "tables": [{"member": "a.csv"}]}
+    assert "source.package: must match" in changed(tmp_path, source=source)
+
+
+def test_a_key_that_stands_twice_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "spec.yaml"
+    path.write_text("name: a\nname: b\n")
+    assert 'line 2: found duplicate key "name"' in refusal(path)
+
+
+@pytest.mark.parametrize("text", ["", "- name", "name: [", "text"])
+def test_what_is_no_mapping_in_yaml_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "spec.yaml"
+    path.write_text(text)
+    assert "must be" in refusal(path)
+
+
+def test_an_empty_spec_is_told_everything_it_lacks(tmp_path: Path) -> None:
+    path = tmp_path / "spec.yaml"
+    path.write_text("{}")
+    missing = [line.strip() for line in refusal(path).splitlines()[1:]]
+    required = [name for name, field in ReleaseSpec.model_fields.items() if field.is_required()]
+    assert missing == [f"{name}: must be given." for name in required]
+
+
+def test_a_spec_that_is_absent_is_refused(tmp_path: Path) -> None:
+    assert "does not exist" in refusal(tmp_path / "absent.yaml")
+
+
+def test_a_file_may_be_known_to_the_environment_alone(tmp_path: Path) -> None:
+    path = write_small_release(tmp_path, people=[], source={"kind": "file", "environment": "SOMEWHERE"})
+    assert load_spec(path).source == FileSource(kind="file", environment="SOMEWHERE")
+
+
+def test_parts_are_drawn_in_one_order_whatever_the_order_in_the_spec(tmp_path: Path) -> None:
+    split = {"holdout": 0.2, "parameters": 0.15, "structure": 0.15, "seeds": 0.5}
+    spec = load_spec(write_small_release(tmp_path, people=[], split=split))
+    assert list(spec.split.probabilities) == ["seeds", "structure", "parameters", "holdout"]

@@ -1,0 +1,84 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from deniable.domain import Codes
+from deniable.errors import Refused
+from schemas.references import Audience, Reference
+from stores.tables import load_codes, write_codes
+from stores.workspace import Workspace
+from tasks.split import split
+from tests.tasks.hand_made import workspace_of, write_people
+
+PARTS = ["seeds", "structure", "parameters", "holdout"]
+
+
+def numbered(workspace: Workspace, rows: int) -> Reference:
+    """Records that can be told apart by three of their codes."""
+    number = np.arange(rows)
+    codes = np.stack([number % 82, number // 82 % 2, number // 164 % 2, number // 328 % 2], axis=1).astype(np.uint16)
+    with workspace.writing("codes.parquet", Audience.RESTRICTED) as path:
+        write_codes(path, workspace.spec.domain, np.array_split(codes, 7))
+    return workspace.refer("codes", "codes.parquet", Audience.RESTRICTED, rows)
+
+
+def parts_of(workspace: Workspace, rows: int = 600) -> dict[str, Codes]:
+    """The parts that so many records are split into."""
+    parts = split(workspace, numbered(workspace, rows))
+    return {name: load_codes(part.path, workspace.spec.domain) for name, part in parts.items()}
+
+
+def test_each_record_goes_to_one_part_at_most(tmp_path: Path) -> None:
+    with workspace_of(write_people(tmp_path, [])) as workspace:
+        parts = parts_of(workspace)
+    records = [tuple(record) for codes in parts.values() for record in codes.tolist()]
+    assert list(parts) == PARTS
+    assert len(set(records)) == len(records) == 600
+
+
+def test_what_the_probabilities_leave_goes_nowhere(tmp_path: Path) -> None:
+    split = {"seeds": 0.3, "structure": 0.1, "parameters": 0.1, "holdout": 0.1}
+    with workspace_of(write_people(tmp_path, [], split=split)) as workspace:
+        records = sum(map(len, parts_of(workspace).values()))
+    assert 280 < records < 440
+
+
+def test_a_part_without_a_probability_is_not_made(tmp_path: Path) -> None:
+    learner = {"kind": "marginals", "noise": "laplace"}
+    learner["parameters"] = {"epsilon": 1, "delta": 1e-6, "prior": 1, "estimate": "mean"}
+    split = {"seeds": 0.5, "parameters": 0.25, "holdout": 0.25}
+    with workspace_of(write_people(tmp_path, [], split=split, learner=learner)) as workspace:
+        assert list(parts_of(workspace)) == ["seeds", "parameters", "holdout"]
+        assert not (workspace.vault / "structure.parquet").exists()
+
+
+def test_references_say_how_many_records_each_part_has(tmp_path: Path) -> None:
+    with workspace_of(write_people(tmp_path, [])) as workspace:
+        parts = split(workspace, numbered(workspace, 600))
+        rows = {name: len(load_codes(part.path, workspace.spec.domain)) for name, part in parts.items()}
+    assert {name: part.rows for name, part in parts.items()} == rows
+    assert {part.audience for part in parts.values()} == {Audience.RESTRICTED}
+
+
+def test_the_same_key_splits_the_same_records_in_the_same_way_and_another_key_does_not(tmp_path: Path) -> None:
+    spec = write_people(tmp_path, [])
+    drawn = []
+    for key in (bytes(32), bytes(32), b"1" * 32):
+        with workspace_of(spec, key) as workspace:
+            drawn.append(parts_of(workspace)["seeds"].tolist())
+    assert drawn[0] == drawn[1] != drawn[2]
+
+
+def test_other_records_are_split_by_other_draws(tmp_path: Path) -> None:
+    with workspace_of(write_people(tmp_path, [])) as workspace:
+        fewer, more = parts_of(workspace, 590)["seeds"].tolist(), parts_of(workspace, 600)["seeds"].tolist()
+    assert more[: len(fewer)] != fewer
+
+
+def test_a_part_that_gets_no_record_is_refused_and_leaves_no_parts(tmp_path: Path) -> None:
+    with workspace_of(write_people(tmp_path, [])) as workspace:
+        codes = numbered(workspace, 1)
+        with pytest.raises(Refused, match="each part must have a record, and of 1 none went to"):
+            split(workspace, codes)
+    assert sorted(path.name for path in workspace.vault.iterdir()) == ["codes.parquet", "key"]

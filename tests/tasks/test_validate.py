@@ -1,0 +1,161 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from pandera import config
+
+from deniable.errors import InvalidInput, Refused
+from stores.tables import VALID as MARK
+from tasks.ingest import ingest
+from tasks.validate import Findings, examine, validate
+from tests.tasks.hand_made import INVALID, MISSING, OUT_OF_SCOPE, UNREADABLE, VALID, workspace_of, write_people
+
+ALL = [*VALID, *MISSING, *OUT_OF_SCOPE, *INVALID, *UNREADABLE]
+
+
+def checked(spec: Path) -> pd.DataFrame:
+    """The rows of a spec's table, recoded and marked."""
+    with workspace_of(spec) as workspace:
+        return pd.read_parquet(validate(workspace, ingest(workspace)).path)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_rows_are_recoded_and_marked_valid_or_not(tmp_path: Path, suffix: str) -> None:
+    rows = checked(write_people(tmp_path, ALL, suffix=suffix))
+    assert rows[MARK].tolist() == [True] * 2 + [False] * 8
+    assert rows[rows[MARK]].drop(columns=MARK).to_dict("list") == {
+        "age": [30.0, 40.0],
+        "sex": [1.0, 2.0],
+        "job": ["clerk", "nurse"],
+        "rich": [0.0, 1.0],
+    }
+
+
+def findings(spec: Path) -> dict[str, Any]:
+    """The report of a spec's table."""
+    found = Findings()
+    with workspace_of(spec) as workspace:
+        for start in range(0, 100, 4):
+            frame = pd.read_parquet(ingest(workspace).path)[start : start + 4].reset_index(drop=True)
+            if frame.empty:
+                break
+            examine(workspace.spec.schema, frame, found)
+    return found.report()
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_failures_are_counted_by_column_and_check_over_all_chunks(tmp_path: Path, suffix: str) -> None:
+    assert findings(write_people(tmp_path, ALL, suffix=suffix)) == {
+        "rows": 10,
+        "valid": 2,
+        "out_of_universe": 1,
+        "missing": 3,
+        "invalid": 4,
+        "malformed": 0,
+        "missing_cells": {"job": 1, "sex": 1, "rich": 1},
+        "invalid_cells": {
+            "job isin": 1,
+            "age in_range": 2,
+            "sex isin": 1,
+            "age number": 1,
+            "rich number": 1,
+            "rich isin": 1,
+        },
+    }
+
+
+def test_a_report_has_no_value_of_a_record(tmp_path: Path) -> None:
+    said = json.dumps(findings(write_people(tmp_path, ALL)))
+    assert not [value for value in ("pilot", "120", "much", "old", "Hal") if value in said]
+
+
+def test_too_many_invalid_rows_stop_the_release_with_counts_and_without_values(tmp_path: Path) -> None:
+    spec = write_people(tmp_path, ALL, max_invalid_share=0.44)
+    with workspace_of(spec) as workspace, pytest.raises(Refused) as caught:
+        validate(workspace, ingest(workspace))
+    said = str(caught.value)
+    assert "at most 44.000% of the rows may be invalid, got 44.444%" in said
+    assert "age in_range: 2" in said
+    assert "pilot" not in said
+    assert not (workspace.vault / "checked.parquet").exists()
+    assert caught.value.__cause__ is None
+
+
+def test_a_share_of_invalid_rows_that_is_allowed_passes(tmp_path: Path) -> None:
+    assert len(checked(write_people(tmp_path, ALL, max_invalid_share="4/9"))) == 10
+
+
+def test_rows_out_of_scope_and_missing_values_are_no_mistakes(tmp_path: Path) -> None:
+    assert checked(write_people(tmp_path, VALID + MISSING + OUT_OF_SCOPE, max_invalid_share=0))[MARK].sum() == 2
+
+
+def test_rows_that_are_no_rows_are_mistakes(tmp_path: Path) -> None:
+    spec = write_people(tmp_path, VALID, text="10,Kim,nurse\n", max_invalid_share=0.3)
+    with workspace_of(spec) as workspace, pytest.raises(Refused, match="too few or too many fields: 1"):
+        validate(workspace, ingest(workspace))
+
+
+def test_a_table_without_rows_has_nothing_invalid(tmp_path: Path) -> None:
+    assert checked(write_people(tmp_path, [], max_invalid_share=0)).empty
+
+
+def test_a_table_out_of_scope_has_nothing_invalid(tmp_path: Path) -> None:
+    assert not checked(write_people(tmp_path, OUT_OF_SCOPE * 4, max_invalid_share=0))[MARK].any()
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"), [("PANDERA_VALIDATION_ENABLED", "False"), ("PANDERA_VALIDATION_DEPTH", "SCHEMA_ONLY")]
+)
+def test_the_environment_cannot_switch_validation_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str, value: str
+) -> None:
+    monkeypatch.setenv(variable, value)
+    config.reset_config_context(config._config_from_env_vars())
+    try:
+        assert checked(write_people(tmp_path, ALL))[MARK].sum() == 2
+    finally:
+        config.reset_config_context()
+
+
+def test_a_recoding_that_forgets_a_column_is_refused(tmp_path: Path) -> None:
+    spec = write_people(tmp_path, VALID)
+    dataset = tmp_path / "hand_made.py"
+    dataset.write_text(dataset.read_text().replace("person.assign(rich=", "person.assign(poor="))
+    with workspace_of(spec) as workspace, pytest.raises(InvalidInput, match="must fit the source"):
+        validate(workspace, ingest(workspace))
+
+
+def test_a_check_of_a_whole_column_is_refused(tmp_path: Path) -> None:
+    spec = write_people(tmp_path, VALID)
+    dataset = tmp_path / "hand_made.py"
+    dataset.write_text(
+        f"{dataset.read_text()}\n"
+        "from pandera.pandas import Check\n"
+        "schema.columns['age'].checks.append(Check(lambda column: bool(column.mean() < 3), name='young'))\n"
+    )
+    with workspace_of(spec) as workspace, pytest.raises(InvalidInput, match="young of age does not"):
+        validate(workspace, ingest(workspace))
+
+
+def test_a_check_that_fails_to_run_is_refused_without_its_message(tmp_path: Path) -> None:
+    spec = write_people(tmp_path, VALID)
+    dataset = tmp_path / "hand_made.py"
+    dataset.write_text(
+        f"{dataset.read_text()}\n"
+        "from pandera.pandas import Check\n"
+        "schema.columns['job'].checks.append(Check(lambda column: column.astype(int) > 3, name='many'))\n"
+    )
+    with workspace_of(spec) as workspace, pytest.raises(InvalidInput, match="many of job does not") as caught:
+        validate(workspace, ingest(workspace))
+    assert "clerk" not in str(caught.value)
+
+
+def test_no_column_is_worse_for_being_wrong_altogether(tmp_path: Path) -> None:
+    found = Findings()
+    with workspace_of(write_people(tmp_path, VALID)) as workspace:
+        frame = pd.DataFrame({"age": ["x"] * 1000, "sex": np.ones(1000), "job": "clerk", "wage": 1})
+        examine(workspace.spec.schema, frame, found)
+    assert (found.invalid, found.out_of_universe) == (1000, 0)
