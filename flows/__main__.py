@@ -6,6 +6,7 @@ within a second or two.
 
 import argparse
 import os
+import shutil
 import signal
 import sys
 import traceback
@@ -21,6 +22,7 @@ from flows.showing import show
 from schemas.release_spec import load_spec
 
 OK, FAILED, REFUSED, INTERRUPTED = 0, 1, 2, 130
+_FULL_BYTES = 1 << 20
 
 
 class _SpecRefused(InvalidInput):
@@ -50,12 +52,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _complain(str(error), REFUSED)
     except DeniableError as error:
         return _complain(str(error))
-    except KeyboardInterrupt:
-        return _complain("interrupted, nothing published.", INTERRUPTED)
+    except KeyboardInterrupt as interruption:
+        return _complain(str(interruption) or "interrupted, nothing published.", INTERRUPTED)
     except Exception as error:  # noqa: BLE001 - a traceback on the screen helps nobody who runs a release
-        details = state / "last-error.txt"
-        details.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
-        return _complain(f"an error that should not be ended the release ({type(error).__name__}); see {details}.")
+        return _complain(_unexpected(error, state))
     return OK
 
 
@@ -106,6 +106,15 @@ def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     raise KeyboardInterrupt
+
+
+def _unexpected(error: Exception, state: Path) -> str:
+    """What to say of an error that no step made: Prefect's own, say. The vault is closed when it arrives here."""
+    if shutil.disk_usage(state).free < _FULL_BYTES:
+        return f"there is no room left on the disk that holds {state}; free some space there and try again."
+    details = state / "last-error.txt"
+    details.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
+    return f"an error that should not be ended the release ({type(error).__name__}); see {details}."
 
 
 def _complain(sentence: str, status: int = FAILED) -> int:

@@ -13,7 +13,7 @@ from deniable.errors import InvalidInput, Refused
 from deniable.keys import ReleaseKey
 from schemas.release_spec import ReleaseSpec
 from stores.lineage import recorded_release
-from stores.workspace import PRIVATE_FILE, Workspace, make_private_folder
+from stores.workspace import PRIVATE_FILE, PRIVATE_FOLDER, Workspace, make_private_folder
 from tasks.progress import stop_steps
 
 _PATIENCE_S = 30.0
@@ -36,26 +36,28 @@ def opened_release(spec: ReleaseSpec, state: Path, key_file: Path | None = None)
         InvalidInput: the file holds no key.
     """
     release_id = f"{spec.name}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
-    _claim(state, release_id)
-    try:
-        _write_key(state / "vault" / release_id / "key", key_file)
-        _name_prefect_run(release_id)
-        with recorded_release(state, release_id, spec) as run_id:
-            yield Workspace(state=state, release_id=release_id, spec=spec, mlflow_run_id=run_id)
-    except BaseException:
-        # The steps of other threads must be over before their files go, or they would write new ones.
-        stop_steps(release_id, _PATIENCE_S)
-        _discard(Workspace(state=state, release_id=release_id, spec=spec, mlflow_run_id=""))
-        raise
+    # The record is closed last: on a full disk there is room for that only when the files are gone.
+    with recorded_release(state, release_id, spec) as run_id:
+        workspace = Workspace(state=state, release_id=release_id, spec=spec, mlflow_run_id=run_id)
+        _claim(workspace)
+        try:
+            _write_key(workspace.vault / "key", key_file)
+            _name_prefect_run(release_id)
+            yield workspace
+        except BaseException:
+            # The steps of other threads must be over before their files go, or they would write new ones.
+            stop_steps(release_id, _PATIENCE_S)
+            _discard(workspace)
+            raise
 
 
-def _claim(state: Path, release_id: str) -> None:
+def _claim(workspace: Workspace) -> None:
     """Make the release's vault, which is what makes its name unique."""
-    make_private_folder(state / "vault")
+    make_private_folder(workspace.vault.parent)
     try:
-        (state / "vault" / release_id).mkdir(mode=0o700)
+        workspace.vault.mkdir(mode=PRIVATE_FOLDER)
     except FileExistsError:
-        msg = f"a release must have a name of its own, and {release_id} is taken; start again in a second."
+        msg = f"a release must have a name of its own, and {workspace.release_id} is taken; start again in a second."
         raise Refused(msg) from None
 
 
@@ -91,5 +93,5 @@ def _discard(workspace: Workspace) -> None:
     else:
         workspace.discard()
     if kept is not None:
-        workspace.vault.mkdir(mode=0o700, exist_ok=True)
+        workspace.vault.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
         kept.rename(errors)

@@ -7,11 +7,11 @@ from prefect import flow, unmapped
 
 from flows.environment import state_folder
 from flows.opening import opened_release
+from schemas.accounts import Accounts
 from schemas.evaluation import EvaluationFigures, Verdict
 from schemas.release_spec import load_spec
 from schemas.recipes import is_seedless
 from schemas.references import Reference
-from stores.statement import Accounts
 from stores.workspace import Workspace
 from tasks.account import account_task
 from tasks.clean import clean_task

@@ -38,12 +38,25 @@ def run_release(path: Path, spec: ReleaseSpec, state: Path) -> None:
 
     Raises:
         DeniableError: the release failed; nothing was published.
+        KeyboardInterrupt: it was interrupted; the message says whether that came too late.
     """
+    before = _published(state)
     runner = ThreadPoolTaskRunner(max_workers=os.cpu_count() or 1)
     attempts = spec.synthesis.records if is_seedless(spec) else spec.synthesis.candidates
-    with Screen({"synthesize": attempts}) as screen, watching(screen):
-        released = release.with_options(task_runner=runner)(path, state)
+    try:
+        with Screen({"synthesize": attempts}) as screen, watching(screen):
+            released = release.with_options(task_runner=runner)(path, state)
+    except KeyboardInterrupt:
+        late = sorted(str(folder) for folder in _published(state) - before)
+        said = (
+            f"interrupted too late: {' and '.join(late)} is published." if late else "interrupted, nothing published."
+        )
+        raise KeyboardInterrupt(said) from None
     Console(highlight=False).print(Panel(_summary(released), title=released.workspace.release_id, expand=False))
+
+
+def _published(state: Path) -> set[Path]:
+    return set((state / "releases").glob("*"))
 
 
 def _summary(released: Released) -> Table:

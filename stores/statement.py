@@ -5,13 +5,13 @@ is that of NIST SP 800-226; its prose is in `templates/`. No figure is computed 
 """
 
 import math
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from deniable.loss import VACUOUS_EPSILON, Guarantee
+from schemas.accounts import Accounts
 from schemas.release_spec import ReleaseSpec
 
 VERSION = 1
@@ -32,37 +32,24 @@ Whoever holds the release key, or breaks the ciphers that all chance is drawn fr
 """.splitlines()
 )
 
+_PROOFS = {
+    "basic": "basic composition: epsilons and deltas add up",
+    "advanced": "advanced composition",
+    "zcdp": "zero-concentrated differential privacy",
+    "pld": "privacy loss distributions",
+    "calibrated": "noise calibrated to this budget",
+    "parallel": "disjoint parts of the data: the largest of their costs",
+    "joint_split": "each record is in one part of the data at most, drawn secretly and for itself",
+    "theorem_1": "Theorem 1 of Bindschaedler, Shokri and Gunter 2017",
+    "theorem_a": "exact accounting of every attempt, those that release nothing included",
+}
+
 TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).parent / "templates"),
     undefined=StrictUndefined,
     keep_trailing_newline=True,
     autoescape=False,  # noqa: S701 - Markdown from public values, not HTML
 )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Accounts:
-    """What accounting found a release to cost.
-
-    Attributes:
-        structure: cost of learning which attributes depend on which; None where that is not learnt.
-        parameters: cost of learning the probabilities.
-        model: cost of the model that these two make.
-        seeds: whether records are made from seeds, so that a privacy test stands between them and the release.
-        record: Theorem 1 for one released record; None without seeds, and for privacy test 1, which has no theorem.
-        record_t: the t that Theorem 1 was used with.
-        candidates: cost of all candidates tested, released or not; None where `record` is.
-        total: cost of the whole release; None for privacy test 1.
-    """
-
-    structure: Guarantee | None
-    parameters: Guarantee
-    model: Guarantee
-    seeds: bool
-    record: Guarantee | None
-    record_t: int | None
-    candidates: Guarantee | None
-    total: Guarantee | None
 
 
 def statement(release_id: str, spec: ReleaseSpec, accounts: Accounts) -> dict[str, Any]:
@@ -126,12 +113,17 @@ def statement_in_short(accounts: Accounts) -> str:
 
 def _said_of(accounts: Accounts) -> dict[str, Any]:
     """The accounts as templates know them."""
-    return {**vars(accounts), "words": in_words}
+    return {**vars(accounts), "words": in_words, "proof": proof_in_words}
 
 
 def in_words(guarantee: Guarantee) -> str:
     """A guarantee as it stands in a sentence."""
     return f"epsilon = {_rounded_up(guarantee.epsilon)}, delta = {_rounded_up(guarantee.delta)}"
+
+
+def proof_in_words(guarantee: Guarantee) -> str:
+    """How a guarantee was proved."""
+    return _PROOFS.get(guarantee.accountant, guarantee.accountant)
 
 
 def _rounded_up(value: float) -> str:

@@ -4,6 +4,7 @@ import shutil
 from importlib.metadata import version
 
 from deniable.errors import Refused
+from schemas.accounts import Accounts
 from schemas.references import Audience, Reference
 from stores.lineage import describe_release, recorded_step
 from stores.release_folder import (
@@ -16,7 +17,7 @@ from stores.release_folder import (
     write_document,
     write_table,
 )
-from stores.statement import TEMPLATES, Accounts, statement, statement_in_short, statement_in_words
+from stores.statement import TEMPLATES, statement, statement_in_short, statement_in_words
 from stores.tables import read_codes
 from stores.workspace import PRIVATE_FOLDER, Workspace
 from tasks.step import as_task

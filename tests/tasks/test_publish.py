@@ -14,11 +14,12 @@ from deniable.domain import Codes
 from deniable.errors import Refused
 from deniable.keys import ReleaseKey
 from deniable.loss import Guarantee
+from schemas.accounts import Accounts
 from schemas.references import Audience, Reference
 from schemas.release_spec import load_spec
 from stores.lineage import recorded_release
 from stores.release_folder import CSV, PARQUET, check_folder, publish_folder, write_table
-from stores.statement import Accounts, in_words, statement, statement_in_words
+from stores.statement import in_words, statement, statement_in_words
 from stores.tables import write_codes
 from stores.workspace import Workspace
 from tasks.publish import publish

@@ -1,0 +1,28 @@
+"""Work out what the release will cost, before it reads a record."""
+
+from schemas.accounts import Accounts, accounts_of
+from stores.lineage import recorded_step
+from stores.workspace import Workspace
+from tasks.step import as_task
+
+
+def account(workspace: Workspace) -> Accounts:
+    """Work out the cost of the model, of one released record, and of everything together.
+
+    Args:
+        workspace: the release.
+
+    Returns:
+        The accounts, public.
+
+    Raises:
+        Refused: the release cannot keep what its spec promises.
+    """
+    with recorded_step(workspace, "account") as step:
+        accounts = accounts_of(workspace.spec)
+        step.spent(accounts.total or accounts.model, accounts.events)
+        step.parameters(accountant=(accounts.total or accounts.model).accountant)
+    return accounts
+
+
+account_task = as_task(account)
