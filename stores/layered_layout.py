@@ -1,6 +1,6 @@
 """Lays out a directed acyclic graph in layers, parents above children, with few crossings.
 
-An arrow that spans several layers bends in each that it passes, and a bend takes its place among the boxes of its layer.
+An arrow that spans several layers bends in each that it passes; a bend takes its place among the boxes of its layer.
 How boxes and arrows look does not belong here.
 
 Source: Sugiyama, Tagawa, Toda 1981, with the barycentre heuristic.

@@ -263,14 +263,15 @@ def attack_panels(attacks: Sequence[Attack]) -> Figure:
     panels = figure.subplots(1, len(attacks), sharey=True, squeeze=False)[0]
     for axes, attack in zip(panels, attacks, strict=True):
         plain_axes(axes, grid="x")
-        most = max(share + _SIGMAS * error for _, share, error in attack.sides) + 1e-6
+        most = max(share + _SIGMAS * error for _, share, error in attack.sides)
         for row, (table, share, error) in enumerate(attack.sides):
             axes.barh(row, share, height=0.55, color=TABLE_COLOURS[table], zorder=2)
             axes.errorbar(share, row, xerr=_SIGMAS * error, color=INK, linewidth=1.1, capsize=2.5, zorder=3)
             end = share + _SIGMAS * error
             axes.annotate(f"{share:.2%}", (end, row), xytext=(5, -3), textcoords="offset points", color=INK, fontsize=9)
-        axes.set(xlim=(0, 1.45 * most), ylim=(1.5, -0.5))
-        axes.xaxis.set_major_locator(_two_ticks(1.45 * most))
+        end = 1.45 * max(most, 0.001)
+        axes.set(xlim=(0, end), ylim=(1.5, -0.5))
+        axes.xaxis.set_major_locator(_two_ticks(end))
         axes.xaxis.set_major_formatter(_percent)
         set_title(axes, attack.name, attack.note)
     panels[0].set_yticks([0, 1], ["people used", "people not used"], color=INK)

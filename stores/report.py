@@ -15,12 +15,13 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from deniable.loss import VACUOUS_EPSILON, Guarantee
+from schemas.accounts import Accounts
 from schemas.evaluation import EvaluationFigures
 from schemas.references import Audience, Reference
 from schemas.release_spec import ReleaseSpec
 from stores.evaluation import risk_pictures, utility_pictures
 from stores.people_flow import PeopleFlow, draw_people_flow
-from stores.statement import NEIGHBOURING_RELATION, NOT_COVERED, PRIVACY_UNIT, Accounts
+from stores.statement import NEIGHBOURING_RELATION, NOT_COVERED, PRIVACY_UNIT
 from stores.theme import page_svg
 from stores.workspace import Workspace
 
@@ -176,7 +177,11 @@ def _cards(content: ReportContent) -> list[Card]:
     cards = [Card("Records released", _count(content.flow.released), f"of {_count(synthesis.records)} wanted")]
     if accounts.seeds:
         cards.append(
-            Card("Plausible seeds", f"k = {synthesis.k}", f"of each record, alike within a factor {synthesis.gamma}")
+            Card(
+                "Plausible seeds",
+                f"k = {synthesis.k}",
+                f"of each record, alike within a factor {float(synthesis.gamma):g}",
+            )
         )
     if accounts.record:
         cards.append(_cost_card("One record", accounts.record, "each by itself, by Theorem 1"))

@@ -9,11 +9,12 @@ from itertools import pairwise
 import pytest
 
 from deniable.loss import Guarantee
+from schemas.accounts import Accounts
 from schemas.references import Audience
 from stores.drawing import draw_graph
 from stores.people_flow import PeopleFlow, Stage
 from stores.report import ReportContent, render_report, write_report
-from stores.statement import NOT_COVERED, Accounts
+from stores.statement import NOT_COVERED
 from tasks.evaluate_risk import evaluate_risk
 from tasks.evaluate_utility import evaluate_utility
 from tests.evaluated_release import EvaluatedRelease, independent, population
