@@ -208,7 +208,7 @@ def uniqueness(tables: Tables, quasi_identifiers: Sequence[int]) -> Uniqueness:
         The shares.
 
     Source:
-        mechanisms.md 2.6; population uniques: Skinner, Elliot 2002.
+        mechanisms.md 2.6; the contrast of `found` is ours.
     """
     released, training, holdout = tables.numbered(quasi_identifiers)
     unique_released = _uniques(released)
@@ -242,7 +242,7 @@ def infer(tables: Tables, *, known: Sequence[int], sensitive: int) -> Inference:
         InvalidInput: nothing was released.
 
     Source:
-        mechanisms.md 2.6 (the intruder of Park, Ghosh 2014), ties broken by value instead of at random.
+        mechanisms.md 2.6, ties broken by value instead of at random.
     """
     if not len(tables.released):
         msg = "an intruder must have released records to learn from, got none."

@@ -238,7 +238,7 @@ def total_variation(first: MarginalCounts, second: MarginalCounts) -> Distances:
         InvalidInput: the marginals differ, or a table is empty.
 
     Source:
-        Bindschaedler, Shokri, Gunter 2017, section 6.2 (statistical distance).
+        Bindschaedler, Shokri, Gunter 2017, the statistical distance of the evaluation.
     """
     _check_same_marginals(first, second)
     if not first.rows or not second.rows:
@@ -296,7 +296,7 @@ def agreement_rate(first: NDArray[np.integer], second: NDArray[np.integer]) -> f
         A share in [0, 1].
 
     Source:
-        Bindschaedler, Shokri, Gunter 2017, section 6.3.
+        Bindschaedler, Shokri, Gunter 2017, the classifiers of the evaluation.
     """
     return accuracy(first, second)
 
@@ -344,7 +344,7 @@ def distinguishing_game(classifier: ClassifierFactory, real: Codes, synthetic: C
         InvalidInput: a table has fewer than two records.
 
     Source:
-        Bindschaedler, Shokri, Gunter 2017, section 6.4.
+        Bindschaedler, Shokri, Gunter 2017, the distinguishing game of the evaluation.
     """
     rows = min(len(real), len(synthetic))
     half = rows // 2
