@@ -6,6 +6,7 @@ A failure is counted by column and check. No value of a record is kept, logged o
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -53,10 +54,10 @@ class Findings:
         return self.rows - self.out_of_universe - self.missing - self.invalid
 
     @property
-    def share_invalid(self) -> float:
+    def share_invalid(self) -> Fraction:
         """Share of invalid and malformed rows among all that may be in scope."""
         in_scope = self.rows - self.out_of_universe + self.malformed
-        return (self.invalid + self.malformed) / in_scope if in_scope else 0.0
+        return Fraction(self.invalid + self.malformed, in_scope or 1)
 
     def report(self) -> dict[str, object]:
         """The findings, ready for JSON."""
@@ -108,7 +109,7 @@ def validate(workspace: Workspace, snapshot: Reference) -> Reference:
             allowed = workspace.spec.max_invalid_share
             if findings.share_invalid > allowed:
                 raise Refused(
-                    f"at most {float(allowed):.3%} of the rows may be invalid, got {findings.share_invalid:.3%} "
+                    f"at most {float(allowed):.3%} of the rows may be invalid, got {float(findings.share_invalid):.3%} "
                     f"({findings.in_words()}); repair the source, correct the schema, or raise max_invalid_share."
                 )
         return step.output(workspace.refer("checked", "checked.parquet", Audience.RESTRICTED, findings.rows))
