@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from deniable.domain import Codes
 from deniable.resampling import SeedResampler
 from deniable.synthesis import synthesize as run_mechanism
-from schemas.recipes import attempt
+from schemas.recipes import attempt, is_seedless
 from schemas.references import Audience, Reference
+from schemas.release_spec import ReleaseSpec
 from stores.lineage import recorded_step
 from stores.models import read_index, read_model
 from stores.tables import write_codes
@@ -18,10 +19,15 @@ CHUNKS_A_BLOCK = 4
 """How work is divided; what is drawn depends on the chunks alone."""
 
 
-def blocks(candidates: int, chunk_candidates: int) -> list[range]:
+def blocks(spec: ReleaseSpec) -> list[range]:
     """Divide the chunks of a release into blocks, the unit that the flow maps over."""
-    chunks = -(-candidates // chunk_candidates)
+    chunks = -(-_attempts(spec) // spec.synthesis.chunk_candidates)
     return [range(start, min(chunks, start + CHUNKS_A_BLOCK)) for start in range(0, chunks, CHUNKS_A_BLOCK)]
+
+
+def _attempts(spec: ReleaseSpec) -> int:
+    """Candidates to be drawn: all of them are released where no seed is at stake, so no more than are wanted."""
+    return spec.synthesis.records if is_seedless(spec) else spec.synthesis.candidates
 
 
 def synthesize(workspace: Workspace, model: Reference, index: Reference | None, block: range) -> Reference:
@@ -52,9 +58,8 @@ def _chunks(workspace: Workspace, model: Reference, index: Reference | None, blo
     net = read_model(spec.domain, model)
     key = workspace.key()
     size = spec.synthesis.chunk_candidates
-    wanted = spec.synthesis.records if index is None else spec.synthesis.candidates
     for chunk in block:
-        candidates = min(size, wanted - chunk * size)
+        candidates = min(size, _attempts(spec) - chunk * size)
         if index is None:
             stream = key.stream(step="synthesize", mechanism="sample", inputs=model.digest, parameters={}, chunk=chunk)
             yield net.sample(stream.take(candidates * len(spec.domain)))

@@ -25,9 +25,7 @@ def cases(draw: st.DrawFn) -> tuple[BayesNet, np.ndarray, dict[int, int], Fracti
             for i, size in enumerate(sizes)
         )
     )
-    parents = tuple(
-        tuple(j for j in range(i) if domain.bucket_counts[j] > 1 and draw(st.booleans())) for i in range(m)
-    )
+    parents = tuple(tuple(j for j in range(i) if domain.bucket_counts[j] > 1 and draw(st.booleans())) for i in range(m))
     weights = []
     for i in range(m):
         rows = prod(domain.bucket_counts[j] for j in parents[i])

@@ -48,7 +48,9 @@ def test_tiny_priors_neither_underflow_nor_divide_by_zero() -> None:
 
 
 def test_integer_weights_add_up_and_keep_what_is_positive() -> None:
-    probabilities = np.array([[1 / 3, 1 / 3, 1 / 3], [1 - 1e-15, 1e-15, 0.0], [1.0, 0.0, 0.0], [0.5, 0.5 - 1e-12, 1e-12]])
+    probabilities = np.array(
+        [[1 / 3, 1 / 3, 1 / 3], [1 - 1e-15, 1e-15, 0.0], [1.0, 0.0, 0.0], [0.5, 0.5 - 1e-12, 1e-12]]
+    )
     weights = integer_weights(probabilities)
     assert (weights.sum(axis=1) == UNIT).all()
     assert ((weights > 0) == (probabilities > 0)).all()
