@@ -9,9 +9,9 @@ from flows.environment import state_folder
 from flows.opening import opened_release
 from schemas.accounts import Accounts
 from schemas.evaluation import EvaluationFigures, Verdict
-from schemas.release_spec import load_spec
 from schemas.recipes import is_seedless
 from schemas.references import Reference
+from schemas.release_spec import load_spec
 from stores.workspace import Workspace
 from tasks.account import account_task
 from tasks.clean import clean_task
@@ -78,7 +78,8 @@ def release(spec: Path, state: Path | None = None, key_file: Path | None = None)
         utility = evaluate_utility_task(workspace, released, parts, baseline)
         risk = evaluate_risk_task(workspace, released, parts)
         verdicts = decide_task(workspace, utility, risk)
-        report = report_task(workspace, utility, risk, verdicts)
+        tables = {"snapshot": source, "codes": codes, **parts, "released": released}
+        report = report_task(workspace, tables=tables, graph=graph, accounts=accounts, utility=utility, risk=risk)
         published = publish_task(workspace, released, graph, model, accounts)
         return Released(
             workspace=workspace,

@@ -3,8 +3,9 @@
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from prefect.task_runners import ThreadPoolTaskRunner
+from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 from rich.console import Console
 from rich.panel import Panel
 from rich.table import Table
@@ -20,10 +21,10 @@ from tasks.progress import watching
 
 # The figures that say most, where they were measured.
 _HEADLINES = {
-    "tvd_2way": "distance of all pairs of attributes",
-    "distinguished": "told from real records (0.5: not at all)",
+    "tvd_2way": "distance to real pairs of attributes",
+    "distinguished": "of records told from real ones",
     "accuracy_loss_forest": "accuracy that a forest loses",
-    "exact_match_excess": "more exact matches than with people not used",
+    "exact_match_excess": "more exact matches with people used",
     "inferred_excess_worst": "more inferred about people used",
 }
 
@@ -41,7 +42,7 @@ def run_release(path: Path, spec: ReleaseSpec, state: Path) -> None:
         KeyboardInterrupt: it was interrupted; the message says whether that came too late.
     """
     before = _published(state)
-    runner = ThreadPoolTaskRunner(max_workers=os.cpu_count() or 1)
+    runner: TaskRunner[Any] = ThreadPoolTaskRunner(max_workers=os.cpu_count() or 1)
     attempts = spec.synthesis.records if is_seedless(spec) else spec.synthesis.candidates
     try:
         with Screen({"synthesize": attempts}) as screen, watching(screen):
@@ -71,28 +72,33 @@ def _summary(released: Released) -> Table:
 def _lines(released: Released) -> Iterator[tuple[str, str]]:
     """What the summary says, line by line."""
     workspace, accounts = released.workspace, released.accounts
-    synthesis = workspace.spec.synthesis
     yield "released", f"{released.published.rows or 0:,} records"
-    if accounts.seeds:
-        rate = released.passed / synthesis.candidates
-        yield "", f"{rate:.1%} of {synthesis.candidates:,} candidates passed the privacy test (internal)"
     yield "model", _words(accounts.model)
     if accounts.seeds:
         yield "one record", _words(accounts.record)
         yield "all candidates", _words(accounts.candidates)
         yield "whole release", _words(accounts.total)
+    yield "public", str(workspace.release_folder)
+    for number, line in enumerate(_internal_lines(released)):
+        yield "" if number else "internal", line
+    own = workspace.state == default_state_folder()
+    yield "to look at it", "make ui" if own else f"python -m flows ui --state {workspace.state}"
+
+
+def _internal_lines(released: Released) -> Iterator[str]:
+    """What was measured on real records."""
+    synthesis = released.workspace.spec.synthesis
+    if released.accounts.seeds:
+        yield f"{released.passed / synthesis.candidates:.1%} of {synthesis.candidates:,} candidates passed the test"
     figures = {**released.utility.figures, **released.risk.figures}
     for name, meaning in _HEADLINES.items():
         if name in figures:
-            yield f"{name}", f"{figures[name]:.4f}  {meaning} (internal)"
+            yield f"{figures[name]:.4f} {meaning}"
     missed = [verdict for verdict in released.verdicts if not verdict.met]
-    yield "thresholds", f"{len(released.verdicts) - len(missed)} of {len(released.verdicts)} met (internal)"
+    yield f"{len(released.verdicts) - len(missed)} of {len(released.verdicts)} thresholds met"
     for verdict in missed:
-        yield "", f"missed: {verdict.threshold} {verdict.bound:g}, got {verdict.value:.4g} (internal)"
-    yield "for everyone", str(workspace.release_folder)
-    yield "for cleared staff", str(released.report.path)
-    own = workspace.state == default_state_folder()
-    yield "to look at it", "make ui" if own else f"python -m flows ui --state {workspace.state}"
+        yield f"missed: {verdict.threshold} {verdict.bound:g}, got {verdict.value:.4g}"
+    yield str(released.report.path)
 
 
 def _words(guarantee: Guarantee | None) -> str:

@@ -14,20 +14,20 @@ from stores.workspace import Workspace
 from tasks.step import as_task
 
 
-def learn_structure(workspace: Workspace, structure: Reference) -> Reference:
+def learn_structure(workspace: Workspace, structure: Reference | None) -> Reference:
     """Learn the graph under differential privacy, or take the one without edges where the learner has none.
 
     Args:
         workspace: the release.
-        structure: codes of the structure part.
+        structure: codes of the structure part; none where the learner has no structure.
 
     Returns:
         The graph, `graph.json`, public.
     """
     domain = workspace.spec.domain
     recipe = structure_recipe(workspace.spec)
-    with recorded_step(workspace, "learn_structure", inputs=[structure]) as step:
-        if recipe is None:
+    with recorded_step(workspace, "learn_structure", inputs=[] if structure is None else [structure]) as step:
+        if recipe is None or structure is None:
             return _keep(workspace, step, Graph.without_edges(domain))
         mechanism = recipe.calibrate(domain)
         step.parameters(noise=recipe.noise, max_cost=recipe.max_cost, entropies=len(mechanism.entropies.queries))

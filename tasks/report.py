@@ -1,0 +1,74 @@
+"""Write the internal report: one page that shows what went in, what came out, what it cost and how good it is."""
+
+import json
+from collections.abc import Mapping
+
+from schemas.accounts import Accounts
+from schemas.evaluation import EvaluationFigures
+from schemas.references import Audience, Reference
+from stores.drawing import draw_graph
+from stores.lineage import recorded_step
+from stores.people_flow import PeopleFlow, Stage
+from stores.report import ReportContent, write_report
+from stores.workspace import Workspace
+from tasks.step import as_task
+
+
+def report(
+    workspace: Workspace,
+    *,
+    tables: Mapping[str, Reference],
+    graph: Reference,
+    accounts: Accounts,
+    utility: EvaluationFigures,
+    risk: EvaluationFigures,
+) -> Reference:
+    """Write the report.
+
+    Args:
+        workspace: the release.
+        tables: the `snapshot`, the `codes` of the valid rows, each part, and the `released` records.
+        graph: the dependency graph.
+        accounts: what the release costs.
+        utility: what was found of utility.
+        risk: what was found of risk.
+
+    Returns:
+        The page, internal.
+    """
+    spec = workspace.spec
+    with recorded_step(workspace, "report", inputs=[*tables.values(), graph]) as step:
+        people = {name: table.rows or 0 for name, table in tables.items()}
+        flow = PeopleFlow(
+            stages=(
+                Stage("in the source", people["snapshot"]),
+                Stage("valid", people["codes"], "out of scope, incomplete or invalid"),
+            ),
+            parts={name: people[name] for name in spec.split.probabilities},
+            candidates=spec.synthesis.candidates if accounts.seeds else spec.synthesis.records,
+            released=people["released"],
+            from_seeds=accounts.seeds,
+        )
+        edges = json.loads(graph.path.read_text(encoding="utf-8"))["parents"]
+        drawn = draw_graph(
+            spec.domain.names,
+            {child: [edge["name"] for edge in into] for child, into in edges.items()},
+            spec.domain.target,
+            {(edge["name"], child): edge["similarity"] for child, into in edges.items() for edge in into},
+        )
+        content = ReportContent(
+            release_id=workspace.release_id,
+            spec=spec,
+            accounts=accounts,
+            flow=flow,
+            graph=drawn if any(edges.values()) else None,
+            utility=utility,
+            risk=risk,
+            labels=spec.titles,
+        )
+        page = write_report(workspace, content)
+        step.artifact(page.path, Audience.INTERNAL)
+        return step.output(page)
+
+
+report_task = as_task(report)

@@ -1,0 +1,66 @@
+"""Runs `python -m flows` as its users do, in a process of its own, away from this run of the tests."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+
+def environment(home: Path) -> dict[str, str]:
+    """What a user's shell has: nothing of this project's, and a home and a temporary folder of its own."""
+    for folder in (home, home / "tmp"):
+        folder.mkdir(parents=True, exist_ok=True)
+    foreign = ("PREFECT_", "MLFLOW_", "DENIABLE_", "DO_NOT_TRACK")
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
+    return {**inherited, "HOME": str(home), "TMPDIR": str(home / "tmp")}
+
+
+def command(*arguments: str | Path) -> list[str]:
+    """The command line."""
+    return [sys.executable, "-m", "flows", *map(str, arguments)]
+
+
+def run(
+    *arguments: str | Path, home: Path, wrapper: Sequence[str] = (), **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end.
+
+    Args:
+        arguments: of the command.
+        home: the user's home; also the folder in which it is run.
+        wrapper: a command that runs it, such as `unshare`.
+        variables: of the environment, beside the ordinary ones.
+    """
+    return subprocess.run(
+        [*wrapper, *command(*arguments)],
+        env={**environment(home), **variables},
+        cwd=home,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def left_of_a_release(state: Path) -> list[str]:
+    """What lies in the folders of releases, but for the details of errors."""
+    folders = ("vault", "shelf", "staging", "releases")
+    found = [path for folder in folders for path in (state / folder).rglob("*") if path.is_file()]
+    return [str(path.relative_to(state)) for path in found if path.parent.name != "errors"]
+
+
+def servers_of(state: Path) -> list[int]:
+    """Processes that serve Prefect's API on a state folder, whoever started them."""
+    return [
+        int(process.name)
+        for process in Path("/proc").iterdir()
+        if process.name.isdigit() and f"DENIABLE_STATE={state}" in _read(process / "environ")
+        if "flows.prefect_server" in _read(process / "cmdline")
+    ]
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_bytes().decode(errors="replace")
+    except OSError:
+        return ""

@@ -1,0 +1,220 @@
+"""Whatever goes wrong, there is one clear sentence, nothing is published and nothing is left behind."""
+
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from mlflow import MlflowClient
+
+from deniable.errors import DeniableError
+from flows.release import release
+from tests.flows.command import command, environment, left_of_a_release, run, servers_of
+from tests.small_release import made_up_people, write_small_release
+
+pytestmark = pytest.mark.usefixtures("prefect")
+
+
+def with_value(column: int, value: str, rows: int) -> list[list[str]]:
+    """People of whom some have a value of their own."""
+    people = made_up_people()
+    for person in people[:rows]:
+        person[column] = value
+    return people
+
+
+def without_source(folder: Path) -> Path:
+    spec = write_small_release(folder)
+    (folder / "people.csv").unlink()
+    return spec
+
+
+FAILURES: dict[str, tuple[Callable[[Path], Path], str]] = {
+    "missing file": (without_source, "people.csv"),
+    "wrong columns": (lambda folder: write_small_release(folder, names=["age", "sex", "school", "job"]), "employed"),
+    "value out of the domain": (
+        lambda folder: write_small_release(folder, people=with_value(2, "doctorate", 40)),
+        "school",
+    ),
+    "missing digits": (lambda folder: write_small_release(folder, people=with_value(0, "17x", 40)), "age"),
+    "no valid row": (lambda folder: write_small_release(folder, people=with_value(3, "?", 3000)), "employed"),
+    "no row at all": (lambda folder: write_small_release(folder, people=[]), "."),
+    "fewer seeds than k": (lambda folder: write_small_release(folder, people=made_up_people(30)), "k = 20"),
+    "empty part": (
+        lambda folder: write_small_release(folder, people=made_up_people(200), split__structure=0.0001),
+        "structure",
+    ),
+    "unreadable promise": (lambda folder: write_small_release(folder, synthesis__epsilon=1.1), "epsilon"),
+}
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_a_release_that_cannot_be_made_is_refused_and_leaves_nothing(name: str, tmp_path: Path) -> None:
+    write, culprit = FAILURES[name]
+    state = tmp_path / "state"
+    with pytest.raises(DeniableError, match=culprit) as caught:
+        release(write(tmp_path / "spec"), state)
+    assert left_of_a_release(state) == []
+    assert "doctorate" not in str(caught.value)
+    assert "17x" not in str(caught.value)
+
+
+def test_the_record_of_a_failed_release_says_that_it_failed_and_why(tmp_path: Path, state: Path) -> None:
+    with pytest.raises(DeniableError, match="k = 20"):
+        release(write_small_release(tmp_path / "spec", people=made_up_people(30), name="tiny"), tmp_path / "state")
+    client = MlflowClient(f"sqlite:///{state}/mlflow/mlflow.db")
+    experiment = client.get_experiment_by_name("people")
+    assert experiment is not None
+    runs = client.search_runs([experiment.experiment_id], "attributes.run_name LIKE 'tiny-%'")
+    assert [run.info.status for run in runs] == ["FAILED"]
+    assert "k = 20" in runs[0].data.tags["failure"]
+
+
+@contextmanager
+def files_no_larger_than(size: int) -> Iterator[None]:
+    """Let this process write no file larger than that; the kernel refuses what goes beyond."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_table_that_cannot_be_written_whole_is_not_published(tmp_path: Path) -> None:
+    spec = write_small_release(
+        tmp_path / "spec", synthesis__records=800_000, synthesis__candidates=900_000, evaluation__train_rows=100
+    )
+    with files_no_larger_than(8 << 20), pytest.raises(DeniableError, match=r"step publish .* limit"):
+        release(spec, tmp_path / "state")
+    assert left_of_a_release(tmp_path / "state") == []
+
+
+def mounting(options: str, folder: Path) -> list[str]:
+    """A command that runs another where a small disk of its own is mounted on a folder, for nobody else to see."""
+    if shutil.which("unshare") is None:
+        pytest.skip("needs unshare, to mount a small disk for one process")
+    user = [] if os.geteuid() == 0 else ["--map-root-user"]
+    wrapper = ["unshare", *user, "--mount", "sh", "-c", f'mount -t tmpfs -o {options} none {folder} && exec "$@"', "sh"]
+    if subprocess.run([*wrapper, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("needs the right to mount a small disk for one process")
+    return wrapper
+
+
+def is_one_clear_sentence(complaint: str) -> bool:
+    """Whether standard error ends in one sentence, and has no traceback."""
+    return "Traceback" not in complaint and complaint.endswith(".\n")
+
+
+def test_a_full_disk_is_told_in_one_sentence(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    state.mkdir()
+    spec = write_small_release(
+        tmp_path / "spec", synthesis__records=800_000, synthesis__candidates=900_000, evaluation__train_rows=100
+    )
+    # The folder is looked at where the disk is still there.
+    looking = ["sh", "-c", f'"$@"; status=$?; find {state} -type f >&1; exit $status', "sh"]
+    done = run(
+        "release", spec, "--state", state, home=tmp_path / "home", wrapper=[*mounting("size=20m", state), *looking]
+    )
+    assert done.returncode == 1
+    assert "no room left on the disk" in done.stderr
+    assert is_one_clear_sentence(done.stderr)
+    assert not [line for line in done.stdout.splitlines() if "/errors/" not in line and "/vault/" in line]
+    assert "/releases/" not in done.stdout
+
+
+def test_a_read_only_disk_is_told_in_one_sentence(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    state.mkdir()
+    spec = write_small_release(tmp_path / "spec")
+    done = run("release", spec, "--state", state, home=tmp_path / "home", wrapper=mounting("ro", state))
+    assert done.returncode == 1
+    assert "must be writable" in done.stderr
+    assert is_one_clear_sentence(done.stderr)
+
+
+def test_a_state_folder_that_cannot_be_made_is_told_in_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder")
+    spec = write_small_release(tmp_path / "spec")
+    done = run("release", spec, "--state", tmp_path / "file" / "state", home=tmp_path / "home")
+    assert done.returncode == 1
+    assert "must be writable" in done.stderr
+    assert is_one_clear_sentence(done.stderr)
+
+
+def test_a_wrong_spec_is_refused_before_anything_is_started(tmp_path: Path) -> None:
+    spec = write_small_release(tmp_path / "spec", synthesis__k=0, synthesis__gamma=1)
+    done = run("release", spec, "--state", tmp_path / "state", home=tmp_path / "home")
+    assert done.returncode == 2
+    assert "synthesis.k" in done.stderr
+    assert "synthesis.gamma" in done.stderr
+    assert not (tmp_path / "state" / "mlflow" / "mlflow.db").exists()
+    assert not (tmp_path / "state" / "prefect" / "prefect.db").exists()
+
+
+def test_a_failure_of_the_command_is_one_sentence_and_status_one(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    done = run("release", without_source(tmp_path / "spec"), "--state", state, home=tmp_path / "home")
+    assert done.returncode == 1
+    assert "people.csv" in done.stderr.splitlines()[-1]
+    assert is_one_clear_sentence(done.stderr)
+    assert left_of_a_release(state) == []
+    assert servers_of(state) == []
+
+
+def started_slow_release(folder: Path) -> tuple["subprocess.Popen[str]", Path]:
+    """A release that is in the middle of its candidates and would be for minutes."""
+    state = folder / "state"
+    spec = write_small_release(
+        folder / "spec", synthesis__candidates=10**9, synthesis__chunk_candidates=2**16, synthesis__public_rows=1500
+    )
+    process = subprocess.Popen(
+        command("release", spec, "--state", state),
+        env=environment(folder / "home"),
+        cwd=folder / "home",
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.startswith("index seeds"):
+            return process, state
+    raise AssertionError("the release ended before it drew a candidate")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "SIGTERM"])
+def test_an_interrupted_release_stops_and_leaves_nothing(number: signal.Signals, tmp_path: Path) -> None:
+    process, state = started_slow_release(tmp_path)
+    assert servers_of(state) != []
+    process.send_signal(number)
+    _, complaint = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert complaint.endswith("interrupted, nothing published.\n")
+    assert is_one_clear_sentence(complaint)
+    assert left_of_a_release(state) == []
+    assert servers_of(state) == []
+    client = MlflowClient(f"sqlite:///{state}/mlflow/mlflow.db")
+    experiment = client.get_experiment_by_name("people")
+    assert experiment is not None
+    runs = client.search_runs([experiment.experiment_id])
+    assert {run.info.status for run in runs if run.info.run_name.startswith("small-")} == {"KILLED"}
+    assert "RUNNING" not in {run.info.status for run in runs}
+
+
+def test_a_killed_release_publishes_nothing_and_leaves_no_server(tmp_path: Path) -> None:
+    process, state = started_slow_release(tmp_path)
+    process.kill()
+    process.communicate()
+    deadline = time.monotonic() + 60
+    while servers_of(state) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert servers_of(state) == []
+    assert list((state / "releases").glob("*")) == []
