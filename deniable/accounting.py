@@ -43,7 +43,7 @@ _MOST_INTEGERS = 10_000
 _LATTICE_SHARE = Fraction(1, 10_000)
 # Calibrated noise is a decimal number with this many digits, so that every machine arrives at the same one.
 _DIGITS = 4
-_PER_DECADE = 9 * 10 ** (_DIGITS - 1)
+_SMALLEST, _PER_DECADE = 1000, 9000
 
 
 def compose(events: Sequence[MechanismEvent], delta: float | Fraction) -> dict[str, Guarantee]:
@@ -245,7 +245,7 @@ def _exact(epsilon: float | Fraction) -> Fraction:
 def _decimal(index: int) -> Fraction:
     """The index-th decimal number of four digits, counted from 1."""
     decade, digits = divmod(index, _PER_DECADE)
-    return (10 ** (_DIGITS - 1) + digits) * _power_of_ten(decade - _DIGITS + 1)
+    return (_SMALLEST + digits) * _power_of_ten(decade - _DIGITS + 1)
 
 
 def _index_below(value: Fraction) -> int:
@@ -253,11 +253,12 @@ def _index_below(value: Fraction) -> int:
     decade = len(str(int(value))) - 1 if value >= 1 else -len(str(int(1 / value)))
     if value == _power_of_ten(decade + 1):
         decade += 1
-    return decade * _PER_DECADE + int(value / _power_of_ten(decade - _DIGITS + 1)) - 10 ** (_DIGITS - 1)
+    return decade * _PER_DECADE + int(value / _power_of_ten(decade - _DIGITS + 1)) - _SMALLEST
 
 
 def _power_of_ten(exponent: int) -> Fraction:
-    return Fraction(10**exponent) if exponent >= 0 else Fraction(1, 10**-exponent)
+    power: Fraction = Fraction(10) ** exponent
+    return power
 
 
 def _last_that_fits(fits: Callable[[int], bool], start: int, direction: int) -> int:

@@ -1,0 +1,86 @@
+"""The output law of Mechanism 1 and Mechanism 1*, by enumeration, on all tables of a few rows of three kinds."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations_with_replacement, product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deniable.deniability import PrivacyTest, bucket
+
+Laws = NDArray[np.float64]
+"""Probability of each record, and last of no output, shape (tables, records + 1)."""
+
+KINDS = 3
+TABLES = [table for rows in range(6) for table in combinations_with_replacement(range(KINDS), rows)]
+"""All multisets of up to five rows of three kinds."""
+
+ROWS = np.array([len(table) for table in TABLES])
+MULTIPLICITY = np.array([[table.count(kind) for kind in range(KINDS)] for table in TABLES])
+NEIGHBOURS = np.array(
+    [
+        (place, TABLES.index(tuple(sorted((*table, kind)))))
+        for place, table in enumerate(TABLES)
+        if len(table) < 5
+        for kind in range(KINDS)
+    ]
+)
+"""Places of a table and of the same table with one row added, shape (pairs, 2)."""
+
+
+def random_models(name: str, count: int) -> list[NDArray[np.float64]]:
+    """Models: two records that kinds of rows may share, at bounds of buckets or inside, and one of each kind's own."""
+    shares = [pair for pair in product((0.0, 0.125, 0.13, 0.26, 0.5, 0.99), repeat=2) if sum(pair) <= 1]
+    draw = np.random.default_rng(list(name.encode()))
+    models = []
+    for _ in range(count):
+        shared = np.array([shares[place] for place in draw.integers(len(shares), size=KINDS)])
+        models.append(np.hstack((shared, np.diag(1 - shared.sum(axis=1)))))
+    return models
+
+
+def same_bucket(model: NDArray[np.float64], gamma: Fraction) -> NDArray[np.bool_]:
+    """Whether two kinds of rows give a record probabilities in one bucket, shape (records, kinds, kinds)."""
+    buckets = [[bucket(p, gamma) if p > 0 else -1 for p in probabilities] for probabilities in model.T.tolist()]
+    places = np.array(buckets)
+    return (places[:, :, None] == places[:, None, :]) & (places[:, :, None] >= 0)
+
+
+def in_window(model: NDArray[np.float64], gamma: Fraction) -> NDArray[np.bool_]:
+    """The mistake of counting the rows whose probability is within a factor gamma of the seed's."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = model.T[:, :, None] / model.T[:, None, :]
+    return (ratio <= float(gamma)) & (ratio >= 1 / float(gamma))
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """Mechanism 1*; without padding and dropping, Mechanism 1.
+
+    Attributes:
+        test: the privacy test.
+        drop_probability: probability of dropping an attempt whatever the data.
+        places: seeds are drawn from max(rows, places) places.
+        plausible: which kinds of rows count as plausible seeds for another kind's candidate.
+    """
+
+    test: PrivacyTest
+    drop_probability: float = 0.0
+    places: int = 0
+    plausible: Callable[[NDArray[np.float64], Fraction], NDArray[np.bool_]] = same_bucket
+
+    def laws(self, model: NDArray[np.float64], multiplicity: NDArray[np.int64] = MULTIPLICITY) -> Laws:
+        """The output law on each table, given as how many rows of each kind it has, shape (tables, kinds)."""
+        counts = np.einsum("tk,rsk->trs", multiplicity, self.plausible(model, self.test.gamma))
+        passes = np.array([self.test.pass_probability(count) for count in range(int(counts.max()) + 1)])
+        seeds = np.maximum(multiplicity.sum(axis=1), max(self.places, 1))
+        released = np.einsum("ts,sr,trs->tr", multiplicity, model, passes[counts]) / seeds[:, None]
+        released *= 1 - self.drop_probability
+        return np.hstack((released, 1 - released.sum(axis=1, keepdims=True)))
+
+
+def hockey_stick(epsilon: float, first: Laws, second: Laws) -> NDArray[np.float64]:
+    """E_(e^epsilon) of each first law from each second, over all outputs that are given."""
+    return np.asarray(np.maximum(first - np.exp(epsilon) * second, 0).sum(axis=-1))
