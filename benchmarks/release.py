@@ -38,7 +38,7 @@ def measure() -> list[Result]:
         done = subprocess.run([sys.executable, "-m", "flows", "release", str(spec)], env=environment, check=False)
         seconds = time.perf_counter() - start
         if done.returncode != 0:
-            raise SystemExit(f"the release must succeed to be measured, got exit code {done.returncode}; see above.")
+            raise SystemExit(f"the release must succeed to be measured, got exit code {done.returncode}.")
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
         results = [
             Result(f"whole release with {spec.stem}, two cores", f"{seconds:.0f} s", "180 s"),

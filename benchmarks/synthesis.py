@@ -2,8 +2,6 @@
 
 from fractions import Fraction
 
-import numpy as np
-
 from benchmarks.measuring import Result, core_seconds
 from benchmarks.population import DOMAIN, network, people, stream
 from deniable.deniability import PrivacyTest
@@ -48,11 +46,11 @@ def _against_the_scan(model: SeedResampler, index: SeedIndex, seeds: Codes, name
     classes = probability_classes(ATTEMPT.test.gamma, len(DOMAIN))
     words = stream("candidates").take(64 * candidates)
     drawn = [model.draw(seeds[seed], words[64 * seed : 64 * (seed + 1)], 0)[0] for seed in range(candidates)]
-    scratch = np.empty(len(model.omega), np.int64), np.empty(len(model.omega))
+    scratch = index.scratch()
 
     def by_prefixes() -> list[int]:
         return [
-            int(count_plausible(model.net.arrays, index.arrays, classes, drawn[seed], seed, *scratch))
+            int(count_plausible(model.net.arrays, index.arrays, classes, drawn[seed], seed, scratch))
             for seed in range(candidates)
         ]
 
@@ -72,4 +70,6 @@ def _against_the_scan(model: SeedResampler, index: SeedIndex, seeds: Codes, name
         raise AssertionError("the scan and the prefix counts must agree")
     exact = core_seconds(by_prefixes) / candidates
     scan = core_seconds(lambda: by_scan(some), repeats=2) / some
-    return Result(f"the exact test against the scan, called one by one, {name}", f"{scan / exact:,.0f} times", "1,000 times")
+    return Result(
+        f"the exact test against the scan, called one by one, {name}", f"{scan / exact:,.0f} times", "1,000 times"
+    )

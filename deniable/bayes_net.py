@@ -1,7 +1,7 @@
 """A Bayesian network over codes: resample a seed, score a record, in integers.
 
-Every probability is a whole number of 2^-32, so that the sampler and the density are one mechanism on every machine. How the
-numbers were learnt, and whether a candidate may be released, do not belong here.
+Every probability is a whole number of 2^-32, so that the sampler and the density are one mechanism on every machine.
+How the numbers were learnt, and whether a candidate may be released, do not belong here.
 
 Source: Bindschaedler, Shokri, Gunter 2017, section 3.1 and 3.2 (eq. 2, 3 and 7).
 """
@@ -186,7 +186,10 @@ class BayesNet:
             InvalidInput: it is of another format, or describes no network over this domain.
         """
         if document.get("format") != FORMAT:
-            msg = f"a model must have the format {FORMAT}, got {document.get('format')}; read it with the version that wrote it."
+            msg = (
+                f"a model must have the format {FORMAT}, got {document.get('format')}; "
+                "read it with the version that wrote it."
+            )
             raise InvalidInput(msg)
         weights = document["weights"]
         return cls(

@@ -45,7 +45,10 @@ class Attribute:
             msg = f"the values of attribute {self.name} must differ, got one twice; list each once."
             raise InvalidInput(msg)
         if len(self.buckets) != len(self.values):
-            msg = f"attribute {self.name} must have a bucket for each of its {len(self.values)} values, got {len(self.buckets)}."
+            msg = (
+                f"attribute {self.name} must have a bucket for each of its {len(self.values)} values, "
+                f"got {len(self.buckets)}."
+            )
             raise InvalidInput(msg)
         if set(self.buckets) != set(range(max(self.buckets) + 1)):
             msg = f"the buckets of attribute {self.name} must be numbered 0, 1, 2 ... without a gap."

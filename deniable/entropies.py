@@ -76,9 +76,9 @@ def entropy(counts: Counts) -> float:
 def entropy_sensitivity(rows: int) -> float:
     """Largest change of an entropy, in bits, when one row is added to `rows` rows: H_b(1/(n+1)).
 
-    Moving from n to n+1 rows moves the distribution to (n p + e)/(n+1) for a point mass e. The entropy changes most when
-    all of p sits in one cell and e in another, which is the binary entropy of 1/(n+1); it decreases in n, so that a lower
-    bound on n is safe. Bindschaedler, Shokri, Gunter 2017, eq. 9 is twice this and for replaced rows.
+    Moving from n to n+1 rows moves the distribution to (n p + e)/(n+1) for a point mass e. The entropy changes most
+    when all of p sits in one cell and e in another, which is the binary entropy of 1/(n+1); it decreases in n, so that
+    a lower bound on n is safe. Bindschaedler, Shokri, Gunter 2017, eq. 9 is twice this and for replaced rows.
 
     Args:
         rows: number of rows of the smaller table, at least 1.
@@ -182,9 +182,9 @@ def _noise_to_sensitivity(noise: Noise, outputs: int, epsilon: Fraction, delta: 
 class EntropyMechanism:
     """Noisy row count, then all entropies with noise scaled to what one row can change at that count.
 
-    The row count n is noised first; n_low = noisy n - ln(1/(2 beta)) / epsilon_rows is at most n except with probability
-    beta, which is added to delta. The sensitivity at n_low is then at least the one at n. (Scaling to the noisy n itself
-    would be too little noise half of the time.)
+    The row count n is noised first; n_low = noisy n - ln(1/(2 beta)) / epsilon_rows is at most n except with
+    probability beta, which is added to delta. The sensitivity at n_low is then at least the one at n. (Scaling to the
+    noisy n itself would be too little noise half of the time.)
 
     Attributes:
         recipe: the budget.
@@ -212,10 +212,14 @@ class EntropyMechanism:
         )
         if not self.queries:
             return (rows,)
-        what = {"query": "entropies in bits, in units of their sensitivity", "part": "structure"}
+        query, outputs = "entropies in bits, in units of their sensitivity", len(self.queries)
         if self.recipe.noise == "laplace":
-            return rows, DiscreteLaplaceEvent(**what, outputs=len(self.queries), sensitivity=1, scale=self.ratio)
-        return rows, DiscreteGaussianEvent(**what, outputs=len(self.queries), sensitivity=1, variance=self.ratio)
+            return rows, DiscreteLaplaceEvent(
+                query=query, part="structure", outputs=outputs, sensitivity=1, scale=self.ratio
+            )
+        return rows, DiscreteGaussianEvent(
+            query=query, part="structure", outputs=outputs, sensitivity=1, variance=self.ratio
+        )
 
     @property
     def guarantee(self) -> Guarantee:
@@ -239,8 +243,8 @@ class EntropyMechanism:
         rows_low = noisy_rows - self.margin
         if rows_low < MIN_ROWS:
             msg = (
-                f"the structure part must surely hold {MIN_ROWS} rows or more to learn a graph from, got a noisy count of "
-                f"{noisy_rows}, from which {self.margin} are taken off to be sure; give it a larger share of split, "
+                f"the structure part must surely hold {MIN_ROWS} rows or more to learn a graph from, got a noisy count "
+                f"of {noisy_rows}, from which {self.margin} are taken off to be sure; give it a larger share of split, "
                 "or raise epsilon_rows."
             )
             raise Refused(msg)

@@ -13,7 +13,7 @@ from deniable.tables import Parents
 
 
 def topological_order(domain: Domain, parents: Parents) -> tuple[int, ...]:
-    """Parents before children (Kahn); among those that are free, the fewest values first, then the first column.
+    """Order parents before children (Kahn); among those free, the fewest values first, then the first column.
 
     Attributes of few values come first because a seed's copied attributes are the first ones: the fewer values they take
     together, the more records share them.

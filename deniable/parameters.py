@@ -43,8 +43,8 @@ def posterior_mean(counts: Counts, prior: float) -> Probabilities:
 def posterior_mode(counts: Counts, prior: float) -> Probabilities:
     """Mode of the Dirichlet posterior of each configuration (eq. 12).
 
-    Where a parameter is below 1 the density is unbounded towards 0 in that value and the mode lies on that face: the value
-    gets probability 0. Where all are at most 1 there is no single mode and the mean is taken.
+    Where a parameter is below 1 the density is unbounded towards 0 in that value and the mode lies on that face: the
+    value gets probability 0. Where all are at most 1 there is no single mode and the mean is taken.
 
     Args:
         counts: non-negative counts, shape (configurations, values).
@@ -118,7 +118,8 @@ class ParameterRecipe:
         delta: delta of all tables together.
         noise: discrete Laplace (the paper's, on integers) or discrete Gaussian.
         prior: total Dirichlet mass of a configuration, spread evenly over the values.
-        estimate: posterior mean, posterior mode (`map`), or one keyed draw from the posterior a configuration (`sample`).
+        estimate: posterior mean, posterior mode (`map`), or one keyed draw from the posterior a configuration
+            (`sample`).
     """
 
     epsilon: Fraction
@@ -130,8 +131,8 @@ class ParameterRecipe:
     def calibrate(self, domain: Domain) -> "ParameterMechanism":
         """Scale the noise, from the budget and the public domain alone.
 
-        One row changes one cell of each attribute's table by 1, whatever the graph is; an attribute with one value has no
-        table to noise.
+        One row changes one cell of each attribute's table by 1, whatever the graph is; an attribute with one value has
+        no table to noise.
 
         Raises:
             InvalidInput: the budget does not suffice.
@@ -163,10 +164,14 @@ class ParameterMechanism:
         """What is done to the data, known before it is read."""
         if not self.tables:
             return ()
-        what = {"query": "counts of each attribute by its parents", "part": "parameters"}
+        query, part = "counts of each attribute by its parents", "parameters"
         if self.recipe.noise == "laplace":
-            return (DiscreteLaplaceEvent(**what, outputs=self.tables, sensitivity=1, scale=self.amount),)
-        return (DiscreteGaussianEvent(**what, outputs=self.tables, sensitivity=1, variance=self.amount),)
+            return (
+                DiscreteLaplaceEvent(query=query, part=part, outputs=self.tables, sensitivity=1, scale=self.amount),
+            )
+        return (
+            DiscreteGaussianEvent(query=query, part=part, outputs=self.tables, sensitivity=1, variance=self.amount),
+        )
 
     @property
     def guarantee(self) -> Guarantee:

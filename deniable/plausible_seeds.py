@@ -1,14 +1,15 @@
-"""How many seeds could have produced a record: exactly, from counts of shared prefixes, and by scanning as the papers do.
+"""How many seeds could have given a record: exactly, from counts of shared prefixes, and by scanning as the papers do.
 
-A seed's copied attributes are the first ones of the order, so a candidate's probability given a seed depends on the seed only
-through the length of their common prefix. Drawing candidates and deciding about them do not belong here.
+A seed's copied attributes are the first ones of the order, so a candidate's probability given a seed depends on the
+seed only through the length of their common prefix. Drawing candidates and deciding about them do not belong here.
 
-Let h_L(y) be the number of seeds that agree with y on its first L attributes, w the public weights of the numbers of re-sampled
-attributes, and R_L(y) the product of y's conditional probabilities from position L on (parents stand before, copied or
-re-sampled, so R does not depend on the seed). Then p_d(y) = A_l(y) = sum over levels L <= l of w_L R_L(y), where l is the length of
-the longest prefix on which d and y agree. A is nondecreasing in l, hence the seeds whose probability falls in a bucket i are those
-with l in an interval [a, b], and there are h_a(y) - h_b'(y) of them, b' the next level after b. With a single level all plausible
-seeds have the same probability and their number is h_L(y), whatever gamma is.
+Let h_L(y) be the number of seeds that agree with y on its first L attributes, w the public weights of the numbers of
+re-sampled attributes, and R_L(y) the product of y's conditional probabilities from position L on (parents stand
+before, copied or re-sampled, so R does not depend on the seed). Then p_d(y) = A_l(y) = sum over levels L <= l of w_L
+R_L(y), where l is the length of the longest prefix on which d and y agree. A is nondecreasing in l, hence the seeds
+whose probability falls in a bucket i are those with l in an interval [a, b], and there are h_a(y) - h_b'(y) of them,
+b' the next level after b. With a single level all plausible seeds have the same probability and their number is
+h_L(y), whatever gamma is.
 """
 
 from collections.abc import Callable
@@ -20,9 +21,11 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable.bayes_net import BayesNet, table_row
+from deniable.bayes_net import table_row
 from deniable.domain import Codes
 from deniable.errors import InvalidInput
+
+Scratch = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]
 
 _STEP = 2.0**-500
 _UNSTEP = 2.0**500
@@ -67,8 +70,8 @@ class ClassArrays(NamedTuple):
 
 # ---- probabilities too small for a float
 #
-# A value is fraction * 2^(-500 steps) with a fraction in (2^-500, 1]: unique, so that comparing pairs compares values, and the
-# same sequence of multiplications gives the same pair on every machine. Zero is (0, 0.0).
+# A value is fraction * 2^(-500 steps) with a fraction in (2^-500, 1]: unique, so that comparing pairs compares values,
+# and the same sequence of multiplications gives the same pair on every machine. Zero is (0, 0.0).
 
 
 @numba.njit(nogil=True, cache=True, inline="always")
@@ -196,7 +199,7 @@ def _table_size(entries: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class SeedIndex:
-    """Counts of the seeds' shared prefixes, for one model's order and one public set of numbers of re-sampled attributes.
+    """Counts of the seeds' shared prefixes, for one model's order and one set of numbers of re-sampled attributes.
 
     Attributes:
         arrays: the index as flat arrays.
@@ -261,17 +264,69 @@ class SeedIndex:
             )
         )
 
-    @property
-    def size(self) -> int:
-        """Number of seeds, n."""
-        return len(self.arrays.seeds)
+    def scratch(self) -> Scratch:
+        """Room that `count_plausible` works in; not to be shared by threads."""
+        levels = len(self.arrays.levels)
+        return np.empty(levels, np.int64), np.empty(levels), np.empty(levels, np.int64)
+
+
+# The parts of `count_plausible` are inlined and have one way out each: otherwise numba counts references to every array
+# for every candidate.
 
 
 @numba.njit(nogil=True, cache=True, inline="always")
-def count_plausible(net, index, classes, candidate, seed, steps, fractions):
-    """Number of seeds whose probability of giving the candidate is in the class of the seed that gave it; exact, O(m).
+def _shared_level(index, candidate, seed):
+    """The last level up to which a seed agrees with its candidate; re-sampling may draw the seed's own values."""
+    levels = index.levels
+    agree = levels[0]
+    while agree < levels[-1] and index.seeds[seed, agree] == candidate[agree]:
+        agree += 1
+    level = 0
+    while level + 1 < len(levels) and levels[level + 1] <= agree:
+        level += 1
+    return level
 
-    Inlined, and with one way out: otherwise numba counts references to every array for every candidate.
+
+@numba.njit(nogil=True, cache=True, inline="always")
+def _classify_levels(net, index, classes, candidate, steps, fractions, found):
+    """The class of A_L at each level L: R_L from the last position down, then A from the first level up."""
+    levels = index.levels
+    step = 0
+    fraction = 1.0
+    position = len(candidate)
+    for level in range(len(levels) - 1, -1, -1):
+        while position > levels[level]:
+            position -= 1
+            row = table_row(net, position, candidate)
+            step, fraction = _renormalise(step, fraction * net.factor[row + candidate[position]])
+        steps[level], fractions[level] = _renormalise(step, fraction * index.weights[level])
+    step = 0
+    fraction = 0.0
+    for level in range(len(levels)):
+        step, fraction = _add(step, fraction, steps[level], fractions[level])
+        found[level] = probability_class(step, fraction, classes)
+
+
+@numba.njit(nogil=True, cache=True, inline="always")
+def _count_sharing(index, candidate, seed, level, deeper):
+    """Number of seeds that agree with the candidate up to a deeper level, from a seed's node down."""
+    node = index.nodes[seed, level]
+    position = index.levels[level]
+    while node >= 0 and position < index.levels[deeper]:
+        start = index.slot_start[position - index.levels[0]]
+        mask = index.slot_start[position - index.levels[0] + 1] - start - 1
+        key = (np.uint64(node) << np.uint64(_CODE_BITS)) | np.uint64(candidate[position])
+        slot = _slot(key, mask)
+        while index.keys[start + slot] != _EMPTY and index.keys[start + slot] != key:
+            slot = (slot + 1) & mask
+        node = index.children[start + slot] if index.keys[start + slot] == key else np.int32(-1)
+        position += 1
+    return index.node_count[node] if node >= 0 else np.int32(0)
+
+
+@numba.njit(nogil=True, cache=True, inline="always")
+def count_plausible(net, index, classes, candidate, seed, scratch):
+    """Number of seeds whose probability of giving the candidate is in the class of the seed that gave it; exact, O(m).
 
     Args:
         net: the network's arrays.
@@ -279,60 +334,24 @@ def count_plausible(net, index, classes, candidate, seed, steps, fractions):
         classes: the probability classes' arrays; not read if there is one level.
         candidate: positions in topological order, shape (m,).
         seed: number of the seed that gave the candidate; they agree on the first levels[0] positions at least.
-        steps: scratch, shape (levels,).
-        fractions: scratch, shape (levels,).
+        scratch: what `SeedIndex.scratch` gives, one for each thread.
     """
-    levels = index.levels
-    last = len(levels) - 1
-    first = own = 0
-    beyond = 1
+    steps, fractions, found = scratch
+    last = len(index.levels) - 1
+    first = own = last
+    beyond = last + 1
     if last > 0:
-        # How deep the seed agrees with the candidate: re-sampling may have drawn the seed's own values.
-        agree = levels[0]
-        while agree < levels[last] and index.seeds[seed, agree] == candidate[agree]:
-            agree += 1
-        while own < last and levels[own + 1] <= agree:
-            own += 1
-        # R_L from the last position down, kept at each level; then A from the first level up.
-        step = 0
-        fraction = 1.0
-        position = len(candidate)
-        for level in range(last, -1, -1):
-            while position > levels[level]:
-                position -= 1
-                row = table_row(net, position, candidate)
-                step, fraction = _renormalise(step, fraction * net.factor[row + candidate[position]])
-            steps[level] = step
-            fractions[level] = fraction
-        step, fraction = 0, 0.0
-        for level in range(last + 1):
-            own_step, own_fraction = _renormalise(steps[level], fractions[level] * index.weights[level])
-            step, fraction = _add(step, fraction, own_step, own_fraction)
-            steps[level] = step
-            fractions[level] = fraction
-        wanted = probability_class(steps[own], fractions[own], classes)
+        own = _shared_level(index, candidate, seed)
+        _classify_levels(net, index, classes, candidate, steps, fractions, found)
         first = own
-        while first > 0 and probability_class(steps[first - 1], fractions[first - 1], classes) == wanted:
+        while first > 0 and found[first - 1] == found[own]:
             first -= 1
         beyond = own + 1
-        while beyond <= last and probability_class(steps[beyond], fractions[beyond], classes) == wanted:
+        while beyond <= last and found[beyond] == found[own]:
             beyond += 1
     plausible = index.node_count[index.nodes[seed, first]]
     if beyond <= last:
-        # Down the tree from the seed's own node to the first level of another class: who agrees that far is not counted.
-        node = index.nodes[seed, own]
-        position = levels[own]
-        while node >= 0 and position < levels[beyond]:
-            start = index.slot_start[position - levels[0]]
-            mask = index.slot_start[position - levels[0] + 1] - start - 1
-            key = (np.uint64(node) << np.uint64(_CODE_BITS)) | np.uint64(candidate[position])
-            slot = _slot(key, mask)
-            while index.keys[start + slot] != _EMPTY and index.keys[start + slot] != key:
-                slot = (slot + 1) & mask
-            node = index.children[start + slot] if index.keys[start + slot] == key else np.int32(-1)
-            position += 1
-        if node >= 0:
-            plausible -= index.node_count[node]
+        plausible -= _count_sharing(index, candidate, seed, own, beyond)
     return plausible
 
 
@@ -363,9 +382,9 @@ def count_plausible_by_scan(
 ) -> int:
     """Number of seeds in the probability class of the seed that gave a candidate, by scoring one seed after the other.
 
-    For models whose probability depends on the whole seed, and to check `count_plausible`. Stopping early has no effect on
-    Theorem 1 as long as the order of the seeds does not depend on the data (Bindschaedler, Shokri, Gunter 2017, section 5),
-    but the time it takes tells how far it came.
+    For models whose probability depends on the whole seed, and to check `count_plausible`. Stopping early has no
+    effect on Theorem 1 as long as the order of the seeds does not depend on the data (Bindschaedler, Shokri, Gunter
+    2017, section 5), but the time it takes tells how far it came.
 
     Args:
         probabilities: the probability of the candidate given each of some seeds, shape (rows,).

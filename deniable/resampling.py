@@ -78,7 +78,7 @@ def resample(net, choice, seeds, seed, words, position, candidate):
 
 @numba.njit(nogil=True, cache=True)
 def _probabilities(net, levels, weights, candidate, seeds, found):
-    """Score a candidate given each seed, straight from the definition: weights times products, for the prefixes shared."""
+    """Score a candidate given each seed, as it is defined: weights times products, for the prefixes they share."""
     m = len(candidate)
     by_level = np.zeros(len(levels))
     for level in range(len(levels)):

@@ -1,11 +1,12 @@
 """Mechanism 1* over many candidates: draw a seed, draw a candidate from it, release it if it passes the privacy test.
 
-The number of candidates is fixed before the first is drawn; each has a seed and noise of its own, and each is tested once. How work
-is divided, where tables lie and what a candidate costs do not belong here.
+The number of candidates is fixed before the first is drawn; each has a seed and noise of its own, and each is tested
+once. How work is divided, where tables lie and what a candidate costs do not belong here.
 
-Source: Bindschaedler, Shokri, Gunter 2017, section 2, Mechanism 1 with Privacy Tests 1 and 2. Mechanism 1* adds what lets the
-outcome "nothing released" be seen too: with a public probability rho an attempt is dropped before anything else, and the seed is
-drawn from max(n, N0) places, of which those from n on are empty.
+Source: Bindschaedler, Shokri, Gunter 2017, section 2, Mechanism 1 with Privacy Tests 1 and 2. Mechanism 1* adds what
+    lets the
+outcome "nothing released" be seen too: with a public probability rho an attempt is dropped before anything else, and
+the seed is drawn from max(n, N0) places, of which those from n on are empty.
 """
 
 from collections.abc import Callable
@@ -26,7 +27,7 @@ from deniable.resampling import Model, SeedResampler, resample
 
 _WORDS_AHEAD = 256
 _WORDS_BESIDE = 6
-"""Words that an attempt takes beside the re-sampled values: ticket, place, number of attributes, noise; hardly ever more."""
+"""Words that an attempt takes beside the re-sampled values, hardly ever more: ticket, place, number of them, noise."""
 
 
 class AttemptArrays(NamedTuple):
@@ -106,14 +107,13 @@ def _draw_seed(attempt, size, words, position):
 
 
 @numba.njit(nogil=True, cache=True)
-def _run(net, index, classes, choice, attempt, thresholds, words, attempts, released):
+def _run(net, index, scratch, classes, choice, attempt, thresholds, words, attempts, released):
     """Make attempts until they are done, the words run out, or noise meets a tie.
 
     Returns:
-        Attempts made, words used by them, records released, and the position after the last attempt or why there is none.
+        Attempts made, words used by them, records released, and the position after the last attempt or why there is
+        none.
     """
-    steps = np.empty(len(index.levels), np.int64)
-    fractions = np.empty(len(index.levels))
     candidate = np.empty(index.seeds.shape[1], np.uint16)
     m = len(candidate)
     used = 0
@@ -127,7 +127,7 @@ def _run(net, index, classes, choice, attempt, thresholds, words, attempts, rele
         if position >= 0 and seed >= 0:
             position = resample(net, choice, index.seeds, seed, words, position, candidate)
             if position >= 0:
-                plausible = count_plausible(net, index, classes, candidate, seed, steps, fractions)
+                plausible = count_plausible(net, index, classes, candidate, seed, scratch)
                 if attempt.randomized:
                     noise, position = draw_noise(words, position, thresholds)
         if position >= 0:
@@ -179,10 +179,10 @@ def synthesize(model: SeedResampler, index: SeedIndex, attempt: Attempt, stream:
     net = model.net
     m = len(net.domain)
     classes = probability_classes(attempt.test.gamma, m)
-    scratch = np.empty(len(model.omega), np.int64), np.empty(len(model.omega))
+    scratch = index.scratch()
 
     def count(candidate: Codes, seed: int) -> int:
-        return int(count_plausible(net.arrays, index.arrays, classes, candidate, seed, *scratch))
+        return int(count_plausible(net.arrays, index.arrays, classes, candidate, seed, scratch))
 
     batches = []
     left = candidates
@@ -192,6 +192,7 @@ def synthesize(model: SeedResampler, index: SeedIndex, attempt: Attempt, stream:
         made, used, passed, position = _run(
             net.arrays,
             index.arrays,
+            scratch,
             classes,
             model.choice,
             attempt.arrays,

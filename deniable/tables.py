@@ -1,7 +1,7 @@
 """Contingency counts: the additive sufficient statistics that everything is learnt from.
 
-Counts of chunks add up to the counts of the whole, so nothing here needs a whole table. Noise, entropies and models do not
-belong here.
+Counts of chunks add up to the counts of the whole, so nothing here needs a whole table. Noise, entropies and models do
+not belong here.
 """
 
 from dataclasses import dataclass, field
@@ -40,12 +40,14 @@ class PairCounts:
     Attributes:
         domain: the table's domain, m attributes.
         rows: number of rows counted, n.
+        ones: the one-way tables, one after the other.
+        pairs: the two-way tables of i < j, one after the other.
     """
 
     domain: Domain
     rows: int = 0
-    _ones: Counts = field(init=False, repr=False)
-    _pairs: Counts = field(init=False, repr=False)
+    ones: Counts = field(init=False, repr=False)
+    pairs: Counts = field(init=False, repr=False)
     _starts: Counts = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -54,8 +56,8 @@ class PairCounts:
         m = len(sizes)
         areas = [sizes[i] * sizes[j] for i in range(m) for j in range(i + 1, m)]
         self._starts = np.concatenate(([0], np.cumsum(areas, dtype=np.int64))).astype(np.int64)
-        self._ones = np.zeros(sum(sizes), np.int64)
-        self._pairs = np.zeros(self._starts[-1], np.int64)
+        self.ones = np.zeros(sum(sizes), np.int64)
+        self.pairs = np.zeros(self._starts[-1], np.int64)
 
     def add(self, codes: Codes) -> None:
         """Count more rows.
@@ -63,19 +65,19 @@ class PairCounts:
         Args:
             codes: value codes, shape (rows, m).
         """
-        _count_pairs(codes, np.asarray(self.domain.cardinalities, np.int64), self._starts, self._ones, self._pairs)
+        _count_pairs(codes, np.asarray(self.domain.cardinalities, np.int64), self._starts, self.ones, self.pairs)
         self.rows += len(codes)
 
     def merge(self, other: "PairCounts") -> None:
         """Add the counts of other rows of the same table."""
-        self._ones += other._ones
-        self._pairs += other._pairs
+        self.ones += other.ones
+        self.pairs += other.pairs
         self.rows += other.rows
 
     def one(self, i: int) -> Counts:
         """Counts of attribute i, shape (|x_i|,)."""
         start = sum(self.domain.cardinalities[:i])
-        return self._ones[start : start + self.domain.cardinalities[i]]
+        return self.ones[start : start + self.domain.cardinalities[i]]
 
     def pair(self, i: int, j: int) -> Counts:
         """Counts of attributes i and j, shape (|x_i|, |x_j|)."""
@@ -84,7 +86,7 @@ class PairCounts:
         m = len(self.domain)
         number = i * m - i * (i + 1) // 2 + j - i - 1
         sizes = self.domain.cardinalities
-        return self._pairs[self._starts[number] : self._starts[number + 1]].reshape(sizes[i], sizes[j])
+        return self.pairs[self._starts[number] : self._starts[number + 1]].reshape(sizes[i], sizes[j])
 
 
 def bucketize(counts: Counts, buckets: Codes, axis: int) -> Counts:
@@ -152,9 +154,9 @@ class FamilyCounts:
             cell = codes[:, i].astype(np.int64)
             for parent, stride in zip(parents, configuration_strides(self.domain, parents), strict=True):
                 cell += buckets[parent] * (stride * attributes[i].cardinality)
-            table += np.bincount(cell, minlength=table.size).reshape(table.shape)
+            np.add(table, np.bincount(cell, minlength=table.size).reshape(table.shape), out=table)
 
     def merge(self, other: "FamilyCounts") -> None:
         """Add the counts of other rows of the same table."""
         for table, more in zip(self.tables, other.tables, strict=True):
-            table += more
+            np.add(table, more, out=table)

@@ -1,4 +1,4 @@
-"""The folders of one release: the vault for what is restricted, the shelf for what is internal, the stage for what becomes public.
+"""The folders of one release: a vault for restricted things, a shelf for internal ones, a stage for public ones.
 
 Everything lies under one state folder, mode 0700:
 
@@ -10,7 +10,6 @@ Everything lies under one state folder, mode 0700:
     mlflow/  prefect/       the embedded services' state
 """
 
-import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -108,5 +107,5 @@ class Workspace:
 def make_private_folder(path: Path) -> Path:
     """Make a folder that only its owner may enter, or check that it is one."""
     path.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
-    os.chmod(path, PRIVATE_FOLDER)
+    path.chmod(PRIVATE_FOLDER)
     return path

@@ -18,7 +18,7 @@ MAX_RECORDS = 200_000
 def draw_baseline(workspace: Workspace, parameters: Reference) -> Reference:
     """Learn the marginals at the parameters' noise and draw records from their product.
 
-    The baseline is for comparison only: it never leaves the internal audience, and so is not part of the release's cost.
+    The baseline is for comparison only: it never leaves the internal audience, so it is no part of the release's cost.
 
     Args:
         workspace: the release.

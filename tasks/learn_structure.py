@@ -47,8 +47,11 @@ def _keep(workspace: Workspace, step: StepRecord, graph: Graph) -> Reference:
     document = graph.document(domain)
     with workspace.writing("graph.json", Audience.PUBLIC) as path:
         path.write_text(json.dumps(document, indent=1))
-    parents = {child: [edge["name"] for edge in edges] for child, edges in document["parents"].items()}
-    weights = {child: [edge["similarity"] for edge in edges] for child, edges in document["parents"].items()}
+    edges = {
+        child: {edge["name"]: edge["similarity"] for edge in those} for child, those in document["parents"].items()
+    }
+    parents = {child: list(those) for child, those in edges.items()}
+    weights = {(parent, child): weight for child, those in edges.items() for parent, weight in those.items()}
     step.plot(draw_graph(domain.names, parents, domain.target, weights), "graph.png", Audience.PUBLIC)
     step.document(document, "graph.json", Audience.PUBLIC)
     return step.output(workspace.refer("graph", "graph.json", Audience.PUBLIC))

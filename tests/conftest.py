@@ -12,5 +12,7 @@ def shared() -> Path:
     """The folder of test vectors and real data that lies beside the checkout; not part of the project."""
     folder = ROOT.parent / "shared"
     if not folder.is_dir():
-        pytest.skip("needs the folder 'shared' beside the checkout: test vectors and real data that are not part of the project")
+        pytest.skip(
+            "needs the folder 'shared' beside the checkout: vectors and real data that are not part of the project"
+        )
     return folder

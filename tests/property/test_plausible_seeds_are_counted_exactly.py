@@ -94,9 +94,8 @@ def test_prefix_counts_equal_the_definition(
         return
     classes = [exact_class(probability, gamma) for probability in probabilities]
     index = SeedIndex.build(seeds, omega)
-    scratch = np.zeros(len(omega), np.int64), np.zeros(len(omega))
     arrays = probability_classes(gamma, len(candidate))
-    found = count_plausible(net.arrays, index.arrays, arrays, candidate, seed, *scratch)
+    found = count_plausible(net.arrays, index.arrays, arrays, candidate, seed, index.scratch())
     if len(omega) == 1:
         # All plausible seeds have one probability; the classes of a single level need not be looked at.
         assert found == sum(probability == probabilities[seed] for probability in probabilities)

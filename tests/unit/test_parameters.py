@@ -37,7 +37,7 @@ def test_posterior_samples_have_the_posteriors_mean_and_variance() -> None:
     assert np.abs(draws.mean(axis=0) - mean).max() < 6 * np.sqrt(variance.max() / rows)
     assert draws.var(axis=0) == pytest.approx(variance, rel=0.08)
     # the same check refuses draws from a posterior that saw one person more
-    other = posterior_sample(counts + [[1, 0, 0]], 0.1, some_words(2 * counts.size, "posterior sample"))
+    other = posterior_sample(counts + np.array([1, 0, 0]), 0.1, some_words(2 * counts.size, "posterior sample"))
     assert np.abs(other.mean(axis=0) - mean).max() > 6 * np.sqrt(variance.max() / rows)
 
 
