@@ -1,4 +1,4 @@
-"""A large made-up population with the eleven attributes of the plausible-deniability paper, for speed to be measured on.
+"""A large made-up population with the eleven attributes of the plausible-deniability paper, to measure speed on.
 
 Speed depends on the sizes of domains and tables and on how many records share a prefix, not on whose records they are.
 """

@@ -1,4 +1,4 @@
-"""A whole release: 1.4 million records in, one million out, evaluation included; wall time, memory, and where the time goes.
+"""A whole release, 1.4 million records in and one million out: wall time, memory, and where the time goes.
 
 Uses the real persons' file that DENIABLE_ACS2024 names, and where it names none a made-up table of the same size.
 """
@@ -48,7 +48,7 @@ def measure() -> list[Result]:
 
 
 def _steps(state: Path) -> list[tuple[str, float]]:
-    """Wall time of each step by its run in MLflow; of a mapped step, from the first part's start to the last one's end."""
+    """Wall time of each step by its runs in MLflow; of a mapped step, from the first part to the last."""
     client = MlflowClient(f"sqlite:///{state / 'mlflow' / 'mlflow.db'}")
     experiments = [experiment.experiment_id for experiment in client.search_experiments()]
     spans: dict[str, tuple[int, int]] = {}

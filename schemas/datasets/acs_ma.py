@@ -90,7 +90,6 @@ schema = table(
         "SEX": codes(SEX, "sex"),
         "RAC1P": codes(RACE, "race", (3, 4, 5)),
         "employed": nominal({0: "no", 1: "yes"}, label="civilian employed, at work"),
-        "year": numeric(2015, 2018, label="year of the survey"),
     },
     description="American Community Survey, public-use microdata samples of 2015 to 2018: persons in Massachusetts.",
     target="employed",

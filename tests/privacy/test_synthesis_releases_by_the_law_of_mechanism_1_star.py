@@ -1,4 +1,4 @@
-"""What is released has the law that the theorems are proved for, and no other; exact counting and the scan release alike."""
+"""What is released has the law that the theorems are proved for; exact counting and the scan release alike."""
 
 from fractions import Fraction
 from itertools import product
@@ -113,7 +113,7 @@ def test_release_frequencies_are_those_of_the_definition(omega: dict[int, int]) 
 
 @pytest.mark.parametrize("omega", OMEGAS, ids=str)
 @pytest.mark.parametrize("randomized", [True, False])
-def test_prefix_counts_and_the_scan_release_the_same_records(omega: dict[int, int], randomized: bool) -> None:
+def test_prefix_counts_and_the_scan_release_the_same_records(omega: dict[int, int], *, randomized: bool) -> None:
     test = PrivacyTest(4, Fraction(2), Fraction(1, 2) if randomized else None, randomized=randomized)
     attempt = Attempt(test, Fraction(1, 10), 20)
     model = SeedResampler(NET, omega)
