@@ -28,7 +28,7 @@ _LONGEST_WINDOW = 1 << 23
 # How far below the moment bound epsilon is looked for, in units of 1 / order.
 _REACH_BELOW = 60.0
 # e to the power of this is still a float.
-_LARGEST_EXPONENT = 600.0
+_LARGEST_EXPONENT = 500.0
 
 
 @dataclass(frozen=True)
@@ -86,10 +86,12 @@ def connect_the_dots(step: float, forward: Reals, backward: Reals) -> Dominating
     slopes = np.array([_slopes(places, heights, i, j) for i, j in pairwise(corners)])
     bends = np.diff(np.vstack((slopes, np.zeros(2))), axis=0).sum(axis=1)
     kept = np.array(corners[1:])
+    masses = np.maximum(0.0, places[kept] * bends)
+    kept, masses = kept[masses > 0], masses[masses > 0]
     return DominatingPair(
         step=step,
         losses=kept - len(forward),  # place 0 comes before that of loss -(points - 1)
-        probabilities=np.maximum(0.0, places[kept] * bends),
+        probabilities=masses,
         infinity_mass=float(heights[-1]),
     )
 
@@ -123,7 +125,7 @@ def composed_epsilon(pair: DominatingPair, *, times: int, delta: float) -> float
         return ceiling
     losses, probabilities, error = composed
     # The moment bound is too large by a few 1 / order; losses further down would overflow.
-    near = losses >= max(-pair.step / 2, ceiling - _REACH_BELOW / order)
+    near = losses >= max(-pair.step / 2, ceiling - _REACH_BELOW / order - pair.step)
     log_scale = times * pair.log_moment(order)
     found = _first_within(
         losses[near] - ceiling,
@@ -183,9 +185,7 @@ def _compose_tilted(pair: DominatingPair, times: int, order: float) -> tuple[Rea
     scale = pair.log_moment(order)
     tilted = pair.probabilities * np.exp(order * losses - scale)
     mean = float(tilted @ losses)
-    deviation = sqrt(times * float(tilted @ (losses - mean) ** 2))
-    if deviation == 0:
-        return None
+    deviation = max(pair.step, sqrt(times * float(tilted @ (losses - mean) ** 2)))
     reach = np.geomspace(1 / 64, 64, 49) * sqrt(-2 * log(_LEFT_OUT)) / deviation
     above = min((times * (pair.log_moment(order + u) - scale) - log(_LEFT_OUT)) / u for u in reach)
     below = max(-(times * (pair.log_moment(order - u) - scale) - log(_LEFT_OUT)) / u for u in reach)

@@ -41,8 +41,8 @@ class Guarantee:
 
     @property
     def is_vacuous(self) -> bool:
-        """Whether epsilon exceeds VACUOUS_EPSILON, so that whoever states the guarantee must call it vacuous."""
-        return self.epsilon > VACUOUS_EPSILON
+        """Whether epsilon exceeds VACUOUS_EPSILON or delta is 1, so that whoever states it must call it vacuous."""
+        return self.epsilon > VACUOUS_EPSILON or self.delta >= 1
 
 
 @dataclass(frozen=True, kw_only=True)

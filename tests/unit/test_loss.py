@@ -1,0 +1,148 @@
+import json
+from dataclasses import FrozenInstanceError, replace
+from fractions import Fraction
+
+import pytest
+
+from deniable.errors import InvalidInput
+from deniable.loss import (
+    KINDS,
+    VACUOUS_EPSILON,
+    ApproximateEvent,
+    DiscreteGaussianEvent,
+    DiscreteLaplaceEvent,
+    ExponentialEvent,
+    Guarantee,
+    MechanismEvent,
+    PrivacyTestEvent,
+    from_record,
+)
+
+LAPLACE = DiscreteLaplaceEvent(
+    query="counts of age given sex", part="parameters", outputs=11, sensitivity=2, scale=Fraction(40, 3)
+)
+GAUSSIAN = DiscreteGaussianEvent(
+    query="counts of pairs", part="all", outputs=55, sensitivity=1, variance=Fraction(201, 2)
+)
+CHOICES = ExponentialEvent(query="edges", part="structure", outputs=10, epsilon_per_choice=Fraction(1, 20))
+OTHER = ApproximateEvent(
+    query="histogram", part="seeds", outputs=1, epsilon_per_output=Fraction(1), delta_per_output=Fraction(1, 10**9)
+)
+CANDIDATES = PrivacyTestEvent(
+    query="candidates",
+    part="seeds",
+    outputs=10_000,
+    k=50,
+    gamma=Fraction(4),
+    eps0=Fraction(1),
+    public_rows=100_000,
+    drop_probability=Fraction(1, 100),
+    sampling_rate=Fraction(1, 2),
+)
+EVENTS = [LAPLACE, GAUSSIAN, CHOICES, OTHER, CANDIDATES]
+
+
+def test_every_kind_of_event_is_tried_here() -> None:
+    assert {type(event) for event in EVENTS} == set(KINDS.values())
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_an_event_survives_being_written_as_json(event: MechanismEvent) -> None:
+    assert from_record(json.loads(json.dumps(event.to_record()))) == event
+
+
+def test_a_record_can_be_read_without_this_software() -> None:
+    assert LAPLACE.to_record() == {
+        "mechanism": "discrete_laplace",
+        "query": "counts of age given sex",
+        "part": "parameters",
+        "outputs": 11,
+        "sampling_rate": "1",
+        "sensitivity": 2,
+        "scale": "40/3",
+    }
+
+
+def test_a_record_written_before_a_field_with_a_default_existed_can_be_read() -> None:
+    record = LAPLACE.to_record()
+    del record["sampling_rate"]
+    assert from_record(record) == LAPLACE
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"mechanism": "magic"},
+        {"scale": "wide"},
+        {"scale": "0"},
+        {"colour": "red"},
+        {"outputs": "eleven"},
+        {"outputs": 0},
+    ],
+)
+def test_a_record_that_cannot_be_an_event_is_refused(change: dict[str, str | int]) -> None:
+    with pytest.raises(InvalidInput):
+        from_record({**LAPLACE.to_record(), **change})
+
+
+def test_a_record_without_a_field_is_refused() -> None:
+    record = LAPLACE.to_record()
+    del record["scale"]
+    with pytest.raises(InvalidInput, match="scale"):
+        from_record(record)
+
+
+def test_cost_of_one_output() -> None:
+    assert (LAPLACE.epsilon, LAPLACE.rho, LAPLACE.delta) == (Fraction(3, 20), Fraction(9, 800), 0)
+    assert (GAUSSIAN.epsilon, GAUSSIAN.rho) == (None, Fraction(1, 201))
+    assert (CHOICES.epsilon, CHOICES.rho) == (Fraction(1, 20), Fraction(1, 3200))
+    assert (OTHER.epsilon, OTHER.delta, OTHER.rho) == (1, Fraction(1, 10**9), Fraction(1, 2))
+    assert (CANDIDATES.epsilon, CANDIDATES.rho) == (None, None)
+
+
+def test_plausible_seeds_of_equal_probability_are_accounted_for_with_gamma_one() -> None:
+    assert CANDIDATES.ratio == 4
+    assert replace(CANDIDATES, equal_probabilities=True).ratio == 1
+
+
+@pytest.mark.parametrize(
+    ("event", "change"),
+    [
+        (LAPLACE, {"sensitivity": 0}),
+        (LAPLACE, {"scale": Fraction(0)}),
+        (LAPLACE, {"sampling_rate": Fraction(0)}),
+        (LAPLACE, {"sampling_rate": Fraction(3, 2)}),
+        (GAUSSIAN, {"variance": Fraction(-1)}),
+        (CHOICES, {"epsilon_per_choice": Fraction(0)}),
+        (OTHER, {"delta_per_output": Fraction(1)}),
+        (OTHER, {"epsilon_per_output": Fraction(-1)}),
+        (CANDIDATES, {"k": 0}),
+        (CANDIDATES, {"gamma": Fraction(1)}),
+        (CANDIDATES, {"eps0": Fraction(0)}),
+        (CANDIDATES, {"public_rows": 0}),
+        (CANDIDATES, {"drop_probability": Fraction(1)}),
+    ],
+)
+def test_what_cannot_have_happened_is_no_event(event: MechanismEvent, change: dict[str, int | Fraction]) -> None:
+    with pytest.raises(InvalidInput):
+        replace(event, **change)  # type: ignore[arg-type]
+
+
+def test_events_and_guarantees_cannot_be_altered() -> None:
+    with pytest.raises(FrozenInstanceError):
+        LAPLACE.outputs = 1  # type: ignore[misc]
+    with pytest.raises(FrozenInstanceError):
+        Guarantee(1.0, 0.0, "basic").epsilon = 0.0  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(-0.1, 0.0), (float("nan"), 0.0), (1.0, -1e-9), (1.0, 1.1)])
+def test_numbers_that_are_no_guarantee_are_refused(epsilon: float, delta: float) -> None:
+    with pytest.raises(InvalidInput):
+        Guarantee(epsilon, delta, "basic")
+
+
+def test_a_guarantee_that_says_nothing_of_use_is_called_vacuous() -> None:
+    assert not Guarantee(VACUOUS_EPSILON, 1e-9, "basic").is_vacuous
+    assert Guarantee(5.1, 1e-9, "basic").is_vacuous
+    assert Guarantee(0.1, 1.0, "basic").is_vacuous
+    assert Guarantee(float("inf"), 0.0, "basic").is_vacuous
