@@ -8,10 +8,11 @@ Source: Bindschaedler, Shokri, Gunter 2017, section 3.5 (eq. 8-10); the sensitiv
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import combinations, permutations
 from typing import Literal, Protocol
 
-from deniable.accounting import calibrate_discrete_gaussian, calibrate_discrete_laplace
+from deniable.accounting import best, calibrate_discrete_gaussian, calibrate_discrete_laplace
 from deniable.domain import Domain
 from deniable.errors import InvalidInput, Refused
 from deniable.keys import WordStream
@@ -221,11 +222,14 @@ class EntropyMechanism:
             query=query, part="structure", outputs=outputs, sensitivity=1, variance=self.ratio
         )
 
-    @property
+    @cached_property
     def guarantee(self) -> Guarantee:
-        """What all of it costs: the row count by itself, then the entropies, and beta."""
+        """What all of it costs: the row count, the entropies by the tightest accountant, and beta."""
         recipe = self.recipe
-        return Guarantee(float(recipe.epsilon), float(recipe.delta), "calibrated")
+        entropies = self.events[1:]
+        found = best(entropies, recipe.delta * (1 - BETA_SHARE)) if entropies else Guarantee(0.0, 0.0, "basic")
+        beta = float(recipe.delta * BETA_SHARE)
+        return Guarantee(float(recipe.epsilon_rows) + found.epsilon, found.delta + beta, found.accountant)
 
     def run(self, counts: PairCounts, open_stream: StreamOpener) -> NoisyEntropies:
         """Draw the noisy row count and the noisy entropies.

@@ -7,13 +7,14 @@ Source: Bindschaedler, Shokri, Gunter 2017, section 3.4 (eq. 11-14).
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaincinv, gammaln
 
-from deniable.accounting import calibrate_discrete_gaussian, calibrate_discrete_laplace
+from deniable.accounting import best, calibrate_discrete_gaussian, calibrate_discrete_laplace
 from deniable.bayes_net import UNIT, BayesNet, Weights
 from deniable.domain import Domain
 from deniable.entropies import Noise, StreamOpener
@@ -173,10 +174,10 @@ class ParameterMechanism:
             DiscreteGaussianEvent(query=query, part=part, outputs=self.tables, sensitivity=1, variance=self.amount),
         )
 
-    @property
+    @cached_property
     def guarantee(self) -> Guarantee:
-        """What all tables together cost."""
-        return Guarantee(float(self.recipe.epsilon), float(self.recipe.delta), "calibrated")
+        """What all tables cost together, by the tightest accountant."""
+        return best(self.events, self.recipe.delta) if self.events else Guarantee(0.0, 0.0, "basic")
 
     def run(self, counts: FamilyCounts, graph: Graph, open_stream: StreamOpener) -> BayesNet:
         """Noise the counts, clamp them at 0, and estimate the probabilities.
