@@ -7,9 +7,10 @@ added, a new field always with a default. How costs add up does not belong here 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from math import isnan
+from math import ceil, isnan
 from typing import Any, ClassVar
 
+from deniable.digits import exp_probability
 from deniable.errors import InvalidInput
 
 VACUOUS_EPSILON = 5.0
@@ -256,9 +257,51 @@ class PrivacyTestEvent(MechanismEvent):
         return Fraction(1) if self.equal_probabilities else self.gamma
 
 
+@dataclass(frozen=True, kw_only=True)
+class StabilityHistogramEvent(MechanismEvent):
+    """Counts of a histogram's non-empty cells, released with discrete Laplace noise where they reach a threshold.
+
+    One record is in `outputs` of the cells, one of each histogram. In a cell that others are in it costs epsilon and no
+    delta. A cell that it is alone in costs delta and no epsilon: without it the cell cannot be released, with it the
+    cell is with probability Pr[1 + noise >= threshold].
+
+    Attributes:
+        scale: scale of the noise, exact.
+        threshold: smallest noisy count that is released.
+    """
+
+    mechanism: ClassVar[str] = "stability_histogram"
+
+    scale: Fraction
+    threshold: int
+
+    def __post_init__(self) -> None:
+        """Refuse noise that is none, and a threshold that lets counts below 1 through."""
+        super().__post_init__()
+        _require_positive("scale", self.scale)
+        _require_positive("threshold", self.threshold)
+
+    @property
+    def epsilon(self) -> Fraction:
+        """One over the scale."""
+        return 1 / self.scale
+
+    @property
+    def delta(self) -> Fraction:
+        """Probability of releasing a cell that one record is in."""
+        return discrete_laplace_tail(1 / self.scale, self.threshold - 1)
+
+
 KINDS: dict[str, type[MechanismEvent]] = {
     kind.mechanism: kind
-    for kind in (DiscreteLaplaceEvent, DiscreteGaussianEvent, ExponentialEvent, ApproximateEvent, PrivacyTestEvent)
+    for kind in (
+        DiscreteLaplaceEvent,
+        DiscreteGaussianEvent,
+        ExponentialEvent,
+        ApproximateEvent,
+        PrivacyTestEvent,
+        StabilityHistogramEvent,
+    )
 }
 
 
@@ -290,6 +333,20 @@ def from_record(record: Mapping[str, Any]) -> MechanismEvent:
             f"an event of the mechanism {kind.mechanism} must have the fields {', '.join(types)} and no other; "
             f"got {unreadable}."
         ) from None
+
+
+def discrete_laplace_tail(epsilon: Fraction, z: int) -> Fraction:
+    """Probability that discrete Laplace noise of scale 1 / epsilon is z or more: e^(-epsilon z) / (1 + e^-epsilon).
+
+    It is no fraction; what is returned is above it by less than a part in 10^30.
+
+    Args:
+        epsilon: above 0.
+        z: 0 or more.
+    """
+    bits = 128 + ceil(z * epsilon * Fraction(3, 2))
+    above = exp_probability(z * epsilon, bits) + 1
+    return Fraction(above, (1 << bits) + exp_probability(epsilon, bits))
 
 
 def _require_positive(name: str, value: Fraction | int) -> None:

@@ -1,0 +1,176 @@
+# mypy: disallow-untyped-defs=False, disallow-untyped-calls=False, disallow-untyped-decorators=False
+"""Records from a noisy histogram of prefixes: draw a prefix by its noisy count, and the rest from the network.
+
+All of it is made of what is public already, so that it costs nothing. Making the histogram does not belong here
+(histogram_seeds).
+
+A prefix is drawn by a number below 2^64, two words. Its share is a whole number of 2^-64, a difference of rounded
+running sums, and so within 2^-64 of its noisy count over the total: there is nothing to refuse and draw again. Thus
+every record is made of the same number of words, whatever they are, and records can be drawn in any number of parts.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, pairwise
+from typing import NamedTuple
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from deniable.bayes_net import BayesNet, draw_value, table_row
+from deniable.domain import Codes
+from deniable.errors import InvalidInput
+from deniable.histogram_seeds import PrefixHistogram
+from deniable.noise import OUT_OF_WORDS
+from deniable.resampling import Dependence
+
+_CELL_WORDS = 2
+_MOST_GUIDE_BITS = 18
+_BITS_32 = np.uint64(32)
+
+
+class MixtureArrays(NamedTuple):
+    """The prefixes and their shares, for compiled code; the last share may be that of the model without a seed.
+
+    Attributes:
+        cells: codes of the prefixes, shape (v, L).
+        bounds: where the shares of [0, 2^64) end, but for the last one, rising.
+        guide: number of bounds that do not exceed the least number with given leading bits.
+        guide_shift: number of bits that are not leading.
+        least_copied: number of attributes that every record has from its prefix: 0 if some records have none.
+    """
+
+    cells: Codes
+    bounds: NDArray[np.uint64]
+    guide: NDArray[np.int64]
+    guide_shift: np.uint64
+    least_copied: int
+
+
+@numba.njit(nogil=True, cache=True, inline="always")
+def _draw_cell(mixture, words, position):
+    """The share of [0, 2^64) that two words fall in."""
+    uniform = (np.uint64(words[position]) << _BITS_32) | np.uint64(words[position + 1])
+    cell = mixture.guide[uniform >> mixture.guide_shift]
+    while cell < len(mixture.bounds) and mixture.bounds[cell] <= uniform:
+        cell += 1
+    return cell
+
+
+@numba.njit(nogil=True, cache=True, inline="always")
+def _draw_record(net, mixture, words, position, record):
+    """Fill a record from the words that are its own; where a prefix is copied, those of its attributes stay unused."""
+    cell = _draw_cell(mixture, words, position)
+    copied = 0
+    if cell < len(mixture.cells):
+        copied = mixture.cells.shape[1]
+        for p in range(copied):
+            record[p] = mixture.cells[cell, p]
+    first = position + _CELL_WORDS - mixture.least_copied
+    for p in range(copied, len(record)):
+        record[p] = draw_value(net, p, table_row(net, p, record), words[first + p])
+
+
+@numba.njit(nogil=True, cache=True)
+def _sample(net, mixture, words, width, records):
+    """Fill records from `width` words each."""
+    for r in range(len(records)):
+        _draw_record(net, mixture, words, r * width, records[r])
+
+
+@dataclass(frozen=True, eq=False)
+class PrefixSampler:
+    """A model that draws prefixes from a noisy histogram in place of seeds; see `deniable.resampling.Model`.
+
+    Attributes:
+        net: the network.
+        histogram: the noisy histogram of prefixes of the network's order.
+    """
+
+    net: BayesNet
+    histogram: PrefixHistogram
+
+    def __post_init__(self) -> None:
+        """Refuse a histogram of other attributes than those the network puts first."""
+        first = tuple(self.net.graph.order[: self.histogram.length])
+        if self.histogram.domain != self.net.domain or self.histogram.columns != first:
+            msg = (
+                "a histogram must be of the attributes that are first in the network's order, got others; count these."
+            )
+            raise InvalidInput(msg)
+
+    @property
+    def dependence(self) -> Dependence:
+        """No seed: given the histogram, which is public, no record depends on any."""
+        return "none"
+
+    @property
+    def words_per_record(self) -> int:
+        """Words that every record is made of."""
+        return _CELL_WORDS + len(self.net.domain) - self.arrays.least_copied
+
+    @cached_property
+    def shares(self) -> tuple[int, ...]:
+        """Shares of the prefixes, and of the model without a seed if it has one, out of 2^64."""
+        bounds = [0, *self.arrays.bounds.tolist(), 1 << 64]
+        return tuple(after - before for before, after in pairwise(bounds))
+
+    @cached_property
+    def arrays(self) -> MixtureArrays:
+        """The histogram as flat arrays."""
+        seedless = self.histogram.seedless_weight
+        weights = [*self.histogram.counts.tolist(), *([seedless] if seedless else [])]
+        sums = list(accumulate(weights))
+        bounds = np.asarray([(end << 64) // sums[-1] for end in sums[:-1]], np.uint64)
+        # About two slots for a bound: then the next bound or the one after it decides.
+        bits = min(_MOST_GUIDE_BITS, len(weights).bit_length() + 1)
+        shift = np.uint64(64 - bits)
+        slots = np.arange(1 << bits, dtype=np.uint64) << shift
+        return MixtureArrays(
+            cells=np.ascontiguousarray(self.histogram.cells),
+            bounds=bounds,
+            guide=np.searchsorted(bounds, slots, side="right").astype(np.int64),
+            guide_shift=shift,
+            least_copied=0 if seedless else self.histogram.length,
+        )
+
+    def sample(self, words: NDArray[np.uint32]) -> Codes:
+        """Draw records.
+
+        Args:
+            words: fresh uniform words, shape (rows * words_per_record,).
+
+        Returns:
+            Codes, shape (rows, m), columns as in the domain.
+        """
+        width = self.words_per_record
+        records = np.empty((len(words) // width, len(self.net.domain)), np.uint16)
+        _sample(self.net.arrays, self.arrays, words, width, records)
+        return self.net.in_columns(records)
+
+    def draw(
+        self,
+        seed: Codes,  # noqa: ARG002 - a model has it
+        words: NDArray[np.uint32],
+        position: int,
+    ) -> tuple[Codes, int]:
+        """Draw a record, whatever the seed; see `Model`."""
+        records = np.empty((1, len(self.net.domain)), np.uint16)
+        width = self.words_per_record
+        if position + width > len(words):
+            return records[0], OUT_OF_WORDS
+        _sample(self.net.arrays, self.arrays, words[position : position + width], width, records)
+        return records[0], position + width
+
+    def probabilities(self, candidate: Codes, seeds: Codes) -> NDArray[np.float64]:
+        """The probability of drawing a candidate, the same for each seed; see `Model`."""
+        net, length = self.net.arrays, self.histogram.length
+        factors = [net.factor[table_row(net, p, candidate) + candidate[p]] for p in range(len(candidate))]
+        cells, shares = self.arrays.cells, self.shares
+        probability = 0.0
+        for cell in np.flatnonzero((cells == candidate[:length]).all(axis=1)).tolist():
+            probability += shares[cell] / 2**64 * float(np.prod(factors[length:]))
+        if len(shares) > len(cells):
+            probability += shares[-1] / 2**64 * float(np.prod(factors))
+        return np.full(len(seeds), probability)
