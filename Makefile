@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 RUNTIME := $(VENV)/.installed-runtime
 DEV := $(VENV)/.installed-dev
 
-.PHONY: help release test ui bench lint lock clean
+.PHONY: help release test ui bench lint lock
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1  /'
 
@@ -41,3 +41,9 @@ $(DEV): infra/requirements-dev.txt $(RUNTIME)
 	@echo "Installing the pinned test tools into $(VENV) ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r infra/requirements-dev.txt
 	@touch $@
+
+# Resolves anew for all Pythons that are supported; needs uv. The files name no index.
+LOCK := uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url --only-binary :all: --no-header --quiet --extra release
+lock: ## renew the pinned requirements (needs uv)
+	$(LOCK) -o infra/requirements.txt
+	$(LOCK) --extra test --extra lint -c infra/requirements.txt -o infra/requirements-dev.txt

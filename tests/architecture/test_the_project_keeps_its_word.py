@@ -1,0 +1,69 @@
+"""What the README and the decisions say of the project holds of its files."""
+
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def tracked_files() -> list[Path]:
+    """Files of the project that are text."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
+    return [ROOT / name for name in listed.decode().split("\0") if name and (ROOT / name).is_file()]
+
+
+def test_only_deniable_goes_into_the_wheel(tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--quiet",
+        "--no-deps",
+        "--no-build-isolation",
+        "-w",
+        str(tmp_path),
+    ]
+    subprocess.run([*command, str(ROOT)], check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    folders = {name.split("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
+    assert {folder for folder in folders if not folder.endswith(".dist-info")} == {"deniable"}
+
+
+@pytest.mark.parametrize("name", re.findall(r"<!-- (\S+) -->\n```", README))
+def test_the_readme_shows_its_examples_as_they_are(name: str) -> None:
+    (shown,) = re.findall(rf"<!-- {re.escape(name)} -->\n```\w+\n(.*?)```", README, flags=re.DOTALL)
+    assert shown == (ROOT / name).read_text(encoding="utf-8")
+
+
+def test_the_readme_names_only_commands_and_files_that_exist() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE))
+    named = set(re.findall(r"(?:`|\$ )make ([a-z][a-z-]*)", README))
+    assert {"release", "test"} <= named <= targets
+    paths = set(re.findall(r"`((?:deployments|deniable|schemas|infra|examples)/[\w./-]+)`", README))
+    assert len(paths) > 5
+    assert not [path for path in paths if not (ROOT / path).exists()]
+
+
+@pytest.mark.parametrize("name", ["requirements.txt", "requirements-dev.txt"])
+def test_every_requirement_is_pinned_with_hashes_and_names_no_index(name: str) -> None:
+    text = (ROOT / "infra" / name).read_text(encoding="utf-8")
+    requirements = re.split(r"\n(?=[a-z0-9])", re.sub(r"^\s*#.*\n", "", text, flags=re.MULTILINE))
+    assert len(requirements) > 100
+    for requirement in requirements:
+        assert re.match(r"^[a-z0-9._-]+(\[[a-z0-9,-]+\])?==\S+", requirement), requirement
+        assert "--hash=sha256:" in requirement, requirement
+    assert "://" not in text
+
+
+def test_no_file_names_a_package_index() -> None:
+    hosts = re.compile("|".join(("pypi" + r"\.org", "python" + "hosted", "registry" + r"\.npmjs")))
+    assert hosts.search("https://" + "pypi" + ".org/simple")
+    named = [path for path in tracked_files() if hosts.search(path.read_text(encoding="utf-8", errors="replace"))]
+    assert named == []
