@@ -4,12 +4,13 @@ The theorems are those of `deniable`; how the costs are stated to readers does n
 """
 
 from dataclasses import dataclass
+from math import inf
 
 from deniable.composition import joint_split
 from deniable.deniability import best_t, theorem_1
 from deniable.errors import Refused
 from deniable.loss import Guarantee, MechanismEvent, PrivacyTestEvent
-from deniable.seed_accounting import best_for_candidates
+from deniable.seed_accounting import compose_candidates
 from schemas.recipes import is_seedless, parameter_recipe, structure_recipe
 from schemas.release_spec import ReleaseSpec
 
@@ -54,7 +55,6 @@ def accounts_of(spec: ReleaseSpec) -> Accounts:
 
     Raises:
         Refused: Theorem 1 does not meet the epsilon per released record that the spec promises.
-        InvalidInput: no theorem bounds the cost of all candidates.
     """
     recipe = structure_recipe(spec)
     structure = recipe.calibrate(spec.domain) if recipe is not None else None
@@ -74,7 +74,12 @@ def accounts_of(spec: ReleaseSpec) -> Accounts:
     if not accounts.seeds or spec.synthesis.test == 1:
         return accounts
     event = _candidates(spec)
-    candidates = best_for_candidates(event, float(spec.synthesis.total_delta))
+    delta = float(spec.synthesis.total_delta)
+    candidates = min(
+        # Where no theorem bounds so many candidates, that is what must be said.
+        [*compose_candidates(event, delta).values(), Guarantee(inf, delta, "none")],
+        key=lambda guarantee: guarantee.epsilon,
+    )
     t = best_t(k=event.k, eps0=event.eps0, delta=float(spec.synthesis.delta))
     return Accounts(
         structure=accounts.structure,
