@@ -289,16 +289,25 @@ def largest_release_gain(
     rise = np.where(counts < k, after - now, failing)
     largest = np.zeros(len(excess))
     for x in {1 / float(gamma), float(gamma)}:
-        # Each count is a line in a - 1 that only falls: once it is below 0 it can be forgotten.
         heights, slopes = after + x * counts * rise, x * counts * now
         if most is None or most > counts[-1]:
             heights, slopes = np.append(heights, 1 + x * counts[-1] * rise[-1]), np.append(slopes, slopes[-1])
-        for point, beyond in enumerate(excess):
-            values = heights - beyond * slopes
-            alive = values > 0
-            largest[point] = max(largest[point], values.max(initial=0.0))
-            heights, slopes = heights[alive], slopes[alive]
+        largest = np.maximum(largest, highest_of_falling_lines(heights, slopes, excess))
     return largest
+
+
+def highest_of_falling_lines(
+    heights: NDArray[np.float64], slopes: NDArray[np.float64], points: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The largest height - slope * point, or 0, at each of some ascending points; slopes are at least 0."""
+    highest = np.zeros(len(points))
+    for place, point in enumerate(points):
+        values = heights - point * slopes
+        highest[place] = values.max(initial=0.0)
+        alive = values > 0  # what is below 0 only falls further
+        if not alive.all():
+            heights, slopes = heights[alive], slopes[alive]
+    return highest
 
 
 def counts_that_matter(k: int, eps0: Fraction | float, most: int | None = None) -> NDArray[np.int64]:

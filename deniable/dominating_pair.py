@@ -116,7 +116,11 @@ def composed_epsilon(pair: DominatingPair, *, times: int, delta: float) -> float
     if spare <= 0:
         return inf
     if times == 1:
-        return _first_within(pair.finite_losses, pair.probabilities, spare, order=0.0, error=0.0, shift=0.0)
+        first, last = int(pair.losses[0]), int(pair.losses[-1])
+        law = np.zeros(last - first + 1)
+        law[pair.losses - first] = pair.probabilities
+        losses = np.arange(first, last + 1, dtype=np.float64) * pair.step
+        return _first_within(losses, law, spare, order=0.0, error=0.0, shift=0.0)
     order, ceiling = _chernoff(pair, times, spare)
     if ceiling <= 0:
         return 0.0
@@ -143,23 +147,26 @@ def _first_within(
 ) -> float:
     """Smallest epsilon >= 0 with sum over losses L > epsilon of p e^(-order L) (1 - e^(epsilon - L)) <= target.
 
-    Losses and sum are relative to `shift`, which is added to the result. `error` is the probability that may be
+    Losses are equally spaced, relative to `shift`, which is added to the result. `error` is the probability that may be
     misplaced; it is charged at the largest value that the summand can have, e^(-order epsilon) order^order / (1 +
     order)^(1 + order).
     """
+    from scipy.signal import lfilter  # noqa: PLC0415 - slow to import
+
     weights = probabilities * np.exp(-order * losses)
     upper = np.cumsum(weights[::-1])[::-1]
-    lower = np.cumsum((weights * np.exp(-losses))[::-1])[::-1]
+    decay = exp(losses[0] - losses[1]) if len(losses) > 1 else 0.0
+    lower = lfilter([1.0], [1.0, -decay], weights[::-1])[::-1]
     peak = error * exp(_log_peak(order))
-    exceeding = upper - np.exp(losses) * lower + peak * np.exp(-order * losses) > target
+    exceeding = upper - lower + peak * np.exp(-order * losses) > target
     first = int(np.count_nonzero(exceeding))  # the left side falls: all that exceed come first
     if first == len(losses):
         return inf
     if first == 0:
         return max(0.0, shift + float(losses[0]))
-    # Between two losses the sum is upper - e^epsilon lower; what is charged is most at the lower one.
+    # Between two losses the sum is upper - e^(epsilon - loss) lower; what is charged is most at the lower loss.
     excess = float(upper[first]) + peak * exp(-order * losses[first - 1]) - target
-    return max(0.0, shift + min(float(losses[first]), log(excess / lower[first])))
+    return max(0.0, shift + float(losses[first]) + min(0.0, log(excess / lower[first])))
 
 
 def _chernoff(pair: DominatingPair, times: int, delta: float) -> tuple[float, float]:

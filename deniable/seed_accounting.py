@@ -3,7 +3,7 @@
 What one released record spends does not belong here (deniability), nor do noisy counts (accounting).
 """
 
-from math import ceil, inf, log1p
+from math import ceil, expm1, inf, log1p
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from deniable.deniability import (
     best_t,
     counts_that_matter,
     fail_probability,
+    highest_of_falling_lines,
     largest_release_gain,
     smallest_drop_probability,
     theorem_1,
@@ -28,6 +29,7 @@ _CUT_SHARE = 1e-3
 _CURVE_ROUNDING = 1e-9
 _STEPS_PER_EPS0 = 50
 _LARGEST_STEP = 0.002
+_MOST_STEPS = 10_000
 
 
 def compose_candidates(event: PrivacyTestEvent, delta: float) -> dict[str, Guarantee]:
@@ -77,24 +79,31 @@ def theorem_a_epsilon(event: PrivacyTestEvent, delta: float, *, law: NoiseLaw = 
         law: law of the noise on k.
     """
     require_delta(delta)
-    step = min(float(event.eps0) / _STEPS_PER_EPS0, _LARGEST_STEP)
-    # From here on every count but 0 is out of the maximum, and the curve hardly falls.
-    last = ceil((float(event.eps0) + log1p(float(event.ratio))) / step)
-    cut = _CUT_SHARE * delta / event.outputs
-
-    def is_cut(points: int) -> bool:
-        added, removed = attempt_curves(event, np.array([step * points]), law=law)
-        return max(float(added[0]), float(removed[0])) <= cut
-
-    low, high = 0, last
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if is_cut(middle) else (middle, high)
-    added, removed = attempt_curves(event, np.arange(high + 1, dtype=np.float64) * step, law=law)
+    cut = _where_curve_is_cut(event, _CUT_SHARE * delta / event.outputs, law)
+    step = max(min(float(event.eps0) / _STEPS_PER_EPS0, _LARGEST_STEP), cut / _MOST_STEPS)
+    added, removed = attempt_curves(event, np.arange(ceil(cut / step) + 1, dtype=np.float64) * step, law=law)
+    infinite = max(float(added[-1]), float(removed[-1]))
+    if infinite >= 1 or -expm1(event.outputs * log1p(-infinite)) >= delta:
+        return inf
     return max(
         composed_epsilon(connect_the_dots(step, forward, backward), times=event.outputs, delta=delta)
         for forward, backward in ((added, removed), (removed, added))
     )
+
+
+def _where_curve_is_cut(event: PrivacyTestEvent, level: float, law: NoiseLaw) -> float:
+    """An epsilon at which the curve of one attempt is at most a level, or hardly falls any more."""
+
+    def is_cut(epsilon: float) -> bool:
+        return all(float(bound[0]) <= level for bound in attempt_curves(event, np.array([epsilon]), law=law))
+
+    # At this epsilon no count but 0 gains anything from a row being added.
+    low, high = 0.0, float(event.eps0) + log1p(float(event.ratio))
+    if is_cut(high):
+        while high > max(1.02 * low, float(event.eps0) / _STEPS_PER_EPS0):
+            middle = (low + high) / 2
+            low, high = (low, middle) if is_cut(middle) else (middle, high)
+    return high
 
 
 def attempt_curves(
@@ -141,7 +150,7 @@ def attempt_curves(
     fails_after = counts * gamma * fail_probability(counts + 1, k=event.k, eps0=eps0, law=law)
     discount = (1 + excess) * places / (places + 1)
     # Beyond the last count c (1 - q(c)) decreases, and is added in full.
-    failing = np.array([max(0.0, float((fails - a * fails_after).max())) for a in discount]) + fails[-1]
+    failing = highest_of_falling_lines(fails, fails_after, discount) + fails[-1]
     shrinking = np.maximum(0.0, 1 / places - excess)
     removed = (1 - drop) * shrinking + np.maximum(
         0.0, (1 - drop) * (1 / places + shrinking + failing / places) - drop * excess
