@@ -6,7 +6,6 @@ within a second or two.
 
 import argparse
 import os
-import shutil
 import signal
 import sys
 import traceback
@@ -20,9 +19,9 @@ from flows.environment import prepare_environment
 from flows.services import start_prefect
 from flows.showing import show
 from schemas.release_spec import load_spec
+from stores.disk import DISK_FULL, disk_is_full
 
 OK, FAILED, REFUSED, INTERRUPTED = 0, 1, 2, 130
-_FULL_BYTES = 1 << 20
 
 
 class _SpecRefused(InvalidInput):
@@ -110,8 +109,8 @@ def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
 
 def _unexpected(error: Exception, state: Path) -> str:
     """What to say of an error that no step made: Prefect's own, say. The vault is closed when it arrives here."""
-    if shutil.disk_usage(state).free < _FULL_BYTES:
-        return f"there is no room left on the disk that holds {state}; free some space there and try again."
+    if disk_is_full(state):
+        return DISK_FULL.format(state=state)
     details = state / "last-error.txt"
     details.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
     return f"an error that should not be ended the release ({type(error).__name__}); see {details}."

@@ -21,6 +21,7 @@ _ALWAYS = {
     "PREFECT_RESULTS_PERSIST_BY_DEFAULT": "false",
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "DO_NOT_TRACK": "true",  # MLflow understands no other word than `true`
+    "MLFLOW_LOGGING_LEVEL": "CRITICAL",  # its errors are logged with the errors that they happened in
     "MLFLOW_ENABLE_REMOTE_ASSISTANT": "false",
     "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
 }
@@ -29,9 +30,9 @@ _ALWAYS = {
 _DEFAULTS = {
     "PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "true",
     "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "180",
+    "PREFECT_TASKS_RUNNER_THREAD_POOL_MAX_WORKERS": str(os.cpu_count() or 1),  # Prefect's own default is no limit
     "PREFECT_LOGGING_LEVEL": "CRITICAL",  # the command itself says what went wrong, once
     "PREFECT_LOGGING_SERVER_LEVEL": "ERROR",
-    "MLFLOW_LOGGING_LEVEL": "ERROR",
     "MLFLOW_SKIP_PIP_REQUIREMENTS_CHECK": "true",
     "GIT_PYTHON_REFRESH": "quiet",
     "MPLBACKEND": "Agg",

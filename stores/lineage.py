@@ -7,6 +7,7 @@ restricted inputs and outputs there is a name and a keyed digest, no place and n
 
 import getpass
 import json
+import logging
 import math
 import os
 import time
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from mlflow import MlflowClient
@@ -29,6 +31,7 @@ from deniable.errors import DeniableError, Refused
 from deniable.loss import Guarantee, MechanismEvent
 from schemas.references import Audience, Reference
 from schemas.release_spec import ReleaseSpec
+from stores.disk import DISK_FULL, disk_is_full
 from stores.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -42,6 +45,12 @@ TRAINING_PAGES = "workflowType=machine_learning"
 _DIGEST_CHARACTERS = 36  # the longest that MLflow takes
 _PARENT = "mlflow.parentRunId"
 _DESCRIPTION = "mlflow.note.content"
+
+
+_one_at_a_time = Lock()
+
+# MLflow logs its errors with the errors that they happened in, and those may quote records.
+logging.getLogger("mlflow").setLevel(logging.CRITICAL)
 
 
 class RecordFailed(DeniableError):
@@ -317,15 +326,26 @@ def _client(tracking_uri: str) -> MlflowClient:
 
 @contextmanager
 def _recording(state: Path) -> Iterator[MlflowClient]:
-    """Yield the client; what goes wrong with it is one clear sentence."""
+    """Yield the client, to one thread at a time; what goes wrong with it is one clear sentence.
+
+    MLflow's store has a few connections, and threads that find none free give up after half a minute.
+    """
     uri = _tracking_uri(state)
     try:
-        yield _client(uri)
+        with _one_at_a_time:
+            yield _client(uri)
     except (MlflowException, SQLAlchemyError, OSError):
-        failed = RecordFailed(
-            f"MLflow must take the record of the release, and {uri.rpartition('@')[2]} does not; "
-            "check that it can be reached, that its disk is neither full nor read-only, and that its version fits."
-        )
+        failed = RecordFailed(_complaint(state, uri))
     else:
         return
     raise failed
+
+
+def _complaint(state: Path, uri: str) -> str:
+    """What to do where MLflow does not take a record."""
+    if disk_is_full(state):
+        return DISK_FULL.format(state=state)
+    return (
+        f"MLflow must take the record of the release, and {uri.rpartition('@')[2]} does not; "
+        "check that it can be reached, that its disk is not read-only, and that its version fits."
+    )

@@ -33,6 +33,7 @@ Whoever holds the release key, or breaks the ciphers that all chance is drawn fr
 )
 
 _PROOFS = {
+    "none": "no theorem bounds it",
     "basic": "basic composition: epsilons and deltas add up",
     "advanced": "advanced composition",
     "zcdp": "zero-concentrated differential privacy",

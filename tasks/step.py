@@ -10,6 +10,7 @@ from prefect import Task, task
 from prefect.cache_policies import NO_CACHE
 
 from deniable.errors import DeniableError
+from stores.disk import DISK_FULL
 from stores.workspace import PRIVATE_FILE, Workspace, make_private_folder
 from tasks.progress import announced
 
@@ -17,10 +18,9 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 # What the operator can do about the failures that are nobody's mistake. None of these sentences depends on a record.
-_FULL = "there is no room left on the disk that holds {state}; free some space there and run the release again."
 _REMEDIES = {
-    errno.ENOSPC: _FULL,
-    errno.EDQUOT: _FULL,
+    errno.ENOSPC: DISK_FULL,
+    errno.EDQUOT: DISK_FULL,
     errno.EFBIG: "a file in {state} reached this user's size limit; raise it (ulimit -f) and run the release again.",
     errno.EROFS: "{state} lies on a read-only disk; set DENIABLE_STATE to a folder that can be written.",
     errno.EACCES: "a file may not be opened by this user; check who owns the source and {state}.",
@@ -65,11 +65,12 @@ def as_task(function: Callable[Concatenate[Workspace, P], R]) -> Task[Concatenat
 
 
 def _redacted(error: Exception, step: str, workspace: Workspace) -> StepFailed:
-    """Keep the details in the vault and say only what is safe."""
-    return StepFailed(f"step {step} failed: {_remedy(error, workspace)}{_keep(error, step, workspace)}")
+    """Keep the details in the vault and say only what is safe: the remedy where there is one, else where to look."""
+    details = _keep(error, step, workspace)
+    return StepFailed(f"step {step} failed: {_remedy(error, workspace) or details}")
 
 
-def _remedy(error: Exception, workspace: Workspace) -> str:
+def _remedy(error: Exception, workspace: Workspace) -> str | None:
     """What the operator can do, when the error is one of those that say so."""
     cause: BaseException | None = error
     while cause is not None:
@@ -78,7 +79,7 @@ def _remedy(error: Exception, workspace: Workspace) -> str:
         if isinstance(cause, MemoryError):
             return _NO_MEMORY
         cause = cause.__cause__ or cause.__context__
-    return "an error that may quote confidential values."
+    return None
 
 
 def _keep(error: Exception, step: str, workspace: Workspace) -> str:
@@ -88,5 +89,5 @@ def _keep(error: Exception, step: str, workspace: Workspace) -> str:
         path.touch(mode=PRIVATE_FILE)
         path.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
     except OSError:
-        return " Its details could not be written."
-    return f" Details for cleared staff are in {path}"
+        return "its error may quote confidential values, and could not be written to the vault."
+    return f"its error may quote confidential values; cleared staff find it in {path}."

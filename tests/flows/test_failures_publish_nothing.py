@@ -35,6 +35,11 @@ def without_source(folder: Path) -> Path:
     return spec
 
 
+def with_large_k(folder: Path, **changes: str) -> Path:
+    """About half of the 3,000 people are seeds."""
+    return write_small_release(folder, synthesis__k=1700, synthesis__public_rows=1700, **changes)
+
+
 FAILURES: dict[str, tuple[Callable[[Path], Path], str]] = {
     "missing file": (without_source, "people.csv"),
     "wrong columns": (lambda folder: write_small_release(folder, names=["age", "sex", "school", "job"]), "employed"),
@@ -45,7 +50,7 @@ FAILURES: dict[str, tuple[Callable[[Path], Path], str]] = {
     "missing digits": (lambda folder: write_small_release(folder, people=with_value(0, "17x", 40)), "age"),
     "no valid row": (lambda folder: write_small_release(folder, people=with_value(3, "?", 3000)), "employed"),
     "no row at all": (lambda folder: write_small_release(folder, people=[]), "."),
-    "fewer seeds than k": (lambda folder: write_small_release(folder, people=made_up_people(30)), "k = 20"),
+    "fewer seeds than k": (with_large_k, "k = 1700"),
     "empty part": (
         lambda folder: write_small_release(folder, people=made_up_people(200), split__structure=0.0001),
         "structure",
@@ -66,14 +71,26 @@ def test_a_release_that_cannot_be_made_is_refused_and_leaves_nothing(name: str, 
 
 
 def test_the_record_of_a_failed_release_says_that_it_failed_and_why(tmp_path: Path, state: Path) -> None:
-    with pytest.raises(DeniableError, match="k = 20"):
-        release(write_small_release(tmp_path / "spec", people=made_up_people(30), name="tiny"), tmp_path / "state")
+    with pytest.raises(DeniableError, match="k = 1700"):
+        release(with_large_k(tmp_path / "spec", name="tiny"), tmp_path / "state")
     client = MlflowClient(f"sqlite:///{state}/mlflow/mlflow.db")
     experiment = client.get_experiment_by_name("people")
     assert experiment is not None
     runs = client.search_runs([experiment.experiment_id], "attributes.run_name LIKE 'tiny-%'")
     assert [run.info.status for run in runs] == ["FAILED"]
-    assert "k = 20" in runs[0].data.tags["failure"]
+    assert "k = 1700" in runs[0].data.tags["failure"]
+
+
+def with_large_table(folder: Path) -> Path:
+    """The table of 800,000 records has 12 MB as CSV, and no step before publication writes a file as large."""
+    return write_small_release(
+        folder,
+        synthesis__omega=4,
+        synthesis__records=800_000,
+        synthesis__candidates=800_000,
+        synthesis__chunk_candidates=2**17,
+        evaluation__train_rows=100,
+    )
 
 
 @contextmanager
@@ -88,9 +105,7 @@ def files_no_larger_than(size: int) -> Iterator[None]:
 
 
 def test_a_table_that_cannot_be_written_whole_is_not_published(tmp_path: Path) -> None:
-    spec = write_small_release(
-        tmp_path / "spec", synthesis__records=800_000, synthesis__candidates=900_000, evaluation__train_rows=100
-    )
+    spec = with_large_table(tmp_path / "spec")
     with files_no_larger_than(8 << 20), pytest.raises(DeniableError, match=r"step publish .* limit"):
         release(spec, tmp_path / "state")
     assert left_of_a_release(tmp_path / "state") == []
@@ -115,9 +130,7 @@ def is_one_clear_sentence(complaint: str) -> bool:
 def test_a_full_disk_is_told_in_one_sentence(tmp_path: Path) -> None:
     state = tmp_path / "state"
     state.mkdir()
-    spec = write_small_release(
-        tmp_path / "spec", synthesis__records=800_000, synthesis__candidates=900_000, evaluation__train_rows=100
-    )
+    spec = with_large_table(tmp_path / "spec")
     # The folder is looked at where the disk is still there.
     looking = ["sh", "-c", f'"$@"; status=$?; find {state} -type f >&1; exit $status', "sh"]
     done = run(

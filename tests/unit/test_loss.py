@@ -1,5 +1,7 @@
 import json
+import math
 from dataclasses import FrozenInstanceError, replace
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import pytest
@@ -15,6 +17,8 @@ from deniable.loss import (
     Guarantee,
     MechanismEvent,
     PrivacyTestEvent,
+    StabilityHistogramEvent,
+    discrete_laplace_tail,
     from_record,
 )
 
@@ -39,7 +43,8 @@ CANDIDATES = PrivacyTestEvent(
     drop_probability=Fraction(1, 100),
     sampling_rate=Fraction(1, 2),
 )
-EVENTS = [LAPLACE, GAUSSIAN, CHOICES, OTHER, CANDIDATES]
+PREFIXES = StabilityHistogramEvent(query="prefixes", part="seeds", outputs=1, scale=Fraction(2), threshold=28)
+EVENTS = [LAPLACE, GAUSSIAN, CHOICES, OTHER, CANDIDATES, PREFIXES]
 
 
 def test_every_kind_of_event_is_tried_here() -> None:
@@ -98,6 +103,24 @@ def test_cost_of_one_output() -> None:
     assert (CHOICES.epsilon, CHOICES.rho) == (Fraction(1, 20), Fraction(1, 3200))
     assert (OTHER.epsilon, OTHER.delta, OTHER.rho) == (1, Fraction(1, 10**9), Fraction(1, 2))
     assert (CANDIDATES.epsilon, CANDIDATES.rho) == (None, None)
+    assert (PREFIXES.epsilon, PREFIXES.rho) == (Fraction(1, 2), Fraction(1, 8))
+
+
+def test_a_stability_histogram_costs_the_probability_of_releasing_a_cell_of_one_record() -> None:
+    assert float(PREFIXES.delta) == pytest.approx(math.exp(-27 / 2) / (1 + math.exp(-1 / 2)), rel=1e-12)
+    # noise that is never negative: every cell is released
+    assert float(replace(PREFIXES, threshold=1, scale=Fraction(1, 40)).delta) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 1000), Fraction(1, 3), Fraction(1), Fraction(7)])
+@pytest.mark.parametrize("z", [0, 1, 17, 900])
+def test_the_tail_of_discrete_laplace_noise_is_bounded_from_above_to_thirty_digits(epsilon: Fraction, z: int) -> None:
+    with localcontext(prec=400):
+        tail = (-Decimal(z) * epsilon.numerator / epsilon.denominator).exp() / (
+            1 + (-Decimal(epsilon.numerator) / epsilon.denominator).exp()
+        )
+        bound = discrete_laplace_tail(epsilon, z)
+        assert 0 < Decimal(bound.numerator) / bound.denominator - tail < tail * Decimal(10) ** -30
 
 
 def test_plausible_seeds_of_equal_probability_are_accounted_for_with_gamma_one() -> None:
@@ -121,6 +144,8 @@ def test_plausible_seeds_of_equal_probability_are_accounted_for_with_gamma_one()
         (CANDIDATES, {"eps0": Fraction(0)}),
         (CANDIDATES, {"public_rows": 0}),
         (CANDIDATES, {"drop_probability": Fraction(1)}),
+        (PREFIXES, {"scale": Fraction(0)}),
+        (PREFIXES, {"threshold": 0}),
     ],
 )
 def test_what_cannot_have_happened_is_no_event(event: MechanismEvent, change: dict[str, int | Fraction]) -> None:
