@@ -9,6 +9,7 @@ from fractions import Fraction
 from itertools import groupby
 from math import inf
 from operator import attrgetter
+from typing import Literal
 
 from deniable.accounting import best
 from deniable.composition import joint_split, sequential
@@ -51,29 +52,52 @@ class Accounts:
 
     Attributes:
         kind: which of the three guarantees the records have.
-        structure: learning which attributes depend on which; None where that is not learnt.
-        parameters: learning the probabilities.
-        seeds: what is taken from seeds: candidates tested, or the histogram of prefixes; None without seeds.
-        model: cost of the model that structure and parameters make.
+        structure: cost of learning which attributes depend on which; None where that is not learnt.
+        parameters: cost of learning the probabilities.
+        model: cost of the model that these two make.
+        record: Theorem 1 for one released record; only where candidates are tested by privacy test 2.
+        record_t: the t that Theorem 1 was used with.
+        candidates: cost of all candidates tested, released or not; None where `record` is.
+        histogram: cost of the histogram that prefixes are drawn from; None where there is none.
         total: cost of the whole release; None for privacy test 1.
+        steps: the costs step by step.
     """
 
     kind: GuaranteeKind
-    structure: StepCost | None
-    parameters: StepCost
-    seeds: StepCost | None
+    structure: Guarantee | None
+    parameters: Guarantee
     model: Guarantee
+    record: Guarantee | None = None
+    record_t: int | None = None
+    candidates: Guarantee | None = None
+    histogram: Guarantee | None = None
     total: Guarantee | None
+    steps: tuple[StepCost, ...] = ()
 
     @property
-    def steps(self) -> tuple[StepCost, ...]:
-        """The steps that cost something, in their order."""
-        return tuple(step for step in (self.structure, self.parameters, self.seeds) if step is not None)
+    def tested(self) -> bool:
+        """Whether a privacy test stands between people's records and the release."""
+        return self.kind == "tested_seeds"
 
     @property
     def events(self) -> tuple[MechanismEvent, ...]:
         """All that is done to the data."""
         return tuple(event for step in self.steps for event in step.events)
+
+
+@dataclass(frozen=True)
+class SpentSoFar:
+    """What all releases of a dataset cost together.
+
+    Attributes:
+        releases: number of releases that were charged, those that failed afterwards included.
+        spent: their sum.
+        seed_cost: whether candidates count in total, or with what one released record costs.
+    """
+
+    releases: int
+    spent: Guarantee
+    seed_cost: Literal["total", "per_record"]
 
 
 def accounts_of(spec: ReleaseSpec) -> Accounts:
@@ -91,14 +115,26 @@ def accounts_of(spec: ReleaseSpec) -> Accounts:
     structure, parameters, seeds = _structure(spec), _parameters(spec), _seeds(spec)
     learnt = [step for step in (structure, parameters) if step is not None]
     steps = [*learnt, seeds] if seeds is not None else learnt
+    kind = spec.synthesis.guarantee
+    taken = seeds.guarantee if seeds is not None else None
     return Accounts(
-        kind=spec.synthesis.guarantee,
-        structure=structure,
-        parameters=parameters,
-        seeds=seeds,
+        kind=kind,
+        structure=structure.guarantee if structure is not None else None,
+        parameters=_known(parameters.guarantee),
         model=combine(learnt),
+        record=seeds.record if seeds is not None else None,
+        record_t=seeds.record_t if seeds is not None else None,
+        candidates=taken if kind == "tested_seeds" else None,
+        histogram=taken if kind == "histogram_seeds" else None,
         total=combine(steps) if all(step.guarantee is not None for step in steps) else None,
+        steps=tuple(steps),
     )
+
+
+def _known(guarantee: Guarantee | None) -> Guarantee:
+    if guarantee is None:
+        raise ValueError("a step with noise has a guarantee")
+    return guarantee
 
 
 def combine(steps: Sequence[StepCost]) -> Guarantee:

@@ -67,8 +67,8 @@ def publish(
             attributes=domain.names,
             model_file=model.path.name,
             structure=accounts.structure,
-            seeds=accounts.seeds,
-            k=spec.synthesis.k,
+            kind=accounts.kind,
+            synthesis=spec.synthesis,
             version=version("deniable"),
         )
         (folder / "README.md").write_text(readme, encoding="utf-8")
