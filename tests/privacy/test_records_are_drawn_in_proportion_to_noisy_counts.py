@@ -163,6 +163,22 @@ def test_one_stream_gives_the_same_records_however_it_is_divided(rows: int | Non
     assert not np.array_equal(whole, sampler.sample(stream("other").take(1_000 * width)))
 
 
+@pytest.mark.parametrize("rows", [None, 700])
+def test_each_word_draws_one_thing(rows: int | None) -> None:
+    """Words of zeros draw first prefixes and first values; one word of ones moves what it draws and nothing else."""
+    sampler = PrefixSampler(net(), histogram(1, rows=rows))
+    width = sampler.words_per_record
+    words = np.zeros((width, width), np.uint32)
+    np.fill_diagonal(words, 2**32 - 1)
+    found = net().in_order(sampler.sample(words.ravel())).tolist()
+    if rows is None:
+        # a prefix by two words, then b, then c
+        assert found == [[1, 0, 0], [0, 0, 0], [0, 2, 0], [0, 0, 1]]
+    else:
+        # the model without a seed comes last, and draws a, b and c; a prefix leaves the word of a unused
+        assert found == [[0, 0, 0], [0, 0, 0], [0, 0, 0], [0, 2, 0], [0, 0, 1]]
+
+
 def test_a_record_asks_for_more_words() -> None:
     sampler = PrefixSampler(net(), histogram(2))
     words = stream("short").take(sampler.words_per_record)
