@@ -43,7 +43,7 @@ def run_release(path: Path, spec: ReleaseSpec, state: Path) -> None:
     before = _published(state)
     runner: TaskRunner[Any] = ThreadPoolTaskRunner(max_workers=os.cpu_count() or 1)
     try:
-        with Screen({"synthesize": attempts}) as screen, watching(screen):
+        with Screen({"synthesize": spec.synthesis.attempts}) as screen, watching(screen):
             released = release.with_options(task_runner=runner)(path, state)
     except KeyboardInterrupt:
         late = sorted(str(folder) for folder in _published(state) - before)

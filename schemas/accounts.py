@@ -19,8 +19,8 @@ from deniable.loss import Guarantee, MechanismEvent, PrivacyTestEvent
 from deniable.seed_accounting import compose_candidates
 from schemas.recipes import histogram_recipe, parameter_recipe, structure_recipe
 from schemas.release_spec import ReleaseSpec
-from schemas.synthesis import HistogramSeeds, PrivacyTestedSeeds
 from schemas.synthesis import Guarantee as GuaranteeKind
+from schemas.synthesis import HistogramSeeds, PrivacyTestedSeeds
 
 
 @dataclass(frozen=True, kw_only=True)

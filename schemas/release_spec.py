@@ -3,6 +3,7 @@
 How YAML is read, and how a complaint is worded, is for `schemas.loading`. pandas is imported only with a dataset.
 """
 
+from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -24,7 +25,7 @@ from schemas.spec_values import (
     domain_known_to,
     refuse_unknown,
 )
-from schemas.synthesis import HistogramSeeds, Seedless, PrivacyTestedSeeds
+from schemas.synthesis import HistogramSeeds, PrivacyTestedSeeds, Seedless
 
 if TYPE_CHECKING:
     from pandera.pandas import DataFrameSchema
@@ -105,7 +106,7 @@ class FileSource(Strict):
 
 
 class Split(Strict):
-    """Disjoint parts: probabilities with which a record goes, by itself, to each part; what they leave of 1 goes nowhere.
+    """Disjoint parts: with which probability a record goes, by itself, to each; what they leave of 1 goes nowhere.
 
     Attributes:
         seeds: the records that synthesis starts from, D_S.
@@ -163,8 +164,9 @@ def _at_most_one(probabilities: list[Fraction]) -> Fraction:
 
 
 def _split_kind(written: Any) -> str:
-    """Which kind of split is meant: the one that names `all`, or the one that names each part."""
-    return "shared" if (isinstance(written, dict) and "all" in written) else "disjoint"
+    """Which kind of split is meant, or is there: the one that names `all`, or the one that names each part."""
+    shared = "all" in written if isinstance(written, Mapping) else isinstance(written, SharedSplit)
+    return "shared" if shared else "disjoint"
 
 
 class StructureLearner(Strict):
@@ -292,7 +294,7 @@ class ReleaseSpec(Strict):
     learner: Learner
     synthesis: Annotated[PrivacyTestedSeeds | HistogramSeeds | Seedless, Field(discriminator="guarantee")]
     evaluation: Evaluation
-    thresholds: dict[Annotated[str, Field(pattern=r"^[a-z0-9_]+_(min|max)$")], float] = {}
+    thresholds: dict[Annotated[str, Field(pattern=r"^[a-z0-9_]+_(min|max)$")], float] = Field(default_factory=dict)
 
     _folder: Path = PrivateAttr(default_factory=Path.cwd)
 

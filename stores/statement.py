@@ -105,9 +105,7 @@ def statement(
     return said
 
 
-def statement_in_words(
-    release_id: str, spec: ReleaseSpec, accounts: Accounts, so_far: SpentSoFar | None = None
-) -> str:
+def statement_in_words(release_id: str, spec: ReleaseSpec, accounts: Accounts, so_far: SpentSoFar | None = None) -> str:
     """The statement for people: PRIVACY.md."""
     return TEMPLATES.get_template("PRIVACY.md.jinja").render(
         _said_of(accounts),
