@@ -14,6 +14,8 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
+from rich.console import Console
+
 from deniable.errors import DeniableError, InvalidInput
 from flows.environment import prepare_environment
 from flows.services import start_prefect
@@ -64,14 +66,15 @@ def _release(path: Path, state: Path) -> None:
         spec = load_spec(path)
     except InvalidInput as error:
         raise _SpecRefused(str(error)) from None
-    # The server starts while the rest is imported; what it is told at import is where to find it.
-    server = None if "PREFECT_API_URL" in os.environ else start_prefect(state)
-    if server is not None:
-        os.environ["PREFECT_API_URL"] = f"{server.address}/api"
-    from flows.running import run_release  # noqa: PLC0415 - imports Prefect and MLflow
+    with Console(stderr=True).status(f"{spec.title}: starting Prefect and MLflow ..."):
+        # The server starts while the rest is imported; what Prefect is told at import is where to find it.
+        server = None if "PREFECT_API_URL" in os.environ else start_prefect(state)
+        if server is not None:
+            os.environ["PREFECT_API_URL"] = f"{server.address}/api"
+        from flows.running import run_release  # noqa: PLC0415 - imports Prefect and MLflow
 
-    if server is not None:
-        server.wait_until_up()
+        if server is not None:
+            server.wait_until_up()
     run_release(path, spec, state)
 
 

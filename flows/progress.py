@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Self
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, Task, TaskID, TextColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TaskID, TextColumn
 from rich.table import Column
 from rich.text import Text
 
@@ -16,6 +16,14 @@ class _BarWhereCounted(BarColumn):
 
     def render(self, task: Task) -> Text:  # type: ignore[override]
         return super().render(task) if task.fields["counted"] else Text()  # type: ignore[return-value]
+
+
+class _Seconds(ProgressColumn):
+    """How long a step has taken so far, or took."""
+
+    def render(self, task: Task) -> Text:
+        taken = task.finished_time if task.finished else task.elapsed
+        return Text(f"{taken or 0:.1f} s")
 
 
 class Screen:
@@ -31,7 +39,7 @@ class Screen:
         self._lines = Progress(
             SpinnerColumn(finished_text="[green]✓"),
             TextColumn("{task.description}", table_column=Column(min_width=22)),
-            TextColumn("{task.fields[seconds]}", justify="right", table_column=Column(min_width=8)),
+            _Seconds(table_column=Column(min_width=8, justify="right")),
             _BarWhereCounted(bar_width=30),
             TextColumn("{task.fields[counted]}"),
             console=self._console,
@@ -54,7 +62,7 @@ class Screen:
         """A step, or one part of it, begins."""
         if step not in self._steps:
             amount = self._amounts.get(step)
-            line = self._lines.add_task(_title(step), total=amount or 1, counted="", seconds="")
+            line = self._lines.add_task(_title(step), total=amount or 1, counted="")
             self._steps[step] = _Step(line, amount)
         self._steps[step].running += 1
 
@@ -65,7 +73,7 @@ class Screen:
             return
         before, state.done = state.done, state.done + amount
         counted = f"{state.done:,} of {state.amount:,}"
-        self._lines.update(state.line, advance=amount, counted=counted, seconds=state.seconds)
+        self._lines.update(state.line, advance=amount, counted=counted)
         tenth = 10 * state.done // state.amount
         if not self._console.is_terminal and tenth != 10 * before // state.amount:
             self._console.print(f"{_title(step)}: {counted}")
@@ -76,9 +84,10 @@ class Screen:
         state.running -= 1
         whole = state.amount is None or state.done >= state.amount
         if not well:
-            self._lines.update(state.line, description=f"[red]{_title(step)}", seconds=state.seconds)
+            self._lines.update(state.line, description=f"[red]{_title(step)}")
+            self._lines.stop_task(state.line)
         elif whole and not state.running:
-            self._lines.update(state.line, completed=state.amount or 1, seconds=state.seconds)
+            self._lines.update(state.line, completed=state.amount or 1)
             if not self._console.is_terminal:
                 self._console.print(f"{_title(step)}: {state.seconds}")
 

@@ -7,8 +7,9 @@ from urllib.request import Request, urlopen
 
 from flows.services import Server, free_port, start_mlflow, start_prefect
 
-# Without it MLflow opens its pages for language models, where a release is hard to find.
-_TRAINING = "workflowType=machine_learning"
+# The view is kept with each experiment (stores.lineage.RELEASES_VIEW, which would take seconds to import). Without the
+# type of work MLflow opens its pages for language models, where a release is hard to find.
+_VIEW = "viewStateShareKey=releases&workflowType=machine_learning"
 
 
 def show(state: Path, *, mlflow_port: int, prefect_port: int) -> None:
@@ -40,7 +41,7 @@ def _wait_and_tell(mlflow: Server, prefect: Server) -> None:
     prefect.wait_until_up()
     print("\nReleases, what they cost and how good they are (MLflow):")  # noqa: T201
     for name, number in _datasets(mlflow).items():
-        print(f"  {name}: {mlflow.address}/#/experiments/{number}/runs?{_TRAINING}")  # noqa: T201
+        print(f"  {name}: {mlflow.address}/#/experiments/{number}/runs?{_VIEW}")  # noqa: T201
     print(f"How each release ran, step by step (Prefect):\n  {prefect.address}/runs")  # noqa: T201
     print("\nCtrl-C stops both.", flush=True)  # noqa: T201
 

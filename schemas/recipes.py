@@ -38,7 +38,12 @@ def parameter_recipe(spec: ReleaseSpec) -> ParameterRecipe:
 def attempt(synthesis: PrivacyTestedSeeds) -> Attempt:
     """Mechanism 1* with the spec's test."""
     return Attempt(
-        test=PrivacyTest(k=synthesis.k, gamma=synthesis.gamma, eps0=synthesis.eps0, randomized=synthesis.test == 2),
+        test=PrivacyTest(
+            k=synthesis.k,
+            gamma=synthesis.gamma,
+            eps0=synthesis.eps0 if synthesis.test == 2 else None,
+            randomized=synthesis.test == 2,
+        ),
         drop_probability=synthesis.drop_probability,
         public_rows=synthesis.public_rows,
     )

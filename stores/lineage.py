@@ -42,6 +42,20 @@ PREFECT_PAGES = "http://127.0.0.1:4200"
 TRAINING_PAGES = "workflowType=machine_learning"
 """Without it MLflow opens its pages for language models, where a release is hard to find."""
 
+# A view that MLflow's page of an experiment opens with: what releases cost, and how good they are, beside each other.
+RELEASES_VIEW = "releases"
+_SHOWN_METRICS = (
+    "public/records",
+    "epsilon.model",
+    "epsilon.record",
+    "epsilon.total",
+    "internal/tvd_2way",
+    "internal/distinguished",
+    "internal/exact_match_excess",
+    "internal/inferred_excess_worst",
+    "internal/thresholds_missed",
+)
+
 _DIGEST_CHARACTERS = 36  # the longest that MLflow takes
 _PARENT = "mlflow.parentRunId"
 _DESCRIPTION = "mlflow.note.content"
@@ -64,7 +78,7 @@ class StepRecord:
     Attributes:
         workspace: the release.
         run_id: the step's MLflow run.
-        headline: whether the step's figures also stand in the release's own run, where releases are compared.
+        headline: whether figures and files also stand in the release's own run, where releases are compared.
     """
 
     workspace: Workspace
@@ -90,7 +104,7 @@ class StepRecord:
         self.document([event.to_record() for event in events], "events.json", Audience.PUBLIC)
 
     def artifact(self, path: Path, audience: Audience) -> None:
-        """Record a file in the folder of its audience.
+        """Record a file in the folder of its audience, with the step and, but for parts, with the release.
 
         Raises:
             Refused: the file is restricted, or lies in the vault.
@@ -100,7 +114,8 @@ class StepRecord:
             msg = f"artifact {path.name} must not lie in the vault, got one that does; what lies there stays there."
             raise Refused(msg)
         with _recording(self.workspace.state) as client:
-            client.log_artifact(self.run_id, str(path), folder)
+            for run_id in (self.run_id, self.workspace.mlflow_run_id) if self.headline else (self.run_id,):
+                client.log_artifact(run_id, str(path), folder)
 
     def plot(self, figure: "Figure", file_name: str, audience: Audience) -> None:
         """Record a matplotlib figure in the folder of its audience.
@@ -249,7 +264,12 @@ def _experiment(client: MlflowClient, state: Path, spec: ReleaseSpec) -> str:
     return client.create_experiment(
         name,
         artifact_location=str(state / "mlflow" / "artifacts" / name) if own else None,
-        tags={_DESCRIPTION: f"Releases of the dataset **{name}**, one run each; the steps are nested in it."},
+        tags={
+            _DESCRIPTION: f"Releases of the dataset **{name}**, one run each; the steps are nested in it.",
+            f"mlflow.sharedViewState.{RELEASES_VIEW}": json.dumps(
+                {"selectedColumns": [f"metrics.`{metric}`" for metric in _SHOWN_METRICS]}
+            ),
+        },
     )
 
 

@@ -14,6 +14,7 @@ from prefect import flow
 from deniable.errors import Refused
 from deniable.keys import ReleaseKey
 from deniable.loss import DiscreteLaplaceEvent, Guarantee
+from flows import showing
 from schemas.references import Audience, Reference
 from schemas.release_spec import ReleaseSpec
 from stores import lineage
@@ -52,6 +53,11 @@ def test_a_release_is_one_run_in_the_experiment_of_its_dataset(state: Path, clie
     assert (experiment.name, run.info.run_name, run.info.status) == ("people", "one-run", "FINISHED")
     assert experiment.artifact_location.startswith(str(state))
     assert "Made-up people" in run.data.tags["mlflow.note.content"]
+    assert f"mlflow.sharedViewState.{lineage.RELEASES_VIEW}" in experiment.tags
+
+
+def test_the_pages_are_shown_in_the_view_that_experiments_keep() -> None:
+    assert f"viewStateShareKey={lineage.RELEASES_VIEW}&" in showing._VIEW
 
 
 def test_a_step_is_a_nested_run_with_its_parameters_figures_and_costs(state: Path, client: MlflowClient) -> None:
@@ -147,8 +153,12 @@ def test_artifacts_and_plots_lie_in_the_folder_of_their_audience(
         step.artifact(path, Audience.INTERNAL)
         step.plot(Figure(), "graph.png", Audience.PUBLIC)
     run_id = steps_of(workspace, client)["report"].info.run_id
-    listed = {item.path for folder in ("internal", "public") for item in client.list_artifacts(run_id, folder)}
-    assert listed == {"internal/report.html", "public/graph.png"}
+    assert artifacts_of(run_id, client) == {"internal/report.html", "public/graph.png"}
+    assert artifacts_of(workspace.mlflow_run_id, client) == {"internal/report.html"}
+
+
+def artifacts_of(run_id: str, client: MlflowClient) -> set[str]:
+    return {item.path for folder in ("internal", "public") for item in client.list_artifacts(run_id, folder)}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,234 @@
+"""Verification of a ledger by someone who was not there: from its entries alone, without believing who kept them.
+
+The chain is recomputed, sums are added up again, caps are compared entry by entry, and the events of each charge are
+composed again. Reading files does not belong here.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import TypeAlias
+
+from deniable.accounting import best
+from deniable.books import Books
+from deniable.budget import NOTHING, shown, shown_down, shown_up
+from deniable.deniability import best_t, theorem_1
+from deniable.errors import DeniableError, InvalidInput
+from deniable.ledger import Charge, Cost, Entry
+from deniable.loss import MechanismEvent, PrivacyTestEvent
+from deniable.seed_accounting import best_for_candidates
+
+Events: TypeAlias = tuple[MechanismEvent, ...]
+
+# Floating-point sums of two machines may differ by this share; claims are compared with such sums, caps never.
+_FLOATING = Fraction(1, 10**6)
+# Releases of one spec have the same events.
+_REMEMBERED = 1024
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was checked.
+
+    Attributes:
+        name: what must hold.
+        faults: what was found that is wrong, each naming the entry; empty where it holds.
+        note: what else there is to say.
+    """
+
+    name: str
+    faults: tuple[str, ...] = ()
+    note: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing was found that is wrong."""
+        return not self.faults
+
+    @property
+    def line(self) -> str:
+        """The check in one line, with the first of what is wrong."""
+        if self.holds:
+            return f"ok      {self.name}{f' ({self.note})' if self.note else ''}"
+        more = f" (and {len(self.faults) - 1} more)" if len(self.faults) > 1 else ""
+        return f"FAILED  {self.name}: {self.faults[0]}{more}"
+
+
+@dataclass(frozen=True)
+class Report:
+    """What verification found.
+
+    Attributes:
+        checks: each thing that was checked.
+        sums: what was spent on each dataset, one line a cap.
+        entries: how many entries there are.
+        head: digest of the last one.
+    """
+
+    checks: tuple[Check, ...]
+    sums: tuple[str, ...]
+    entries: int
+    head: str
+
+    @property
+    def holds(self) -> bool:
+        """Whether everything holds."""
+        return all(check.holds for check in self.checks)
+
+    @property
+    def verdict(self) -> str:
+        """The outcome in one sentence."""
+        if self.holds:
+            return f"The ledger holds: {self.entries} entries, head {self.head}."
+        failed = sum(not check.holds for check in self.checks)
+        return f"THE LEDGER DOES NOT HOLD: {failed} of {len(self.checks)} checks failed; do not rely on its sums."
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The report: a line a check, a line a sum, and the verdict."""
+        return (*(check.line for check in self.checks), *self.sums, self.verdict)
+
+
+def verify(records: Sequence[object], *, head: str | None = None, count: int | None = None) -> Report:
+    """Check the entries of a ledger against each other and against what they claim.
+
+    Args:
+        records: the entries as plain values, in order (`Entry.to_record`). Nothing is assumed of them.
+        head: digest of the last entry as it was noted elsewhere. An end that was cut off cannot be told without.
+        count: number of entries as it was noted elsewhere.
+
+    Returns:
+        The report; it never raises.
+    """
+    chain: list[str] = []
+    contents: list[str] = []
+    claims: list[str] = []
+    caps: list[str] = []
+    books = Books()
+    predecessor: Entry | None = None
+    for position, record in enumerate(records):
+        try:
+            entry = Entry.from_record(record)
+        except InvalidInput as error:
+            chain.append(f"entry {position}: {error}")
+            continue
+        if fault := entry.fault_after(predecessor):
+            chain.append(f"entry {position}: {fault}")
+        predecessor = entry
+        claims += _claim_faults(entry)
+        # What does not follow cannot be added up.
+        if not chain and not contents:
+            _follow(books, entry, contents=contents, caps=caps)
+    ended = predecessor.digest if predecessor is not None else ""
+    added_up = 0 if books.head is None else books.head.number + 1
+    so_far = "" if added_up == len(records) else f"of the first {added_up} entries; the others do not follow"
+    checks = (
+        Check(
+            "no entry was altered, removed, repeated, reordered or inserted",
+            tuple(chain) if records else ("entry 0 is missing: there are no entries",),
+        ),
+        _end(len(records), ended, head, count),
+        Check("every entry is complete and follows from those before", tuple(contents), so_far),
+        Check("the events of every charge compose to no more than it claims", tuple(claims)),
+        Check("no charge exceeded a cap", tuple(caps), so_far),
+    )
+    return Report(checks, tuple(_sums(books)), len(records), ended)
+
+
+def _end(entries: int, ended: str, head: str | None, count: int | None) -> Check:
+    """Whether the ledger ends where it is known to end."""
+    faults = []
+    if head is not None and head != ended:
+        faults.append(f"entry {max(entries - 1, 0)} is the last and has the digest {ended or '(none)'}, not {head}")
+    if count is not None and count != entries:
+        faults.append(f"entry {min(entries, count)} is where it should not end: {entries} entries, not {count}")
+    unknown = head is None and count is None
+    return Check(
+        "the ledger ends where it should", tuple(faults), "not checked: no head was given to compare" if unknown else ""
+    )
+
+
+def _follow(books: Books, entry: Entry, *, contents: list[str], caps: list[str]) -> None:
+    """Take an entry into account, and compare the sums after it with the caps where it is a charge."""
+    try:
+        books.enter(entry)
+        fact = entry.fact()
+        balances = books.balances(fact.dataset, entry.time) if isinstance(fact, Charge) else ()
+    except DeniableError as error:
+        contents.append(str(error))
+        return
+    caps += [
+        f"entry {entry.number} should have been refused: {balance.statement}"
+        for balance in balances
+        if balance.spent.exceeds(balance.limit)
+    ]
+
+
+def _claim_faults(entry: Entry) -> list[str]:
+    """Where the events of a charge cost more than it claims; entries that cannot be read are found elsewhere."""
+    try:
+        charge = entry.fact()
+    except InvalidInput:
+        return []
+    if not isinstance(charge, Charge):
+        return []
+    faults = [_claim_fault(charge.events, charge.claim.cost, _together)]
+    if charge.per_record is not None:
+        faults.append(_claim_fault(charge.events, charge.per_record.cost, _each_record))
+    return [f"entry {entry.number}: step {charge.step}: {fault}" for fault in faults if fault is not None]
+
+
+def _claim_fault(events: Events, claimed: Cost, composed: Callable[[Events, Fraction], float]) -> str | None:
+    """What is wrong with a claim; the simplest theorem comes first, because it is exact and often enough."""
+    basic = _basic(events)
+    if basic is not None and not basic.exceeds(claimed):
+        return None
+    try:
+        epsilon = composed(events, claimed.delta)
+    except InvalidInput as error:
+        return str(error)
+    except ImportError as error:
+        return f"its events can only be composed again with {error.name}, which is not installed"
+    if epsilon <= claimed.epsilon * (1 + _FLOATING):
+        return None
+    return (
+        f"its events cost epsilon {shown_up(Fraction(epsilon))} at delta {shown(claimed.delta)}, and it claims "
+        f"{shown_down(claimed.epsilon)}"
+    )
+
+
+def _basic(events: Events) -> Cost | None:
+    """Basic composition, exact; None where an event has no epsilon."""
+    total = NOTHING
+    for event in events:
+        if event.epsilon is None:
+            return None
+        total += Cost(epsilon=event.outputs * event.epsilon, delta=event.outputs * event.delta)
+    return total
+
+
+@lru_cache(_REMEMBERED)
+def _together(events: Events, delta: Fraction) -> float:
+    """Epsilon of all events together."""
+    event = events[0]
+    found = best_for_candidates(event, float(delta)) if isinstance(event, PrivacyTestEvent) else best(events, delta)
+    return found.epsilon
+
+
+@lru_cache(_REMEMBERED)
+def _each_record(events: Events, delta: Fraction) -> float:
+    """Epsilon of one released record, by Theorem 1."""
+    event = events[0]
+    if not isinstance(event, PrivacyTestEvent):
+        raise InvalidInput("only candidates tested for plausible deniability have a cost per record")
+    t = best_t(k=event.k, eps0=event.eps0, delta=float(delta))
+    return theorem_1(k=event.k, gamma=event.ratio, eps0=event.eps0, t=t).epsilon
+
+
+def _sums(books: Books) -> list[str]:
+    """What was spent, a line a cap."""
+    if books.head is None:
+        return []
+    time = books.head.time
+    return [balance.statement for dataset in sorted(books.policies) for balance in books.balances(dataset, time)]

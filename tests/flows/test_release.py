@@ -1,0 +1,98 @@
+"""A release goes from a table to a folder for everyone; with the same key it goes there again, to the bit."""
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from mlflow import MlflowClient
+
+from deniable.errors import InvalidInput
+from flows.release import Released, release
+from tests.small_release import NAMES, write_small_release
+
+pytestmark = pytest.mark.usefixtures("prefect")
+
+MARGINALS: dict[str, Any] = {
+    "learner": {
+        "kind": "marginals",
+        "noise": "gaussian",
+        "parameters": {"epsilon": 1, "delta": 1e-6, "prior": 1, "estimate": "mean"},
+    },
+    "split": {"seeds": 0.1, "parameters": 0.6, "holdout": 0.3},
+    "synthesis__omega": 4,
+}
+Releasing = Callable[..., Released]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("releases")
+
+
+@pytest.fixture(scope="module")
+def released(folder: Path, prefect: None) -> Released:
+    return release(write_small_release(folder / "spec"), folder / "state")
+
+
+def table(made: Released) -> bytes:
+    return (made.workspace.release_folder / "synthetic.csv").read_bytes()
+
+
+def test_a_release_publishes_the_records_that_were_wanted(released: Released) -> None:
+    records = pd.read_parquet(released.published.path)
+    assert len(records) == released.published.rows == 400
+    assert list(records.columns) == NAMES
+
+
+def test_a_release_is_recorded_as_finished_with_its_totals(released: Released, state: Path) -> None:
+    run = MlflowClient(f"sqlite:///{state}/mlflow/mlflow.db").get_run(released.workspace.mlflow_run_id)
+    assert run.info.status == "FINISHED"
+    assert released.accounts.total is not None
+    assert run.data.metrics["epsilon.total"] == released.accounts.total.epsilon
+    assert run.data.metrics["public/records"] == 400
+    assert run.data.params["synthesis.k"] == "20"
+
+
+def test_the_statement_that_is_published_is_that_of_the_accounts(released: Released) -> None:
+    said = json.loads((released.workspace.release_folder / "privacy.json").read_text())
+    assert released.accounts.total is not None
+    assert said["total"]["epsilon"] == released.accounts.total.epsilon
+    assert said["model"]["epsilon"] == released.accounts.model.epsilon
+
+
+def test_a_release_with_the_same_key_is_the_same_to_the_bit(released: Released, folder: Path) -> None:
+    key = released.workspace.vault / "key"
+    again = release(folder / "spec" / "spec.yaml", folder / "replay", key)
+    assert table(again) == table(released)
+    assert key.read_bytes() == (again.workspace.vault / "key").read_bytes()
+
+
+def test_a_release_with_another_key_is_another(released: Released, folder: Path) -> None:
+    time.sleep(1)  # releases are named by the second
+    assert table(release(folder / "spec" / "spec.yaml", folder / "state")) != table(released)
+
+
+def test_a_key_file_that_holds_no_key_is_refused(folder: Path) -> None:
+    (folder / "no key").write_text("too short")
+    with pytest.raises(InvalidInput, match="32 bytes"):
+        release(folder / "spec" / "spec.yaml", folder / "no state", folder / "no key")
+    assert list((folder / "no state" / "vault").glob("*/key")) == []
+
+
+def test_marginals_are_released_without_seeds_and_cost_no_more_than_the_model(tmp_path: Path) -> None:
+    made = release(write_small_release(tmp_path / "spec", **MARGINALS), tmp_path / "state")
+    said = json.loads((made.workspace.release_folder / "privacy.json").read_text())
+    assert made.published.rows == 400
+    assert said["total"]["epsilon"] == said["model"]["epsilon"]
+    assert "plausible_deniability" not in said
+
+
+def test_privacy_test_one_is_released_with_the_warning_that_it_has_no_differential_privacy(tmp_path: Path) -> None:
+    made = release(write_small_release(tmp_path / "spec", synthesis__test=1), tmp_path / "state")
+    words = (made.workspace.release_folder / "PRIVACY.md").read_text()
+    assert "the whole release has no differential privacy" in words
+    assert json.loads((made.workspace.release_folder / "privacy.json").read_text())["total"] is None
