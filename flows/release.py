@@ -9,8 +9,7 @@ from flows.environment import state_folder
 from flows.opening import opened_release
 from schemas.accounts import Accounts
 from schemas.evaluation import EvaluationFigures, Verdict
-from schemas.recipes import is_seedless
-from schemas.references import Reference
+from schemas.references import Audience, Reference
 from schemas.release_spec import load_spec
 from stores.workspace import Workspace
 from tasks.account import account_task
@@ -24,9 +23,10 @@ from tasks.index_seeds import index_seeds_task
 from tasks.ingest import ingest_task
 from tasks.learn_parameters import learn_parameters_task
 from tasks.learn_structure import learn_structure_task
+from tasks.noise_seeds import noise_seeds_task
 from tasks.publish import publish_task
 from tasks.report import report_task
-from tasks.split import split_task
+from tasks.split import part, split_task
 from tasks.synthesize import blocks, synthesize_task
 from tasks.validate import validate_task
 
@@ -43,6 +43,10 @@ class Released:
     verdicts: tuple[Verdict, ...]
     accounts: Accounts
     report: Reference
+
+
+# How each guarantee takes what it needs from the seeds.
+_SEEDS = {"tested_seeds": index_seeds_task, "histogram_seeds": noise_seeds_task, "seedless": None}
 
 
 @flow(name="release", persist_result=False)
@@ -68,19 +72,21 @@ def release(spec: Path, state: Path | None = None, key_file: Path | None = None)
         codes = clean_task(workspace, checked)
         parts = split_task(workspace, codes)
 
-        graph = learn_structure_task(workspace, parts.get("structure"))
-        model = learn_parameters_task(workspace, parts["parameters"], graph)
-        index = None if is_seedless(asked) else index_seeds_task(workspace, parts["seeds"], model)
-        passed = synthesize_task.map(unmapped(workspace), unmapped(model), unmapped(index), blocks(asked)).result()
+        graph = learn_structure_task(workspace, part(parts, "structure") if asked.learner.structure else None)
+        model = learn_parameters_task(workspace, part(parts, "parameters"), graph)
+        prepare = _SEEDS[asked.synthesis.guarantee]
+        seeds = prepare(workspace, part(parts, "seeds"), model) if prepare is not None else None
+        passed = synthesize_task.map(unmapped(workspace), unmapped(model), unmapped(seeds), blocks(asked)).result()
         released = gather_task(workspace, passed)
 
-        baseline = draw_baseline_task(workspace, parts["parameters"])
+        baseline = draw_baseline_task(workspace, part(parts, "parameters"))
         utility = evaluate_utility_task(workspace, released, parts, baseline)
         risk = evaluate_risk_task(workspace, released, parts)
         verdicts = decide_task(workspace, utility, risk)
         tables = {"snapshot": source, "codes": codes, **parts, "released": released}
         report = report_task(workspace, tables=tables, graph=graph, accounts=accounts, utility=utility, risk=risk)
-        published = publish_task(workspace, released, graph, model, accounts)
+        learnt = [made for made in (graph, model, seeds) if made is not None and made.audience is Audience.PUBLIC]
+        published = publish_task(workspace, released, learnt, accounts)
         return Released(
             workspace=workspace,
             published=published,

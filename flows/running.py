@@ -14,7 +14,6 @@ from deniable.loss import Guarantee
 from flows.environment import default_state_folder
 from flows.progress import Screen
 from flows.release import Released, release
-from schemas.recipes import is_seedless
 from schemas.release_spec import ReleaseSpec
 from stores.statement import in_words
 from tasks.progress import watching
@@ -43,9 +42,8 @@ def run_release(path: Path, spec: ReleaseSpec, state: Path) -> None:
     """
     before = _published(state)
     runner: TaskRunner[Any] = ThreadPoolTaskRunner(max_workers=os.cpu_count() or 1)
-    attempts = spec.synthesis.records if is_seedless(spec) else spec.synthesis.candidates
     try:
-        with Screen({"synthesize": attempts}) as screen, watching(screen):
+        with Screen({"synthesize": spec.synthesis.attempts}) as screen, watching(screen):
             released = release.with_options(task_runner=runner)(path, state)
     except KeyboardInterrupt:
         late = sorted(str(folder) for folder in _published(state) - before)
@@ -74,10 +72,12 @@ def _lines(released: Released) -> Iterator[tuple[str, str]]:
     workspace, accounts = released.workspace, released.accounts
     yield "released", f"{released.published.rows or 0:,} records"
     yield "model", _words(accounts.model)
-    if accounts.seeds:
+    if accounts.tested:
         yield "one record", _words(accounts.record)
         yield "all candidates", _words(accounts.candidates)
-        yield "whole release", _words(accounts.total)
+    if accounts.histogram is not None:
+        yield "histogram", _words(accounts.histogram)
+    yield "whole release", _words(accounts.total)
     yield "public", str(workspace.release_folder)
     for number, line in enumerate(_internal_lines(released)):
         yield "" if number else "internal", line
@@ -88,8 +88,8 @@ def _lines(released: Released) -> Iterator[tuple[str, str]]:
 def _internal_lines(released: Released) -> Iterator[str]:
     """What was measured on real records."""
     synthesis = released.workspace.spec.synthesis
-    if released.accounts.seeds:
-        yield f"{released.passed / synthesis.candidates:.1%} of {synthesis.candidates:,} candidates passed the test"
+    if released.accounts.tested:
+        yield f"{released.passed / synthesis.attempts:.1%} of {synthesis.attempts:,} candidates passed the test"
     figures = {**released.utility.figures, **released.risk.figures}
     for name, meaning in _HEADLINES.items():
         if name in figures:

@@ -3,16 +3,47 @@
 The theorems are those of `deniable`; how the costs are stated to readers does not belong here.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import groupby
 from math import inf
+from operator import attrgetter
+from typing import Literal
 
-from deniable.composition import joint_split
+from deniable.accounting import best
+from deniable.composition import joint_split, sequential
 from deniable.deniability import best_t, theorem_1
 from deniable.errors import Refused
 from deniable.loss import Guarantee, MechanismEvent, PrivacyTestEvent
 from deniable.seed_accounting import compose_candidates
-from schemas.recipes import is_seedless, parameter_recipe, structure_recipe
+from schemas.recipes import histogram_recipe, parameter_recipe, structure_recipe
 from schemas.release_spec import ReleaseSpec
+from schemas.synthesis import Guarantee as GuaranteeKind
+from schemas.synthesis import HistogramSeeds, PrivacyTestedSeeds
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepCost:
+    """What one step of a release does to one part of the data.
+
+    Attributes:
+        step: name of the step.
+        part: the part that it reads; `all` where all steps read the same records.
+        probability: probability with which a record is in that part.
+        events: what is done to it.
+        guarantee: what that costs; None for privacy test 1, which has no differential privacy.
+        record: what one released record costs, by Theorem 1; only where candidates are tested by privacy test 2.
+        record_t: the t that Theorem 1 was used with.
+    """
+
+    step: str
+    part: str
+    probability: Fraction
+    events: tuple[MechanismEvent, ...]
+    guarantee: Guarantee | None
+    record: Guarantee | None = None
+    record_t: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,32 +51,57 @@ class Accounts:
     """The cost of a release.
 
     Attributes:
+        kind: which of the three guarantees the records have.
         structure: cost of learning which attributes depend on which; None where that is not learnt.
         parameters: cost of learning the probabilities.
         model: cost of the model that these two make.
-        seeds: whether records are made from seeds, so that a privacy test stands between them and the release.
-        record: Theorem 1 for one released record; None without seeds, and for privacy test 1, which has no theorem.
+        record: Theorem 1 for one released record; only where candidates are tested by privacy test 2.
         record_t: the t that Theorem 1 was used with.
         candidates: cost of all candidates tested, released or not; None where `record` is.
+        histogram: cost of the histogram that prefixes are drawn from; None where there is none.
         total: cost of the whole release; None for privacy test 1.
-        events: what is done to the data.
+        steps: the costs step by step.
     """
 
+    kind: GuaranteeKind
     structure: Guarantee | None
     parameters: Guarantee
     model: Guarantee
-    seeds: bool
     record: Guarantee | None = None
     record_t: int | None = None
     candidates: Guarantee | None = None
-    total: Guarantee | None = None
-    events: tuple[MechanismEvent, ...] = ()
+    histogram: Guarantee | None = None
+    total: Guarantee | None
+    steps: tuple[StepCost, ...] = ()
+
+    @property
+    def tested(self) -> bool:
+        """Whether a privacy test stands between people's records and the release."""
+        return self.kind == "tested_seeds"
+
+    @property
+    def events(self) -> tuple[MechanismEvent, ...]:
+        """All that is done to the data."""
+        return tuple(event for step in self.steps for event in step.events)
+
+
+@dataclass(frozen=True)
+class SpentSoFar:
+    """What all releases of a dataset cost together.
+
+    Attributes:
+        releases: number of releases that were charged, those that failed afterwards included.
+        spent: their sum.
+        seed_cost: whether candidates count in total, or with what one released record costs.
+    """
+
+    releases: int
+    spent: Guarantee
+    seed_cost: Literal["total", "per_record"]
 
 
 def accounts_of(spec: ReleaseSpec) -> Accounts:
     """Work out what a release will cost.
-
-    A record is in one part of the split at most, drawn for itself and secretly: that is what `joint_split` asks for.
 
     Args:
         spec: the release spec.
@@ -56,52 +112,107 @@ def accounts_of(spec: ReleaseSpec) -> Accounts:
     Raises:
         Refused: Theorem 1 does not meet the epsilon per released record that the spec promises.
     """
-    recipe = structure_recipe(spec)
-    structure = recipe.calibrate(spec.domain) if recipe is not None else None
-    parameters = parameter_recipe(spec).calibrate(spec.domain)
-    learnt = [(float(spec.split.parameters), parameters.guarantee)]
-    if structure is not None:
-        learnt.append((float(spec.split.structure), structure.guarantee))
-    model = joint_split(learnt)
-    accounts = Accounts(
-        structure=structure.guarantee if structure is not None else None,
-        parameters=parameters.guarantee,
-        model=model,
-        seeds=not is_seedless(spec),
-        total=model if is_seedless(spec) else None,
-        events=(*(structure.events if structure is not None else ()), *parameters.events),
-    )
-    if not accounts.seeds or spec.synthesis.test == 1:
-        return accounts
-    event = _candidates(spec)
-    delta = float(spec.synthesis.total_delta)
-    candidates = min(
-        # Where no theorem bounds so many candidates, that is what must be said.
-        [*compose_candidates(event, delta).values(), Guarantee(inf, delta, "none")],
-        key=lambda guarantee: guarantee.epsilon,
-    )
-    t = best_t(k=event.k, eps0=event.eps0, delta=float(spec.synthesis.delta))
+    structure, parameters, seeds = _structure(spec), _parameters(spec), _seeds(spec)
+    learnt = [step for step in (structure, parameters) if step is not None]
+    steps = [*learnt, seeds] if seeds is not None else learnt
+    kind = spec.synthesis.guarantee
+    taken = seeds.guarantee if seeds is not None else None
     return Accounts(
-        structure=accounts.structure,
-        parameters=accounts.parameters,
-        model=model,
-        seeds=True,
-        record=_promised(theorem_1(k=event.k, gamma=event.ratio, eps0=event.eps0, t=t), spec),
-        record_t=t,
-        candidates=candidates,
-        total=joint_split([*learnt, (float(spec.split.seeds), candidates)]),
-        events=(*accounts.events, event),
+        kind=kind,
+        structure=structure.guarantee if structure is not None else None,
+        parameters=_known(parameters.guarantee),
+        model=combine(learnt),
+        record=seeds.record if seeds is not None else None,
+        record_t=seeds.record_t if seeds is not None else None,
+        candidates=taken if kind == "tested_seeds" else None,
+        histogram=taken if kind == "histogram_seeds" else None,
+        total=combine(steps) if all(step.guarantee is not None for step in steps) else None,
+        steps=tuple(steps),
     )
 
 
-def _candidates(spec: ReleaseSpec) -> PrivacyTestEvent:
-    """All candidates of a release, as accountants see them."""
+def _known(guarantee: Guarantee | None) -> Guarantee:
+    if guarantee is None:
+        raise ValueError("a step with noise has a guarantee")
+    return guarantee
+
+
+def combine(steps: Sequence[StepCost]) -> Guarantee:
+    """What steps cost together: within a part they add up, and the parts are those of a joint split.
+
+    A record is in one part at most, drawn for itself and secretly: that is what `joint_split` asks for.
+
+    Args:
+        steps: steps that have a guarantee.
+    """
+    by_part = groupby(sorted(steps, key=attrgetter("part")), key=attrgetter("part"))
+    parts = [tuple(those) for _, those in by_part]
+    return joint_split([(float(those[0].probability), _same_records(those)) for those in parts])
+
+
+def _same_records(steps: Sequence[StepCost]) -> Guarantee:
+    """What steps that read the same records cost together: their sum, or less where their noise is composed as one."""
+    guarantees = [step.guarantee for step in steps if step.guarantee is not None]
+    if len(steps) == 1:
+        return guarantees[0]
+    noisy = [step for step in steps if not any(isinstance(event, PrivacyTestEvent) for event in step.events)]
+    spent = [step.guarantee for step in noisy if step.guarantee is not None]
+    together = best([event for step in noisy for event in step.events], sum(guarantee.delta for guarantee in spent))
+    rest = [step.guarantee for step in steps if step not in noisy and step.guarantee is not None]
+    return min(sequential(guarantees), sequential([together, *rest]), key=attrgetter("epsilon"))
+
+
+def _structure(spec: ReleaseSpec) -> StepCost | None:
+    recipe = structure_recipe(spec)
+    if recipe is None:
+        return None
+    mechanism = recipe.calibrate(spec.domain)
+    return _cost(spec, "learn_structure", "structure", mechanism.events, mechanism.guarantee)
+
+
+def _parameters(spec: ReleaseSpec) -> StepCost:
+    mechanism = parameter_recipe(spec).calibrate(spec.domain)
+    return _cost(spec, "learn_parameters", "parameters", mechanism.events, mechanism.guarantee)
+
+
+def _seeds(spec: ReleaseSpec) -> StepCost | None:
     synthesis = spec.synthesis
+    if isinstance(synthesis, HistogramSeeds):
+        mechanism = histogram_recipe(synthesis).calibrate()
+        return _cost(spec, "noise_seeds", "seeds", mechanism.events, mechanism.guarantee)
+    if isinstance(synthesis, PrivacyTestedSeeds):
+        event = _candidates(synthesis)
+        if synthesis.test == 1:
+            return _cost(spec, "synthesize", "seeds", [], None)  # no accountant reads exact counts
+        cost = _cost(spec, "synthesize", "seeds", [event], _tightest(event, float(synthesis.total_delta)))
+        t = best_t(k=event.k, eps0=event.eps0, delta=float(synthesis.delta))
+        record = _promised(theorem_1(k=event.k, gamma=event.ratio, eps0=event.eps0, t=t), synthesis)
+        return replace(cost, record=record, record_t=t)
+    return None
+
+
+def _cost(
+    spec: ReleaseSpec, step: str, part: str, events: Iterable[MechanismEvent], guarantee: Guarantee | None
+) -> StepCost:
+    """A step's cost, said of the part that it reads in this release."""
+    probabilities = spec.split.probabilities
+    read = part if part in probabilities else "all"
+    probability = probabilities[read]
+    return StepCost(
+        step=step,
+        part=read,
+        probability=probability,
+        events=tuple(replace(event, part=read, sampling_rate=probability) for event in events),
+        guarantee=guarantee,
+    )
+
+
+def _candidates(synthesis: PrivacyTestedSeeds) -> PrivacyTestEvent:
+    """All candidates of a release, as accountants see them."""
     return PrivacyTestEvent(
         query="candidates from seeds",
         part="seeds",
         outputs=synthesis.candidates,
-        sampling_rate=spec.split.seeds,
         k=synthesis.k,
         gamma=synthesis.gamma,
         eps0=synthesis.eps0,
@@ -111,9 +222,15 @@ def _candidates(spec: ReleaseSpec) -> PrivacyTestEvent:
     )
 
 
-def _promised(record: Guarantee, spec: ReleaseSpec) -> Guarantee:
+def _tightest(event: PrivacyTestEvent, delta: float) -> Guarantee:
+    """The tightest total for all candidates; where no theorem bounds so many, that is what must be said."""
+    totals = [*compose_candidates(event, delta).values(), Guarantee(inf, delta, "none")]
+    return min(totals, key=attrgetter("epsilon"))
+
+
+def _promised(record: Guarantee, synthesis: PrivacyTestedSeeds) -> Guarantee:
     """Theorem 1, if it is what the spec promises."""
-    promised = float(spec.synthesis.epsilon)
+    promised = float(synthesis.epsilon)
     if record.epsilon > promised:
         raise Refused(
             f"epsilon per released record must be at least {record.epsilon:.4g}, which is what Theorem 1 gives, got "

@@ -36,6 +36,14 @@ class _ExactConstructor(SafeConstructor):
 _ExactConstructor.add_constructor("tag:yaml.org,2002:float", _ExactConstructor.construct_exact)
 
 
+_KINDS = {
+    "source": "the kind package or file",
+    "synthesis": "the guarantee tested_seeds, histogram_seeds or seedless",
+    "split": "a probability for each part, or for all and holdout",
+}
+"""Entries of which there are several kinds, and what tells which."""
+
+
 def read_yaml(path: Path) -> dict[str, Any]:
     """Read a YAML file whose top is a mapping.
 
@@ -74,8 +82,8 @@ def complaint(detail: Mapping[str, Any], model: type[BaseModel]) -> str:
         model: the model that refused.
     """
     place = detail["loc"]
-    # Of the two kinds of source pydantic names the one it tried, which is no key of the file.
-    keys = [str(key) for index, key in enumerate(place) if (index, place[0]) != (1, "source") and key != "[key]"]
+    # Where there are several kinds of an entry pydantic names the one it tried, which is no key of the file.
+    keys = [str(key) for index, key in enumerate(place) if not (index == 1 and place[0] in _KINDS) and key != "[key]"]
     return f"{'.'.join(keys)}: {_sentence(detail, model)}"
 
 
@@ -92,7 +100,7 @@ def _sentence(detail: Mapping[str, Any], model: type[BaseModel]) -> str:
         case "string_type":
             said = f"must be text, got {got}; put it in quotes"
         case "union_tag_not_found" | "union_tag_invalid":
-            said = "must be of kind package or file"
+            said = f"must have {_KINDS[str(detail['loc'][0])]}"
         case "fraction_parsing" | "fraction_type":
             said = f"must be a number, got {got}"
         case _:
@@ -122,7 +130,10 @@ def _models_of(model: type[BaseModel], part: str | int) -> Iterator[type[BaseMod
     """The models that one step of a place leads to: those of a field, or the one of a kind."""
     if isinstance(part, str) and part in model.model_fields:
         yield from _models_in(model.model_fields[part].annotation)
-    elif "kind" in model.model_fields and part in get_args(model.model_fields["kind"].annotation):
+    elif any(
+        name in model.model_fields and part in get_args(model.model_fields[name].annotation)
+        for name in ("kind", "guarantee")
+    ):
         yield model
 
 

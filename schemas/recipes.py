@@ -1,10 +1,12 @@
 """What a release spec asks of the mathematics, in the mathematics' own terms."""
 
 from deniable.deniability import PrivacyTest
+from deniable.histogram_seeds import HistogramRecipe
 from deniable.parameters import ParameterRecipe
 from deniable.structure import StructureRecipe
 from deniable.synthesis import Attempt
 from schemas.release_spec import ReleaseSpec
+from schemas.synthesis import HistogramSeeds, PrivacyTestedSeeds
 
 
 def structure_recipe(spec: ReleaseSpec) -> StructureRecipe | None:
@@ -33,9 +35,8 @@ def parameter_recipe(spec: ReleaseSpec) -> ParameterRecipe:
     )
 
 
-def attempt(spec: ReleaseSpec) -> Attempt:
+def attempt(synthesis: PrivacyTestedSeeds) -> Attempt:
     """Mechanism 1* with the spec's test."""
-    synthesis = spec.synthesis
     return Attempt(
         test=PrivacyTest(
             k=synthesis.k,
@@ -48,6 +49,13 @@ def attempt(spec: ReleaseSpec) -> Attempt:
     )
 
 
-def is_seedless(spec: ReleaseSpec) -> bool:
-    """Whether every attribute is re-sampled in any case: known from the spec alone, so no record needs a test."""
-    return set(spec.synthesis.omega) == {len(spec.domain)}
+def histogram_recipe(synthesis: HistogramSeeds) -> HistogramRecipe:
+    """How the histogram of prefixes is to be noised."""
+    return HistogramRecipe(
+        epsilon=synthesis.epsilon,
+        delta=synthesis.delta,
+        k=synthesis.k,
+        beta=synthesis.beta,
+        max_rows=synthesis.max_rows,
+        epsilon_rows=synthesis.epsilon_rows,
+    )

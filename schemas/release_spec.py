@@ -3,28 +3,29 @@
 How YAML is read, and how a complaint is worded, is for `schemas.loading`. pandas is imported only with a dataset.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    PrivateAttr,
-    ValidationError,
-    ValidationInfo,
-    field_validator,
-)
+from pydantic import Discriminator, Field, PrivateAttr, Tag, ValidationError, ValidationInfo, field_validator
 
-from deniable.deniability import best_t, theorem_1
 from deniable.domain import Domain
 from deniable.errors import InvalidInput
 from schemas.catalog import load_schema
+from schemas.evaluation import figure_names, unknown_thresholds
 from schemas.loading import complaint, read_yaml
+from schemas.spec_values import (
+    Count,
+    Names,
+    OpenProbability,
+    Positive,
+    Probability,
+    Strict,
+    domain_known_to,
+    refuse_unknown,
+)
+from schemas.synthesis import HistogramSeeds, PrivacyTestedSeeds, Seedless
 
 if TYPE_CHECKING:
     from pandera.pandas import DataFrameSchema
@@ -32,62 +33,6 @@ if TYPE_CHECKING:
 TABLE_SUFFIXES = (".csv", ".csv.gz", ".parquet", ".pq")
 # Draws compare 64-bit words with multiples of the probabilities' common denominator.
 _LARGEST_DENOMINATOR = 10**12
-
-
-def _exact(value: Any) -> Any:
-    """Read a number as it is written: 0.1 is a tenth."""
-    if isinstance(value, bool):
-        raise ValueError("must be a number")  # noqa: TRY004 - pydantic reports a ValueError with its place
-    return repr(value) if isinstance(value, float) else value
-
-
-def _whole(value: Any) -> Any:
-    """Refuse `true`, which Python takes for 1."""
-    if isinstance(value, bool):
-        raise ValueError("must be a whole number")  # noqa: TRY004 - pydantic reports a ValueError with its place
-    return value
-
-
-def _known_names(names: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
-    """Refuse a name twice, and names that are no attributes where the domain is known."""
-    if len(set(names)) != len(names):
-        raise ValueError("must name each attribute once")
-    _refuse_unknown(names, info)
-    return names
-
-
-def _refuse_unknown(names: Sequence[str], info: ValidationInfo) -> None:
-    """Refuse names that are no attributes where the domain is known."""
-    domain = _domain(info)
-    unknown = [name for name in names if domain is not None and name not in domain.names]
-    if domain is not None and unknown:
-        raise ValueError(f"must name attributes of the dataset ({', '.join(domain.names)}), got {', '.join(unknown)}")
-
-
-def _domain(info: ValidationInfo) -> Domain | None:
-    """The domain that names and numbers of attributes are checked against, where it is known."""
-    context: Mapping[str, Any] = info.context or {}
-    domain: Domain | None = context.get("domain")
-    return domain
-
-
-def _weights(value: Any) -> Any:
-    """Read a single number of attributes as a set of one."""
-    return value if isinstance(value, Mapping) else {value: 1}
-
-
-Exact: TypeAlias = Annotated[Fraction, BeforeValidator(_exact)]
-Positive: TypeAlias = Annotated[Exact, Field(gt=0)]
-Probability: TypeAlias = Annotated[Exact, Field(ge=0, le=1)]
-OpenProbability: TypeAlias = Annotated[Exact, Field(gt=0, lt=1)]
-Count: TypeAlias = Annotated[int, BeforeValidator(_whole), Field(ge=1)]
-Names: TypeAlias = Annotated[tuple[str, ...], Field(min_length=1), AfterValidator(_known_names)]
-
-
-class Strict(BaseModel):
-    """A frozen value that refuses keys it does not know."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Join(Strict):
@@ -161,7 +106,7 @@ class FileSource(Strict):
 
 
 class Split(Strict):
-    """Probabilities with which a record goes, by itself, to each part; what they leave of 1 goes nowhere.
+    """Disjoint parts: with which probability a record goes, by itself, to each; what they leave of 1 goes nowhere.
 
     Attributes:
         seeds: the records that synthesis starts from, D_S.
@@ -178,12 +123,7 @@ class Split(Strict):
     @field_validator("holdout")
     @classmethod
     def _at_most_one(cls, holdout: Fraction, info: ValidationInfo) -> Fraction:
-        probabilities = [*info.data.values(), holdout]
-        if sum(probabilities) > 1:
-            raise ValueError(f"must leave the four probabilities a sum of at most 1, got {float(sum(probabilities)):g}")
-        if any(probability.denominator > _LARGEST_DENOMINATOR for probability in probabilities):
-            raise ValueError("must be, like the others, a probability of at most 12 decimals")
-        return holdout
+        return _at_most_one([*info.data.values(), holdout])
 
     @property
     def probabilities(self) -> dict[str, Fraction]:
@@ -192,13 +132,50 @@ class Split(Strict):
         return {name: probability for name, probability in parts.items() if probability > 0}
 
 
+class SharedSplit(Strict):
+    """One part that everything is learnt from, its budgets adding up, and a holdout.
+
+    Attributes:
+        all: probability with which a record is used, for structure, parameters and seeds alike.
+        holdout: what the release is judged by.
+    """
+
+    all: Positive
+    holdout: Positive
+
+    @field_validator("holdout")
+    @classmethod
+    def _at_most_one(cls, holdout: Fraction, info: ValidationInfo) -> Fraction:
+        return _at_most_one([*info.data.values(), holdout])
+
+    @property
+    def probabilities(self) -> dict[str, Fraction]:
+        """Probability of each part, in the order of the draw."""
+        return {"all": self.all, "holdout": self.holdout}
+
+
+def _at_most_one(probabilities: list[Fraction]) -> Fraction:
+    """The last of some probabilities, if together they leave something or nothing."""
+    if sum(probabilities) > 1:
+        raise ValueError(f"must leave the probabilities a sum of at most 1, got {float(sum(probabilities)):g}")
+    if any(probability.denominator > _LARGEST_DENOMINATOR for probability in probabilities):
+        raise ValueError("must be, like the others, a probability of at most 12 decimals")
+    return probabilities[-1]
+
+
+def _split_kind(written: Any) -> str:
+    """Which kind of split is meant, or is there: the one that names `all`, or the one that names each part."""
+    shared = "all" in written if isinstance(written, Mapping) else isinstance(written, SharedSplit)
+    return "shared" if shared else "disjoint"
+
+
 class StructureLearner(Strict):
     """How the structure is learnt.
 
     Attributes:
-        epsilon: budget of the entropies.
-        delta: its delta.
-        epsilon_rows: budget of the number of rows.
+        epsilon: budget of the whole structure.
+        delta: delta of the whole structure.
+        epsilon_rows: the part of `epsilon` that pays for the number of rows.
         max_cost: largest number of configurations of an attribute's parents, in buckets.
     """
 
@@ -250,76 +227,6 @@ class Learner(Strict):
         return structure
 
 
-class Synthesis(Strict):
-    """How candidates are drawn and tested.
-
-    Attributes:
-        omega: numbers of attributes to draw anew, each with its integer weight.
-        k: number of plausible seeds that a record must have.
-        gamma: how far apart the probabilities of plausible seeds may be, as a ratio.
-        eps0: budget of the noise on k, in test 2.
-        test: privacy test 1 or 2. Test 1 has no noise and so no differential privacy, whatever epsilon and delta say.
-        epsilon: per released record; Theorem 1 must meet it.
-        delta: per released record; Theorem 1 must meet it.
-        records: how many are wanted.
-        candidates: how many are drawn and tested, always all of them.
-        drop_probability: rho of Mechanism 1*, with which a candidate is dropped whatever the test says.
-        public_rows: N0, a public number that the seeds are not fewer than.
-        chunk_candidates: candidates that share one stream.
-        total_delta: delta at which the total of all candidates is stated.
-    """
-
-    omega: Annotated[dict[Count, Count], BeforeValidator(_weights), Field(min_length=1)]
-    k: Count
-    gamma: Annotated[Exact, Field(gt=1)]
-    eps0: Positive
-    test: Literal[1, 2]
-    epsilon: Positive
-    delta: OpenProbability
-    records: Count
-    candidates: Count
-    drop_probability: Annotated[Exact, Field(ge=0, lt=1)]
-    public_rows: Count
-    chunk_candidates: Count
-    total_delta: OpenProbability
-
-    @field_validator("omega")
-    @classmethod
-    def _at_most_all_attributes(cls, omega: dict[int, int], info: ValidationInfo) -> dict[int, int]:
-        domain = _domain(info)
-        if domain is not None and max(omega) > len(domain):
-            raise ValueError(f"must be at most {len(domain)}, the number of attributes, got {max(omega)}")
-        return omega
-
-    @field_validator("delta")
-    @classmethod
-    def _is_met_by_theorem_1(cls, delta: Fraction, info: ValidationInfo) -> Fraction:
-        given = info.data
-        if given.get("test") == 2 and {"k", "gamma", "eps0", "epsilon"} <= given.keys():
-            t = best_t(k=given["k"], eps0=given["eps0"], delta=float(delta))
-            met = theorem_1(k=given["k"], gamma=given["gamma"], eps0=given["eps0"], t=t).epsilon
-            if met > given["epsilon"]:
-                raise ValueError(
-                    f"must be met by Theorem 1 together with epsilon {float(given['epsilon']):g}, "
-                    f"which at this delta gives {met:.4g}; raise k or epsilon"
-                )
-        return delta
-
-    @field_validator("candidates")
-    @classmethod
-    def _enough(cls, candidates: int, info: ValidationInfo) -> int:
-        if candidates < info.data.get("records", 0):
-            raise ValueError(f"must be at least the {info.data['records']} records wanted, got {candidates}")
-        return candidates
-
-    @field_validator("public_rows")
-    @classmethod
-    def _enough_seeds(cls, public_rows: int, info: ValidationInfo) -> int:
-        if public_rows < info.data.get("k", 0):
-            raise ValueError(f"must be at least k, got {public_rows} for k {info.data['k']}")
-        return public_rows
-
-
 class Evaluation(Strict):
     """How the release is judged.
 
@@ -342,11 +249,11 @@ class Evaluation(Strict):
     @field_validator("target")
     @classmethod
     def _is_an_attribute(cls, target: str | None, info: ValidationInfo) -> str | None:
-        domain = _domain(info)
+        domain = domain_known_to(info)
         if target is None and domain is not None and domain.target is None:
             raise ValueError("must be given, for the dataset has none of its own")
         if target is not None:
-            _refuse_unknown([target], info)
+            refuse_unknown([target], info)
         return target
 
     @field_validator("sensitive")
@@ -372,7 +279,7 @@ class ReleaseSpec(Strict):
         learner: what is learnt.
         synthesis: what is drawn.
         evaluation: how it is judged.
-        thresholds: limits of figures, by name; a name ends in `_min` or `_max`.
+        thresholds: limits of figures, by name; a name is a figure's and ends in `_min` or `_max`.
     """
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")
@@ -381,11 +288,13 @@ class ReleaseSpec(Strict):
     source: Annotated[PackageSource | FileSource, Field(discriminator="kind")]
     max_invalid_share: Probability
     chunk_rows: Count
-    split: Split
+    split: Annotated[
+        Annotated[Split, Tag("disjoint")] | Annotated[SharedSplit, Tag("shared")], Discriminator(_split_kind)
+    ]
     learner: Learner
-    synthesis: Synthesis
+    synthesis: Annotated[PrivacyTestedSeeds | HistogramSeeds | Seedless, Field(discriminator="guarantee")]
     evaluation: Evaluation
-    thresholds: dict[Annotated[str, Field(pattern=r"^[a-z0-9_]+_(min|max)$")], float] = {}
+    thresholds: dict[Annotated[str, Field(pattern=r"^[a-z0-9_]+_(min|max)$")], float] = Field(default_factory=dict)
 
     _folder: Path = PrivateAttr(default_factory=Path.cwd)
 
@@ -406,9 +315,19 @@ class ReleaseSpec(Strict):
     @classmethod
     def _fits_the_split(cls, learner: Learner, info: ValidationInfo) -> Learner:
         split = info.data.get("split")
-        if split is not None and (split.structure > 0) != (learner.kind == "cfs"):
+        if isinstance(split, Split) and (split.structure > 0) != (learner.kind == "cfs"):
             raise ValueError("must be of kind cfs exactly where split.structure is positive")
         return learner
+
+    @field_validator("thresholds")
+    @classmethod
+    def _are_about_figures(cls, thresholds: dict[str, float], info: ValidationInfo) -> dict[str, float]:
+        evaluation = info.data.get("evaluation")
+        if evaluation is not None:
+            unknown = unknown_thresholds(thresholds, figure_names(evaluation.classifiers, evaluation.sensitive))
+            if unknown:
+                raise ValueError("; ".join(unknown))
+        return thresholds
 
     @property
     def folder(self) -> Path:

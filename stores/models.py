@@ -8,6 +8,7 @@ import numpy as np
 
 from deniable.bayes_net import BayesNet
 from deniable.domain import Domain
+from deniable.histogram_seeds import PrefixHistogram
 from deniable.plausible_seeds import IndexArrays, SeedIndex
 from schemas.references import Reference
 
@@ -15,6 +16,11 @@ from schemas.references import Reference
 def read_model(domain: Domain, model: Reference) -> BayesNet:
     """Read a network from its JSON document."""
     return BayesNet.from_document(domain, json.loads(model.path.read_text()))
+
+
+def read_histogram(domain: Domain, histogram: Reference) -> PrefixHistogram:
+    """Read a noisy histogram of prefixes from its JSON document."""
+    return PrefixHistogram.from_document(domain, json.loads(histogram.path.read_text()))
 
 
 def write_index(path: Path, index: SeedIndex) -> None:

@@ -19,6 +19,7 @@ from schemas.accounts import Accounts
 from schemas.evaluation import EvaluationFigures
 from schemas.references import Audience, Reference
 from schemas.release_spec import ReleaseSpec
+from schemas.synthesis import HistogramSeeds, PrivacyTestedSeeds
 from stores.evaluation import risk_pictures, utility_pictures
 from stores.people_flow import PeopleFlow, draw_people_flow
 from stores.statement import NEIGHBOURING_RELATION, NOT_COVERED, PRIVACY_UNIT
@@ -175,19 +176,18 @@ def _cards(content: ReportContent) -> list[Card]:
     utility, risk = content.utility.figures, content.risk.figures
     classifier = "forest" if "forest" in content.spec.evaluation.classifiers else content.spec.evaluation.classifiers[0]
     cards = [Card("Records released", _count(content.flow.released), f"of {_count(synthesis.records)} wanted")]
-    if accounts.seeds:
-        cards.append(
-            Card(
-                "Plausible seeds",
-                f"k = {synthesis.k}",
-                f"of each record, alike within a factor {float(synthesis.gamma):g}",
-            )
-        )
+    if isinstance(synthesis, PrivacyTestedSeeds):
+        note = f"of each record, alike within a factor {float(synthesis.gamma):g}"
+        cards.append(Card("Plausible seeds", f"k = {synthesis.k}", note))
+    if isinstance(synthesis, HistogramSeeds) and synthesis.k is not None:
+        cards.append(Card("Plausible seeds", f"k = {synthesis.k}", "of each record, all equally probable"))
     if accounts.record:
         cards.append(_cost_card("One record", accounts.record, "each by itself, by Theorem 1"))
+    if accounts.histogram:
+        cards.append(_cost_card("The histogram", accounts.histogram, "that prefixes are drawn from"))
     cards.append(_cost_card("The model", accounts.model, "and all that follows from it alone"))
     if accounts.total:
-        cards.append(_cost_card("The whole release", accounts.total, "everything together, all candidates included"))
+        cards.append(_cost_card("The whole release", accounts.total, "everything together"))
     else:
         cards.append(Card("The whole release", "no DP", "privacy test 1 gives none", "bad"))
     independent = f", independent {utility['tvd_2way_baseline']:.3f}" if "tvd_2way_baseline" in utility else ""
@@ -227,6 +227,7 @@ def _costs(content: ReportContent) -> list[Cost]:
         ("Model", "structure and parameters together", accounts.model),
         ("One record", "a released record, looked at alone", accounts.record),
         ("Candidates", f"all {content.flow.candidates:,} that were tested", accounts.candidates),
+        ("Histogram", "all prefixes, however many records are drawn", accounts.histogram),
         ("Total", "the whole release", accounts.total),
     ]
     return [Cost(title, covers, guarantee) for title, covers, guarantee in lines if guarantee]

@@ -5,14 +5,16 @@ is that of NIST SP 800-226; its prose is in `templates/`. No figure is computed 
 """
 
 import math
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from deniable.loss import VACUOUS_EPSILON, Guarantee
-from schemas.accounts import Accounts
+from schemas.accounts import Accounts, SpentSoFar
 from schemas.release_spec import ReleaseSpec
+from schemas.synthesis import HistogramSeeds, PrivacyTestedSeeds
 
 VERSION = 1
 _DIGITS = 4
@@ -42,6 +44,7 @@ _PROOFS = {
     "parallel": "disjoint parts of the data: the largest of their costs",
     "joint_split": "each record is in one part of the data at most, drawn secretly and for itself",
     "theorem_1": "Theorem 1 of Bindschaedler, Shokri and Gunter 2017",
+    "theorem_b": "Theorem B: noisy counts of prefixes, cut off at a threshold",
     "theorem_a": "exact accounting of every attempt, those that release nothing included",
 }
 
@@ -53,7 +56,9 @@ TEMPLATES = Environment(
 )
 
 
-def statement(release_id: str, spec: ReleaseSpec, accounts: Accounts) -> dict[str, Any]:
+def statement(
+    release_id: str, spec: ReleaseSpec, accounts: Accounts, so_far: SpentSoFar | None = None
+) -> dict[str, Any]:
     """The statement for machines: privacy.json."""
     said: dict[str, Any] = {
         "statement": VERSION,
@@ -68,11 +73,23 @@ def statement(release_id: str, spec: ReleaseSpec, accounts: Accounts) -> dict[st
             "parameters": _figures(accounts.parameters),
             "noise": _noise(spec),
         },
+        "guarantee_of_records": accounts.kind,
         "total": _figures(accounts.total),
+        "dataset_so_far": so_far
+        and {**(_figures(so_far.spent) or {}), "releases": so_far.releases, "seed_cost": so_far.seed_cost},
         "not_covered": list(NOT_COVERED),
     }
-    if accounts.seeds:
-        synthesis = spec.synthesis
+    synthesis = spec.synthesis
+    if isinstance(synthesis, HistogramSeeds):
+        said["histogram"] = {
+            **(_figures(accounts.histogram) or {}),
+            "resampled_attributes": synthesis.omega,
+            "noise": "discrete Laplace, drawn exactly in integers",
+            "plausible_seeds": None
+            if synthesis.k is None or synthesis.beta is None
+            else {"k": synthesis.k, "except_with_probability": float(synthesis.beta), "up_to_rows": synthesis.max_rows},
+        }
+    if isinstance(synthesis, PrivacyTestedSeeds):
         said["plausible_deniability"] = {
             "privacy_test": synthesis.test,
             "k": synthesis.k,
@@ -88,7 +105,7 @@ def statement(release_id: str, spec: ReleaseSpec, accounts: Accounts) -> dict[st
     return said
 
 
-def statement_in_words(release_id: str, spec: ReleaseSpec, accounts: Accounts) -> str:
+def statement_in_words(release_id: str, spec: ReleaseSpec, accounts: Accounts, so_far: SpentSoFar | None = None) -> str:
     """The statement for people: PRIVACY.md."""
     return TEMPLATES.get_template("PRIVACY.md.jinja").render(
         _said_of(accounts),
@@ -98,11 +115,9 @@ def statement_in_words(release_id: str, spec: ReleaseSpec, accounts: Accounts) -
         neighbouring_relation=NEIGHBOURING_RELATION,
         not_covered=NOT_COVERED,
         noise=_noise(spec),
-        omega=list(spec.synthesis.omega),
-        k=spec.synthesis.k,
-        gamma=f"{float(spec.synthesis.gamma):g}",
-        eps0=f"{float(spec.synthesis.eps0):g}",
-        candidates_tested=f"{spec.synthesis.candidates:,}",
+        synthesis=spec.synthesis,
+        tested=accounts.tested,
+        so_far=so_far,
         vacuous_epsilon=f"{VACUOUS_EPSILON:g}",
     )
 
@@ -114,7 +129,7 @@ def statement_in_short(accounts: Accounts) -> str:
 
 def _said_of(accounts: Accounts) -> dict[str, Any]:
     """The accounts as templates know them."""
-    return {**vars(accounts), "words": in_words, "proof": proof_in_words}
+    return {**vars(accounts), "words": in_words, "proof": proof_in_words, "number": _number}
 
 
 def in_words(guarantee: Guarantee) -> str:
@@ -134,6 +149,11 @@ def _rounded_up(value: float) -> str:
     unit = 10.0 ** (math.floor(math.log10(value)) + 1 - _DIGITS)
     # A value that has four digits anyway must not be taken for a little more by the division's last bit.
     return f"{math.ceil(round(value / unit, 9)) * unit:.{_DIGITS}g}"
+
+
+def _number(value: Fraction | int) -> str:
+    """A parameter as it was written."""
+    return f"{value:,}" if isinstance(value, int) else f"{float(value):g}"
 
 
 def _noise(spec: ReleaseSpec) -> str:

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from deniable.domain import Codes
 from deniable.errors import Refused
-from schemas.recipes import is_seedless
 from schemas.references import Audience, Reference
+from schemas.synthesis import PrivacyTestedSeeds
 from stores.lineage import recorded_step
 from stores.models import forget_index
 from stores.tables import read_codes, write_codes
@@ -32,7 +32,7 @@ def gather(workspace: Workspace, blocks: Sequence[Reference]) -> Reference:
     passed = sum(block.rows or 0 for block in blocks)
     with recorded_step(workspace, "gather", inputs=blocks) as step:
         forget_index()
-        if not is_seedless(spec):
+        if isinstance(spec.synthesis, PrivacyTestedSeeds):
             step.figure("candidates_passed", passed, Audience.INTERNAL)
             step.figure("acceptance_rate", passed / spec.synthesis.candidates, Audience.INTERNAL)
         if passed == 0:

@@ -1,8 +1,9 @@
 """Count the seeds' shared prefixes, once, for the exact privacy test."""
 
-from deniable.errors import Refused
+from deniable.errors import InvalidInput, Refused
 from deniable.plausible_seeds import SeedIndex
 from schemas.references import Audience, Reference
+from schemas.synthesis import PrivacyTestedSeeds
 from stores.lineage import recorded_step
 from stores.models import read_model, write_index
 from stores.tables import load_codes
@@ -22,10 +23,13 @@ def index_seeds(workspace: Workspace, seeds: Reference, model: Reference) -> Ref
         The index, restricted.
 
     Raises:
+        InvalidInput: the release has another guarantee.
         Refused: there are fewer seeds than the privacy test asks for, so that hardly a record could ever be released.
     """
-    domain = workspace.spec.domain
-    synthesis = workspace.spec.synthesis
+    domain, synthesis = workspace.spec.domain, workspace.spec.synthesis
+    if not isinstance(synthesis, PrivacyTestedSeeds):
+        msg = f"seeds are indexed for the guarantee tested_seeds, got {synthesis.guarantee}; name it in the spec."
+        raise InvalidInput(msg)
     with recorded_step(workspace, "index_seeds", inputs=[seeds, model]) as step:
         codes = load_codes(seeds.path, domain)
         if len(codes) < synthesis.k:

@@ -1,10 +1,11 @@
 """Publish the release: put everything public together, check it, and give it its place in one rename."""
 
 import shutil
+from collections.abc import Sequence
 from importlib.metadata import version
 
 from deniable.errors import Refused
-from schemas.accounts import Accounts
+from schemas.accounts import Accounts, SpentSoFar
 from schemas.references import Audience, Reference
 from stores.lineage import describe_release, recorded_step
 from stores.release_folder import (
@@ -24,16 +25,20 @@ from tasks.step import as_task
 
 
 def publish(
-    workspace: Workspace, codes: Reference, graph: Reference, model: Reference, accounts: Accounts
+    workspace: Workspace,
+    codes: Reference,
+    learnt: Sequence[Reference],
+    accounts: Accounts,
+    so_far: SpentSoFar | None = None,
 ) -> Reference:
     """Publish the release: the records, the model, the schema and the statement of privacy; whole, or not at all.
 
     Args:
         workspace: the release.
         codes: codes of the synthetic records, internal until this moment.
-        graph: the dependency graph; public.
-        model: the model's probabilities; public.
+        learnt: what was learnt and is public: the graph, the model, and the noisy seeds where there are some.
         accounts: what accounting found.
+        so_far: what all releases of the dataset come to, this one included.
 
     Returns:
         The published table.
@@ -42,7 +47,7 @@ def publish(
         Refused: something is not public, the folder is not what it must be, or the name is taken.
     """
     spec, domain = workspace.spec, workspace.spec.domain
-    for item in (graph, model):
+    for item in learnt:
         if item.audience is not Audience.PUBLIC:
             raise Refused(f"what is published must be public, got {item.name}, which is {item.audience.value}.")
     if codes.audience is Audience.RESTRICTED:
@@ -50,30 +55,29 @@ def publish(
             f"released records must have been let go by the privacy test, got {codes.name}, still restricted."
         )
 
-    with recorded_step(workspace, "publish", inputs=[codes, graph, model]) as step:
+    with recorded_step(workspace, "publish", inputs=[codes, *learnt]) as step:
         folder = workspace.staging / "release"
         folder.mkdir(mode=PRIVATE_FOLDER, parents=True)
         records = write_table(folder, domain, read_codes(codes.path, domain))
-        shutil.copyfile(graph.path, folder / "graph.json")
-        shutil.copyfile(model.path, folder / model.path.name)
+        for item in learnt:
+            shutil.copyfile(item.path, folder / item.path.name)
         write_document(folder / SCHEMA, describe_domain(domain, spec.titles, spec.labels))
-        write_document(folder / "privacy.json", statement(workspace.release_id, spec, accounts))
-        in_words = statement_in_words(workspace.release_id, spec, accounts)
+        write_document(folder / "privacy.json", statement(workspace.release_id, spec, accounts, so_far))
+        in_words = statement_in_words(workspace.release_id, spec, accounts, so_far)
         (folder / "PRIVACY.md").write_text(in_words, encoding="utf-8")
         readme = TEMPLATES.get_template("README.md.jinja").render(
             title=spec.title,
             release=workspace.release_id,
             records=f"{records:,}",
             attributes=domain.names,
-            model_file=model.path.name,
             structure=accounts.structure,
-            seeds=accounts.seeds,
-            k=spec.synthesis.k,
+            kind=accounts.kind,
+            synthesis=spec.synthesis,
             version=version("deniable"),
         )
         (folder / "README.md").write_text(readme, encoding="utf-8")
 
-        documents = ("README.md", "PRIVACY.md", "privacy.json", SCHEMA, "graph.json", model.path.name)
+        documents = ("README.md", "PRIVACY.md", "privacy.json", SCHEMA, *(item.path.name for item in learnt))
         check_folder(folder, domain, records, [PARQUET, CSV, *documents])
         for name in documents:
             step.artifact(folder / name, Audience.PUBLIC)

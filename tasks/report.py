@@ -45,9 +45,9 @@ def report(
                 Stage("valid", people["codes"], "out of scope, incomplete or invalid"),
             ),
             parts={name: people[name] for name in spec.split.probabilities},
-            candidates=spec.synthesis.candidates if accounts.seeds else spec.synthesis.records,
+            candidates=spec.synthesis.attempts,
             released=people["released"],
-            from_seeds=accounts.seeds,
+            from_seeds=accounts.tested,
         )
         edges = json.loads(graph.path.read_text(encoding="utf-8"))["parents"]
         drawn = draw_graph(

@@ -1,6 +1,6 @@
 """Give each record to one part of the data, or to none, by a draw of its own."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from fractions import Fraction
 from itertools import accumulate
@@ -64,6 +64,11 @@ def split(workspace: Workspace, codes: Reference) -> dict[str, Reference]:
             step.figure(f"rows_{name}", writer.rows, Audience.INTERNAL)
             outputs[name] = step.output(workspace.refer(name, f"{name}.parquet", Audience.RESTRICTED, writer.rows))
         return outputs
+
+
+def part(parts: Mapping[str, Reference], name: str) -> Reference:
+    """The records that are used for something: a part of their own, or the one that all is learnt from."""
+    return parts[name] if name in parts else parts["all"]
 
 
 def draw_parts(stream: WordStream, records: int, probabilities: Sequence[Fraction]) -> NDArray[np.int64]:

@@ -1,15 +1,19 @@
-"""Draw and test the candidates of one block of chunks; each chunk has a stream of its own."""
+"""Draw the records of one block of chunks, by the guarantee that the spec names; each chunk has a stream of its own."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 from deniable.domain import Codes
+from deniable.histogram_sampling import PrefixSampler
+from deniable.keys import WordStream
 from deniable.resampling import SeedResampler
 from deniable.synthesis import synthesize as run_mechanism
-from schemas.recipes import attempt, is_seedless
+from schemas.recipes import attempt
 from schemas.references import Audience, Reference
 from schemas.release_spec import ReleaseSpec
+from schemas.synthesis import PrivacyTestedSeeds
 from stores.lineage import recorded_step
-from stores.models import read_index, read_model
+from stores.models import read_histogram, read_index, read_model
 from stores.tables import write_codes
 from stores.workspace import Workspace
 from tasks.progress import advance
@@ -18,63 +22,86 @@ from tasks.step import as_task
 CHUNKS_A_BLOCK = 4
 """How work is divided; what is drawn depends on the chunks alone."""
 
+Draw = Callable[[int, int], Codes]
+"""What a chunk releases, by its number and its candidates."""
+
 
 def blocks(spec: ReleaseSpec) -> list[range]:
     """Divide the chunks of a release into blocks, the unit that the flow maps over."""
-    chunks = -(-_attempts(spec) // spec.synthesis.chunk_candidates)
+    chunks = -(-spec.synthesis.attempts // spec.synthesis.chunk_candidates)
     return [range(start, min(chunks, start + CHUNKS_A_BLOCK)) for start in range(0, chunks, CHUNKS_A_BLOCK)]
 
 
-def _attempts(spec: ReleaseSpec) -> int:
-    """Candidates to be drawn: all of them are released where no seed is at stake, so no more than are wanted."""
-    return spec.synthesis.records if is_seedless(spec) else spec.synthesis.candidates
-
-
-def synthesize(workspace: Workspace, model: Reference, index: Reference | None, block: range) -> Reference:
-    """Make all attempts of a block.
+def synthesize(workspace: Workspace, model: Reference, seeds: Reference | None, block: range) -> Reference:
+    """Draw all candidates of a block and keep what may be released.
 
     Args:
         workspace: the release.
         model: the model.
-        index: the indexed seeds; none for a model that needs no seed.
+        seeds: the indexed seeds, or the noisy histogram of their prefixes; none for a release without seeds.
         block: numbers of the chunks.
 
     Returns:
-        Codes of what passed the privacy test, restricted until all is decided.
+        Codes of what may be released, restricted until all is decided.
     """
     spec = workspace.spec
     name = f"candidates-{block.start:06d}.parquet"
-    inputs = [model] if index is None else [model, index]
+    inputs = [model] if seeds is None else [model, seeds]
     with recorded_step(workspace, "synthesize", inputs=inputs, part=f"chunks {block.start}-{block.stop - 1}") as step:
         step.parameters(chunks=f"{block.start}-{block.stop - 1}", chunk_candidates=spec.synthesis.chunk_candidates)
+        draw = _draw_from_model(workspace, model)
+        if seeds is not None and isinstance(spec.synthesis, PrivacyTestedSeeds):
+            draw = _draw_and_test(workspace, spec.synthesis, model, seeds)
+        elif seeds is not None:
+            draw = _draw_from_histogram(workspace, model, seeds)
         with workspace.writing(name, Audience.RESTRICTED) as path:
-            rows = write_codes(path, spec.domain, _chunks(workspace, model, index, block))
+            rows = write_codes(path, spec.domain, _chunks(spec, block, draw))
         return step.output(workspace.refer("candidates", name, Audience.RESTRICTED, rows))
 
 
-def _chunks(workspace: Workspace, model: Reference, index: Reference | None, block: range) -> Iterator[Codes]:
+def _chunks(spec: ReleaseSpec, block: range, draw: Draw) -> Iterator[Codes]:
     """What each chunk of the block releases."""
-    spec = workspace.spec
-    net = read_model(spec.domain, model)
-    key = workspace.key()
     size = spec.synthesis.chunk_candidates
     for chunk in block:
-        candidates = min(size, _attempts(spec) - chunk * size)
-        if index is None:
-            stream = key.stream(step="synthesize", mechanism="sample", inputs=model.digest, parameters={}, chunk=chunk)
-            yield net.sample(stream.take(candidates * len(spec.domain)))
-        else:
-            mechanism = attempt(spec)
-            stream = key.stream(
-                step="synthesize",
-                mechanism="mechanism_1_star",
-                inputs=f"{model.digest} {index.digest}",
-                parameters=mechanism.parameters(dict(spec.synthesis.omega)),
-                chunk=chunk,
-            )
-            resampler = SeedResampler(net, dict(spec.synthesis.omega))
-            yield run_mechanism(resampler, read_index(index), mechanism, stream, candidates)
+        candidates = min(size, spec.synthesis.attempts - chunk * size)
+        yield draw(chunk, candidates)
         advance("synthesize", candidates)
+
+
+def _draw_and_test(workspace: Workspace, synthesis: PrivacyTestedSeeds, model: Reference, index: Reference) -> Draw:
+    """Mechanism 1* with the indexed seeds."""
+    mechanism, omega = attempt(synthesis), dict(synthesis.omega)
+    resampler = SeedResampler(read_model(workspace.spec.domain, model), omega)
+    seeds = read_index(index)
+    open_stream = partial(
+        workspace.key().stream,
+        step="synthesize",
+        mechanism="mechanism_1_star",
+        inputs=f"{model.digest} {index.digest}",
+        parameters=mechanism.parameters(omega),
+    )
+    return lambda chunk, candidates: run_mechanism(resampler, seeds, mechanism, open_stream(chunk=chunk), candidates)
+
+
+def _draw_from_histogram(workspace: Workspace, model: Reference, histogram: Reference) -> Draw:
+    """Prefixes by their noisy counts, the rest from the model."""
+    domain = workspace.spec.domain
+    sampler = PrefixSampler(read_model(domain, model), read_histogram(domain, histogram))
+    open_stream = _open_sampling_stream(workspace, f"{model.digest} {histogram.digest}")
+    return lambda chunk, candidates: sampler.sample(open_stream(chunk).take(candidates * sampler.words_per_record))
+
+
+def _draw_from_model(workspace: Workspace, model: Reference) -> Draw:
+    """Whole records from the model."""
+    net = read_model(workspace.spec.domain, model)
+    open_stream = _open_sampling_stream(workspace, model.digest)
+    return lambda chunk, candidates: net.sample(open_stream(chunk).take(candidates * len(net.domain)))
+
+
+def _open_sampling_stream(workspace: Workspace, inputs: str) -> Callable[[int], WordStream]:
+    """Streams to draw from public things with, by chunk."""
+    key = workspace.key()
+    return lambda chunk: key.stream(step="synthesize", mechanism="sample", inputs=inputs, parameters={}, chunk=chunk)
 
 
 synthesize_task = as_task(synthesize)

@@ -1,6 +1,7 @@
 """A table of 3,000 made-up people, its schema, and a spec that releases it in seconds."""
 
 import csv
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,7 @@ SPEC: dict[str, Any] = {
         "parameters": {"epsilon": 1, "delta": 1e-6, "prior": 1, "estimate": "mean"},
     },
     "synthesis": {
+        "guarantee": "tested_seeds",
         "omega": {2: 1, 3: 1},
         "k": 20,
         "gamma": 4,
@@ -94,7 +96,7 @@ def write_small_release(
     with (folder / "people.csv").open("w", newline="") as file:
         csv.writer(file).writerows([names or NAMES, *(made_up_people() if people is None else people)])
     (folder / "people.py").write_text(SCHEMA)
-    spec = {key: dict(value) if isinstance(value, dict) else value for key, value in SPEC.items()}
+    spec = deepcopy(SPEC)
     for place, value in changes.items():
         *path, last = place.split("__")
         inner = spec

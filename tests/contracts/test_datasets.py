@@ -18,6 +18,12 @@ from stores.tables import decode
 SHIPPED = [module.name for module in iter_modules(datasets.__path__)]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def ready() -> None:
+    """pandera gets ready for pandas with its first validation; single parsers do not."""
+    DataFrameSchema({}).validate(pd.DataFrame())
+
+
 def schema_of(name: str) -> DataFrameSchema:
     return import_module(f"schemas.datasets.{name}").schema
 

@@ -152,7 +152,7 @@ def test_all_that_is_wrong_is_said_at_once_a_line_each(tmp_path: Path) -> None:
         ("chunk_rows", 0, "chunk_rows: must be greater than or equal to 1, got 0"),
         ("chunk_rows", True, "chunk_rows: must be a whole number"),
         ("split__seeds", 0, "split.seeds: must be greater than 0, got 0"),
-        ("split__holdout", 0.3, "split.holdout: must leave the four probabilities a sum of at most 1, got 1.1"),
+        ("split__holdout", 0.3, "split.holdout: must leave the probabilities a sum of at most 1, got 1.1"),
         ("split__structure", 0, "learner: must be of kind cfs exactly where split.structure is positive"),
         ("learner__kind", "privbayes", "learner.kind: must be 'cfs' or 'marginals', got 'privbayes'"),
         ("learner__noise", "none", "learner.noise: must be 'laplace' or 'gaussian'"),
@@ -183,7 +183,7 @@ def test_all_that_is_wrong_is_said_at_once_a_line_each(tmp_path: Path) -> None:
         ("evaluation__sensitive", ["scool"], "got scool"),
         ("evaluation__sensitive", ["sex"], "evaluation.sensitive: must not be known to the intruder already, got sex"),
         ("thresholds__tvd", 1, "thresholds.tvd: must match pattern"),
-        ("source__kind", "sql", "source: must be of kind package or file"),
+        ("source__kind", "sql", "source: must have the kind package or file"),
         ("source__path", "people.xlsx", "source.path: must end in .csv, .csv.gz, .parquet, .pq, got people.xlsx"),
         ("source", {"kind": "file"}, "source.environment: must be given where there is no path"),
         ("dataset", "acs_mb", "did you mean acs_ma?"),
@@ -290,3 +290,58 @@ def test_parts_are_drawn_in_one_order_whatever_the_order_in_the_spec(tmp_path: P
     split = {"holdout": 0.2, "parameters": 0.15, "structure": 0.15, "seeds": 0.5}
     spec = load_spec(write_small_release(tmp_path, people=[], split=split))
     assert list(spec.split.probabilities) == ["seeds", "structure", "parameters", "holdout"]
+
+
+TESTED = small_release.SPEC["synthesis"]
+HISTOGRAM = {
+    "guarantee": "histogram_seeds",
+    "omega": 2,
+    "epsilon": 1,
+    "delta": 1e-9,
+    "k": 10,
+    "beta": 1e-6,
+    "max_rows": 10_000,
+    "records": 500,
+    "chunk_candidates": 256,
+}
+
+
+def test_each_guarantee_has_entries_of_its_own(tmp_path: Path) -> None:
+    spec = load_spec(write_small_release(tmp_path / "histogram", people=[], synthesis=HISTOGRAM))
+    assert spec.synthesis.guarantee == "histogram_seeds"
+    assert spec.synthesis.attempts == 500
+    seedless = {"guarantee": "seedless", "records": 7, "chunk_candidates": 3}
+    spec = load_spec(write_small_release(tmp_path / "seedless", people=[], synthesis=seedless))
+    assert spec.synthesis.attempts == 7
+    assert load_spec(write_small_release(tmp_path / "tested", people=[])).synthesis.attempts == TESTED["candidates"]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"omega": 4}, "synthesis.omega: must be less than 4, the number of attributes"),
+        ({"beta": None}, "synthesis.max_rows: must be given together with k and beta"),
+        ({"epsilon_rows": 1}, "synthesis.epsilon_rows: must be less than epsilon"),
+        ({"gamma": 4}, "synthesis.gamma: is not a key of the spec"),
+        ({"guarantee": "none"}, "synthesis: must have the guarantee tested_seeds, histogram_seeds or seedless"),
+    ],
+)
+def test_a_wrong_histogram_is_refused(tmp_path: Path, change: dict[str, Any], said: str) -> None:
+    assert said in changed(tmp_path, synthesis=HISTOGRAM | change)
+
+
+def test_tested_seeds_must_copy_something(tmp_path: Path) -> None:
+    assert "use the guarantee seedless" in changed(tmp_path, synthesis=TESTED | {"omega": 4})
+
+
+def test_rows_may_be_shared_by_all_steps(tmp_path: Path) -> None:
+    spec = load_spec(write_small_release(tmp_path, people=[], split={"all": 0.8, "holdout": 0.2}))
+    assert spec.split.probabilities == {"all": Fraction(4, 5), "holdout": Fraction(1, 5)}
+    assert "split.holdout: must leave the probabilities a sum of at most 1" in changed(
+        tmp_path, split={"all": 0.9, "holdout": 0.2}
+    )
+    assert "split.seeds: is not a key" in changed(tmp_path, split={"all": 0.5, "seeds": 0.1, "holdout": 0.2})
+
+
+def test_a_threshold_about_no_figure_is_refused(tmp_path: Path) -> None:
+    assert "did you mean tvd_2way_max?" in changed(tmp_path, thresholds={"tvd_2wy_max": 0.1})

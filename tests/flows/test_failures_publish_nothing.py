@@ -85,10 +85,7 @@ def with_large_table(folder: Path) -> Path:
     """The table of 800,000 records has 12 MB as CSV, and no step before publication writes a file as large."""
     return write_small_release(
         folder,
-        synthesis__omega=4,
-        synthesis__records=800_000,
-        synthesis__candidates=800_000,
-        synthesis__chunk_candidates=2**17,
+        synthesis={"guarantee": "seedless", "records": 800_000, "chunk_candidates": 2**17},
         evaluation__train_rows=100,
     )
 

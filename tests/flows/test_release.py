@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from mlflow import MlflowClient
+from prefect.task_runners import ProcessPoolTaskRunner, TaskRunner, ThreadPoolTaskRunner
 
 from deniable.errors import InvalidInput
 from flows.release import Released, release
@@ -23,7 +24,7 @@ MARGINALS: dict[str, Any] = {
         "parameters": {"epsilon": 1, "delta": 1e-6, "prior": 1, "estimate": "mean"},
     },
     "split": {"seeds": 0.1, "parameters": 0.6, "holdout": 0.3},
-    "synthesis__omega": 4,
+    "synthesis": {"guarantee": "seedless", "records": 400, "chunk_candidates": 128},
 }
 Releasing = Callable[..., Released]
 
@@ -74,6 +75,64 @@ def test_a_release_with_the_same_key_is_the_same_to_the_bit(released: Released, 
 def test_a_release_with_another_key_is_another(released: Released, folder: Path) -> None:
     time.sleep(1)  # releases are named by the second
     assert table(release(folder / "spec" / "spec.yaml", folder / "state")) != table(released)
+
+
+@pytest.mark.parametrize(
+    "runner",
+    [ThreadPoolTaskRunner(max_workers=1), ThreadPoolTaskRunner(max_workers=4), ProcessPoolTaskRunner(max_workers=2)],
+    ids=["one thread", "four threads", "two processes"],
+)
+def test_threads_and_processes_release_the_same_to_the_bit(
+    released: Released, tmp_path: Path, runner: TaskRunner[Any]
+) -> None:
+    """In chunks as before; six blocks of four are divided among the workers."""
+    spec = write_small_release(tmp_path / "spec", synthesis__chunk_candidates=64)
+    key = released.workspace.vault / "key"
+    alone = release(spec, tmp_path / "alone", key)
+    divided = release.with_options(task_runner=runner)(spec, tmp_path / "divided", key)
+    assert table(divided) == table(alone)
+    assert divided.passed == alone.passed > 100
+
+
+HISTOGRAM = {
+    "guarantee": "histogram_seeds",
+    "omega": 2,
+    "epsilon": 1,
+    "delta": 1e-6,
+    "k": 10,
+    "beta": 1e-3,
+    "max_rows": 10_000,
+    "records": 5_000,
+    "chunk_candidates": 2_048,
+}
+
+
+def test_histogram_seeds_release_more_records_than_there_are_people_and_only_prefixes_that_k_share(
+    tmp_path: Path,
+) -> None:
+    made = release(write_small_release(tmp_path / "spec", synthesis=HISTOGRAM), tmp_path / "state")
+    folder = made.workspace.release_folder
+    noisy = json.loads((folder / "seeds.json").read_text())
+    records = pd.read_parquet(folder / "synthetic.parquet")
+    seeds = pd.read_parquet(made.workspace.vault / "seeds.parquet")
+    domain = made.workspace.spec.domain
+    people = seeds.apply(
+        lambda column: column.map(dict(enumerate(domain.attributes[domain.index(column.name)].values)))
+    )
+    held = people.groupby(noisy["attributes"]).size()
+    released_prefixes = records.groupby(noisy["attributes"]).size()
+    assert len(records) == 5_000 > len(people)
+    assert (held[released_prefixes.index] >= 10).all()
+    said = json.loads((folder / "privacy.json").read_text())
+    assert said["histogram"]["plausible_seeds"]["k"] == 10
+    assert "for every gamma" in (folder / "PRIVACY.md").read_text()
+
+
+def test_one_part_for_all_steps_costs_more_and_releases_too(released: Released, tmp_path: Path) -> None:
+    spec = write_small_release(tmp_path / "spec", split={"all": 0.8, "holdout": 0.2})
+    made = release(spec, tmp_path / "state")
+    assert made.published.rows == 400
+    assert made.accounts.model.epsilon > released.accounts.model.epsilon
 
 
 def test_a_key_file_that_holds_no_key_is_refused(folder: Path) -> None:

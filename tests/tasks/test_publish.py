@@ -17,6 +17,7 @@ from deniable.loss import Guarantee
 from schemas.accounts import Accounts
 from schemas.references import Audience, Reference
 from schemas.release_spec import load_spec
+from schemas.synthesis import Seedless
 from stores.lineage import recorded_release
 from stores.release_folder import CSV, PARQUET, check_folder, publish_folder, write_table
 from stores.statement import in_words, statement, statement_in_words
@@ -30,7 +31,7 @@ ACCOUNTS = Accounts(
     structure=Guarantee(1.1, 1e-6, "basic"),
     parameters=Guarantee(1.0, 1e-6, "basic"),
     model=Guarantee(1.1, 1e-6, "parallel"),
-    seeds=True,
+    kind="tested_seeds",
     record=Guarantee(1.33648, 4.53999e-5, "theorem_1"),
     record_t=10,
     candidates=Guarantee(23.4567, 1e-6, "theorem_a"),
@@ -55,6 +56,12 @@ def some_codes(workspace: Workspace, rows: int) -> Codes:
     return np.stack([np.arange(rows) % size for size in domain.cardinalities], axis=1).astype(np.uint16)
 
 
+def publish_made(workspace: Workspace, references: dict[str, Reference] | None = None) -> Reference:
+    """Publish what `made` leaves."""
+    given = references or made(workspace)
+    return publish(workspace, given["codes"], [given["graph"], given["model"]], ACCOUNTS)
+
+
 def made(workspace: Workspace, rows: int = 250) -> dict[str, Reference]:
     """What the steps before publication leave."""
     codes = some_codes(workspace, rows)
@@ -71,7 +78,7 @@ def made(workspace: Workspace, rows: int = 250) -> dict[str, Reference]:
 
 
 def test_a_release_holds_its_files_and_nothing_else(workspace: Workspace) -> None:
-    publish(workspace, **made(workspace), accounts=ACCOUNTS)
+    publish_made(workspace)
     assert {path.name for path in workspace.release_folder.iterdir()} == {
         "synthetic.parquet",
         "synthetic.csv",
@@ -86,7 +93,7 @@ def test_a_release_holds_its_files_and_nothing_else(workspace: Workspace) -> Non
 
 
 def test_both_tables_hold_the_records_in_the_format_of_the_input(workspace: Workspace) -> None:
-    published = publish(workspace, **made(workspace), accounts=ACCOUNTS)
+    published = publish_made(workspace)
     parquet = pd.read_parquet(workspace.release_folder / PARQUET)
     csv = pd.read_csv(workspace.release_folder / CSV, keep_default_na=False)
     assert list(parquet.columns) == ["age", "sex", "school", "employed"]
@@ -99,13 +106,13 @@ def test_both_tables_hold_the_records_in_the_format_of_the_input(workspace: Work
 
 
 def test_everyone_may_read_what_is_published(workspace: Workspace) -> None:
-    publish(workspace, **made(workspace), accounts=ACCOUNTS)
+    publish_made(workspace)
     assert stat.S_IMODE(workspace.release_folder.stat().st_mode) == 0o755
     assert {stat.S_IMODE(path.stat().st_mode) for path in workspace.release_folder.iterdir()} == {0o644}
 
 
 def test_the_schema_describes_every_value(workspace: Workspace) -> None:
-    publish(workspace, **made(workspace), accounts=ACCOUNTS)
+    publish_made(workspace)
     schema = json.loads((workspace.release_folder / "schema.json").read_text())
     age, sex = schema["attributes"][:2]
     assert (age["name"], age["kind"], sex["kind"]) == ("age", "numeric", "nominal")
@@ -115,10 +122,10 @@ def test_the_schema_describes_every_value(workspace: Workspace) -> None:
 
 
 def test_a_published_release_is_never_overwritten(workspace: Workspace) -> None:
-    publish(workspace, **made(workspace), accounts=ACCOUNTS)
+    publish_made(workspace)
     before = {path: path.read_bytes() for path in workspace.release_folder.iterdir()}
     with pytest.raises(Refused, match="a name of its own"):
-        publish(workspace, **made(workspace, rows=10), accounts=ACCOUNTS)
+        publish_made(workspace, made(workspace, rows=10))
     assert {path: path.read_bytes() for path in workspace.release_folder.iterdir()} == before
 
 
@@ -127,7 +134,7 @@ def test_nothing_restricted_is_published(name: str, workspace: Workspace) -> Non
     references = made(workspace)
     references[name] = references[name].model_copy(update={"audience": Audience.RESTRICTED})
     with pytest.raises(Refused, match="restricted"):
-        publish(workspace, **references, accounts=ACCOUNTS)
+        publish_made(workspace, references)
     assert not workspace.release_folder.exists()
 
 
@@ -212,10 +219,12 @@ def test_privacy_test_one_is_said_to_give_no_differential_privacy(workspace: Wor
 
 
 def test_records_without_seeds_cost_no_more_than_the_model(workspace: Workspace) -> None:
-    seedless = replace(ACCOUNTS, seeds=False, record=None, record_t=None, candidates=None, total=ACCOUNTS.model)
-    words = statement_in_words("small-1", workspace.spec, seedless)
+    seedless = replace(ACCOUNTS, kind="seedless", record=None, record_t=None, candidates=None, total=ACCOUNTS.model)
+    drawing = Seedless(guarantee="seedless", records=400, chunk_candidates=512)
+    spec = workspace.spec.model_copy(update={"synthesis": drawing})
+    words = statement_in_words("small-1", spec, seedless)
     assert "drawn from the model alone" in words
-    assert "plausible_deniability" not in statement("small-1", workspace.spec, seedless)
+    assert "plausible_deniability" not in statement("small-1", spec, seedless)
 
 
 def test_costs_are_rounded_up() -> None:
@@ -225,7 +234,7 @@ def test_costs_are_rounded_up() -> None:
 
 def test_what_is_published_holds_no_internal_figure(workspace: Workspace) -> None:
     references = made(workspace)
-    publish(workspace, **references, accounts=ACCOUNTS)
+    publish_made(workspace, references)
     key = (workspace.vault / "key").read_bytes()
     for path in workspace.release_folder.iterdir():
         content = path.read_bytes()

@@ -11,6 +11,7 @@ import pytest
 from deniable.loss import Guarantee
 from schemas.accounts import Accounts
 from schemas.references import Audience
+from schemas.synthesis import Seedless
 from stores.drawing import draw_graph
 from stores.people_flow import PeopleFlow, Stage
 from stores.report import ReportContent, render_report, write_report
@@ -23,7 +24,7 @@ ACCOUNTS = Accounts(
     structure=Guarantee(0.51, 1e-9, "basic"),
     parameters=Guarantee(0.5, 1e-9, "basic"),
     model=Guarantee(1.01, 2e-9, "basic"),
-    seeds=True,
+    kind="tested_seeds",
     record=Guarantee(1.1861, 9.3e-10, "theorem 1"),
     record_t=33,
     candidates=Guarantee(31_234.5, 1e-6, "theorem A"),
@@ -156,7 +157,7 @@ def test_a_vacuous_total_is_called_so_and_what_is_not_covered_is_listed(page: Pa
 
 
 def test_a_release_without_graph_seeds_baseline_or_thresholds_has_a_report_too(content: ReportContent) -> None:
-    seedless = replace(ACCOUNTS, structure=None, seeds=False, record=None, candidates=None, total=ACCOUNTS.model)
+    seedless = replace(ACCOUNTS, structure=None, kind="seedless", record=None, candidates=None, total=ACCOUNTS.model)
     utility = content.utility.model_copy(
         update={
             "verdicts": (),
@@ -164,8 +165,18 @@ def test_a_release_without_graph_seeds_baseline_or_thresholds_has_a_report_too(c
             "series": {name: value for name, value in content.utility.series.items() if "baseline" not in name},
         }
     )
-    flow = replace(content.flow, from_seeds=False)
-    page = Page(render_report(replace(content, graph=None, accounts=seedless, utility=utility, flow=flow, labels={})))
+    changed = replace(
+        content,
+        graph=None,
+        accounts=seedless,
+        utility=utility,
+        flow=replace(content.flow, from_seeds=False),
+        labels={},
+        spec=content.spec.model_copy(
+            update={"synthesis": Seedless(guarantee="seedless", records=400, chunk_candidates=512)}
+        ),
+    )
+    page = Page(render_report(changed))
     assert "graph" not in page.attributes("id")
     assert "The spec sets none." in page.text["p"]
     assert "Plausible seeds" not in page.text["h2"]

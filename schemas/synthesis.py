@@ -1,0 +1,169 @@
+"""The part of a release spec that says how records are drawn, one model for each of the three guarantees.
+
+`tested_seeds`: candidates start from people and pass the privacy test; every candidate costs. `histogram_seeds`: the
+prefixes that candidates copy come from a histogram that is noised once; any number of records costs the same.
+`seedless`: records come from the model alone and cost nothing more.
+"""
+
+from fractions import Fraction
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
+
+from deniable.deniability import best_t, theorem_1
+from schemas.spec_values import Count, Exact, OpenProbability, Positive, Strict, domain_known_to, weights
+
+Guarantee = Literal["tested_seeds", "histogram_seeds", "seedless"]
+
+
+class Drawing(Strict):
+    """What is common to all ways of drawing records.
+
+    Attributes:
+        records: how many are wanted.
+        chunk_candidates: candidates that share one stream.
+    """
+
+    records: Count
+    chunk_candidates: Count
+
+    @property
+    def attempts(self) -> int:
+        """How many candidates are drawn."""
+        return self.records
+
+
+class Seedless(Drawing):
+    """Records drawn from the model alone.
+
+    Attributes:
+        guarantee: `seedless`.
+    """
+
+    guarantee: Literal["seedless"]
+
+
+class HistogramSeeds(Drawing):
+    """Records whose first attributes are copied from a noisy histogram of people's prefixes (Theorem B).
+
+    Attributes:
+        guarantee: `histogram_seeds`.
+        omega: number of attributes to draw anew; the others are the prefix.
+        epsilon: of the histogram, whatever the number of records.
+        delta: of the histogram.
+        k: number of people who share every prefix that is kept, with probability 1 - beta.
+        beta: see `k`.
+        max_rows: a public bound on the number of records, for `k`.
+        epsilon_rows: where given, a part of epsilon that pays for a noisy number of records, by which the mass that the
+            threshold took goes back to the model without a seed.
+    """
+
+    guarantee: Literal["histogram_seeds"]
+    omega: Count
+    epsilon: Positive
+    delta: OpenProbability
+    k: Count | None = None
+    beta: OpenProbability | None = None
+    max_rows: Count | None = Field(default=None, validate_default=True)
+    epsilon_rows: Positive | None = None
+
+    @field_validator("omega")
+    @classmethod
+    def _leaves_a_prefix(cls, omega: int, info: ValidationInfo) -> int:
+        domain = domain_known_to(info)
+        if domain is not None and omega >= len(domain):
+            raise ValueError(
+                f"must be less than {len(domain)}, the number of attributes, got {omega}; without a prefix use seedless"
+            )
+        return omega
+
+    @field_validator("max_rows")
+    @classmethod
+    def _all_or_none(cls, max_rows: int | None, info: ValidationInfo) -> int | None:
+        given = [info.data.get("k"), info.data.get("beta"), max_rows]
+        if {"k", "beta"} <= info.data.keys() and len({value is None for value in given}) > 1:
+            raise ValueError("must be given together with k and beta, or none of the three")
+        return max_rows
+
+    @field_validator("epsilon_rows")
+    @classmethod
+    def _leaves_some(cls, epsilon_rows: Fraction | None, info: ValidationInfo) -> Fraction | None:
+        epsilon = info.data.get("epsilon")
+        if epsilon_rows is not None and epsilon is not None and epsilon_rows >= epsilon:
+            raise ValueError(f"must be less than epsilon, of which it is a part, got {float(epsilon_rows):g}")
+        return epsilon_rows
+
+
+class PrivacyTestedSeeds(Drawing):
+    """Candidates that start from people and are tested (Mechanism 1*).
+
+    Attributes:
+        guarantee: `tested_seeds`.
+        omega: numbers of attributes to draw anew, each with its integer weight.
+        k: number of plausible seeds that a record must have.
+        gamma: how far apart the probabilities of plausible seeds may be, as a ratio.
+        eps0: budget of the noise on k, in test 2.
+        test: privacy test 1 or 2. Test 1 has no noise and so no differential privacy, whatever epsilon and delta say.
+        epsilon: per released record; Theorem 1 must meet it.
+        delta: per released record; Theorem 1 must meet it.
+        candidates: how many are drawn and tested, always all of them.
+        drop_probability: rho of Mechanism 1*, with which a candidate is dropped whatever the test says.
+        public_rows: N0, a public number that the seeds are not fewer than.
+        total_delta: delta at which the total of all candidates is stated.
+    """
+
+    guarantee: Literal["tested_seeds"]
+    omega: Annotated[dict[Count, Count], BeforeValidator(weights), Field(min_length=1)]
+    k: Count
+    gamma: Annotated[Exact, Field(gt=1)]
+    eps0: Positive
+    test: Literal[1, 2]
+    epsilon: Positive
+    delta: OpenProbability
+    candidates: Count
+    drop_probability: Annotated[Exact, Field(ge=0, lt=1)]
+    public_rows: Count
+    total_delta: OpenProbability
+
+    @property
+    def attempts(self) -> int:
+        """How many candidates are drawn: all of them, whatever comes out."""
+        return self.candidates
+
+    @field_validator("omega")
+    @classmethod
+    def _at_most_all_attributes(cls, omega: dict[int, int], info: ValidationInfo) -> dict[int, int]:
+        domain = domain_known_to(info)
+        if domain is not None and max(omega) > len(domain):
+            raise ValueError(f"must be at most {len(domain)}, the number of attributes, got {max(omega)}")
+        if domain is not None and set(omega) == {len(domain)}:
+            raise ValueError("must leave an attribute to copy now and then; where none is, use the guarantee seedless")
+        return omega
+
+    @field_validator("delta")
+    @classmethod
+    def _is_met_by_theorem_1(cls, delta: Fraction, info: ValidationInfo) -> Fraction:
+        given = info.data
+        if given.get("test") == 2 and {"k", "gamma", "eps0", "epsilon"} <= given.keys():
+            t = best_t(k=given["k"], eps0=given["eps0"], delta=float(delta))
+            met = theorem_1(k=given["k"], gamma=given["gamma"], eps0=given["eps0"], t=t).epsilon
+            if met > given["epsilon"]:
+                raise ValueError(
+                    f"must be met by Theorem 1 together with epsilon {float(given['epsilon']):g}, "
+                    f"which at this delta gives {met:.4g}; raise k or epsilon"
+                )
+        return delta
+
+    @field_validator("candidates")
+    @classmethod
+    def _enough(cls, candidates: int, info: ValidationInfo) -> int:
+        if candidates < info.data.get("records", 0):
+            raise ValueError(f"must be at least the {info.data['records']} records wanted, got {candidates}")
+        return candidates
+
+    @field_validator("public_rows")
+    @classmethod
+    def _enough_seeds(cls, public_rows: int, info: ValidationInfo) -> int:
+        if public_rows < info.data.get("k", 0):
+            raise ValueError(f"must be at least k, got {public_rows} for k {info.data['k']}")
+        return public_rows

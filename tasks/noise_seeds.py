@@ -1,0 +1,52 @@
+"""Count the prefixes that seeds have, once, and keep of the counts only what noise and a threshold leave."""
+
+import json
+from functools import partial
+
+from deniable.errors import InvalidInput
+from deniable.histogram_seeds import PrefixCounts
+from schemas.recipes import histogram_recipe
+from schemas.references import Audience, Reference
+from schemas.synthesis import HistogramSeeds
+from stores.lineage import recorded_step
+from stores.models import read_model
+from stores.tables import read_codes
+from stores.workspace import Workspace
+from tasks.step import as_task
+
+
+def noise_seeds(workspace: Workspace, seeds: Reference, model: Reference) -> Reference:
+    """Make the histogram that any number of records can be drawn from.
+
+    Args:
+        workspace: the release.
+        seeds: codes of the records whose prefixes are counted.
+        model: the model, whose order says which attributes a prefix has.
+
+    Returns:
+        The noisy histogram, `seeds.json`, public.
+
+    Raises:
+        InvalidInput: the release has another guarantee.
+    """
+    domain, synthesis = workspace.spec.domain, workspace.spec.synthesis
+    if not isinstance(synthesis, HistogramSeeds):
+        msg = f"seeds are noised for the guarantee histogram_seeds, got {synthesis.guarantee}; name it in the spec."
+        raise InvalidInput(msg)
+    mechanism = histogram_recipe(synthesis).calibrate()
+    with recorded_step(workspace, "noise_seeds", inputs=[seeds, model]) as step:
+        step.parameters(omega=synthesis.omega, threshold=mechanism.threshold)
+        counts = PrefixCounts(domain, read_model(domain, model).graph.order, len(domain) - synthesis.omega)
+        for codes in read_codes(seeds.path, domain):
+            counts.add(codes)
+        open_stream = partial(workspace.key().stream, step="noise_seeds", inputs=f"{seeds.digest} {model.digest}")
+        histogram = mechanism.run(counts, open_stream)
+        step.spent(mechanism.guarantee, mechanism.events)
+        step.figure("prefixes_kept", len(histogram.counts), Audience.PUBLIC)
+        step.figure("prefixes_counted", len(counts.counts), Audience.INTERNAL)
+        with workspace.writing("seeds.json", Audience.PUBLIC) as path:
+            path.write_text(json.dumps(histogram.document()))
+        return step.output(workspace.refer("noisy_seeds", "seeds.json", Audience.PUBLIC))
+
+
+noise_seeds_task = as_task(noise_seeds)

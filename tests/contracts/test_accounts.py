@@ -1,0 +1,71 @@
+"""What a release costs, from its spec alone."""
+
+from math import exp, log
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deniable.composition import sequential
+from schemas.accounts import Accounts, accounts_of
+from schemas.release_spec import load_spec
+from tests.small_release import SPEC, write_small_release
+
+HISTOGRAM = {
+    "guarantee": "histogram_seeds",
+    "omega": 2,
+    "epsilon": 0.7,
+    "delta": 1e-9,
+    "records": 500,
+    "chunk_candidates": 256,
+}
+SEEDLESS = {"guarantee": "seedless", "records": 500, "chunk_candidates": 256}
+SHARED = {"all": 0.8, "holdout": 0.2}
+
+
+def accounts(folder: Path, **changes: Any) -> Accounts:
+    return accounts_of(load_spec(write_small_release(folder, people=[], **changes)))
+
+
+def test_disjoint_parts_are_combined_by_the_joint_split(tmp_path: Path) -> None:
+    cost = accounts(tmp_path, synthesis=HISTOGRAM)
+    assert cost.structure is not None
+    assert cost.histogram is not None
+    assert cost.total is not None
+    grown = 0.15 * (exp(cost.structure.epsilon) - 1) + 0.15 * (exp(cost.parameters.epsilon) - 1)
+    assert cost.model.epsilon == pytest.approx(log(1 + grown))
+    assert cost.total.epsilon == pytest.approx(log(1 + grown + 0.5 * (exp(cost.histogram.epsilon) - 1)))
+
+
+def test_steps_that_read_the_same_rows_cost_at_most_their_sum_and_more_than_the_largest(tmp_path: Path) -> None:
+    cost = accounts(tmp_path, split=SHARED, synthesis=HISTOGRAM)
+    added = sequential([step.guarantee for step in cost.steps if step.guarantee is not None])
+    assert cost.total is not None
+    assert cost.total.epsilon <= log(1 + 0.8 * (exp(added.epsilon) - 1)) + 1e-12
+    largest = max(step.guarantee.epsilon for step in cost.steps if step.guarantee is not None)
+    assert cost.total.epsilon > log(1 + 0.8 * (exp(largest) - 1))
+    assert {step.part for step in cost.steps} == {event.part for event in cost.events} == {"all"}
+
+
+def test_records_without_seeds_cost_no_more_than_the_model(tmp_path: Path) -> None:
+    cost = accounts(tmp_path, synthesis=SEEDLESS)
+    assert cost.total == cost.model
+    assert cost.candidates is cost.histogram is cost.record is None
+
+
+def test_the_number_of_records_changes_the_price_of_tested_seeds_only(tmp_path: Path) -> None:
+    def total(synthesis: dict[str, Any], records: int) -> float:
+        more = {"candidates": 2 * records} if "candidates" in synthesis else {}
+        cost = accounts(tmp_path, synthesis=synthesis | {"records": records} | more).total
+        assert cost is not None
+        return cost.epsilon
+
+    assert total(HISTOGRAM, 100) == total(HISTOGRAM, 1_000_000)
+    assert total(SEEDLESS, 100) == total(SEEDLESS, 1_000_000)
+    assert total(SPEC["synthesis"], 100) < total(SPEC["synthesis"], 1_000)
+
+
+def test_privacy_test_one_has_no_total(tmp_path: Path) -> None:
+    cost = accounts(tmp_path, synthesis=SPEC["synthesis"] | {"test": 1})
+    assert cost.total is cost.candidates is cost.record is None
+    assert cost.model.epsilon < 2
