@@ -39,8 +39,9 @@ _LONGEST_GRID = 1 << 21
 _ROUNDING = 64 * 2.0**-53
 # Integers that are put on the grid one by one. Beyond, other bounds are used: they are nearly as tight there.
 _MOST_INTEGERS = 10_000
-# Share of epsilon left over by Gaussian noise: its cost depends, ever so little, on how fine the integers are.
-_LATTICE_SHARE = Fraction(1, 10_000)
+# Discrete Gaussian noise this wide costs what any wider noise costs for its sensitivity, but for this share of epsilon.
+_SMOOTH_SIGMA = 1000
+_SMOOTHNESS = Fraction(1, 10_000)
 # Calibrated noise is a decimal number with this many digits, so that every machine arrives at the same one.
 _DIGITS = 4
 _SMALLEST, _PER_DECADE = 1000, 9000
@@ -127,9 +128,9 @@ def calibrate_discrete_gaussian(
 ) -> Fraction:
     """Smallest variance, of four digits, at which discrete Gaussian noise stays within a budget.
 
-    A ten-thousandth of epsilon is left over. It covers, for variances above 10, what it makes of a difference to
-    multiply the sensitivity by a whole number and the variance by its square, so that noise calibrated for
-    sensitivity 1 may be scaled to a sensitivity that is known later.
+    How much the noise hides depends a little on how fine the integers are. The variance found suffices for the
+    sensitivity given, and also when the sensitivity is multiplied by any whole number from 100 on and the variance by
+    its square: noise calibrated for sensitivity 1 may be scaled to a large sensitivity that is known later.
 
     Args:
         outputs: how many of the integers one record can change.
@@ -142,13 +143,18 @@ def calibrate_discrete_gaussian(
     """
     budget = _exact(epsilon)
 
-    def fits(index: int) -> bool:
+    def spends(variance: Fraction, scale: int) -> float:
         event = DiscreteGaussianEvent(
-            query="", part="", outputs=outputs, sensitivity=sensitivity, variance=_decimal(index)
+            query="", part="", outputs=outputs, sensitivity=sensitivity * scale, variance=variance * scale**2
         )
-        return best([event], delta).epsilon <= budget * (1 - _LATTICE_SHARE)
+        return best([event], delta).epsilon
 
-    by_zcdp = outputs * sensitivity**2 / (2 * epsilon_to_zcdp(float(budget * (1 - _LATTICE_SHARE)), float(delta)))
+    def fits(index: int) -> bool:
+        variance = _decimal(index)
+        finer = ceil(_SMOOTH_SIGMA / sqrt(variance))
+        return all(spends(variance, scale) <= budget * (1 - _SMOOTHNESS) for scale in {1, finer})
+
+    by_zcdp = outputs * sensitivity**2 / (2 * epsilon_to_zcdp(float(budget * (1 - _SMOOTHNESS)), float(delta)))
     return _decimal(_last_that_fits(fits, _index_below(Fraction(by_zcdp)) + 1, -1))
 
 
