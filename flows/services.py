@@ -109,7 +109,15 @@ def start_prefect(state: Path, port: int | None = None, *, pages: bool = False) 
 
 
 def start_mlflow(state: Path, port: int | None = None) -> Server:
-    """Start MLflow's pages on the database and the artifacts in the state folder."""
+    """Start MLflow's pages on the database and the artifacts in the state folder.
+
+    Raises:
+        ServerFailed: the records are kept by a server elsewhere, which has pages of its own.
+    """
+    store = os.environ["MLFLOW_TRACKING_URI"]
+    if store.startswith("http"):
+        msg = f"MLflow's records are kept by {store}; look at its pages, there are none to show here."
+        raise ServerFailed(msg)
     port = port or free_port()
     return Server(
         "the MLflow server",
@@ -119,7 +127,7 @@ def start_mlflow(state: Path, port: int | None = None) -> Server:
         log=state / "mlflow" / "pages.log",
         # Not among the arguments, which every user of the machine can read: an address may hold a password.
         environment={
-            "MLFLOW_BACKEND_STORE_URI": os.environ["MLFLOW_TRACKING_URI"],
+            "MLFLOW_BACKEND_STORE_URI": store,
             "MLFLOW_DEFAULT_ARTIFACT_ROOT": str(state / "mlflow" / "artifacts"),
         },
     )

@@ -32,7 +32,7 @@ from deniable.loss import Guarantee, MechanismEvent
 from schemas.references import Audience, Reference
 from schemas.release_spec import ReleaseSpec
 from stores.disk import DISK_FULL, disk_is_full
-from stores.workspace import Workspace
+from stores.workspace import Workspace, make_private_folder
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -200,6 +200,7 @@ def recorded_release(state: Path, release_id: str, spec: ReleaseSpec) -> Iterato
     Raises:
         RecordFailed: MLflow does not take the record.
     """
+    make_private_folder(state / "mlflow")
     with _recording(state) as client:
         run = client.create_run(
             _experiment(client, state, spec),
