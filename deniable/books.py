@@ -12,6 +12,7 @@ from deniable.ledger import (
     Charge,
     Cost,
     Entry,
+    Fact,
     Opening,
     Output,
     PeriodLength,
@@ -92,9 +93,25 @@ class Books:
         """The charges to a dataset, or to all, in the order in which they were reserved."""
         return [charged for charged in self._charges.values() if dataset in (None, charged.charge.dataset)]
 
-    def find(self, identity: str) -> Charged | None:
-        """The charge of an identity."""
-        return self._charges.get(identity)
+    def charged(self, identity: str) -> Charged:
+        """The charge of an identity.
+
+        Raises:
+            Refused: there is none.
+        """
+        if identity not in self._charges:
+            raise Refused(f"a draw must be charged before it is made, got the draw {identity}, which was not.")
+        return self._charges[identity]
+
+    def next_entry(self, fact: Fact, time: str) -> Entry:
+        """Make the entry that a fact would be; the books are as before.
+
+        Raises:
+            InvalidInput: what would be written could not be read again.
+        """
+        entry = Entry.first(fact, time) if self.head is None else self.head.followed_by(fact, time)
+        entry.fact()
+        return entry
 
     def policy(self, dataset: str) -> Policy:
         """The policy in force for a dataset.
@@ -150,8 +167,8 @@ class Books:
             return charged
         raise Refused(
             f"a draw must be the same whenever it is repeated, got step {charge.step} of release {charge.release}, "
-            f"whose {difference} differs from what entry {charged.entry.number} charged for that draw; name all that "
-            "the draw depends on among its parameters."
+            f"which differs in its {difference} from what entry {charged.entry.number} charged for that draw; name all "
+            "that the draw depends on among its parameters."
         )
 
     def _balances(self, dataset: str, time: str, spent: Callable[[Tally], Cost]) -> tuple[Balance, ...]:

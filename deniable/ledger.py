@@ -435,12 +435,13 @@ class Entry:
     digest: str
 
     @classmethod
-    def first(cls, opening: Opening, time: str) -> "Entry":
-        """Open a ledger."""
-        return cls._bound(0, time, opening, NOTHING_BEFORE)
+    def first(cls, fact: Fact, time: str) -> "Entry":
+        """Begin a ledger, which must be by its opening."""
+        return cls._bound(0, time, fact, NOTHING_BEFORE)
 
     def followed_by(self, fact: Fact, time: str) -> "Entry":
         """Enter a fact after this one; a clock that is behind this entry's time is not believed."""
+        require_time(time)
         return self._bound(self.number + 1, max(time, self.time), fact, self.digest)
 
     @classmethod

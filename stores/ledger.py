@@ -1,0 +1,346 @@
+"""The privacy ledger of all releases: what was spent on a dataset, charged before it is drawn, never beyond its cap.
+
+One lock of the database covers reading what was spent, comparing it with the cap and appending the charge, so that no
+number of processes exceeds a cap together. An entry's time is that of the database's machine, but never before the
+entry before: setting the clock back opens no period again. A clock that is set ahead opens the next period early, and
+keeps it: until the calendar has caught up all is charged to that period. The cap over the lifetime knows no clock.
+
+What charges add up to does not belong here (deniable.budget, deniable.books), nor does the database itself
+(ledger_database). Nothing restricted is ever written here: digests are keyed before they arrive.
+"""
+
+import json
+import os
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+from sqlalchemy import Connection, insert
+
+from deniable.books import Books, Charged, LedgerBroken
+from deniable.budget import Balance, cost_of
+from deniable.errors import InvalidInput, Refused
+from deniable.ledger import Charge, Cost, Entry, Fact, Opening, Output, Policy, Publication
+from stores.ledger_database import ENTRIES, LedgerDatabase, LedgerUnreachable, entry_rows, written_time
+
+LEDGER_VARIABLE = "DENIABLE_LEDGER"
+
+_WAITS_S = (0.5, 2.0)
+"""A server that restarts is back by then; repeating is safe, because a charge is known by its identity."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reserved:
+    """A charge that stands in the ledger, so that its draw may be made.
+
+    Attributes:
+        entry: the entry that made it.
+        charge: the charge as it was first made.
+        fresh: whether it was made just now; else it costs nothing again.
+        output: digest of what was drawn, where it was drawn and stored before.
+    """
+
+    entry: Entry
+    charge: Charge
+    fresh: bool
+    output: str | None
+
+    @property
+    def identity(self) -> str:
+        """What the draw is known by."""
+        return self.charge.identity
+
+
+def ledger_place(state: Path) -> str | Path:
+    """Where the ledger is: the URL or path in DENIABLE_LEDGER, else a file in the state folder."""
+    return os.environ.get(LEDGER_VARIABLE) or state / "ledger" / "ledger.db"
+
+
+class Ledger:
+    """A ledger that is open; threads may share it, other processes open their own.
+
+    Args:
+        database: where its entries are kept.
+        clock: says the time, as entries have it, in tests; by default the database's machine does.
+    """
+
+    def __init__(self, database: LedgerDatabase, clock: Callable[[], str] | None = None) -> None:
+        self._database = database
+        self._clock = clock
+        self._books = Books()
+        self._turn = threading.RLock()
+
+    @classmethod
+    def open(cls, place: str | Path, clock: Callable[[], str] | None = None) -> "Ledger":
+        """Open a ledger, which is made if there is none.
+
+        Args:
+            place: path of a SQLite file, or URL of a database.
+            clock: says the time, in tests.
+
+        Raises:
+            InvalidInput: the place is none of a database that ledgers can be kept in.
+            LedgerUnavailable: the database cannot be reached, does not accept us, or is of a later version.
+            LedgerBroken: what is kept there was altered.
+        """
+        database = LedgerDatabase.at(place)
+        database.bring_up_to_date()
+        ledger = cls(database, clock)
+        if ledger._read().head is None:
+            ledger._append(lambda books, _: Opening(ledger=database.name) if books.head is None else None)
+        return ledger
+
+    @property
+    def place(self) -> str:
+        """Where the ledger is, for people."""
+        return self._database.place
+
+    def policy(self, dataset: str) -> Policy:
+        """The policy in force for a dataset.
+
+        Raises:
+            NoPolicy: there is none.
+        """
+        return self._read().policy(dataset)
+
+    def set_policy(self, policy: Policy) -> Policy:
+        """Set what may be spent on a dataset from now on; what was spent stays spent."""
+        self._append(lambda books, _: None if books.policies.get(policy.dataset) == policy else policy)
+        return policy
+
+    def reserve(self, charge: Charge) -> Reserved:
+        """Charge a draw before it is made. The same draw is charged once, however often it is reserved.
+
+        Raises:
+            NoPolicy: nobody has said what may be spent on the dataset.
+            BudgetExceeded: a cap of the dataset would be exceeded; nothing was written.
+            Refused: the draw was charged before, and not as this one.
+            InvalidInput: its part does not fit with the other parts of its split.
+            LedgerUnavailable: the ledger cannot be written; trying again is safe.
+        """
+
+        def admitted(books: Books, now: str) -> Charge | None:
+            if books.known(charge) is not None:
+                return None
+            books.require_room([charge], now)
+            return charge
+
+        with self._turn:
+            entry = self._append(admitted)
+            charged = self._books.charged(charge.identity)
+        return Reserved(entry=charged.entry, charge=charged.charge, fresh=entry is not None, output=charged.output)
+
+    def check(self, *charges: Charge) -> None:
+        """Refuse a plan that the caps have no room for now; nothing is written, and room is not kept.
+
+        Args:
+            charges: the charges of a whole release to one dataset. Digests that are not known yet may be any text,
+                as long as they are the same where they will be the same.
+
+        Raises:
+            NoPolicy: nobody has said what may be spent on the dataset.
+            BudgetExceeded: a cap of the dataset would be exceeded.
+        """
+        with self._turn:
+            with self._database.reading() as connection:
+                self._catch_up(connection)
+                now = self._now(connection)
+            self._books.require_room(charges, now)
+
+    def commit(self, identity: str, output: str) -> None:
+        """Note that what was drawn is stored.
+
+        Args:
+            identity: identity of the charge.
+            output: keyed digest of what was drawn.
+
+        Raises:
+            Refused: the draw was never charged, or gave another output before.
+        """
+
+        def stored(books: Books, _: str) -> Output | None:
+            charged = books.charged(identity)
+            if charged.output not in (None, output):
+                raise Refused(
+                    f"a draw must give the same output whenever it is repeated, got another one than step "
+                    f"{charged.charge.step} of release {charged.charge.release} gave; keep it from everyone: together "
+                    "the two may say more than was charged."
+                )
+            return None if charged.output == output else Output(identity=identity, output=output)
+
+        self._append(stored)
+
+    def publish(self, dataset: str, release: str, output: str) -> None:
+        """Note that a release is public.
+
+        Args:
+            dataset: the dataset's name.
+            release: id of the release.
+            output: digest of what was published.
+
+        Raises:
+            Refused: another release of that id is public.
+        """
+        publication = Publication(dataset=dataset, release=release, output=output)
+
+        def published(books: Books, _: str) -> Publication | None:
+            before = books.published.get(release)
+            if before not in (None, publication):
+                raise Refused(f"a release must be published once, got {release}, of which another is public.")
+            return publication if before is None else None
+
+        self._append(published)
+
+    def balances(self, dataset: str, at: datetime | None = None) -> tuple[Balance, ...]:
+        """The caps of a dataset and what was spent of them: lifetime first, then the period at a time.
+
+        Args:
+            dataset: the dataset's name.
+            at: a time in the period that is meant; by default the time that a charge would be entered at now.
+
+        Raises:
+            NoPolicy: the dataset has no policy.
+        """
+        with self._turn:
+            with self._database.reading() as connection:
+                self._catch_up(connection)
+                now = self._now(connection) if at is None else written_time(at)
+            return self._books.balances(dataset, now)
+
+    def spent(self, dataset: str, at: datetime | None = None) -> Cost:
+        """What was spent on a dataset over its lifetime, up to a time; by default until now."""
+        books = self._read()
+        until = None if at is None else written_time(at)
+        charged = [entry for entry in books.charges(dataset) if until is None or entry.entry.time <= until]
+        return cost_of((entry.charge for entry in charged), books.policy(dataset).seed_cost)
+
+    def remaining(self, dataset: str, at: datetime | None = None) -> Cost:
+        """What may still be spent on a dataset at a time, whichever of its caps is nearer; by default now."""
+        left = [balance.left for balance in self.balances(dataset, at)]
+        return Cost(epsilon=min(cost.epsilon for cost in left), delta=min(cost.delta for cost in left))
+
+    def datasets(self) -> list[str]:
+        """Names of the datasets that have a policy."""
+        return sorted(self._read().policies)
+
+    def charges(self, dataset: str | None = None) -> list[Charged]:
+        """The charges to a dataset, or to all, in the order in which they were reserved."""
+        return self._read().charges(dataset)
+
+    def published(self) -> dict[str, Publication]:
+        """The releases that are public, by id."""
+        return dict(self._read().published)
+
+    def entries(self) -> list[Entry]:
+        """All entries, as they are kept, in order; not checked (ledger_verification does that)."""
+        with self._database.reading() as connection:
+            return [_parsed(line) for line in entry_rows(connection, 0)]
+
+    def export(self, path: Path) -> Entry:
+        """Write all entries to a file for whoever verifies them elsewhere, whole or not at all.
+
+        Args:
+            path: the file, one entry a line, which replaces what is there.
+
+        Returns:
+            The last entry; its digest is what the file can be checked against later.
+
+        Raises:
+            InvalidInput: the file cannot be written.
+        """
+        entries = self.entries()
+        try:
+            _write_whole(path, "".join(f"{entry.to_line()}\n" for entry in entries))
+        except OSError as error:
+            raise InvalidInput(
+                f"the export must go to a file that can be written, got {path}: {error.strerror}; name another."
+            ) from None
+        return entries[-1]
+
+    def _read(self) -> Books:
+        """The books as of now."""
+        with self._turn, self._database.reading() as connection:
+            self._catch_up(connection)
+            return self._books
+
+    def _append(self, decide: Callable[[Books, str], Fact | None]) -> Entry | None:
+        """Append what is decided on the newest books, while nobody else appends; None where nothing is to be."""
+        with self._turn:
+            for wait in _WAITS_S:
+                try:
+                    return self._append_once(decide)
+                except LedgerUnreachable:
+                    time.sleep(wait)
+            return self._append_once(decide)
+
+    def _append_once(self, decide: Callable[[Books, str], Fact | None]) -> Entry | None:
+        entered = False
+        try:
+            with self._database.writing() as connection:
+                self._catch_up(connection)
+                now = self._now(connection)
+                fact = decide(self._books, now)
+                if fact is None:
+                    return None
+                entry = self._books.next_entry(fact, now)
+                # Before it is written: what the books cannot take must never stand in the ledger.
+                entered = True
+                self._books.enter(entry)
+                connection.execute(
+                    insert(ENTRIES).values(
+                        number=entry.number, previous=entry.previous, digest=entry.digest, entry=entry.to_line()
+                    )
+                )
+            entered = False
+        finally:
+            if entered:
+                # Whether it was written is for the database to say.
+                self._books = Books()
+        return entry
+
+    def _now(self, connection: Connection) -> str:
+        """The time that an entry would have now."""
+        now = self._database.now(connection) if self._clock is None else self._clock()
+        return now if self._books.head is None else max(now, self._books.head.time)
+
+    def _catch_up(self, connection: Connection) -> None:
+        """Take into account what was appended since, after making sure that what was there still is."""
+        head = self._books.head
+        lines = entry_rows(connection, 0 if head is None else head.number)
+        try:
+            if head is not None:
+                if not lines or lines[0] != head.to_line():
+                    raise LedgerBroken(f"entry {head.number}: it is not what it was, or is gone")  # noqa: TRY301
+                lines = lines[1:]
+            for line in lines:
+                self._books.enter(_parsed(line))
+        except LedgerBroken as error:
+            self._books = Books()
+            raise LedgerBroken(
+                f"each entry of a ledger must follow from those before, got another at {self.place}: {error}; spend "
+                "nothing more, leave the ledger as it is and compare it with what was exported."
+            ) from None
+
+
+def _parsed(line: str) -> Entry:
+    try:
+        return Entry.from_record(json.loads(line))
+    except ValueError:
+        raise LedgerBroken("an entry that cannot be read") from None
+
+
+def _write_whole(path: Path, text: str) -> None:
+    """Write a file, all of it or nothing."""
+    with NamedTemporaryFile("w", dir=path.parent, prefix=f".{path.name}.", encoding="utf-8", delete=False) as file:
+        temporary = Path(file.name)
+        try:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
