@@ -22,7 +22,7 @@ from stores.lineage import RecordFailed, StepRecord, describe_release, recorded_
 from stores.workspace import Workspace
 from tasks.step import as_task
 
-SPEC = ReleaseSpec.model_construct(name="small", title="Made-up people", dataset="folder/people.py")
+SPEC = ReleaseSpec.model_construct(name="small", title="Made-up people", dataset="folder/listed_people.py")
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def test_a_release_is_one_run_in_the_experiment_of_its_dataset(state: Path, clie
         pass
     run = client.get_run(workspace.mlflow_run_id)
     experiment = client.get_experiment(run.info.experiment_id)
-    assert (experiment.name, run.info.run_name, run.info.status) == ("people", "one-run", "FINISHED")
+    assert (experiment.name, run.info.run_name, run.info.status) == ("listed_people", "one-run", "FINISHED")
     assert experiment.artifact_location.startswith(str(state))
     assert "Made-up people" in run.data.tags["mlflow.note.content"]
     assert f"mlflow.sharedViewState.{lineage.RELEASES_VIEW}" in experiment.tags
