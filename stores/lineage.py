@@ -58,7 +58,7 @@ _SHOWN_METRICS = (
 
 _DIGEST_CHARACTERS = 36  # the longest that MLflow takes
 _PARENT = "mlflow.parentRunId"
-_DESCRIPTION = "mlflow.note.content"
+DESCRIPTION = "mlflow.note.content"
 
 
 _one_at_a_time = Lock()
@@ -87,7 +87,7 @@ class StepRecord:
 
     def parameters(self, **values: object) -> None:
         """Record public parameters of the step."""
-        with _recording(self.workspace.state) as client:
+        with recording(self.workspace.state) as client:
             client.log_batch(self.run_id, params=[Param(name, str(value)) for name, value in values.items()])
 
     def figure(self, name: str, value: float, audience: Audience) -> None:
@@ -113,7 +113,7 @@ class StepRecord:
         if path.resolve().is_relative_to(self.workspace.vault.resolve()):
             msg = f"artifact {path.name} must not lie in the vault, got one that does; what lies there stays there."
             raise Refused(msg)
-        with _recording(self.workspace.state) as client:
+        with recording(self.workspace.state) as client:
             for run_id in (self.run_id, self.workspace.mlflow_run_id) if self.headline else (self.run_id,):
                 client.log_artifact(run_id, str(path), folder)
 
@@ -124,7 +124,7 @@ class StepRecord:
             Refused: the figure is restricted.
         """
         folder = _may_be_recorded(file_name, audience)
-        with _recording(self.workspace.state) as client:
+        with recording(self.workspace.state) as client:
             client.log_figure(self.run_id, figure, f"{folder}/{file_name}")
 
     def document(self, value: Any, file_name: str, audience: Audience) -> None:
@@ -134,7 +134,7 @@ class StepRecord:
             Refused: the document is restricted.
         """
         folder = _may_be_recorded(file_name, audience)
-        with _recording(self.workspace.state) as client:
+        with recording(self.workspace.state) as client:
             client.log_text(self.run_id, json.dumps(value, indent=2, default=str), f"{folder}/{file_name}")
 
     def output(self, reference: Reference) -> Reference:
@@ -143,7 +143,7 @@ class StepRecord:
         return reference
 
     def _lineage(self, references: Sequence[Reference], role: str) -> None:
-        with _recording(self.workspace.state) as client:
+        with recording(self.workspace.state) as client:
             client.log_inputs(self.run_id, datasets=[_as_dataset(item, role) for item in references])
 
     def _metrics(self, values: Mapping[str, float]) -> None:
@@ -170,7 +170,7 @@ def recorded_step(
     Raises:
         RecordFailed: MLflow does not take the record.
     """
-    with _recording(workspace.state) as client:
+    with recording(workspace.state) as client:
         parent = client.get_run(workspace.mlflow_run_id)
         run = client.create_run(
             parent.info.experiment_id,
@@ -201,7 +201,7 @@ def recorded_release(state: Path, release_id: str, spec: ReleaseSpec) -> Iterato
         RecordFailed: MLflow does not take the record.
     """
     make_private_folder(state / "mlflow")
-    with _recording(state) as client:
+    with recording(state) as client:
         run = client.create_run(
             _experiment(client, state, spec),
             run_name=release_id,
@@ -210,7 +210,7 @@ def recorded_release(state: Path, release_id: str, spec: ReleaseSpec) -> Iterato
                 "dataset": _dataset_name(spec),
                 "deniable.version": version("deniable"),
                 "mlflow.user": getpass.getuser(),
-                _DESCRIPTION: f"**{spec.title}**, release `{release_id}`. {_prefect_link()}",
+                DESCRIPTION: f"**{spec.title}**, release `{release_id}`. {_prefect_link()}",
                 **_prefect_tags(),
             },
         )
@@ -227,8 +227,8 @@ def recorded_release(state: Path, release_id: str, spec: ReleaseSpec) -> Iterato
 def describe_release(workspace: Workspace, description: str, totals: Mapping[str, float]) -> None:
     """Write the readable description and the totals, which have no step, into the run of the release."""
     _log_metrics(workspace.state, workspace.mlflow_run_id, totals)
-    with _recording(workspace.state) as client:
-        client.set_tag(workspace.mlflow_run_id, _DESCRIPTION, f"{_prefect_link()}\n\n{description}".lstrip())
+    with recording(workspace.state) as client:
+        client.set_tag(workspace.mlflow_run_id, DESCRIPTION, f"{_prefect_link()}\n\n{description}".lstrip())
 
 
 @contextmanager
@@ -237,18 +237,18 @@ def _closing(state: Path, run_id: str) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        with suppress(RecordFailed), _recording(state) as client:
+        with suppress(RecordFailed), recording(state) as client:
             if isinstance(error, DeniableError):
                 client.set_tag(run_id, "failure", str(error))
             client.set_terminated(run_id, "FAILED" if isinstance(error, Exception) else "KILLED")
         raise
-    with _recording(state) as client:
+    with recording(state) as client:
         client.set_terminated(run_id, "FINISHED")
 
 
 def _close_open_steps(state: Path, experiment_id: str, run_id: str) -> None:
     """Close the runs of steps that no longer run, as happens where the machine, not the step, gave up."""
-    with _recording(state) as client:
+    with recording(state) as client:
         for run in client.search_runs(
             [experiment_id], f"tags.`{_PARENT}` = '{run_id}' and attributes.status = 'RUNNING'"
         ):
@@ -266,7 +266,7 @@ def _experiment(client: MlflowClient, state: Path, spec: ReleaseSpec) -> str:
         name,
         artifact_location=str(state / "mlflow" / "artifacts" / name) if own else None,
         tags={
-            _DESCRIPTION: f"Releases of the dataset **{name}**, one run each; the steps are nested in it.",
+            DESCRIPTION: f"Releases of the dataset **{name}**, one run each; the steps are nested in it.",
             f"mlflow.sharedViewState.{RELEASES_VIEW}": json.dumps(
                 {"selectedColumns": [f"metrics.`{metric}`" for metric in _SHOWN_METRICS]}
             ),
@@ -307,7 +307,7 @@ def _as_dataset(reference: Reference, role: str) -> DatasetInput:
 def _log_metrics(state: Path, run_id: str, values: Mapping[str, float]) -> None:
     """Record metrics without a step; MLflow's model pages show the first step of a stepped one."""
     now = int(time.time() * 1000)
-    with _recording(state) as client:
+    with recording(state) as client:
         client.log_batch(
             run_id,
             metrics=[Metric(name, float(value), now, 0) for name, value in values.items() if math.isfinite(value)],
@@ -346,7 +346,7 @@ def _client(tracking_uri: str) -> MlflowClient:
 
 
 @contextmanager
-def _recording(state: Path) -> Iterator[MlflowClient]:
+def recording(state: Path) -> Iterator[MlflowClient]:
     """Yield the client, to one thread at a time; what goes wrong with it is one clear sentence.
 
     MLflow's store has a few connections, and threads that find none free give up after half a minute.
