@@ -1,12 +1,10 @@
 """The command line of an auditor: `python -m deniable verify-ledger FILE`, offline, without the rest of the project."""
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
-from typing import Any
 
-from deniable.ledger_verification import verify
+from deniable.ledger_verification import records_of, verify
 
 HOLDS, DOES_NOT_HOLD, UNREADABLE = 0, 1, 2
 
@@ -19,47 +17,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     asked = _parser().parse_args(arguments)
     try:
-        records = read_lines(asked.file)
+        # Only the end of a line ends an entry: text within may hold other things that look like one.
+        with open(asked.file, encoding="utf-8") as file:  # noqa: PTH123 - no part of `deniable` knows paths
+            lines = file.read().removesuffix("\n").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         print(f"the ledger must be a readable file, got {asked.file}: {error}; name another.", file=sys.stderr)  # noqa: T201
         return UNREADABLE
-    report = verify(records, head=asked.head, count=asked.count)
+    report = verify(records_of(lines if lines != [""] else []), head=asked.head, count=asked.count)
     print("\n".join(report.lines))  # noqa: T201 - this is the command line
     return HOLDS if report.holds else DOES_NOT_HOLD
-
-
-def read_lines(path: str) -> list[object]:
-    """Read the entries of an exported ledger; a line that is no JSON is an entry that is not complete.
-
-    Args:
-        path: file of one JSON object a line.
-
-    Returns:
-        The entries as plain values.
-
-    Raises:
-        OSError: the file cannot be read.
-        UnicodeDecodeError: the file is no text.
-    """
-    with open(path, encoding="utf-8") as file:  # noqa: PTH123 - no part of `deniable` knows paths
-        lines = file.read().split("\n")
-    # Only the end of a line ends an entry: text within may hold other things that look like one.
-    return [_parse(line) for line in (lines if lines[-1] else lines[:-1])]
-
-
-def _parse(line: str) -> object:
-    try:
-        return json.loads(line, object_pairs_hook=_unique)
-    except (ValueError, RecursionError):
-        return line
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse an object that names a value twice: two readers could read it differently."""
-    values = dict(pairs)
-    if len(values) != len(pairs):
-        raise ValueError
-    return values
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -1,10 +1,11 @@
 """What charges to a dataset cost together, and how that compares with a cap.
 
 Within one split under one key, steps that read the same part add up, and the parts are combined by joint_split; what
-reads all rows, other splits and other releases add up again (basic composition, which also holds for releases that are
-chosen after seeing earlier ones). Two releases that share a split and a key, as a replay does, are summed as one: the
-split hides a record only once. Which charges there are does not belong here (books), nor does what the events of one
-charge cost (accounting, seed_accounting).
+reads all rows, other splits and other releases add up again: basic composition. It also holds where what is asked
+depends on earlier answers and where the steps of several releases interleave (Vadhan, Zhang 2023), with costs that are
+chosen on the way (Haney et al. 2023). Two releases that share a split and a key, as a replay does, are summed as one:
+the split hides a record only once. Which charges there are does not belong here (books), nor does what the events of
+one charge cost (accounting, seed_accounting).
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -57,7 +57,7 @@ def canonical(value: object) -> str:
     try:
         text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
         text.encode()
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInput(f"an entry must be made of plain JSON values; {error}.") from None
     return text
 
@@ -280,6 +280,8 @@ class Charge:
             _require_text(name, getattr(self, name))
         if not 0 < self.probability <= 1:
             raise InvalidInput(f"the probability of a part must be in (0, 1], got {self.probability}.")
+        if not isinstance(self.split, str):
+            raise InvalidInput(f"split must be a text, got {type(self.split).__name__}.")
         if (self.part == ALL_ROWS) != (self.split == "") or (self.part == ALL_ROWS and self.probability != 1):
             raise InvalidInput(
                 f"a part must name the split it is of, and the part {ALL_ROWS} is of none and has probability 1, got "
@@ -520,7 +522,7 @@ class Entry:
             )
         try:
             fact = kind.from_content(self.content)
-        except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
             raise InvalidInput(f"the content is not that of the kind {self.kind}: {error}") from None
         if canonical(fact.to_content()) != canonical(self.content):
             raise InvalidInput(f"the content is not written as the kind {self.kind} writes it, or has more in it")

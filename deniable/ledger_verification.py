@@ -4,11 +4,12 @@ The chain is recomputed, sums are added up again, caps are compared entry by ent
 composed again. Reading files does not belong here.
 """
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from deniable.accounting import best
 from deniable.books import Books
@@ -90,6 +91,11 @@ class Report:
         return (*(check.line for check in self.checks), *self.sums, self.verdict)
 
 
+def records_of(lines: Iterable[str]) -> list[object]:
+    """Take lines of JSON as entries; one that is no JSON, or that two readers could read differently, stays a text."""
+    return [_record(line) for line in lines]
+
+
 def verify(records: Sequence[object], *, head: str | None = None, count: int | None = None) -> Report:
     """Check the entries of a ledger against each other and against what they claim.
 
@@ -134,6 +140,20 @@ def verify(records: Sequence[object], *, head: str | None = None, count: int | N
         Check("no charge exceeded a cap", tuple(caps), so_far),
     )
     return Report(checks, tuple(_sums(books)), len(records), ended)
+
+
+def _record(line: str) -> object:
+    try:
+        return json.loads(line, object_pairs_hook=_unique)
+    except (ValueError, RecursionError):
+        return line
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) != len(pairs):
+        raise ValueError
+    return values
 
 
 def _end(entries: int, ended: str, head: str | None, count: int | None) -> Check:
@@ -181,15 +201,16 @@ def _claim_faults(entry: Entry) -> list[str]:
 
 def _claim_fault(events: Events, claimed: Cost, composed: Callable[[Events, Fraction], float]) -> str | None:
     """What is wrong with a claim; the simplest theorem comes first, because it is exact and often enough."""
-    basic = _basic(events)
-    if basic is not None and not basic.exceeds(claimed):
-        return None
     try:
+        basic = _basic(events)
+        if basic is not None and not basic.exceeds(claimed):
+            return None
         epsilon = composed(events, claimed.delta)
-    except InvalidInput as error:
-        return str(error)
     except ImportError as error:
         return f"its events can only be composed again with {error.name}, which is not installed"
+    # Events are read from the entry, and may be of numbers that no mechanism has.
+    except (ArithmeticError, TypeError, ValueError) as error:
+        return f"its events cannot be composed again: {error}"
     if epsilon <= claimed.epsilon * (1 + _FLOATING):
         return None
     return (

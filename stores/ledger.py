@@ -13,7 +13,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -58,6 +58,40 @@ class Reserved:
 def ledger_place(state: Path) -> str | Path:
     """Where the ledger is: the URL or path in DENIABLE_LEDGER, else a file in the state folder."""
     return os.environ.get(LEDGER_VARIABLE) or state / "ledger" / "ledger.db"
+
+
+def kept_lines(place: str | Path) -> list[str]:
+    """All entries of a ledger as they are kept, in order, a line each, in whatever state they are.
+
+    Raises:
+        LedgerUnavailable: the database cannot be reached, does not accept us, or is of a later version.
+    """
+    database = LedgerDatabase.at(place)
+    database.bring_up_to_date()
+    with database.reading() as connection:
+        return entry_rows(connection, 0)
+
+
+def write_lines(lines: Sequence[str], path: Path) -> None:
+    """Write entries to a file for whoever verifies them elsewhere, whole or not at all; it replaces what is there.
+
+    Raises:
+        InvalidInput: the file cannot be written.
+    """
+    try:
+        with NamedTemporaryFile("w", dir=path.parent, prefix=f".{path.name}.", encoding="utf-8", delete=False) as file:
+            temporary = Path(file.name)
+            try:
+                file.writelines(f"{line}\n" for line in lines)
+                file.flush()
+                os.fsync(file.fileno())
+                temporary.replace(path)
+            finally:
+                temporary.unlink(missing_ok=True)
+    except OSError as error:
+        raise InvalidInput(
+            f"the export must go to a file that can be written, got {path}: {error.strerror}; name another."
+        ) from None
 
 
 class Ledger:
@@ -236,29 +270,18 @@ class Ledger:
         return dict(self._read().published)
 
     def entries(self) -> list[Entry]:
-        """All entries, as they are kept, in order; not checked (ledger_verification does that)."""
+        """All entries, in order."""
         with self._database.reading() as connection:
             return [_parsed(line) for line in entry_rows(connection, 0)]
 
     def export(self, path: Path) -> Entry:
-        """Write all entries to a file for whoever verifies them elsewhere, whole or not at all.
-
-        Args:
-            path: the file, one entry a line, which replaces what is there.
-
-        Returns:
-            The last entry; its digest is what the file can be checked against later.
+        """Write all entries to a file, one a line; the digest of the last, returned, is what to check it by later.
 
         Raises:
             InvalidInput: the file cannot be written.
         """
         entries = self.entries()
-        try:
-            _write_whole(path, "".join(f"{entry.to_line()}\n" for entry in entries))
-        except OSError as error:
-            raise InvalidInput(
-                f"the export must go to a file that can be written, got {path}: {error.strerror}; name another."
-            ) from None
+        write_lines([entry.to_line() for entry in entries], path)
         return entries[-1]
 
     def _read(self) -> Books:
@@ -331,16 +354,3 @@ def _parsed(line: str) -> Entry:
         return Entry.from_record(json.loads(line))
     except ValueError:
         raise LedgerBroken("an entry that cannot be read") from None
-
-
-def _write_whole(path: Path, text: str) -> None:
-    """Write a file, all of it or nothing."""
-    with NamedTemporaryFile("w", dir=path.parent, prefix=f".{path.name}.", encoding="utf-8", delete=False) as file:
-        temporary = Path(file.name)
-        try:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)

@@ -1,16 +1,20 @@
 """A ledger is verified from its entries alone; whatever was done to them is found and named."""
 
 import json
+import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise, product
 from typing import Any
 
 import pytest
 
 from deniable.domain import Attribute, Domain
 from deniable.entropies import EntropyRecipe, Noise
+from deniable.errors import InvalidInput
 from deniable.ledger import ALL_ROWS, Claim, Entry, Fact, Opening, digest_of
 from deniable.ledger_verification import Report, verify
 from deniable.loss import DiscreteGaussianEvent, PrivacyTestEvent
@@ -208,6 +212,15 @@ def test_a_claim_by_a_tighter_theorem_is_composed_again() -> None:
         assert verify(records(chain(policy(9), charge(events=(event,), claim=claim)))).holds is holds
 
 
+def test_a_claim_that_cannot_be_composed_again_here_does_not_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    event = DiscreteGaussianEvent(query="q", part="structure", outputs=20, sensitivity=1, variance=Fraction(401))
+    claimed = charge(events=(event,), claim=Claim(cost=cost("1.4", "1e-6"), accountant="pld"))
+    for module in ("dp_accounting", "dp_accounting.pld"):
+        monkeypatch.setitem(sys.modules, module, None)
+    report = verify(records(chain(policy(9), claimed)))
+    assert "entry 2: step learn_structure: its events can only be composed again with dp_accounting" in faults(report)
+
+
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])
 def test_what_the_mechanisms_claim_of_themselves_holds(noise: Noise) -> None:
     structure = EntropyRecipe(Fraction("0.7"), Fraction("1e-6"), Fraction("0.1"), noise).calibrate(DOMAIN)
@@ -240,6 +253,28 @@ def test_what_is_claimed_of_candidates_is_worked_out_again_by_both_theorems() ->
 def test_garbage_is_no_entry_and_no_error(garbage: object) -> None:
     honest = records(a_ledger())
     assert "entry 3: " in faults(verify([*honest[:3], garbage, *honest[4:]]))
+
+
+def test_whatever_an_entry_says_is_judged_and_never_an_error() -> None:
+    """Forgers may chain what they like: here every value of every entry becomes something that it cannot be."""
+    nested: list[Any] = []
+    for _ in range(900):
+        nested = [nested]
+    absurd = [None, True, -1, 1.5, 10**400, "1e400", "1/0", [], {"a": 1}, nested, "\ud800"]
+    record = Claim(cost=cost("1.13", "1e-9"), accountant="theorem_1")
+    honest = records(chain(policy(30, period=yearly(20)), candidates(Claim(cost=cost(20), accountant=""), record)))
+    places = [(number, path) for number in (1, 2) for path in leaves(honest[number])]
+    for (number, path), value in product(places, absurd):
+        forged = deepcopy(honest)
+        place = forged[number]
+        for key in path[:-1]:
+            place = place[key]
+        place[path[-1]] = value
+        for before, after in pairwise(forged[number - 1 :]):
+            after["previous"] = before["digest"]
+            with suppress(InvalidInput):
+                after["digest"] = digest_of({name: value for name, value in after.items() if name != "digest"})
+        assert len(verify(forged).lines) > 5
 
 
 def test_the_sums_are_said_to_end_where_the_chain_does() -> None:
