@@ -13,7 +13,8 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -106,6 +107,7 @@ class Ledger:
         self._database = database
         self._clock = clock
         self._books = Books()
+        self._confirmed: Entry | None = None
         self._turn = threading.RLock()
 
     @classmethod
@@ -124,7 +126,9 @@ class Ledger:
         database = LedgerDatabase.at(place)
         database.bring_up_to_date()
         ledger = cls(database, clock)
-        if ledger._read().head is None:
+        with ledger._reading() as (books, _):
+            empty = books.head is None
+        if empty:
             ledger._append(lambda books, _: Opening(ledger=database.name) if books.head is None else None)
         return ledger
 
@@ -139,7 +143,8 @@ class Ledger:
         Raises:
             NoPolicy: there is none.
         """
-        return self._read().policy(dataset)
+        with self._reading() as (books, _):
+            return books.policy(dataset)
 
     def set_policy(self, policy: Policy) -> Policy:
         """Set what may be spent on a dataset from now on; what was spent stays spent."""
@@ -179,11 +184,8 @@ class Ledger:
             NoPolicy: nobody has said what may be spent on the dataset.
             BudgetExceeded: a cap of the dataset would be exceeded.
         """
-        with self._turn:
-            with self._database.reading() as connection:
-                self._catch_up(connection)
-                now = self._now(connection)
-            self._books.require_room(charges, now)
+        with self._reading() as (books, now):
+            books.require_room(charges, now)
 
     def commit(self, identity: str, output: str) -> None:
         """Note that what was drawn is stored.
@@ -239,18 +241,15 @@ class Ledger:
         Raises:
             NoPolicy: the dataset has no policy.
         """
-        with self._turn:
-            with self._database.reading() as connection:
-                self._catch_up(connection)
-                now = self._now(connection) if at is None else written_time(at)
-            return self._books.balances(dataset, now)
+        with self._reading() as (books, now):
+            return books.balances(dataset, now if at is None else written_time(at))
 
     def spent(self, dataset: str, at: datetime | None = None) -> Cost:
         """What was spent on a dataset over its lifetime, up to a time; by default until now."""
-        books = self._read()
-        until = None if at is None else written_time(at)
-        charged = [entry for entry in books.charges(dataset) if until is None or entry.entry.time <= until]
-        return cost_of((entry.charge for entry in charged), books.policy(dataset).seed_cost)
+        with self._reading() as (books, now):
+            until = now if at is None else written_time(at)
+            charges = [charged.charge for charged in books.charges(dataset) if charged.entry.time <= until]
+            return cost_of(charges, books.policy(dataset).seed_cost)
 
     def remaining(self, dataset: str, at: datetime | None = None) -> Cost:
         """What may still be spent on a dataset at a time, whichever of its caps is nearer; by default now."""
@@ -259,15 +258,18 @@ class Ledger:
 
     def datasets(self) -> list[str]:
         """Names of the datasets that have a policy."""
-        return sorted(self._read().policies)
+        with self._reading() as (books, _):
+            return sorted(books.policies)
 
     def charges(self, dataset: str | None = None) -> list[Charged]:
         """The charges to a dataset, or to all, in the order in which they were reserved."""
-        return self._read().charges(dataset)
+        with self._reading() as (books, _):
+            return books.charges(dataset)
 
     def published(self) -> dict[str, Publication]:
         """The releases that are public, by id."""
-        return dict(self._read().published)
+        with self._reading() as (books, _):
+            return dict(books.published)
 
     def entries(self) -> list[Entry]:
         """All entries, in order."""
@@ -284,11 +286,14 @@ class Ledger:
         write_lines([entry.to_line() for entry in entries], path)
         return entries[-1]
 
-    def _read(self) -> Books:
-        """The books as of now."""
-        with self._turn, self._database.reading() as connection:
-            self._catch_up(connection)
-            return self._books
+    @contextmanager
+    def _reading(self) -> Iterator[tuple[Books, str]]:
+        """Yield the books as of now, which no other thread changes meanwhile, and the time an entry would have."""
+        with self._turn:
+            with self._database.reading() as connection:
+                self._catch_up(connection)
+                now = self._now(connection)
+            yield self._books, now
 
     def _append(self, decide: Callable[[Books, str], Fact | None]) -> Entry | None:
         """Append what is decided on the newest books, while nobody else appends; None where nothing is to be."""
@@ -319,6 +324,7 @@ class Ledger:
                     )
                 )
             entered = False
+            self._confirmed = entry
         finally:
             if entered:
                 # Whether it was written is for the database to say.
@@ -331,22 +337,24 @@ class Ledger:
         return now if self._books.head is None else max(now, self._books.head.time)
 
     def _catch_up(self, connection: Connection) -> None:
-        """Take into account what was appended since, after making sure that what was there still is."""
-        head = self._books.head
-        lines = entry_rows(connection, 0 if head is None else head.number)
+        """Take into account what was appended since, after making sure that what was there still is.
+
+        A database that was restored from a copy, or whose place a lagging one took, may have lost entries.
+        """
+        known = 0 if self._books.head is None else self._books.head.number
+        lines = entry_rows(connection, known)
+        seen = self._confirmed
         try:
-            if head is not None:
-                if not lines or lines[0] != head.to_line():
-                    raise LedgerBroken(f"entry {head.number}: it is not what it was, or is gone")  # noqa: TRY301
-                lines = lines[1:]
-            for line in lines:
+            if seen is not None and lines[seen.number - known :][:1] != [seen.to_line()]:
+                raise LedgerBroken(f"entry {seen.number}: it is not what it was, or is gone")  # noqa: TRY301
+            for line in lines if self._books.head is None else lines[1:]:
                 self._books.enter(_parsed(line))
         except LedgerBroken as error:
-            self._books = Books()
             raise LedgerBroken(
                 f"each entry of a ledger must follow from those before, got another at {self.place}: {error}; spend "
                 "nothing more, leave the ledger as it is and compare it with what was exported."
             ) from None
+        self._confirmed = self._books.head
 
 
 def _parsed(line: str) -> Entry:

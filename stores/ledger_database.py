@@ -261,7 +261,7 @@ def _failure(place: str, error: Exception) -> LedgerUnavailable:
             "administrator open the ledger once and grant SELECT and INSERT."
         )
     if state in _BUSY or "database is locked" in reason:
-        return LedgerUnreachable(
+        return LedgerUnavailable(
             f"the ledger at {place} must be free within {_PATIENCE_S} seconds, got another process "
             "that keeps it; see which one hangs, then try again, which is safe."
         )
