@@ -6,12 +6,15 @@ BIN := $(VENV)/bin
 RUNTIME := $(VENV)/.installed-runtime
 DEV := $(VENV)/.installed-dev
 
-.PHONY: help release test ui bench lint lock
+.PHONY: help release plan test ui bench lint lock
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1  /'
 
 release: $(RUNTIME) ## run the release that SPEC=path describes (default: ACS Massachusetts)
 	@$(BIN)/python -m flows release $(SPEC)
+
+plan: $(RUNTIME) ## what the release of SPEC=path would cost, and whether the budget has room for it
+	@$(BIN)/python -m flows plan $(SPEC)
 
 test: $(DEV) ## run all tests
 	@$(BIN)/python -m pytest

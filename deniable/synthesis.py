@@ -20,7 +20,7 @@ import numpy as np
 from deniable.deniability import PrivacyTest
 from deniable.domain import Codes
 from deniable.errors import InvalidInput
-from deniable.keys import WordStream
+from deniable.keys import Parameter, WordStream
 from deniable.noise import TIE, DiscreteLaplace, draw_noise, uniform_below
 from deniable.plausible_seeds import SeedIndex, count_plausible, count_plausible_by_scan, probability_classes
 from deniable.resampling import Model, SeedResampler, resample
@@ -74,7 +74,7 @@ class Attempt:
             randomized=self.test.randomized,
         )
 
-    def parameters(self, omega: dict[int, int]) -> dict[str, str | int | Fraction]:
+    def parameters(self, omega: dict[int, int]) -> dict[str, Parameter]:
         """Everything that a candidate's law depends on beside the model and the seeds, for the key of its stream."""
         return {
             "k": self.test.k,

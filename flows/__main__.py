@@ -1,4 +1,4 @@
-"""The command line: `python -m flows release SPEC` and `python -m flows ui`.
+"""The command line: `python -m flows release SPEC`, `plan SPEC`, `ledger ...`, `discard RELEASE` and `ui`.
 
 Prefect and MLflow are imported only after the environment is set and the spec is found right: a wrong spec is refused
 within a second or two.
@@ -17,11 +17,15 @@ from typing import NoReturn
 from rich.console import Console
 
 from deniable.errors import DeniableError, InvalidInput
+from flows.discarding import discard_release
 from flows.environment import prepare_environment
+from flows.ledger import add_ledger_commands, run_ledger_command
+from flows.planning import show_plan
 from flows.services import start_prefect
 from flows.showing import show
-from schemas.release_spec import load_spec
+from schemas.release_spec import ReleaseSpec, load_spec
 from stores.disk import DISK_FULL, disk_is_full
+from stores.unfinished import unfinished_release
 
 OK, FAILED, REFUSED, INTERRUPTED = 0, 1, 2, 130
 
@@ -45,27 +49,60 @@ def main(arguments: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGINT, _interrupt)
     signal.signal(signal.SIGTERM, _interrupt)
     try:
-        if asked.command == "ui":
-            show(state, mlflow_port=asked.mlflow_port, prefect_port=asked.prefect_port)
-        else:
-            _release(asked.spec, state)
+        return _carry_out(asked, state)
     except _SpecRefused as error:
         return _complain(str(error), REFUSED)
     except DeniableError as error:
-        return _complain(str(error))
+        return _complain(str(error), hint=_kept(asked, state))
     except KeyboardInterrupt as interruption:
-        return _complain(str(interruption) or "interrupted, nothing published.", INTERRUPTED)
+        said = str(interruption) or "interrupted, nothing published."
+        return _complain(said, INTERRUPTED, hint=_kept(asked, state))
     except Exception as error:  # noqa: BLE001 - a traceback on the screen helps nobody who runs a release
-        return _complain(_unexpected(error, state))
+        return _complain(_unexpected(error, state), hint=_kept(asked, state))
+
+
+def _carry_out(asked: argparse.Namespace, state: Path) -> int:
+    """Carry out the command that was asked for."""
+    if asked.command == "ui":
+        show(state, mlflow_port=asked.mlflow_port, prefect_port=asked.prefect_port)
+        return OK
+    if asked.command == "ledger":
+        return run_ledger_command(asked, state)
+    if asked.command == "plan":
+        return show_plan(_checked(asked.spec), state)
+    if asked.command == "discard":
+        discard_release(state, asked.release)
+        return OK
+    _release(asked.spec, state, anew=asked.new)
     return OK
 
 
-def _release(path: Path, state: Path) -> None:
-    """Refuse a wrong spec at once, then run the release."""
+def _checked(path: Path) -> ReleaseSpec:
+    """The spec, if nothing is wrong with it."""
     try:
-        spec = load_spec(path)
+        return load_spec(path)
     except InvalidInput as error:
         raise _SpecRefused(str(error)) from None
+
+
+def _kept(asked: argparse.Namespace, state: Path) -> str:
+    """What to do where a release that was paid for is kept."""
+    if asked.command != "release":
+        return ""
+    try:
+        unfinished = unfinished_release(state, load_spec(asked.spec))
+    except DeniableError:
+        return ""
+    if unfinished is None:
+        return ""
+    return f"What {unfinished.release_id} has done and paid for is kept: the same command goes on with it."
+
+
+def _release(path: Path, state: Path, *, anew: bool) -> None:
+    """Refuse a wrong spec at once, then run the release."""
+    spec = _checked(path)
+    if not anew and (unfinished := unfinished_release(state, spec)) is not None:
+        print(f"Going on with {unfinished.release_id}, which was not finished.", file=sys.stderr)  # noqa: T201
     with Console(stderr=True).status(f"{spec.title}: starting Prefect and MLflow ..."):
         # The server starts while the rest is imported; what Prefect is told at import is where to find it.
         server = None if "PREFECT_API_URL" in os.environ else start_prefect(state)
@@ -75,7 +112,7 @@ def _release(path: Path, state: Path) -> None:
 
         if server is not None:
             server.wait_until_up()
-    run_release(path, spec, state)
+    run_release(path, spec, state, anew=anew)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -91,6 +128,16 @@ def _parser() -> argparse.ArgumentParser:
     release.add_argument(
         "spec", type=Path, metavar="SPEC", help="a release spec, such as deployments/specs/acs_ma.yaml"
     )
+    release.add_argument(
+        "--new", action="store_true", help="begin another release, even if one of this spec is not finished"
+    )
+    plan = commands.add_parser(
+        "plan", parents=[common], help="what a release would cost, and whether the budget has room for it"
+    )
+    plan.add_argument("spec", type=Path, metavar="SPEC", help="a release spec; its data are not looked at")
+    discard = commands.add_parser("discard", parents=[common], help="give up a release that was not finished")
+    discard.add_argument("release", metavar="RELEASE", help="its name; what was charged for it stays charged")
+    add_ledger_commands(commands, [common])
     show = commands.add_parser(
         "ui", parents=[common], help="look at what was done: MLflow and Prefect, on this machine"
     )
@@ -119,8 +166,8 @@ def _unexpected(error: Exception, state: Path) -> str:
     return f"an error that should not be ended the release ({type(error).__name__}); see {details}."
 
 
-def _complain(sentence: str, status: int = FAILED) -> int:
-    print(sentence, file=sys.stderr)  # noqa: T201 - this is the command line
+def _complain(sentence: str, status: int = FAILED, *, hint: str = "") -> int:
+    print(sentence, *([hint] if hint else []), sep="\n", file=sys.stderr)  # noqa: T201 - this is the command line
     return status
 
 

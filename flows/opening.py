@@ -1,4 +1,4 @@
-"""Opens a release and closes it, however it goes: a name, a key, a record in MLflow, and nothing left of a failure."""
+"""Opens a release and closes it, however it goes: a name, a key, a record, and what may be left of a failure."""
 
 import shutil
 from collections.abc import Iterator
@@ -9,24 +9,33 @@ from pathlib import Path
 from prefect import get_client
 from prefect.context import FlowRunContext
 
-from deniable.errors import InvalidInput, Refused
+from deniable.errors import DeniableError, InvalidInput, Refused
 from deniable.keys import ReleaseKey
 from schemas.release_spec import ReleaseSpec
+from stores.charging import was_charged
+from stores.custody import end_custody, has_key, keep_key
 from stores.lineage import recorded_release
-from stores.workspace import PRIVATE_FILE, PRIVATE_FOLDER, Workspace, make_private_folder
-from tasks.progress import stop_steps
+from stores.unfinished import leased, note_beginning, note_end, unfinished_release
+from stores.workspace import PRIVATE_FOLDER, Workspace, make_private_folder
+from tasks.progress import allow_steps, stop_steps
 
 _PATIENCE_S = 30.0
 
 
 @contextmanager
-def opened_release(spec: ReleaseSpec, state: Path, key_file: Path | None = None) -> Iterator[Workspace]:
-    """Open a release; when the block ends in any other way than well, leave nothing of it but MLflow's record.
+def opened_release(
+    spec: ReleaseSpec, state: Path, key_file: Path | None = None, *, anew: bool = False
+) -> Iterator[Workspace]:
+    """Open a release, or the one of the same spec that was begun and not finished; close it as the block ends.
+
+    A release that fails before anything was charged leaves nothing but MLflow's record. One that fails later is kept,
+    for what was drawn is paid for: the next run goes on where it stopped.
 
     Args:
         spec: what is to be released.
         state: the state folder.
         key_file: a key to use again, for a replay; by default a new one is made.
+        anew: whether to begin another release although one of this spec is not finished.
 
     Yields:
         The workspace of the release.
@@ -35,44 +44,73 @@ def opened_release(spec: ReleaseSpec, state: Path, key_file: Path | None = None)
         Refused: a release of that name is under way or done.
         InvalidInput: the file holds no key.
     """
-    release_id = f"{spec.name}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
-    # The record is closed last: on a full disk there is room for that only when the files are gone.
-    with recorded_release(state, release_id, spec) as run_id:
-        workspace = Workspace(state=state, release_id=release_id, spec=spec, mlflow_run_id=run_id)
-        _claim(workspace)
-        try:
-            _write_key(workspace.vault / "key", key_file)
-            _name_prefect_run(release_id)
-            yield workspace
-        except BaseException:
-            # The steps of other threads must be over before their files go, or they would write new ones.
-            stop_steps(release_id, _PATIENCE_S)
-            _discard(workspace)
-            raise
+    begun = None if anew or key_file else unfinished_release(state, spec)
+    release_id = begun.release_id if begun else f"{spec.name}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
+    vault = state / "vault" / release_id
+    if begun is None:
+        _claim(vault)
+    with leased(vault):
+        allow_steps(release_id)
+        # The record is closed last: on a full disk there is room for that only when the files are gone.
+        with _recorded_or_gone(state, release_id, spec, fresh=begun is None) as run_id:
+            workspace = Workspace(state=state, release_id=release_id, spec=spec, mlflow_run_id=run_id)
+            try:
+                if not has_key(workspace):
+                    keep_key(workspace, _read_key(key_file))
+                note_beginning(workspace)
+                _name_prefect_run(release_id)
+                yield workspace
+                end_custody(workspace)
+                note_end(workspace)
+            except BaseException:
+                # The steps of other threads must be over before their files go, or they would write new ones.
+                stop_steps(release_id, _PATIENCE_S)
+                if not _is_paid_for(workspace):
+                    _discard(workspace)
+                raise
 
 
-def _claim(workspace: Workspace) -> None:
-    """Make the release's vault, which is what makes its name unique."""
-    make_private_folder(workspace.vault.parent)
+@contextmanager
+def _recorded_or_gone(state: Path, release_id: str, spec: ReleaseSpec, *, fresh: bool) -> Iterator[str]:
+    """MLflow's record of the release; where MLflow takes none, a release that begins leaves nothing."""
+    opened = False
     try:
-        workspace.vault.mkdir(mode=PRIVATE_FOLDER)
+        with recorded_release(state, release_id, spec) as run_id:
+            opened = True
+            yield run_id
+    except BaseException:
+        if fresh and not opened:
+            shutil.rmtree(state / "vault" / release_id, ignore_errors=True)
+        raise
+
+
+def _is_paid_for(workspace: Workspace) -> bool:
+    """Whether anything was charged; where the ledger does not say, nothing that may have been is thrown away."""
+    try:
+        return was_charged(workspace)
+    except DeniableError:
+        return True
+
+
+def _claim(vault: Path) -> None:
+    """Make the release's vault, which is what makes its name unique."""
+    make_private_folder(vault.parent)
+    try:
+        vault.mkdir(mode=PRIVATE_FOLDER)
     except FileExistsError:
-        msg = f"a release must have a name of its own, and {workspace.release_id} is taken; start again in a second."
+        msg = f"a release must have a name of its own, and {vault.name} is taken; start again in a second."
         raise Refused(msg) from None
 
 
-def _write_key(path: Path, key_file: Path | None) -> None:
-    """Put the release's key into its vault."""
+def _read_key(key_file: Path | None) -> ReleaseKey | None:
+    """The key that a file holds."""
     if key_file is None:
-        key = ReleaseKey.generate()
-    else:
-        try:
-            key = ReleaseKey(key_file.read_bytes())
-        except OSError:
-            msg = f"the key file must be readable, got {key_file}, which is not; check its path and its owner."
-            raise InvalidInput(msg) from None
-    path.touch(mode=PRIVATE_FILE, exist_ok=False)
-    path.write_bytes(key.secret)
+        return None
+    try:
+        return ReleaseKey(key_file.read_bytes())
+    except OSError:
+        msg = f"the key file must be readable, got {key_file}, which is not; check its path and its owner."
+        raise InvalidInput(msg) from None
 
 
 def _name_prefect_run(release_id: str) -> None:

@@ -11,6 +11,7 @@ from schemas.accounts import Accounts
 from schemas.evaluation import EvaluationFigures, Verdict
 from schemas.references import Audience, Reference
 from schemas.release_spec import load_spec
+from stores.charging import note_publication
 from stores.workspace import Workspace
 from tasks.account import account_task
 from tasks.clean import clean_task
@@ -50,13 +51,14 @@ _SEEDS = {"tested_seeds": index_seeds_task, "histogram_seeds": noise_seeds_task,
 
 
 @flow(name="release", persist_result=False)
-def release(spec: Path, state: Path | None = None, key_file: Path | None = None) -> Released:
-    """Release what a spec describes, or leave nothing behind but a record of the failure.
+def release(spec: Path, state: Path | None = None, key_file: Path | None = None, *, anew: bool = False) -> Released:
+    """Release what a spec describes, or go on with the release of it that was not finished.
 
     Args:
         spec: the release spec, YAML.
         state: the state folder; by default DENIABLE_STATE or `var`.
         key_file: the key of an earlier release, to replay it; by default a new one is made.
+        anew: whether to begin another release although one of this spec is not finished.
 
     Returns:
         References to what was made.
@@ -65,7 +67,7 @@ def release(spec: Path, state: Path | None = None, key_file: Path | None = None)
         DeniableError: the release failed; nothing was published.
     """
     asked = load_spec(spec)
-    with opened_release(asked, state or state_folder(), key_file) as workspace:
+    with opened_release(asked, state or state_folder(), key_file, anew=anew) as workspace:
         accounts = account_task(workspace)
         source = ingest_task(workspace)
         checked = validate_task(workspace, source)
@@ -77,7 +79,7 @@ def release(spec: Path, state: Path | None = None, key_file: Path | None = None)
         prepare = _SEEDS[asked.synthesis.guarantee]
         seeds = prepare(workspace, part(parts, "seeds"), model) if prepare is not None else None
         passed = synthesize_task.map(unmapped(workspace), unmapped(model), unmapped(seeds), blocks(asked)).result()
-        released = gather_task(workspace, passed)
+        released = gather_task(workspace, passed, seeds)
 
         baseline = draw_baseline_task(workspace, part(parts, "parameters"))
         utility = evaluate_utility_task(workspace, released, parts, baseline)
@@ -87,6 +89,7 @@ def release(spec: Path, state: Path | None = None, key_file: Path | None = None)
         report = report_task(workspace, tables=tables, graph=graph, accounts=accounts, utility=utility, risk=risk)
         learnt = [made for made in (graph, model, seeds) if made is not None and made.audience is Audience.PUBLIC]
         published = publish_task(workspace, released, learnt, accounts)
+        note_publication(workspace, published)
         return Released(
             workspace=workspace,
             published=published,

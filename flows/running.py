@@ -28,13 +28,14 @@ _HEADLINES = {
 }
 
 
-def run_release(path: Path, spec: ReleaseSpec, state: Path) -> None:
+def run_release(path: Path, spec: ReleaseSpec, state: Path, *, anew: bool = False) -> None:
     """Run the release of a spec with progress on standard error, and print a summary.
 
     Args:
         path: the spec's file.
         spec: the spec.
         state: the state folder.
+        anew: whether to begin another release although one of this spec is not finished.
 
     Raises:
         DeniableError: the release failed; nothing was published.
@@ -44,7 +45,7 @@ def run_release(path: Path, spec: ReleaseSpec, state: Path) -> None:
     runner: TaskRunner[Any] = ThreadPoolTaskRunner(max_workers=os.cpu_count() or 1)
     try:
         with Screen({"synthesize": spec.synthesis.attempts}) as screen, watching(screen):
-            released = release.with_options(task_runner=runner)(path, state)
+            released = release.with_options(task_runner=runner)(path, state, anew=anew)
     except KeyboardInterrupt:
         late = sorted(str(folder) for folder in _published(state) - before)
         said = (

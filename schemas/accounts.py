@@ -29,7 +29,7 @@ class StepCost:
 
     Attributes:
         step: name of the step.
-        part: the part that it reads; `all` where all steps read the same records.
+        part: the part that it reads; `shared` where all steps read the same records.
         probability: probability with which a record is in that part.
         events: what is done to it.
         guarantee: what that costs; None for privacy test 1, which has no differential privacy.
@@ -112,7 +112,7 @@ def accounts_of(spec: ReleaseSpec) -> Accounts:
     Raises:
         Refused: Theorem 1 does not meet the epsilon per released record that the spec promises.
     """
-    structure, parameters, seeds = _structure(spec), _parameters(spec), _seeds(spec)
+    structure, parameters, seeds = structure_cost(spec), parameters_cost(spec), seeds_cost(spec)
     learnt = [step for step in (structure, parameters) if step is not None]
     steps = [*learnt, seeds] if seeds is not None else learnt
     kind = spec.synthesis.guarantee
@@ -129,6 +129,17 @@ def accounts_of(spec: ReleaseSpec) -> Accounts:
         total=combine(steps) if all(step.guarantee is not None for step in steps) else None,
         steps=tuple(steps),
     )
+
+
+def known_cost(cost: StepCost | None) -> StepCost:
+    """The cost of a step that the release has.
+
+    Raises:
+        ValueError: the release has no such step.
+    """
+    if cost is None:
+        raise ValueError("a step that the release does not have costs nothing")
+    return cost
 
 
 def _known(guarantee: Guarantee | None) -> Guarantee:
@@ -162,7 +173,8 @@ def _same_records(steps: Sequence[StepCost]) -> Guarantee:
     return min(sequential(guarantees), sequential([together, *rest]), key=attrgetter("epsilon"))
 
 
-def _structure(spec: ReleaseSpec) -> StepCost | None:
+def structure_cost(spec: ReleaseSpec) -> StepCost | None:
+    """What learning the structure costs; None where that is not learnt."""
     recipe = structure_recipe(spec)
     if recipe is None:
         return None
@@ -170,12 +182,14 @@ def _structure(spec: ReleaseSpec) -> StepCost | None:
     return _cost(spec, "learn_structure", "structure", mechanism.events, mechanism.guarantee)
 
 
-def _parameters(spec: ReleaseSpec) -> StepCost:
+def parameters_cost(spec: ReleaseSpec) -> StepCost:
+    """What learning the parameters costs."""
     mechanism = parameter_recipe(spec).calibrate(spec.domain)
     return _cost(spec, "learn_parameters", "parameters", mechanism.events, mechanism.guarantee)
 
 
-def _seeds(spec: ReleaseSpec) -> StepCost | None:
+def seeds_cost(spec: ReleaseSpec) -> StepCost | None:
+    """What is taken from seeds costs; None without seeds."""
     synthesis = spec.synthesis
     if isinstance(synthesis, HistogramSeeds):
         mechanism = histogram_recipe(synthesis).calibrate()
@@ -196,7 +210,7 @@ def _cost(
 ) -> StepCost:
     """A step's cost, said of the part that it reads in this release."""
     probabilities = spec.split.probabilities
-    read = part if part in probabilities else "all"
+    read = part if part in probabilities else "shared"
     probability = probabilities[read]
     return StepCost(
         step=step,

@@ -39,7 +39,7 @@ _ExactConstructor.add_constructor("tag:yaml.org,2002:float", _ExactConstructor.c
 _KINDS = {
     "source": "the kind package or file",
     "synthesis": "the guarantee tested_seeds, histogram_seeds or seedless",
-    "split": "a probability for each part, or for all and holdout",
+    "split": "a probability for each part, or for shared and holdout",
 }
 """Entries of which there are several kinds, and what tells which."""
 

@@ -28,6 +28,8 @@ class Reference(BaseModel):
         digest: SHA-256 in hex of its bytes; keyed with the release key (HMAC) unless it is public.
         rows: number of rows where it is a table. An internal figure.
         audience: who may see it.
+        whole: digest of the table that it is a part of, where it is one.
+        charge: identity of the charge in the ledger that what is drawn from it is paid by, where one is still open.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -37,3 +39,5 @@ class Reference(BaseModel):
     digest: str
     rows: int | None = None
     audience: Audience
+    whole: str = ""
+    charge: str = ""

@@ -136,11 +136,11 @@ class SharedSplit(Strict):
     """One part that everything is learnt from, its budgets adding up, and a holdout.
 
     Attributes:
-        all: probability with which a record is used, for structure, parameters and seeds alike.
+        shared: probability with which a record is used, for structure, parameters and seeds alike.
         holdout: what the release is judged by.
     """
 
-    all: Positive
+    shared: Positive
     holdout: Positive
 
     @field_validator("holdout")
@@ -151,7 +151,7 @@ class SharedSplit(Strict):
     @property
     def probabilities(self) -> dict[str, Fraction]:
         """Probability of each part, in the order of the draw."""
-        return {"all": self.all, "holdout": self.holdout}
+        return {"shared": self.shared, "holdout": self.holdout}
 
 
 def _at_most_one(probabilities: list[Fraction]) -> Fraction:
@@ -164,9 +164,62 @@ def _at_most_one(probabilities: list[Fraction]) -> Fraction:
 
 
 def _split_kind(written: Any) -> str:
-    """Which kind of split is meant, or is there: the one that names `all`, or the one that names each part."""
-    shared = "all" in written if isinstance(written, Mapping) else isinstance(written, SharedSplit)
+    """Which kind of split is meant, or is there: the one that names `shared`, or the one that names each part."""
+    shared = "shared" in written if isinstance(written, Mapping) else isinstance(written, SharedSplit)
     return "shared" if shared else "disjoint"
+
+
+class Period(Strict):
+    """What may be spent in one period of the calendar.
+
+    Attributes:
+        length: how long a period is.
+        epsilon: total of one period.
+        delta: total of one period.
+    """
+
+    length: Literal["month", "quarter", "year"]
+    epsilon: Positive
+    delta: OpenProbability
+
+
+class Budget(Strict):
+    """What may be spent on the dataset by all its releases together. The ledger's own policy, once there is one, wins.
+
+    Attributes:
+        dataset: the name that the ledger knows the dataset by; the dataset's own by default.
+        epsilon: total over the dataset's lifetime.
+        delta: total over the dataset's lifetime.
+        seed_cost: whether candidates tested count in total, or with what one released record costs.
+        period: what may be spent of it in one period.
+    """
+
+    dataset: str | None = Field(default=None, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    epsilon: Positive
+    delta: OpenProbability
+    seed_cost: Literal["total", "per_record"] = "total"
+    period: Period | None = None
+
+
+class Custody(Strict):
+    """Who keeps the release key.
+
+    Attributes:
+        custodian: `file`, in the vault; `prefect_secret`, a secret block of Prefect's; `environment`, a variable that
+            holds the agency's secret, from which each release's key is derived; `destroyed`, in the vault until
+            publication.
+        variable: name of the variable, for `environment`.
+    """
+
+    custodian: Literal["file", "prefect_secret", "environment", "destroyed"] = "file"
+    variable: str | None = Field(default=None, pattern=r"^[A-Z][A-Z0-9_]*$", validate_default=True)
+
+    @field_validator("variable")
+    @classmethod
+    def _is_for_the_environment(cls, variable: str | None, info: ValidationInfo) -> str | None:
+        if (info.data.get("custodian") == "environment") != (variable is not None):
+            raise ValueError("must be given for the custodian environment, and for no other")
+        return variable
 
 
 class StructureLearner(Strict):
@@ -278,6 +331,8 @@ class ReleaseSpec(Strict):
         split: which part a record goes to.
         learner: what is learnt.
         synthesis: what is drawn.
+        budget: what may be spent on the dataset; by default what its ledger says.
+        key: who keeps the release key.
         evaluation: how it is judged.
         thresholds: limits of figures, by name; a name is a figure's and ends in `_min` or `_max`.
     """
@@ -293,6 +348,8 @@ class ReleaseSpec(Strict):
     ]
     learner: Learner
     synthesis: Annotated[PrivacyTestedSeeds | HistogramSeeds | Seedless, Field(discriminator="guarantee")]
+    budget: Budget | None = None
+    key: Custody = Custody()
     evaluation: Evaluation
     thresholds: dict[Annotated[str, Field(pattern=r"^[a-z0-9_]+_(min|max)$")], float] = Field(default_factory=dict)
 
@@ -328,6 +385,12 @@ class ReleaseSpec(Strict):
             if unknown:
                 raise ValueError("; ".join(unknown))
         return thresholds
+
+    @property
+    def dataset_name(self) -> str:
+        """The name that the ledger and the record know the dataset by."""
+        own = self.budget.dataset if self.budget is not None else None
+        return own or Path(self.dataset).stem
 
     @property
     def folder(self) -> Path:

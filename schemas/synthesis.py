@@ -106,6 +106,7 @@ class PrivacyTestedSeeds(Drawing):
         test: privacy test 1 or 2. Test 1 has no noise and so no differential privacy, whatever epsilon and delta say.
         epsilon: per released record; Theorem 1 must meet it.
         delta: per released record; Theorem 1 must meet it.
+        accept_no_differential_privacy: must be true for test 1, whose candidates no ledger can charge.
         candidates: how many are drawn and tested, always all of them.
         drop_probability: rho of Mechanism 1*, with which a candidate is dropped whatever the test says.
         public_rows: N0, a public number that the seeds are not fewer than.
@@ -120,6 +121,7 @@ class PrivacyTestedSeeds(Drawing):
     test: Literal[1, 2]
     epsilon: Positive
     delta: OpenProbability
+    accept_no_differential_privacy: bool = Field(default=False, validate_default=True)
     candidates: Count
     drop_probability: Annotated[Exact, Field(ge=0, lt=1)]
     public_rows: Count
@@ -153,6 +155,13 @@ class PrivacyTestedSeeds(Drawing):
                     f"which at this delta gives {met:.4g}; raise k or epsilon"
                 )
         return delta
+
+    @field_validator("accept_no_differential_privacy")
+    @classmethod
+    def _is_said_for_test_1(cls, accepted: bool, info: ValidationInfo) -> bool:  # noqa: FBT001 - pydantic calls it
+        if info.data.get("test") == 1 and not accepted:
+            raise ValueError("must be true for privacy test 1, which gives no differential privacy and no total")
+        return accepted
 
     @field_validator("candidates")
     @classmethod

@@ -189,6 +189,8 @@ def recorded_step(
 def recorded_release(state: Path, release_id: str, spec: ReleaseSpec) -> Iterator[str]:
     """Open the run of a release in the experiment of its dataset, and close it as the block ends.
 
+    A release that is taken up again goes on in the run that it has.
+
     Args:
         state: the state folder, which holds MLflow's database and artifacts unless MLFLOW_TRACKING_URI is set.
         release_id: the release's name.
@@ -202,33 +204,47 @@ def recorded_release(state: Path, release_id: str, spec: ReleaseSpec) -> Iterato
     """
     make_private_folder(state / "mlflow")
     with recording(state) as client:
-        run = client.create_run(
-            _experiment(client, state, spec),
-            run_name=release_id,
-            tags={
-                "release": release_id,
-                "dataset": _dataset_name(spec),
-                "deniable.version": version("deniable"),
-                "mlflow.user": getpass.getuser(),
-                DESCRIPTION: f"**{spec.title}**, release `{release_id}`. {_prefect_link()}",
-                **_prefect_tags(),
-            },
-        )
-        client.log_batch(run.info.run_id, params=list(_spec_parameters(spec.model_dump())))
+        experiment = _experiment(client, state, spec)
+        runs = client.search_runs([experiment], f"attributes.run_name = '{release_id}'")
+        run = runs[0] if runs else _new_run(client, experiment, release_id, spec)
+        if runs:
+            client.update_run(run.info.run_id, status="RUNNING")
+            for name, value in _prefect_tags().items():
+                client.set_tag(run.info.run_id, name, value)
     _link_from_prefect(run)
     try:
+        _close_open_steps(state, experiment, run.info.run_id)
         with _closing(state, run.info.run_id):
             yield run.info.run_id
     finally:
         with suppress(RecordFailed):
-            _close_open_steps(state, run.info.experiment_id, run.info.run_id)
+            _close_open_steps(state, experiment, run.info.run_id)
+
+
+def _new_run(client: MlflowClient, experiment: str, release_id: str, spec: ReleaseSpec) -> Run:
+    """The run of a release that begins."""
+    run = client.create_run(
+        experiment,
+        run_name=release_id,
+        tags={
+            "release": release_id,
+            "dataset": spec.dataset_name,
+            "deniable.version": version("deniable"),
+            "mlflow.user": getpass.getuser(),
+            DESCRIPTION: f"**{spec.title}**, release `{release_id}`. {_prefect_link()}",
+            **_prefect_tags(),
+        },
+    )
+    client.log_batch(run.info.run_id, params=list(_spec_parameters(spec.model_dump())))
+    return run
 
 
 def describe_release(workspace: Workspace, description: str, totals: Mapping[str, float]) -> None:
     """Write the readable description and the totals, which have no step, into the run of the release."""
     _log_metrics(workspace.state, workspace.mlflow_run_id, totals)
     with recording(workspace.state) as client:
-        client.set_tag(workspace.mlflow_run_id, DESCRIPTION, f"{_prefect_link()}\n\n{description}".lstrip())
+        links = f"{_prefect_link()} {_model_links(client.get_run(workspace.mlflow_run_id))}".strip()
+        client.set_tag(workspace.mlflow_run_id, DESCRIPTION, f"{links}\n\n{description}".lstrip())
 
 
 @contextmanager
@@ -257,7 +273,7 @@ def _close_open_steps(state: Path, experiment_id: str, run_id: str) -> None:
 
 def _experiment(client: MlflowClient, state: Path, spec: ReleaseSpec) -> str:
     """The experiment of a dataset, made when its first release begins."""
-    name = _dataset_name(spec)
+    name = spec.dataset_name
     experiment = client.get_experiment_by_name(name)
     if experiment is not None:
         return experiment.experiment_id
@@ -282,11 +298,6 @@ def _spec_parameters(values: Mapping[Any, Any], place: str = "") -> Iterator[Par
             yield from _spec_parameters(value, f"{name}.")
         elif value is not None and name not in {"name", "title", "source"}:
             yield Param(name, str(value))
-
-
-def _dataset_name(spec: ReleaseSpec) -> str:
-    """Name of the dataset, which a spec gives as a name or as a path to a schema."""
-    return Path(spec.dataset).stem
 
 
 def _may_be_recorded(name: str, audience: Audience) -> str:
@@ -327,6 +338,13 @@ def _prefect_link() -> str:
     """A link to the Prefect run that this happens in, in Markdown."""
     page = f"{PREFECT_PAGES}/runs/flow-run/{runtime.flow_run.id}"
     return f"[How it ran, step by step]({page}) (while `make ui` runs)." if runtime.flow_run.id else ""
+
+
+def _model_links(run: Run) -> str:
+    """Links to the models that a run has, in Markdown; its page lists them below all else."""
+    models = run.outputs.model_outputs if run.outputs else []
+    page = f"#/experiments/{run.info.experiment_id}/models"
+    return " ".join(f"[The model, to draw from]({page}/{model.model_id}?{TRAINING_PAGES})." for model in models)
 
 
 def _prefect_tags() -> dict[str, str]:

@@ -4,7 +4,8 @@ Everything lies under one state folder, mode 0700:
 
     cache/                  downloads that anyone may have
     vault/RELEASE/          restricted: key, snapshot, codes, parts, candidates, error details
-    shelf/RELEASE/          internal: figures, plots and the report, also in MLflow
+    shelf/RELEASE/          internal: the report and the codes that await publication; below it, in public/, what was
+                            learnt and may be published
     staging/RELEASE/        what publication is about to rename
     releases/RELEASE/       public, whole or absent
     mlflow/  prefect/       the embedded services' state
@@ -64,31 +65,43 @@ class Workspace:
         return self.state / "releases" / self.release_id
 
     def key(self) -> ReleaseKey:
-        """The release key, read from the vault."""
-        return ReleaseKey((self.vault / "key").read_bytes())
+        """The release key, from its custodian."""
+        from stores.custody import fetch_key  # noqa: PLC0415 - custody knows workspaces
+
+        return fetch_key(self)
 
     def folder(self, audience: Audience) -> Path:
         """Where things of an audience are written."""
-        return {Audience.RESTRICTED: self.vault, Audience.INTERNAL: self.shelf, Audience.PUBLIC: self.staging}[audience]
+        return {Audience.RESTRICTED: self.vault, Audience.INTERNAL: self.shelf, Audience.PUBLIC: self.shelf / "public"}[
+            audience
+        ]
 
     @contextmanager
     def writing(self, file_name: str, audience: Audience) -> Iterator[Path]:
         """Yield a temporary path that becomes `file_name` when the block ends well and vanishes when it does not."""
         folder = self.folder(audience)
         folder.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
-        with NamedTemporaryFile(dir=folder, prefix=f".{file_name}.", delete=False) as handle:
+        target = folder / file_name
+        with NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as handle:
             temporary = Path(handle.name)
         try:
             yield temporary
             temporary.chmod(PRIVATE_FILE)
-            temporary.replace(folder / file_name)
+            temporary.replace(target)
         finally:
             temporary.unlink(missing_ok=True)
 
     def refer(self, name: str, file_name: str, audience: Audience, rows: int | None = None) -> Reference:
         """Describe a file that was written: digest, rows and audience."""
-        path = self.folder(audience) / file_name
+        return self.describe(name, self.folder(audience) / file_name, audience, rows)
+
+    def describe(self, name: str, path: Path, audience: Audience, rows: int | None = None) -> Reference:
+        """Describe a file wherever it lies."""
         return Reference(name=name, path=path, digest=self._digest(path, audience), rows=rows, audience=audience)
+
+    def holds(self, reference: Reference) -> bool:
+        """Whether a stored thing is still there, byte by byte."""
+        return reference.path.is_file() and self._digest(reference.path, reference.audience) == reference.digest
 
     def _digest(self, path: Path, audience: Audience) -> str:
         """Digest of a file: plain for what is public, keyed for the rest (a plain digest confirms a guess)."""
@@ -100,8 +113,13 @@ class Workspace:
 
     def discard(self) -> None:
         """Remove what an unfinished release left: its vault, shelf and staging folders."""
-        for folder in (self.vault, self.shelf, self.staging):
-            shutil.rmtree(folder, ignore_errors=True)
+        discard_folders(self.state, self.release_id)
+
+
+def discard_folders(state: Path, release_id: str) -> None:
+    """Remove all folders of a release but the published one."""
+    for shelf in ("vault", "shelf", "staging"):
+        shutil.rmtree(state / shelf / release_id, ignore_errors=True)
 
 
 def make_private_folder(path: Path) -> Path:

@@ -1,13 +1,14 @@
 """Work out what the release will cost, before it reads a record."""
 
 from schemas.accounts import Accounts, accounts_of
+from stores.charging import require_room
 from stores.lineage import recorded_step
 from stores.workspace import Workspace
 from tasks.step import as_task
 
 
 def account(workspace: Workspace) -> Accounts:
-    """Work out the cost of the model, of one released record, and of everything together.
+    """Work out the cost of the model, of one released record, and of everything together, and see if there is room.
 
     Args:
         workspace: the release.
@@ -17,12 +18,14 @@ def account(workspace: Workspace) -> Accounts:
 
     Raises:
         Refused: the release cannot keep what its spec promises.
+        BudgetExceeded: the dataset's budget has no room for it.
     """
     with recorded_step(workspace, "account") as step:
         accounts = accounts_of(workspace.spec)
+        require_room(workspace, accounts)
         step.spent(accounts.total or accounts.model, accounts.events)
         step.parameters(accountant=(accounts.total or accounts.model).accountant)
     return accounts
 
 
-account_task = as_task(account)
+account_task = as_task(account, kept=False)

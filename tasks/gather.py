@@ -6,6 +6,7 @@ from deniable.domain import Codes
 from deniable.errors import Refused
 from schemas.references import Audience, Reference
 from schemas.synthesis import PrivacyTestedSeeds
+from stores.charging import commit
 from stores.lineage import recorded_step
 from stores.models import forget_index
 from stores.tables import read_codes, write_codes
@@ -13,7 +14,7 @@ from stores.workspace import Workspace
 from tasks.step import as_task
 
 
-def gather(workspace: Workspace, blocks: Sequence[Reference]) -> Reference:
+def gather(workspace: Workspace, blocks: Sequence[Reference], seeds: Reference | None = None) -> Reference:
     """Keep the first records that passed. All candidates were tested and are charged, whether they are kept or not.
 
     Seeds are drawn independently and uniformly, so the order of the attempts tells nothing of the order of the data.
@@ -21,6 +22,7 @@ def gather(workspace: Workspace, blocks: Sequence[Reference]) -> Reference:
     Args:
         workspace: the release.
         blocks: what each block released, in order.
+        seeds: what the candidates were drawn from, which knows the charge that paid for them.
 
     Returns:
         Codes of the released records.
@@ -44,7 +46,10 @@ def gather(workspace: Workspace, blocks: Sequence[Reference]) -> Reference:
         with workspace.writing("released.parquet", Audience.INTERNAL) as path:
             rows = write_codes(path, spec.domain, _first(blocks, workspace))
         step.figure("records_released", rows, Audience.PUBLIC)
-        return step.output(workspace.refer("released", "released.parquet", Audience.INTERNAL, rows))
+        released = step.output(workspace.refer("released", "released.parquet", Audience.INTERNAL, rows))
+        if seeds is not None and seeds.charge:
+            commit(workspace, seeds.charge, released)
+        return released
 
 
 def _first(blocks: Sequence[Reference], workspace: Workspace) -> Iterator[Codes]:

@@ -2,8 +2,11 @@
 
 from deniable.errors import InvalidInput, Refused
 from deniable.plausible_seeds import SeedIndex
+from schemas.accounts import known_cost, seeds_cost
+from schemas.recipes import attempt
 from schemas.references import Audience, Reference
 from schemas.synthesis import PrivacyTestedSeeds
+from stores.charging import reserve
 from stores.lineage import recorded_step
 from stores.models import read_model, write_index
 from stores.tables import load_codes
@@ -12,7 +15,7 @@ from tasks.step import as_task
 
 
 def index_seeds(workspace: Workspace, seeds: Reference, model: Reference) -> Reference:
-    """Index the seeds in the model's order, for the spec's numbers of re-sampled attributes.
+    """Index the seeds in the model's order, and pay for the candidates that will be drawn from them.
 
     Args:
         workspace: the release.
@@ -41,7 +44,20 @@ def index_seeds(workspace: Workspace, seeds: Reference, model: Reference) -> Ref
         index = SeedIndex.build(read_model(domain, model).in_order(codes), dict(synthesis.omega))
         with workspace.writing("seed_index.npz", Audience.RESTRICTED) as path:
             write_index(path, index)
-        return step.output(workspace.refer("seed_index", "seed_index.npz", Audience.RESTRICTED))
+        index_file = step.output(workspace.refer("seed_index", "seed_index.npz", Audience.RESTRICTED))
+        cost = known_cost(seeds_cost(workspace.spec))
+        if cost.guarantee is None:
+            return index_file
+        # For all candidates at once, before the first is drawn.
+        charge = reserve(
+            workspace,
+            cost,
+            seeds,
+            model,
+            parameters=attempt(synthesis).parameters(dict(synthesis.omega))
+            | {"candidates": synthesis.candidates, "chunk_candidates": synthesis.chunk_candidates},
+        )
+        return index_file.model_copy(update={"charge": charge})
 
 
 index_seeds_task = as_task(index_seeds)

@@ -5,8 +5,10 @@ from functools import partial
 
 from deniable.graph import Graph
 from deniable.tables import FamilyCounts
+from schemas.accounts import parameters_cost
 from schemas.recipes import parameter_recipe
 from schemas.references import Audience, Reference
+from stores.charging import commit, reserve
 from stores.lineage import recorded_step
 from stores.tables import read_codes
 from stores.workspace import Workspace
@@ -29,6 +31,13 @@ def learn_parameters(workspace: Workspace, parameters: Reference, graph: Referen
     with recorded_step(workspace, "learn_parameters", inputs=[parameters, graph]) as step:
         mechanism = recipe.calibrate(domain)
         step.parameters(noise=recipe.noise, prior=recipe.prior, estimate=recipe.estimate)
+        charge = reserve(
+            workspace,
+            parameters_cost(workspace.spec),
+            parameters,
+            graph,
+            parameters={"noise": recipe.noise, "prior": recipe.prior, "estimate": recipe.estimate},
+        )
         learnt = Graph.from_document(domain, json.loads(graph.path.read_text()))
         counts = FamilyCounts(domain, learnt.parents)
         for codes in read_codes(parameters.path, domain):
@@ -41,7 +50,9 @@ def learn_parameters(workspace: Workspace, parameters: Reference, graph: Referen
         step.figure("cells", sum(table.size for table in net.weights), Audience.PUBLIC)
         with workspace.writing("model.json", Audience.PUBLIC) as path:
             path.write_text(json.dumps(net.document()))
-        return step.output(workspace.refer("model", "model.json", Audience.PUBLIC))
+        made = step.output(workspace.refer("model", "model.json", Audience.PUBLIC))
+        commit(workspace, charge, made)
+        return made
 
 
 learn_parameters_task = as_task(learn_parameters)

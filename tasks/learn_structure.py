@@ -5,8 +5,10 @@ from functools import partial
 
 from deniable.graph import Graph
 from deniable.tables import PairCounts
+from schemas.accounts import known_cost, structure_cost
 from schemas.recipes import structure_recipe
 from schemas.references import Audience, Reference
+from stores.charging import commit, reserve
 from stores.drawing import draw_graph
 from stores.lineage import StepRecord, recorded_step
 from stores.tables import read_codes
@@ -31,6 +33,12 @@ def learn_structure(workspace: Workspace, structure: Reference | None) -> Refere
             return _keep(workspace, step, Graph.without_edges(domain))
         mechanism = recipe.calibrate(domain)
         step.parameters(noise=recipe.noise, max_cost=recipe.max_cost, entropies=len(mechanism.entropies.queries))
+        charge = reserve(
+            workspace,
+            known_cost(structure_cost(workspace.spec)),
+            structure,
+            parameters={"noise": recipe.noise, "max_cost": recipe.max_cost, "epsilon_rows": recipe.epsilon_rows},
+        )
         counts = PairCounts(domain)
         for codes in read_codes(structure.path, domain):
             counts.add(codes)
@@ -38,7 +46,9 @@ def learn_structure(workspace: Workspace, structure: Reference | None) -> Refere
         graph = mechanism.run(counts, open_stream)
         step.spent(mechanism.guarantee, mechanism.events)
         step.figure("edges", sum(len(parents) for parents in graph.parents), Audience.PUBLIC)
-        return _keep(workspace, step, graph)
+        kept = _keep(workspace, step, graph)
+        commit(workspace, charge, kept)
+        return kept
 
 
 def _keep(workspace: Workspace, step: StepRecord, graph: Graph) -> Reference:

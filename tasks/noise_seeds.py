@@ -5,9 +5,11 @@ from functools import partial
 
 from deniable.errors import InvalidInput
 from deniable.histogram_seeds import PrefixCounts
+from schemas.accounts import known_cost, seeds_cost
 from schemas.recipes import histogram_recipe
 from schemas.references import Audience, Reference
 from schemas.synthesis import HistogramSeeds
+from stores.charging import commit, reserve
 from stores.lineage import recorded_step
 from stores.models import read_model
 from stores.tables import read_codes
@@ -36,6 +38,13 @@ def noise_seeds(workspace: Workspace, seeds: Reference, model: Reference) -> Ref
     mechanism = histogram_recipe(synthesis).calibrate()
     with recorded_step(workspace, "noise_seeds", inputs=[seeds, model]) as step:
         step.parameters(omega=synthesis.omega, threshold=mechanism.threshold)
+        charge = reserve(
+            workspace,
+            known_cost(seeds_cost(workspace.spec)),
+            seeds,
+            model,
+            parameters={"omega": synthesis.omega, "threshold": mechanism.threshold},
+        )
         counts = PrefixCounts(domain, read_model(domain, model).graph.order, len(domain) - synthesis.omega)
         for codes in read_codes(seeds.path, domain):
             counts.add(codes)
@@ -46,7 +55,9 @@ def noise_seeds(workspace: Workspace, seeds: Reference, model: Reference) -> Ref
         step.figure("prefixes_counted", len(counts.counts), Audience.INTERNAL)
         with workspace.writing("seeds.json", Audience.PUBLIC) as path:
             path.write_text(json.dumps(histogram.document()))
-        return step.output(workspace.refer("noisy_seeds", "seeds.json", Audience.PUBLIC))
+        made = step.output(workspace.refer("noisy_seeds", "seeds.json", Audience.PUBLIC))
+        commit(workspace, charge, made)
+        return made
 
 
 noise_seeds_task = as_task(noise_seeds)

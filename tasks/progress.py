@@ -85,6 +85,11 @@ def advance(step: str, amount: int) -> None:
             watcher.advanced(step, amount)
 
 
+def allow_steps(release: str) -> None:
+    """Let the steps of a release begin, although an earlier run of it was stopped."""
+    _stopped_releases.discard(release)
+
+
 def stop_steps(release: str, patience_s: float) -> None:
     """Let no step of a release begin any more, ask those that run to end, and wait for them.
 

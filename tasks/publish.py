@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from importlib.metadata import version
 
 from deniable.errors import Refused
-from schemas.accounts import Accounts, SpentSoFar
+from schemas.accounts import Accounts
 from schemas.references import Audience, Reference
+from stores.charging import spent_so_far
 from stores.lineage import describe_release, recorded_step
 from stores.release_folder import (
     CSV,
@@ -23,13 +24,14 @@ from stores.tables import read_codes
 from stores.workspace import PRIVATE_FOLDER, Workspace
 from tasks.step import as_task
 
+_NOTE = "published.json"
+
 
 def publish(
     workspace: Workspace,
     codes: Reference,
     learnt: Sequence[Reference],
     accounts: Accounts,
-    so_far: SpentSoFar | None = None,
 ) -> Reference:
     """Publish the release: the records, the model, the schema and the statement of privacy; whole, or not at all.
 
@@ -38,7 +40,6 @@ def publish(
         codes: codes of the synthetic records, internal until this moment.
         learnt: what was learnt and is public: the graph, the model, and the noisy seeds where there are some.
         accounts: what accounting found.
-        so_far: what all releases of the dataset come to, this one included.
 
     Returns:
         The published table.
@@ -55,7 +56,11 @@ def publish(
             f"released records must have been let go by the privacy test, got {codes.name}, still restricted."
         )
 
+    if (published := _published_before(workspace)) is not None:
+        return published
     with recorded_step(workspace, "publish", inputs=[codes, *learnt]) as step:
+        so_far = spent_so_far(workspace)
+        shutil.rmtree(workspace.staging, ignore_errors=True)
         folder = workspace.staging / "release"
         folder.mkdir(mode=PRIVATE_FOLDER, parents=True)
         records = write_table(folder, domain, read_codes(codes.path, domain))
@@ -87,12 +92,28 @@ def publish(
             f"{records:,} records in `releases/{workspace.release_id}`. {statement_in_short(accounts)}\n{in_words}",
             _totals(accounts),
         )
-        published = workspace.release_folder / PARQUET
-        reference = step.output(workspace.refer("synthetic", f"release/{PARQUET}", Audience.PUBLIC, records))
-        # The last deed of the release: whatever fails before it leaves nothing published, and nothing comes after it.
+        staged = step.output(workspace.describe("synthetic", folder / PARQUET, Audience.PUBLIC, records))
+        reference = staged.model_copy(update={"path": workspace.release_folder / PARQUET})
+        # If this process ends right after the rename, the next one knows by this note that the release is its own.
+        with workspace.writing(_NOTE, Audience.RESTRICTED) as note:
+            note.write_text(reference.model_dump_json())
+        # The last deed of the release: whatever fails before it leaves nothing published.
         publish_folder(folder, workspace.release_folder)
     shutil.rmtree(workspace.staging, ignore_errors=True)
-    return reference.model_copy(update={"path": published})
+    return reference
+
+
+def _published_before(workspace: Workspace) -> Reference | None:
+    """The published table, if an earlier run of this release got as far as that."""
+    try:
+        noted = Reference.model_validate_json((workspace.vault / _NOTE).read_bytes())
+    except FileNotFoundError:
+        return None
+    if not workspace.release_folder.exists():
+        return None
+    if not workspace.holds(noted):
+        raise Refused(f"{workspace.release_folder} must be as it was published, and is not; find out who changed it.")
+    return noted
 
 
 def _totals(accounts: Accounts) -> dict[str, float]:
@@ -106,4 +127,4 @@ def _totals(accounts: Accounts) -> dict[str, float]:
     }
 
 
-publish_task = as_task(publish)
+publish_task = as_task(publish, kept=False)

@@ -13,7 +13,7 @@ from schemas.references import Reference
 from stores.tables import read_codes
 from stores.workspace import Workspace
 
-_TRAINING_PARTS = ("seeds", "structure", "parameters", "all")
+_TRAINING_PARTS = ("seeds", "structure", "parameters", "shared")
 
 
 def training_parts(parts: Mapping[str, Reference]) -> list[Reference]:

@@ -62,13 +62,14 @@ def split(workspace: Workspace, codes: Reference) -> dict[str, Reference]:
         outputs = {}
         for name, writer in zip(probabilities, writers, strict=True):
             step.figure(f"rows_{name}", writer.rows, Audience.INTERNAL)
-            outputs[name] = step.output(workspace.refer(name, f"{name}.parquet", Audience.RESTRICTED, writer.rows))
+            reference = workspace.refer(name, f"{name}.parquet", Audience.RESTRICTED, writer.rows)
+            outputs[name] = step.output(reference.model_copy(update={"whole": codes.digest}))
         return outputs
 
 
 def part(parts: Mapping[str, Reference], name: str) -> Reference:
     """The records that are used for something: a part of their own, or the one that all is learnt from."""
-    return parts[name] if name in parts else parts["all"]
+    return parts[name] if name in parts else parts["shared"]
 
 
 def draw_parts(stream: WordStream, records: int, probabilities: Sequence[Fraction]) -> NDArray[np.int64]:

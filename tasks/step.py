@@ -4,13 +4,15 @@ import errno
 import traceback
 from collections.abc import Callable
 from functools import wraps
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar, get_type_hints
 
 from prefect import Task, task
 from prefect.cache_policies import NO_CACHE
+from pydantic import TypeAdapter
 
 from deniable.errors import DeniableError
 from stores.disk import DISK_FULL
+from stores.journal import Journal
 from stores.workspace import PRIVATE_FILE, Workspace, make_private_folder
 from tasks.progress import announced
 
@@ -34,25 +36,32 @@ class StepFailed(DeniableError):
     """A step met an error whose own message might quote a record; the message of this one does not."""
 
 
-def as_task(function: Callable[Concatenate[Workspace, P], R]) -> Task[Concatenate[Workspace, P], R]:
-    """Bind a step to a Prefect task of the same name, without cache, without stored results, without leaking errors.
+def as_task(
+    function: Callable[Concatenate[Workspace, P], R], *, kept: bool = True
+) -> Task[Concatenate[Workspace, P], R]:
+    """Bind a step to a Prefect task of the same name, without stored results and without leaking errors.
+
+    What the step gave in an earlier run of the same release is taken from the release's journal, not from a cache of
+    Prefect's: the journal lies in the vault, and checks that what it names is still there.
 
     An error that is not a `DeniableError` is written with its traceback into the vault and raised as `StepFailed`. No
     error keeps its cause, its context or its traceback: all three lead back to confidential data.
 
     Args:
         function: the step; its first argument is the workspace.
+        kept: whether what it gives is kept for a later run of the same release.
 
     Returns:
         The task; `.fn` is the guarded function.
     """
     name: str = function.__name__
+    gives: TypeAdapter[R] | None = TypeAdapter(get_type_hints(function)["return"]) if kept else None
 
     @wraps(function)
     def guarded(workspace: Workspace, /, *args: P.args, **kwargs: P.kwargs) -> R:
         with announced(name, workspace.release_id):
             try:
-                return function(workspace, *args, **kwargs)
+                return _do_once(function, gives, workspace, *args, **kwargs)
             except DeniableError as error:
                 failure = error
             except Exception as error:  # noqa: BLE001 - whatever it is, its message may quote a record
@@ -62,6 +71,25 @@ def as_task(function: Callable[Concatenate[Workspace, P], R]) -> Task[Concatenat
             raise failure.with_traceback(None)
 
     return task(name=name, persist_result=False, cache_policy=NO_CACHE)(guarded)
+
+
+def _do_once(
+    function: Callable[Concatenate[Workspace, P], R],
+    gives: TypeAdapter[R] | None,
+    workspace: Workspace,
+    *args: P.args,
+    **kwargs: P.kwargs,
+) -> R:
+    """Do the step, unless an earlier run of the same release did it with the same arguments."""
+    if gives is None:
+        return function(workspace, *args, **kwargs)
+    journal, given = Journal(workspace), [args, kwargs]
+    done = journal.recall(function.__name__, given, gives)
+    if done is not None:
+        return done
+    made = function(workspace, *args, **kwargs)
+    journal.note(function.__name__, given, gives, made)
+    return made
 
 
 def _redacted(error: Exception, step: str, workspace: Workspace) -> StepFailed:

@@ -54,6 +54,7 @@ SPEC: dict[str, Any] = {
         "chunk_candidates": 512,
         "total_delta": 1e-6,
     },
+    "budget": {"epsilon": 1000, "delta": 0.1},
     "evaluation": {
         "classifiers": ["tree"],
         "train_rows": 400,

@@ -223,7 +223,10 @@ def test_a_delta_that_theorem_1_cannot_meet_with_any_t_is_refused(tmp_path: Path
 
 
 def test_test_1_has_no_theorem_to_meet(tmp_path: Path) -> None:
-    assert load_spec(write_small_release(tmp_path, people=[], synthesis__test=1, synthesis__epsilon=0.1))
+    first = {"synthesis__test": 1, "synthesis__epsilon": 0.1}
+    accepted = {"synthesis__accept_no_differential_privacy": True}
+    assert load_spec(write_small_release(tmp_path, people=[], **first, **accepted))
+    assert "synthesis.accept_no_differential_privacy: must be true for privacy test 1" in changed(tmp_path, **first)
 
 
 def test_a_dataset_without_a_target_needs_one_in_the_spec(tmp_path: Path) -> None:
@@ -335,12 +338,12 @@ def test_tested_seeds_must_copy_something(tmp_path: Path) -> None:
 
 
 def test_rows_may_be_shared_by_all_steps(tmp_path: Path) -> None:
-    spec = load_spec(write_small_release(tmp_path, people=[], split={"all": 0.8, "holdout": 0.2}))
-    assert spec.split.probabilities == {"all": Fraction(4, 5), "holdout": Fraction(1, 5)}
+    spec = load_spec(write_small_release(tmp_path, people=[], split={"shared": 0.8, "holdout": 0.2}))
+    assert spec.split.probabilities == {"shared": Fraction(4, 5), "holdout": Fraction(1, 5)}
     assert "split.holdout: must leave the probabilities a sum of at most 1" in changed(
-        tmp_path, split={"all": 0.9, "holdout": 0.2}
+        tmp_path, split={"shared": 0.9, "holdout": 0.2}
     )
-    assert "split.seeds: is not a key" in changed(tmp_path, split={"all": 0.5, "seeds": 0.1, "holdout": 0.2})
+    assert "split.seeds: is not a key" in changed(tmp_path, split={"shared": 0.5, "seeds": 0.1, "holdout": 0.2})
 
 
 def test_a_threshold_about_no_figure_is_refused(tmp_path: Path) -> None:

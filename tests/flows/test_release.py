@@ -129,7 +129,7 @@ def test_histogram_seeds_release_more_records_than_there_are_people_and_only_pre
 
 
 def test_one_part_for_all_steps_costs_more_and_releases_too(released: Released, tmp_path: Path) -> None:
-    spec = write_small_release(tmp_path / "spec", split={"all": 0.8, "holdout": 0.2})
+    spec = write_small_release(tmp_path / "spec", split={"shared": 0.8, "holdout": 0.2})
     made = release(spec, tmp_path / "state")
     assert made.published.rows == 400
     assert made.accounts.model.epsilon > released.accounts.model.epsilon
@@ -151,7 +151,10 @@ def test_marginals_are_released_without_seeds_and_cost_no_more_than_the_model(tm
 
 
 def test_privacy_test_one_is_released_with_the_warning_that_it_has_no_differential_privacy(tmp_path: Path) -> None:
-    made = release(write_small_release(tmp_path / "spec", synthesis__test=1), tmp_path / "state")
+    made = release(
+        write_small_release(tmp_path / "spec", synthesis__test=1, synthesis__accept_no_differential_privacy=True),
+        tmp_path / "state",
+    )
     words = (made.workspace.release_folder / "PRIVACY.md").read_text()
     assert "the whole release has no differential privacy" in words
     assert json.loads((made.workspace.release_folder / "privacy.json").read_text())["total"] is None

@@ -124,9 +124,24 @@ def test_the_schema_describes_every_value(workspace: Workspace) -> None:
 def test_a_published_release_is_never_overwritten(workspace: Workspace) -> None:
     publish_made(workspace)
     before = {path: path.read_bytes() for path in workspace.release_folder.iterdir()}
+    (workspace.vault / "published.json").unlink()  # as in the vault of another release
     with pytest.raises(Refused, match="a name of its own"):
         publish_made(workspace, made(workspace, rows=10))
     assert {path: path.read_bytes() for path in workspace.release_folder.iterdir()} == before
+
+
+def test_a_run_that_finds_its_release_published_leaves_it_and_goes_on(workspace: Workspace) -> None:
+    published = publish_made(workspace)
+    before = {path: path.stat().st_mtime_ns for path in workspace.release_folder.iterdir()}
+    assert publish_made(workspace) == published
+    assert {path: path.stat().st_mtime_ns for path in workspace.release_folder.iterdir()} == before
+
+
+def test_a_run_that_finds_its_published_release_changed_says_so(workspace: Workspace) -> None:
+    published = publish_made(workspace)
+    published.path.write_bytes(published.path.read_bytes() + b"x")
+    with pytest.raises(Refused, match="must be as it was published"):
+        publish_made(workspace)
 
 
 @pytest.mark.parametrize("name", ["codes", "graph", "model"])

@@ -1,0 +1,167 @@
+"""Shows what a release would cost, before a record is read: step by step, in total, and against what is left.
+
+Every figure follows from the spec and the public domain; the source is not opened.
+"""
+
+from datetime import UTC, datetime
+from math import isfinite
+from pathlib import Path
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from deniable.accounting import compose
+from deniable.books import Books, NoPolicy
+from deniable.budget import Balance, shown_down
+from deniable.errors import DeniableError
+from deniable.loss import (
+    DiscreteGaussianEvent,
+    DiscreteLaplaceEvent,
+    Guarantee,
+    MechanismEvent,
+    PrivacyTestEvent,
+    StabilityHistogramEvent,
+)
+from deniable.seed_accounting import compose_candidates
+from schemas.accounts import Accounts, StepCost, accounts_of
+from schemas.release_spec import ReleaseSpec
+from stores.charging import planned_charges, policy_of
+from stores.ledger import Ledger, ledger_place
+from stores.ledger_database import written_time
+from stores.statement import in_words
+
+FITS, DOES_NOT_FIT = 0, 1
+_ACCOUNTANTS = ("basic", "advanced", "zcdp", "pld", "theorem_a", "theorem_b")
+
+
+def show_plan(spec: ReleaseSpec, state: Path) -> int:
+    """Print the plan of a release.
+
+    Args:
+        spec: the release spec.
+        state: the state folder, for its ledger.
+
+    Returns:
+        0 if the release would be let through now, 1 if it would be refused.
+    """
+    accounts = accounts_of(spec)
+    console = Console(highlight=False)
+    drawn = spec.synthesis
+    wanted = f"{drawn.records:,} records wanted"
+    if drawn.attempts != drawn.records:
+        wanted += f", {drawn.attempts:,} candidates tested and charged"
+    console.print(f"[bold]{spec.title}[/bold]\n{wanted}; {drawn.guarantee}; nothing was read to make this plan.\n")
+    for step in accounts.steps:
+        console.print(_mechanisms(step))
+    console.print("", _totals(accounts), sep="\n")
+    console.print(f"Claimed for the model:          {in_words(accounts.model)}, by {accounts.model.accountant}")
+    if accounts.record is not None:
+        console.print(
+            f"Claimed for one record:         {in_words(accounts.record)}, by Theorem 1, t = {accounts.record_t}"
+        )
+    console.print(f"Claimed for the whole release:  {_whole(accounts.total)}\n")
+    fits, verdict = _verdict(spec, accounts, state)
+    console.print(verdict)
+    return FITS if fits else DOES_NOT_FIT
+
+
+def _mechanisms(step: StepCost) -> str:
+    """What a step does to the data, line by line."""
+    cost = "no differential privacy" if step.guarantee is None else in_words(step.guarantee)
+    lines = [f"[bold]{step.step}[/bold] reads the part {step.part} (probability {float(step.probability):g}): {cost}"]
+    for event in step.events:
+        facts = [event.mechanism, _noise(event), f"sensitivity {getattr(event, 'sensitivity', 1)}", _outputs(event)]
+        lines.append(f"  {event.query}: {', '.join(fact for fact in facts if fact)}")
+    return "\n".join(lines)
+
+
+def _outputs(event: MechanismEvent) -> str:
+    return f"{event.outputs:,} output{'s' if event.outputs > 1 else ''}"
+
+
+def _noise(event: MechanismEvent) -> str:
+    """Scale of a mechanism's noise."""
+    if isinstance(event, DiscreteLaplaceEvent):
+        return f"scale {float(event.scale):.4g}"
+    if isinstance(event, DiscreteGaussianEvent):
+        return f"sigma {float(event.variance) ** 0.5:.4g}"
+    if isinstance(event, StabilityHistogramEvent):
+        return f"scale {float(event.scale):.4g}, kept from {event.threshold}"
+    if isinstance(event, PrivacyTestEvent):
+        return f"k = {event.k}, scale {float(1 / event.eps0):.4g}, rho = {float(event.drop_probability):g}"
+    return ""
+
+
+def _totals(accounts: Accounts) -> Table:
+    """What each step would cost by each accountant that can say."""
+    charged = [(step, step.guarantee) for step in accounts.steps if step.guarantee is not None]
+    found = [_by_accountant(step, guarantee) for step, guarantee in charged]
+    least = [min(those.values(), key=lambda guarantee: guarantee.epsilon) for those in found]
+    table = Table(box=box.SIMPLE_HEAD, title="Epsilon by accountant", title_justify="left", title_style="bold")
+    table.add_column("")
+    for step, guarantee in charged:
+        table.add_column(f"{step.step}\nat delta {guarantee.delta:.3g}", justify="right")
+    for name in _ACCOUNTANTS:
+        cells = [
+            f"[bold]{_epsilon(those[name])}[/bold]" if those.get(name) is best else _epsilon(those.get(name))
+            for those, best in zip(found, least, strict=True)
+        ]
+        if any(cells):
+            table.add_row(name, *cells)
+    return table
+
+
+def _by_accountant(step: StepCost, claimed: Guarantee) -> dict[str, Guarantee]:
+    """A step's guarantee by each accountant."""
+    (first, *rest) = step.events
+    if isinstance(first, PrivacyTestEvent):
+        return compose_candidates(first, claimed.delta) or {"basic": claimed}
+    if isinstance(first, StabilityHistogramEvent):
+        return {claimed.accountant: claimed}
+    return compose([first, *rest], claimed.delta)
+
+
+def _epsilon(guarantee: Guarantee | None) -> str:
+    if guarantee is None:
+        return ""
+    return f"{guarantee.epsilon:.4g}" if isfinite(guarantee.epsilon) else "none"
+
+
+def _whole(total: Guarantee | None) -> str:
+    if total is None:
+        return "no differential privacy (privacy test 1)"
+    vacuous = "; this is vacuous" if total.is_vacuous else ""
+    return f"{in_words(total)}, by {total.accountant}{vacuous}"
+
+
+def _verdict(spec: ReleaseSpec, accounts: Accounts, state: Path) -> tuple[bool, str]:
+    """Whether the dataset's budget has room for the release, in words and with both numbers."""
+    # A copy of the books: what is tried out in it is not written.
+    books = Books()
+    for entry in Ledger.open(ledger_place(state)).entries():
+        books.enter(entry)
+    now = max(written_time(datetime.now(UTC)), books.head.time if books.head is not None else "")
+    known = spec.dataset_name in books.policies
+    if not known and spec.budget is not None:
+        books.enter(books.next_entry(policy_of(spec, spec.budget), now))
+    try:
+        balances = books.balances(spec.dataset_name, now)
+        left = [_left(balance, opened=not known) for balance in balances]
+    except NoPolicy as missing:
+        return False, f"[red]It would be refused:[/red] {missing}"
+    try:
+        books.require_room(planned_charges("planned", spec, accounts, "planned"), now)
+    except DeniableError as refusal:
+        return False, "\n".join([*left, f"[red]It would be refused:[/red] {refusal}"])
+    return True, "\n".join([*left, "[green]It would be let through.[/green]"])
+
+
+def _left(balance: Balance, *, opened: bool) -> str:
+    """What is left of a budget, in words."""
+    left, limit = balance.left, balance.limit
+    said = (
+        f"Left for {balance.dataset}, {balance.cap}: epsilon {shown_down(left.epsilon)} of "
+        f"{shown_down(limit.epsilon)}, delta {shown_down(left.delta)} of {shown_down(limit.delta)}"
+    )
+    return f"{said} (the spec's budget; the ledger does not know the dataset yet)." if opened else f"{said}."

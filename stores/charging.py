@@ -1,0 +1,173 @@
+"""Charges a release's steps to the ledger of its dataset: before they draw, once, and never beyond a cap.
+
+What a step costs is for `schemas.accounts`, what charges add up to for `deniable.budget`.
+"""
+
+import getpass
+from fractions import Fraction
+from functools import lru_cache
+from math import inf, nextafter
+
+from deniable.books import NoPolicy
+from deniable.budget import cost_of
+from deniable.keys import Parameter
+from deniable.ledger import Charge, Claim, Cost, PeriodCap, Policy, digest_of
+from deniable.loss import Guarantee
+from schemas.accounts import Accounts, SpentSoFar, StepCost
+from schemas.references import Reference
+from schemas.release_spec import Budget, ReleaseSpec
+from stores.ledger import Ledger, ledger_place
+from stores.workspace import Workspace
+
+
+def _rounded_up(value: Fraction) -> float:
+    """The next float that is not below."""
+    return nextafter(float(value), inf)
+
+
+@lru_cache(maxsize=4)
+def _open(place: str) -> Ledger:
+    return Ledger.open(place)
+
+
+def open_ledger(workspace: Workspace) -> Ledger:
+    """The ledger of a release's state folder, or the one that DENIABLE_LEDGER names."""
+    return _open(str(ledger_place(workspace.state)))
+
+
+def policy_of(spec: ReleaseSpec, budget: Budget) -> Policy:
+    """What a spec says may be spent on its dataset."""
+    period = budget.period
+    return Policy(
+        dataset=spec.dataset_name,
+        limit=Cost(epsilon=budget.epsilon, delta=budget.delta),
+        period=None
+        if period is None
+        else PeriodCap(length=period.length, limit=Cost(epsilon=period.epsilon, delta=period.delta)),
+        seed_cost=budget.seed_cost,
+        set_by=f"{getpass.getuser()}, by the spec {spec.name}",
+    )
+
+
+def require_room(workspace: Workspace, accounts: Accounts) -> None:
+    """Refuse a release that the dataset's budget has no room for; the spec's budget counts where there is none yet.
+
+    Args:
+        workspace: the release.
+        accounts: what it will cost.
+
+    Raises:
+        NoPolicy: neither the ledger nor the spec says what may be spent.
+        BudgetExceeded: it would cost more than is left; nothing was charged.
+    """
+    ledger, spec = open_ledger(workspace), workspace.spec
+    try:
+        ledger.policy(spec.dataset_name)
+    except NoPolicy:
+        if spec.budget is None:
+            raise
+        ledger.set_policy(policy_of(spec, spec.budget))
+    charges = planned_charges(workspace.release_id, spec, accounts, workspace.key().commitment())
+    if charges:
+        ledger.check(*charges)
+
+
+def planned_charges(release_id: str, spec: ReleaseSpec, accounts: Accounts, commitment: str) -> list[Charge]:
+    """The charges that a release will make, but for the digests of what it will read, which are not known yet."""
+    return [
+        _charge(release_id, spec, step, commitment=commitment, whole="planned", inputs="planned", parameters={})
+        for step in accounts.steps
+        if step.guarantee is not None
+    ]
+
+
+def _charge(
+    release_id: str,
+    spec: ReleaseSpec,
+    cost: StepCost,
+    *,
+    commitment: str,
+    whole: str,
+    inputs: str,
+    parameters: dict[str, Parameter],
+) -> Charge:
+    if cost.guarantee is None:
+        raise ValueError("a step without a guarantee cannot be charged")
+    probabilities = {name: str(probability) for name, probability in spec.split.probabilities.items()}
+    return Charge(
+        dataset=spec.dataset_name,
+        release=release_id,
+        step=cost.step,
+        mechanism=f"{cost.step}/1",
+        part=cost.part,
+        probability=cost.probability,
+        split=digest_of([whole, probabilities]),
+        claim=Claim.of(cost.guarantee),
+        per_record=Claim.of(cost.record) if cost.record is not None else None,
+        events=cost.events,
+        inputs=inputs,
+        parameters=parameters,
+        commitment=commitment,
+    )
+
+
+def reserve(
+    workspace: Workspace, cost: StepCost, part: Reference, *others: Reference, parameters: dict[str, Parameter]
+) -> str:
+    """Charge a step before it draws.
+
+    Args:
+        workspace: the release.
+        cost: what the step costs.
+        part: the part of the data that it reads.
+        others: what else decides what is drawn.
+        parameters: all that decides what is drawn beside these and the key.
+
+    Returns:
+        The identity of the charge; the same draw is charged once, however often this is called.
+
+    Raises:
+        BudgetExceeded: a cap would be exceeded; nothing was charged and nothing may be drawn.
+    """
+    charge = _charge(
+        workspace.release_id,
+        workspace.spec,
+        cost,
+        commitment=workspace.key().commitment(),
+        whole=part.whole,
+        inputs=" ".join(reference.digest for reference in (part, *others)),
+        parameters=parameters,
+    )
+    return open_ledger(workspace).reserve(charge).identity
+
+
+def commit(workspace: Workspace, identity: str, output: Reference) -> None:
+    """Note that what was drawn is stored."""
+    open_ledger(workspace).commit(identity, output.digest)
+
+
+def note_publication(workspace: Workspace, published: Reference) -> None:
+    """Note that the release is public."""
+    open_ledger(workspace).publish(workspace.spec.dataset_name, workspace.release_id, published.digest)
+
+
+def was_charged(workspace: Workspace) -> bool:
+    """Whether anything was charged for a release, so that it must be taken up again rather than begun anew."""
+    charges = open_ledger(workspace).charges(workspace.spec.dataset_name)
+    return any(charged.charge.release == workspace.release_id for charged in charges)
+
+
+def spent_so_far(workspace: Workspace) -> SpentSoFar | None:
+    """What all releases of the dataset come to, this one included; None where no ledger knows the dataset."""
+    ledger, dataset = open_ledger(workspace), workspace.spec.dataset_name
+    try:
+        policy = ledger.policy(dataset)
+    except NoPolicy:
+        return None
+    charges = [charged.charge for charged in ledger.charges(dataset)]
+    cost = cost_of(charges, policy.seed_cost)
+    return SpentSoFar(
+        releases=len({charge.release for charge in charges}),
+        spent=Guarantee(_rounded_up(cost.epsilon), min(_rounded_up(cost.delta), 1.0), "basic"),
+        seed_cost=policy.seed_cost,
+    )

@@ -1,0 +1,96 @@
+"""Who keeps a release's key, which is made of the operating system's randomness at the start of the release.
+
+A file of mode 0600 in the vault, a secret block of Prefect's, or nobody after publication. For an agency with a key
+management of its own the key is derived from a secret that stands in an environment variable and nowhere else.
+"""
+
+import os
+
+from prefect.blocks.system import Secret
+
+from deniable.errors import InvalidInput
+from deniable.keys import ReleaseKey
+from schemas.references import Audience
+from stores.workspace import Workspace
+
+_SECRET_BYTES = 32
+
+
+def keep_key(workspace: Workspace, key: ReleaseKey | None = None) -> None:
+    """Make a key, or take the one that is given to replay a release, and hand it to the custodian.
+
+    Raises:
+        InvalidInput: the custodian is the environment, which has no secret or another key.
+    """
+    custodian = workspace.spec.key.custodian
+    if custodian == "environment":
+        if key is not None and key.commitment() != _derived(workspace).commitment():
+            msg = "a key that the environment keeps must not be given in a file too; leave the file out."
+            raise InvalidInput(msg)
+        _derived(workspace)
+    elif custodian == "prefect_secret":
+        made = key or ReleaseKey.generate()
+        Secret(value=made.secret.hex()).save(_block_name(workspace), overwrite=True)
+    else:
+        with workspace.writing("key", Audience.RESTRICTED) as path:
+            path.write_bytes((key or ReleaseKey.generate()).secret)
+
+
+def has_key(workspace: Workspace) -> bool:
+    """Whether the custodian has the key already, as it has when a release is taken up again."""
+    custodian = workspace.spec.key.custodian
+    if custodian == "environment":
+        return False
+    if custodian == "prefect_secret":
+        try:
+            Secret.load(_block_name(workspace))
+        except ValueError:
+            return False
+        return True
+    return (workspace.vault / "key").exists()
+
+
+def fetch_key(workspace: Workspace) -> ReleaseKey:
+    """The release's key, from its custodian.
+
+    Raises:
+        InvalidInput: the custodian has none.
+    """
+    custodian = workspace.spec.key.custodian
+    if custodian == "environment":
+        return _derived(workspace)
+    if custodian == "prefect_secret":
+        block = Secret.load(_block_name(workspace))
+        return ReleaseKey(bytes.fromhex(block.get()))
+    try:
+        return ReleaseKey((workspace.vault / "key").read_bytes())
+    except FileNotFoundError:
+        msg = f"the key of {workspace.release_id} must be in its vault, and is not; it may have been destroyed."
+        raise InvalidInput(msg) from None
+
+
+def end_custody(workspace: Workspace) -> None:
+    """Destroy the key where the spec says so: the release is public, and nobody can replay it."""
+    if workspace.spec.key.custodian == "destroyed":
+        path = workspace.vault / "key"
+        path.write_bytes(bytes(_SECRET_BYTES))
+        path.unlink()
+
+
+def _derived(workspace: Workspace) -> ReleaseKey:
+    """A key of the release's own, from the agency's secret."""
+    variable = workspace.spec.key.variable or ""
+    try:
+        secret = ReleaseKey(bytes.fromhex(os.environ[variable]))
+    except (KeyError, ValueError):
+        msg = (
+            f"the environment variable {variable} must hold the agency's secret, 64 hexadecimal digits of the system's "
+            f"randomness, and does not; set it as `openssl rand -hex {_SECRET_BYTES}` gives it."
+        )
+        raise InvalidInput(msg) from None
+    return ReleaseKey(bytes.fromhex(secret.digest("release key", workspace.release_id.encode())))
+
+
+def _block_name(workspace: Workspace) -> str:
+    """Prefect allows lower-case letters, digits and dashes."""
+    return "release-key-" + "".join(c if c.isalnum() else "-" for c in workspace.release_id.lower())

@@ -1,0 +1,53 @@
+"""Runs a release in this process and kills it at one moment, as `kill -9` does: arguments SPEC STATE MOMENT STEP.
+
+MOMENT is `before` or `after` a step, or `during` it: when its first file is complete and not yet renamed into place.
+Nothing of the project is changed for that: steps are announced to watchers, and Python itself tells of every rename.
+"""
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+from flows.environment import prepare_environment
+
+SPEC, STATE, MOMENT, STEP = sys.argv[1:]
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Executioner:
+    """A watcher that ends the process."""
+
+    def __init__(self) -> None:
+        self.running: list[str] = []
+
+    def started(self, step: str) -> None:
+        if ("before", step) == (MOMENT, STEP):
+            die()
+        self.running.append(step)
+
+    def advanced(self, step: str, amount: int) -> None:
+        pass
+
+    def ended(self, step: str, *, well: bool) -> None:
+        self.running.remove(step)
+        if ("after", step) == (MOMENT, STEP) and well:
+            die()
+
+    def renamed(self, event: str, _arguments: object) -> None:
+        if event == "os.rename" and MOMENT == "during" and STEP in self.running:
+            die()
+
+
+if __name__ == "__main__":
+    state = prepare_environment(Path(STATE))
+    from flows.release import release
+    from tasks.progress import watching
+
+    executioner = Executioner()
+    sys.addaudithook(executioner.renamed)
+    with watching(executioner):
+        release(Path(SPEC), state)

@@ -1,0 +1,151 @@
+"""A release that is killed at any moment is finished by the next run, to the bit, and is charged once.
+
+The processes are real, and so is the signal.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from deniable.ledger import Cost
+from flows.release import Released, release
+from flows.services import start_prefect
+from stores.ledger import Ledger, ledger_place
+from tests.flows.command import environment
+from tests.small_release import write_small_release
+from tests.watchers import Faulty
+
+from tasks.progress import watching  # isort: skip
+
+ROOT = Path(__file__).resolve().parents[2]
+STEPS = [
+    "account",
+    "ingest",
+    "validate",
+    "clean",
+    "split",
+    "learn_structure",
+    "learn_parameters",
+    "index_seeds",
+    "synthesize",
+    "gather",
+    "draw_baseline",
+    "evaluate_utility",
+    "evaluate_risk",
+    "decide",
+    "report",
+    "publish",
+]
+MOMENTS = [
+    (moment, step)
+    for step in STEPS
+    for moment in ("before", "during")
+    if (moment, step) != ("during", "account")  # it makes no file
+] + [("after", "publish")]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a Prefect server that outlives the killed."""
+    state = tmp_path_factory.mktemp("server")
+    (state / "prefect").mkdir()
+    started = start_prefect(state)
+    started.wait_until_up()
+    yield f"{started.address}/api"
+    started.stop()
+
+
+def run_and_kill(spec: Path, state: Path, moment: str, step: str, server: str) -> int:
+    """Run the release until the moment; the exit status."""
+    return subprocess.run(
+        [sys.executable, "-m", "tests.flows.killed", str(spec), str(state), moment, step],
+        env={**environment(state.parent / "home"), "DENIABLE_PREFECT_API_URL": server, "PYTHONPATH": str(ROOT)},
+        cwd=ROOT,
+        capture_output=True,
+        check=False,
+    ).returncode
+
+
+def spent(state: Path) -> tuple[Cost, int]:
+    """What the ledger has been charged, and how often."""
+    ledger = Ledger.open(ledger_place(state))
+    return ledger.spent("people"), len(ledger.charges("people"))
+
+
+def published(state: Path) -> dict[str, bytes]:
+    """The published files that do not tell the time, by name."""
+    (folder,) = (state / "releases").iterdir()
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix in {".csv", ".parquet", ".json"}}
+
+
+def without_names(files: dict[str, bytes]) -> dict[str, bytes]:
+    """Published files less what is the release's name."""
+    said = json.loads(files["privacy.json"])
+    del said["release"]
+    return files | {"privacy.json": json.dumps(said).encode()}
+
+
+def test_a_release_killed_at_every_step_is_the_undisturbed_one_and_charged_once(
+    tmp_path: Path, server: str, prefect: None
+) -> None:
+    spec = write_small_release(tmp_path / "spec", synthesis__chunk_candidates=128)
+    state = tmp_path / "killed" / "state"
+    for moment, step in MOMENTS:
+        status = run_and_kill(spec, state, moment, step, server)
+        assert status == -signal.SIGKILL, (moment, step)
+        whole = [release_of(state)] if (moment, step) == ("after", "publish") else []
+        assert [path.name for path in (state / "releases").glob("*")] == whole
+    assert run_and_kill(spec, state, "never", "none", server) == 0
+
+    key = state / "vault" / release_of(state) / "key"
+    undisturbed: Released = release(spec, tmp_path / "undisturbed", key)
+    assert without_names(published(state)) == without_names(published(tmp_path / "undisturbed"))
+    assert spent(state) == spent(tmp_path / "undisturbed")
+    assert spent(state)[1] == 3
+    assert undisturbed.published.rows == 400
+
+
+def release_of(state: Path) -> str:
+    """The one release that was begun."""
+    (vault,) = (state / "vault").iterdir()
+    return vault.name
+
+
+def test_a_release_that_another_process_works_on_is_left_alone(tmp_path: Path, server: str, prefect: None) -> None:
+    spec = write_small_release(tmp_path / "spec")
+    state = tmp_path / "state"
+    run_and_kill(spec, state, "before", "gather", server)
+    vault = state / "vault" / release_of(state)
+    holder = subprocess.Popen(
+        [sys.executable, "-c", _HOLDER, str(vault / "lease")], stdout=subprocess.PIPE, env={**os.environ}
+    )
+    assert holder.stdout is not None
+    holder.stdout.readline()
+    assert run_and_kill(spec, state, "never", "none", server) == 1
+    holder.kill()
+    holder.wait()
+    assert run_and_kill(spec, state, "never", "none", server) == 0
+
+
+_HOLDER = """
+import fcntl, sys, time
+handle = open(sys.argv[1], "w")
+fcntl.flock(handle, fcntl.LOCK_EX)
+print("held", flush=True)
+time.sleep(600)
+"""
+
+
+def test_a_retry_by_prefect_goes_on_and_pays_once(tmp_path: Path, prefect: None) -> None:
+    spec = write_small_release(tmp_path / "spec")
+    with watching(Faulty("gather")):
+        made = release.with_options(retries=1)(spec, tmp_path / "state")
+    assert made.published.rows == 400
+    assert spent(tmp_path / "state")[1] == 3
+    assert release_of(tmp_path / "state") == made.workspace.release_id
