@@ -1,11 +1,16 @@
-"""`python -m benchmarks [synthesis | learning | release ...]`: measure, and print the README's table."""
+"""`python -m benchmarks [synthesis | histogram | learning | release ...]`: measure, and print the README's table."""
 
 import argparse
 
-from benchmarks import learning, release, synthesis
+from benchmarks import histogram, learning, release, synthesis
 from benchmarks.measuring import table
 
-PARTS = {"synthesis": synthesis.measure, "learning": learning.measure, "release": release.measure}
+PARTS = {
+    "synthesis": synthesis.measure,
+    "histogram": histogram.measure,
+    "learning": learning.measure,
+    "release": release.measure,
+}
 
 
 def main() -> None:

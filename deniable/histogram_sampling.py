@@ -1,4 +1,3 @@
-# mypy: disallow-untyped-defs=False, disallow-untyped-calls=False, disallow-untyped-decorators=False
 """Records from a noisy histogram of prefixes: draw a prefix by its noisy count, and the rest from the network.
 
 All of it is made of what is public already, so that it costs nothing. Making the histogram does not belong here
