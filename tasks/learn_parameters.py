@@ -5,11 +5,12 @@ from functools import partial
 
 from deniable.graph import Graph
 from deniable.tables import FamilyCounts
-from schemas.accounts import parameters_cost
+from schemas.accounts import accounts_of, parameters_cost
 from schemas.recipes import parameter_recipe
 from schemas.references import Audience, Reference
 from stores.charging import commit, reserve
 from stores.lineage import recorded_step
+from stores.model_record import record_model
 from stores.tables import read_codes
 from stores.workspace import Workspace
 from tasks.step import as_task
@@ -52,6 +53,7 @@ def learn_parameters(workspace: Workspace, parameters: Reference, graph: Referen
             path.write_text(json.dumps(net.document()))
         made = step.output(workspace.refer("model", "model.json", Audience.PUBLIC))
         commit(workspace, charge, made)
+        record_model(step, made, accounts_of(workspace.spec).model)
         return made
 
 
