@@ -1,8 +1,8 @@
-"""`python -m benchmarks [synthesis | histogram | learning | release ...]`: measure, and print the README's table."""
+"""`python -m benchmarks [PART ...]`: measure, and print the README's tables."""
 
 import argparse
 
-from benchmarks import histogram, learning, release, synthesis
+from benchmarks import guarantees, histogram, learning, release, synthesis
 from benchmarks.measuring import table
 
 PARTS = {
@@ -10,6 +10,7 @@ PARTS = {
     "histogram": histogram.measure,
     "learning": learning.measure,
     "release": release.measure,
+    "guarantees": guarantees.measure,
 }
 
 

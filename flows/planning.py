@@ -13,7 +13,7 @@ from rich.table import Table
 
 from deniable.accounting import compose
 from deniable.books import Books, NoPolicy
-from deniable.budget import Balance, shown_down
+from deniable.budget import Balance, cost_of, counted, shown_down, shown_up
 from deniable.errors import DeniableError
 from deniable.loss import (
     DiscreteGaussianEvent,
@@ -60,7 +60,9 @@ def show_plan(spec: ReleaseSpec, state: Path) -> int:
         console.print(
             f"Claimed for one record:         {in_words(accounts.record)}, by Theorem 1, t = {accounts.record_t}"
         )
-    console.print(f"Claimed for the whole release:  {_whole(accounts.total)}\n")
+    console.print(f"Claimed for the whole release:  {_whole(accounts.total)}")
+    if all(step.guarantee is not None and isfinite(step.guarantee.epsilon) for step in accounts.steps):
+        console.print(f"Charged to the ledger:          {_charged(spec, accounts)}\n")
     fits, verdict = _verdict(spec, accounts, state)
     console.print(verdict)
     return FITS if fits else DOES_NOT_FIT
@@ -133,6 +135,13 @@ def _whole(total: Guarantee | None) -> str:
         return "no differential privacy (privacy test 1)"
     vacuous = "; this is vacuous" if total.is_vacuous else ""
     return f"{in_words(total)}, by {total.accountant}{vacuous}"
+
+
+def _charged(spec: ReleaseSpec, accounts: Accounts) -> str:
+    """What the ledger adds up, step by step: no less than what is claimed."""
+    seed_cost = spec.budget.seed_cost if spec.budget is not None else "total"
+    cost = cost_of(planned_charges("planned", spec, accounts, "planned"), seed_cost)
+    return f"epsilon = {shown_up(cost.epsilon)}, delta = {shown_up(cost.delta)}{counted(seed_cost)}"
 
 
 def _verdict(spec: ReleaseSpec, accounts: Accounts, state: Path) -> tuple[bool, str]:

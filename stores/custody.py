@@ -5,8 +5,10 @@ management of its own the key is derived from a secret that stands in an environ
 """
 
 import os
+from typing import cast
 
 from prefect.blocks.system import Secret
+from pydantic import SecretStr
 
 from deniable.errors import InvalidInput
 from deniable.keys import ReleaseKey
@@ -30,7 +32,7 @@ def keep_key(workspace: Workspace, key: ReleaseKey | None = None) -> None:
         _derived(workspace)
     elif custodian == "prefect_secret":
         made = key or ReleaseKey.generate()
-        Secret(value=made.secret.hex()).save(_block_name(workspace), overwrite=True)
+        Secret(value=SecretStr(made.secret.hex())).save(_block_name(workspace), overwrite=True)
     else:
         with workspace.writing("key", Audience.RESTRICTED) as path:
             path.write_bytes((key or ReleaseKey.generate()).secret)
@@ -60,8 +62,8 @@ def fetch_key(workspace: Workspace) -> ReleaseKey:
     if custodian == "environment":
         return _derived(workspace)
     if custodian == "prefect_secret":
-        block = Secret.load(_block_name(workspace))
-        return ReleaseKey(bytes.fromhex(block.get()))
+        block = cast("Secret[str]", Secret.load(_block_name(workspace)))
+        return ReleaseKey(bytes.fromhex(str(block.get())))
     try:
         return ReleaseKey((workspace.vault / "key").read_bytes())
     except FileNotFoundError:

@@ -1,0 +1,125 @@
+"""Utility against total epsilon for the three guarantees, on the example data: whole releases, judged as releases are.
+
+Budgets are divided alike for all: what is not for seeds goes to structure and parameters in halves. Tested seeds get
+the smallest k of a public list at which Theorem A meets what is for seeds.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from fractions import Fraction
+from math import exp, log
+from pathlib import Path
+from typing import Any
+
+from mlflow import MlflowClient
+from ruamel.yaml import YAML
+
+from benchmarks.measuring import Result
+from deniable.loss import PrivacyTestEvent
+from deniable.seed_accounting import compose_candidates
+
+ROOT = Path(__file__).resolve().parent.parent
+SPEC = ROOT / "deployments" / "specs" / "acs_ma.yaml"
+TOTALS = (0.5, 1.0, 2.0, 4.0)
+USED = 0.8
+RECORDS = 20_000
+SEED_SHARE = {"seedless": 0.0, "histogram_seeds": 0.2, "tested_seeds": 0.5}
+FIGURES = ("tvd_1way", "tvd_2way", "distinguished", "accuracy_forest", "accuracy_forest_training")
+
+
+def measure() -> list[Result]:
+    """Release the example data with each guarantee at each total, and read the figures from the record."""
+    results = []
+    with tempfile.TemporaryDirectory(prefix="deniable-bench-") as folder:
+        state = Path(folder) / "var"
+        for total in TOTALS:
+            for guarantee, share in SEED_SHARE.items():
+                spec = _spec(guarantee, share, total)
+                if spec is None:
+                    results.append(Result(f"epsilon {total:g}, {guarantee}", "no k of the list meets it"))
+                    continue
+                path = Path(folder) / "spec.yaml"
+                with path.open("w") as file:
+                    YAML(typ="safe", pure=True).dump(spec, file)
+                command = [sys.executable, "-m", "flows", "release", str(path), "--state", str(state), "--new"]
+                done = subprocess.run(command, env=dict(os.environ), capture_output=True, text=True, check=False)
+                said = _figures(state) if done.returncode == 0 else done.stderr.strip().splitlines()[-1]
+                results.append(Result(f"epsilon {total:g}, {guarantee}{_detail(spec)}", said))
+    return results
+
+
+def _spec(guarantee: str, share: float, total: float) -> dict[str, Any] | None:
+    """The example's spec with another guarantee and total."""
+    spec: dict[str, Any] = YAML(typ="safe", pure=True).load(SPEC)
+    # One part for all, of which a record is with probability USED: the joint split the other way round.
+    budget = log(1 + (exp(total) - 1) / USED)
+    for_seeds = round(budget * share, 4)
+    half = round((budget - for_seeds) / 2, 4)
+    spec["learner"]["structure"]["epsilon"] = half
+    spec["learner"]["parameters"]["epsilon"] = half
+    spec["budget"] = {"dataset": f"acs_ma-{guarantee}-{total:g}", "epsilon": 1000, "delta": 1e-4}
+    drawn = {"guarantee": guarantee, "records": RECORDS, "chunk_candidates": 65536}
+    if guarantee == "histogram_seeds":
+        drawn |= {"omega": 11, "epsilon": for_seeds, "delta": 1e-9, "epsilon_rows": 0.01}
+        drawn |= {"k": 50, "beta": 1e-6, "max_rows": 1_000_000}
+    if guarantee == "tested_seeds":
+        test = _smallest_test(for_seeds)
+        if test is None:
+            return None
+        drawn |= test
+    spec["synthesis"] = drawn
+    return spec
+
+
+def _smallest_test(epsilon: float) -> dict[str, Any] | None:
+    """The privacy test with the smallest k at which all candidates cost no more."""
+    for k in (50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000):
+        eps0 = 50 / k
+        test = {
+            "omega": 11,
+            "k": k,
+            "gamma": 4,
+            "eps0": eps0,
+            "test": 2,
+            "epsilon": 3,
+            "delta": 1e-9,
+            "candidates": RECORDS * 3 // 2,
+            "drop_probability": 0.1,
+            "public_rows": 200_000,
+            "total_delta": 1e-6,
+        }
+        event = PrivacyTestEvent(
+            query="",
+            part="seeds",
+            outputs=test["candidates"],
+            k=k,
+            gamma=Fraction(4),
+            eps0=Fraction(50, k),
+            public_rows=200_000,
+            drop_probability=Fraction(1, 10),
+            equal_probabilities=True,
+        )
+        found = compose_candidates(event, 1e-6).values()
+        if found and min(guarantee.epsilon for guarantee in found) <= epsilon:
+            return test
+    return None
+
+
+def _detail(spec: dict[str, Any]) -> str:
+    return f" (k = {spec['synthesis']['k']:,})" if "k" in spec["synthesis"] else ""
+
+
+def _figures(state: Path) -> str:
+    """What the newest release was found to be."""
+    client = MlflowClient(f"sqlite:///{state / 'mlflow' / 'mlflow.db'}")
+    experiments = [experiment.experiment_id for experiment in client.search_experiments()]
+    (run, *_) = client.search_runs(experiments, "metrics.epsilon.total > 0", order_by=["attributes.start_time DESC"])
+    metrics = run.data.metrics
+    tvd1, tvd2, told, forest, real = (metrics[f"internal/{name}"] for name in FIGURES)
+    records = metrics.get("public/records", 0)
+    return (
+        f"claimed {metrics['epsilon.total']:.2f}; {records:,.0f} records; TVD1 {tvd1:.3f}; TVD2 {tvd2:.3f}; "
+        f"told apart {told:.2f}; forest {forest:.3f} (real {real:.3f})"
+    )
