@@ -54,6 +54,7 @@ def opened_release(
         # The record is closed last: on a full disk there is room for that only when the files are gone.
         with _recorded_or_gone(state, release_id, spec, fresh=begun is None) as run_id:
             workspace = Workspace(state=state, release_id=release_id, spec=spec, mlflow_run_id=run_id)
+            workspace.sweep()
             try:
                 if not has_key(workspace):
                     keep_key(workspace, _read_key(key_file))
@@ -65,7 +66,9 @@ def opened_release(
             except BaseException:
                 # The steps of other threads must be over before their files go, or they would write new ones.
                 stop_steps(release_id, _PATIENCE_S)
-                if not _is_paid_for(workspace):
+                if _is_paid_for(workspace):
+                    shutil.rmtree(workspace.staging, ignore_errors=True)
+                else:
                     _discard(workspace)
                 raise
 

@@ -10,11 +10,13 @@ from rich.console import Console
 from rich.panel import Panel
 from rich.table import Table
 
+from deniable.budget import shown, shown_down
 from deniable.loss import Guarantee
 from flows.environment import default_state_folder
 from flows.progress import Screen
 from flows.release import Released, release
 from schemas.release_spec import ReleaseSpec
+from stores.charging import open_ledger
 from stores.statement import in_words
 from tasks.progress import watching
 
@@ -79,6 +81,11 @@ def _lines(released: Released) -> Iterator[tuple[str, str]]:
     if accounts.histogram is not None:
         yield "histogram", _words(accounts.histogram)
     yield "whole release", _words(accounts.total)
+    for balance in open_ledger(workspace).balances(workspace.spec.dataset_name):
+        yield (
+            "budget left",
+            f"epsilon {shown_down(balance.left.epsilon)} of {shown(balance.limit.epsilon)}, {balance.cap}",
+        )
     yield "public", str(workspace.release_folder)
     for number, line in enumerate(_internal_lines(released)):
         yield "" if number else "internal", line

@@ -38,8 +38,9 @@ _LOADER = "mlflow.pyfunc.loaders.code_model"
 _ASKED = Schema([ColSpec(DataType.long, "records"), ColSpec(DataType.string, "draw")])
 # Widest first.
 _TYPES = {str: DataType.string, float: DataType.double, int: DataType.long, bool: DataType.boolean}
-# What runs the code. Nothing is looked up: MLflow would import the model, and ask pip.
-_REQUIRED = {"deniable[learn]": "deniable", "mlflow": "mlflow", "numba": "numba", "numpy": "numpy", "pandas": "pandas"}
+# What runs the code, beside `deniable` itself, which nobody is to take from an index where anyone may have put something
+# of that name. Nothing is looked up: MLflow would import the model, and ask pip.
+_REQUIRED = ("cryptography", "mlflow", "numba", "numpy", "pandas", "scipy")
 
 
 def record_model(step: StepRecord, model: Reference, guarantee: Guarantee) -> str:
@@ -138,8 +139,9 @@ def _write_folder(folder: Path, model: Path, spec: ReleaseSpec, logged: LoggedMo
     shutil.copyfile(_CODE, folder / _CODE.name)
     shutil.copyfile(model, folder / "model.json")
     write_document(folder / SCHEMA, describe_domain(domain, spec.titles, spec.labels))
-    pins = [f"{required}=={version(package)}" for required, package in _REQUIRED.items()]
-    (folder / "requirements.txt").write_text("\n".join([*pins, ""]), encoding="utf-8")
+    pins = [f"{package}=={version(package)}" for package in _REQUIRED]
+    own = f"# and deniable {version('deniable')}, from its own source"
+    (folder / "requirements.txt").write_text("\n".join([*pins, own, ""]), encoding="utf-8")
     environment = f"python: {python_version()}\ndependencies: [-r requirements.txt]\n"
     (folder / "python_env.yaml").write_text(environment, encoding="utf-8")
 

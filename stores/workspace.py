@@ -111,6 +111,12 @@ class Workspace:
                 hasher.update(block)
         return hasher.hexdigest()
 
+    def sweep(self) -> None:
+        """Remove files that a process was writing when it was killed; nobody else may be at work on the release."""
+        for folder in (self.vault, self.shelf):
+            for path in folder.rglob(".*"):
+                path.unlink(missing_ok=True)
+
     def discard(self) -> None:
         """Remove what an unfinished release left: its vault, shelf and staging folders."""
         discard_folders(self.state, self.release_id)

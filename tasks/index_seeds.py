@@ -1,6 +1,6 @@
 """Count the seeds' shared prefixes, once, for the exact privacy test."""
 
-from deniable.errors import InvalidInput, Refused
+from deniable.errors import InvalidInput
 from deniable.plausible_seeds import SeedIndex
 from schemas.accounts import known_cost, seeds_cost
 from schemas.recipes import attempt
@@ -27,21 +27,14 @@ def index_seeds(workspace: Workspace, seeds: Reference, model: Reference) -> Ref
 
     Raises:
         InvalidInput: the release has another guarantee.
-        Refused: there are fewer seeds than the privacy test asks for, so that hardly a record could ever be released.
     """
     domain, synthesis = workspace.spec.domain, workspace.spec.synthesis
     if not isinstance(synthesis, PrivacyTestedSeeds):
         msg = f"seeds are indexed for the guarantee tested_seeds, got {synthesis.guarantee}; name it in the spec."
         raise InvalidInput(msg)
     with recorded_step(workspace, "index_seeds", inputs=[seeds, model]) as step:
-        codes = load_codes(seeds.path, domain)
-        if len(codes) < synthesis.k:
-            msg = (
-                f"the part seeds must hold at least k = {synthesis.k} records, got fewer; "
-                "give it a larger share of split, lower synthesis.k, or bring more records."
-            )
-            raise Refused(msg)
-        index = SeedIndex.build(read_model(domain, model).in_order(codes), dict(synthesis.omega))
+        codes = read_model(domain, model).in_order(load_codes(seeds.path, domain))
+        index = SeedIndex.build(codes, dict(synthesis.omega))
         with workspace.writing("seed_index.npz", Audience.RESTRICTED) as path:
             write_index(path, index)
         index_file = step.output(workspace.refer("seed_index", "seed_index.npz", Audience.RESTRICTED))

@@ -1,4 +1,4 @@
-"""Whatever goes wrong, there is one clear sentence, nothing is published and nothing is left behind."""
+"""Whatever goes wrong, there is one clear sentence, nothing is published, and only what is paid for is left."""
 
 import os
 import resource
@@ -15,6 +15,8 @@ from mlflow import MlflowClient
 
 from deniable.errors import DeniableError
 from flows.release import release
+from stores.ledger import Ledger, ledger_place
+from tasks.progress import watching
 from tests.flows.command import command, environment, left_of_a_release, run, servers_of
 from tests.small_release import made_up_people, write_small_release
 
@@ -105,6 +107,42 @@ def test_a_table_that_cannot_be_written_whole_is_not_published(tmp_path: Path) -
     spec = with_large_table(tmp_path / "spec")
     with files_no_larger_than(8 << 20), pytest.raises(DeniableError, match=r"step publish .* limit"):
         release(spec, tmp_path / "state")
+    assert {left.split("/")[0] for left in left_of_a_release(tmp_path / "state")} == {"vault", "shelf"}
+
+
+def test_a_release_that_the_disk_had_no_room_for_goes_on_when_it_has(tmp_path: Path) -> None:
+    spec, state = with_large_table(tmp_path / "spec"), tmp_path / "state"
+    with files_no_larger_than(8 << 20), pytest.raises(DeniableError, match=r"step publish .* limit"):
+        release(spec, state)
+    (begun,) = (state / "vault").iterdir()
+    charged = Ledger.open(ledger_place(state)).spent("people")
+    made = release(spec, state)
+    assert made.workspace.release_id == begun.name
+    assert made.published.rows == 800_000
+    assert Ledger.open(ledger_place(state)).spent("people") == charged
+    undisturbed = release(spec, tmp_path / "undisturbed", begun / "key")
+    table = "synthetic.parquet"
+    same = undisturbed.workspace.release_folder / table
+    assert (made.workspace.release_folder / table).read_bytes() == same.read_bytes()
+
+
+class Interrupting:
+    """A watcher that interrupts as a step begins."""
+
+    def started(self, step: str) -> None:
+        if step == "split":
+            raise KeyboardInterrupt
+
+    def advanced(self, step: str, amount: int) -> None:
+        pass
+
+    def ended(self, step: str, *, well: bool) -> None:
+        pass
+
+
+def test_a_release_interrupted_before_anything_is_charged_leaves_nothing(tmp_path: Path) -> None:
+    with watching(Interrupting()), pytest.raises(KeyboardInterrupt):
+        release(write_small_release(tmp_path / "spec"), tmp_path / "state")
     assert left_of_a_release(tmp_path / "state") == []
 
 
@@ -136,8 +174,8 @@ def test_a_full_disk_is_told_in_one_sentence(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "no room left on the disk" in done.stderr
     assert is_one_clear_sentence(done.stderr)
-    assert not [line for line in done.stdout.splitlines() if "/errors/" not in line and "/vault/" in line]
     assert "/releases/" not in done.stdout
+    assert "/staging/" not in done.stdout
 
 
 def test_a_read_only_disk_is_told_in_one_sentence(tmp_path: Path) -> None:
@@ -183,7 +221,7 @@ def started_slow_release(folder: Path) -> tuple["subprocess.Popen[str]", Path]:
     """A release that is in the middle of its candidates and would be for minutes."""
     state = folder / "state"
     spec = write_small_release(
-        folder / "spec", synthesis__candidates=10**9, synthesis__chunk_candidates=2**16, synthesis__public_rows=1500
+        folder / "spec", synthesis={"guarantee": "seedless", "records": 10**10, "chunk_candidates": 2**16}
     )
     process = subprocess.Popen(
         command("release", spec, "--state", state),
@@ -195,21 +233,23 @@ def started_slow_release(folder: Path) -> tuple["subprocess.Popen[str]", Path]:
     )
     assert process.stderr is not None
     for line in process.stderr:
-        if line.startswith("index seeds"):
+        if line.startswith("learn parameters"):
             return process, state
     raise AssertionError("the release ended before it drew a candidate")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "SIGTERM"])
-def test_an_interrupted_release_stops_and_leaves_nothing(number: signal.Signals, tmp_path: Path) -> None:
+def test_an_interrupted_release_stops_and_keeps_only_what_is_paid_for(number: signal.Signals, tmp_path: Path) -> None:
     process, state = started_slow_release(tmp_path)
     assert servers_of(state) != []
     process.send_signal(number)
     _, complaint = process.communicate(timeout=120)
     assert process.returncode == 130
-    assert complaint.endswith("interrupted, nothing published.\n")
+    said, hint = complaint.splitlines()[-2:]
+    assert said == "interrupted, nothing published."
+    assert "is kept: the same command goes on with it." in hint
     assert is_one_clear_sentence(complaint)
-    assert left_of_a_release(state) == []
+    assert {left.split("/")[0] for left in left_of_a_release(state)} == {"vault", "shelf"}
     assert servers_of(state) == []
     client = MlflowClient(f"sqlite:///{state}/mlflow/mlflow.db")
     experiment = client.get_experiment_by_name("people")
