@@ -38,8 +38,8 @@ _LOADER = "mlflow.pyfunc.loaders.code_model"
 _ASKED = Schema([ColSpec(DataType.long, "records"), ColSpec(DataType.string, "draw")])
 # Widest first.
 _TYPES = {str: DataType.string, float: DataType.double, int: DataType.long, bool: DataType.boolean}
-# What runs the code, beside `deniable` itself, which nobody is to take from an index where anyone may have put something
-# of that name. Nothing is looked up: MLflow would import the model, and ask pip.
+# What runs the code, beside `deniable` itself, which is not to be taken from an index, where anyone may
+# have put something of that name. Nothing is looked up: MLflow would import the model, and ask pip.
 _REQUIRED = ("cryptography", "mlflow", "numba", "numpy", "pandas", "scipy")
 
 

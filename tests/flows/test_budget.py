@@ -1,0 +1,146 @@
+"""What a release may spend is planned before data is read, charged before noise is drawn, and never exceeded."""
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deniable.budget import BudgetExceeded
+from deniable.ledger import Cost, Policy
+from flows.__main__ import main
+from flows.planning import show_plan
+from flows.release import release
+from schemas.accounts import accounts_of
+from schemas.release_spec import load_spec
+from stores.ledger import Ledger, ledger_place
+from tasks.progress import watching
+from tests.flows.command import left_of_a_release
+from tests.small_release import write_small_release
+
+SEEDLESS = {"guarantee": "seedless", "records": 200, "chunk_candidates": 128}
+
+
+def seedless(folder: Path, **changes: Any) -> Path:
+    """A release whose cost is that of its model, a little over 0.4."""
+    return write_small_release(folder, synthesis=SEEDLESS, **changes)
+
+
+def spent(state: Path) -> Cost:
+    return Ledger.open(ledger_place(state)).spent("people")
+
+
+def test_the_plan_is_made_without_the_data_and_says_what_is_left(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec = load_spec(seedless(tmp_path / "spec", budget={"epsilon": 3, "delta": 0.1}))
+    (tmp_path / "spec" / "people.csv").unlink()
+    assert show_plan(spec, tmp_path / "state") == 0
+    said = " ".join(capsys.readouterr().out.split())
+    total = accounts_of(spec).total
+    assert total is not None
+    for part in (
+        "learn_structure reads the part structure (probability 0.15)",
+        "number of rows: discrete_laplace, scale 10, sensitivity 1, 1 output",
+        "counts of each attribute by its parents: discrete_laplace",
+        "Epsilon by accountant",
+        "200 records wanted; seedless",
+        f"Claimed for the whole release: epsilon = {total.epsilon:.4g}"[:45],
+        "Left for people, lifetime: epsilon 3 of 3",
+        "It would be let through.",
+    ):
+        assert part in said, part
+    assert not (tmp_path / "state" / "vault").exists()
+
+
+def test_the_plan_of_a_release_that_would_be_refused_says_so_with_both_numbers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec = load_spec(seedless(tmp_path / "spec", budget={"epsilon": 0.25, "delta": 0.1}))
+    assert show_plan(spec, tmp_path / "state") == 1
+    said = " ".join(capsys.readouterr().out.split())
+    assert "It would be refused" in said
+    assert "0.25" in said.split("It would be refused")[1]
+
+
+def test_the_plan_command_refuses_a_wrong_spec_with_status_two(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("flows.__main__.prepare_environment", lambda state: state)
+    assert main(["plan", str(seedless(tmp_path, split__holdout=2)), "--state", str(tmp_path)]) == 2
+    assert "split.holdout" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("prefect")
+def test_a_release_that_the_budget_has_no_room_for_is_refused_before_data_is_read(tmp_path: Path) -> None:
+    spec = seedless(tmp_path / "spec", budget={"epsilon": 0.25, "delta": 0.1})
+    (tmp_path / "spec" / "people.csv").unlink()
+    with pytest.raises(BudgetExceeded) as refused:
+        release(spec, tmp_path / "state")
+    assert refused.value.left.epsilon == Fraction(1, 4)
+    assert refused.value.asked.epsilon > Fraction(1, 4)
+    assert "0.25" in str(refused.value)
+    assert left_of_a_release(tmp_path / "state") == []
+    assert spent(tmp_path / "state") == Cost(epsilon=Fraction(0), delta=Fraction(0))
+
+
+@pytest.mark.usefixtures("prefect")
+def test_releases_of_a_dataset_add_up_until_the_budget_is_spent(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    budget = {"epsilon": 1, "delta": 0.1}
+    first = release(seedless(tmp_path / "one", name="one", budget=budget), state)
+    # A later spec's own budget does not count: the ledger has a policy.
+    second = release(seedless(tmp_path / "two", name="two", budget={"epsilon": 99, "delta": 0.1}), state)
+    assert first.accounts.total is not None
+    assert float(spent(state).epsilon) == pytest.approx(2 * first.accounts.total.epsilon, rel=1e-6)
+    with pytest.raises(BudgetExceeded):
+        release(seedless(tmp_path / "three", name="three"), state)
+    said = json.loads((second.workspace.release_folder / "privacy.json").read_text())["dataset_so_far"]
+    assert said["releases"] == 2
+    assert said["epsilon"] >= 2 * first.accounts.total.epsilon * (1 - 1e-9)
+    assert "2 releases of this table" in (second.workspace.release_folder / "PRIVACY.md").read_text()
+
+
+class Spending:
+    """A watcher that lowers the budget while a release is under way, as another release of the dataset would."""
+
+    def __init__(self, state: Path, step: str) -> None:
+        self._state = state
+        self._step = step
+
+    def started(self, step: str) -> None:
+        if step == self._step:
+            limit = Cost(epsilon=Fraction(1, 100), delta=Fraction(1, 10))
+            Ledger.open(ledger_place(self._state)).set_policy(Policy(dataset="people", limit=limit, set_by="test"))
+
+    def advanced(self, step: str, amount: int) -> None:
+        pass
+
+    def ended(self, step: str, *, well: bool) -> None:
+        pass
+
+
+@pytest.mark.usefixtures("prefect")
+def test_a_budget_that_is_gone_in_the_middle_stops_the_release_before_the_draw(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    with watching(Spending(state, "learn_parameters")), pytest.raises(BudgetExceeded):
+        release(seedless(tmp_path / "spec"), state)
+    (vault,) = (state / "vault").iterdir()
+    assert (state / "shelf" / vault.name / "public" / "graph.json").exists()
+    assert not (state / "shelf" / vault.name / "public" / "model.json").exists()
+    assert [charge.charge.step for charge in Ledger.open(ledger_place(state)).charges("people")] == ["learn_structure"]
+    assert not (state / "releases").exists()
+
+
+@pytest.mark.usefixtures("prefect")
+def test_a_replay_of_a_release_is_charged_nothing_and_another_key_is(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    spec = seedless(tmp_path / "spec")
+    made = release(spec, state)
+    once = spent(state)
+    again = release(seedless(tmp_path / "again", name="again"), state, made.workspace.vault / "key")
+    assert spent(state) == once
+    assert again.published.digest == made.published.digest
+    release(seedless(tmp_path / "other", name="other"), state)
+    assert spent(state).epsilon == 2 * once.epsilon
