@@ -55,19 +55,22 @@ def compose(events: Sequence[MechanismEvent], delta: float | Fraction) -> dict[s
 
     Args:
         events: what was done.
-        delta: total delta; 0 leaves basic composition alone.
+        delta: total delta; 0 leaves basic composition alone, and at 1 there is nothing to prove.
 
     Returns:
         For each accountant that certifies a finite epsilon, its guarantee.
 
     Raises:
-        InvalidInput: candidates tested are among the events, or delta is not in [0, 1).
+        InvalidInput: candidates tested are among the events, or delta is not in [0, 1].
     """
     if any(isinstance(event, PrivacyTestEvent) for event in events):
         raise InvalidInput(
             "candidates tested for plausible deniability are composed by seed_accounting, got them among other events; "
             "compose them apart and add the guarantees up with composition.sequential."
         )
+    if delta == 1:
+        # Any mechanism whatever is (0, 1)-differentially private.
+        return {"trivial": Guarantee(0.0, 1.0, "trivial")}
     if delta != 0:
         require_delta(float(delta))
     spent = sum((event.outputs * event.delta for event in events), start=Fraction(0))

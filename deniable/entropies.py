@@ -16,7 +16,7 @@ from deniable.accounting import best, calibrate_discrete_gaussian, calibrate_dis
 from deniable.domain import Domain
 from deniable.errors import InvalidInput, Refused
 from deniable.keys import WordStream
-from deniable.loss import DiscreteGaussianEvent, DiscreteLaplaceEvent, Guarantee, MechanismEvent
+from deniable.loss import ApproximateEvent, DiscreteGaussianEvent, DiscreteLaplaceEvent, Guarantee, MechanismEvent
 from deniable.noise import DiscreteGaussian, DiscreteLaplace
 from deniable.tables import Counts, PairCounts, bucketize
 
@@ -183,7 +183,7 @@ def _noise_to_sensitivity(noise: Noise, outputs: int, epsilon: Fraction, delta: 
 class EntropyMechanism:
     """Noisy row count, then all entropies with noise scaled to what one row can change at that count.
 
-    The row count n is noised first; n_low = noisy n - ln(1/(2 beta)) / epsilon_rows is at most n except with
+    The row count n is noised first; n_low = noisy n - ln(1 / beta) / epsilon_rows is at most n except with
     probability beta, which is added to delta. The sensitivity at n_low is then at least the one at n. (Scaling to the
     noisy n itself would be too little noise half of the time.)
 
@@ -211,25 +211,30 @@ class EntropyMechanism:
         rows = DiscreteLaplaceEvent(
             query="number of rows", part="structure", outputs=1, sensitivity=1, scale=1 / self.recipe.epsilon_rows
         )
+        bound = ApproximateEvent(
+            query="the lower bound on the number of rows is wrong",
+            part="structure",
+            outputs=1,
+            epsilon_per_output=Fraction(0),
+            delta_per_output=self.recipe.delta * BETA_SHARE,
+        )
         if not self.queries:
-            return (rows,)
+            return rows, bound
         query, outputs = "entropies in bits, in units of their sensitivity", len(self.queries)
         if self.recipe.noise == "laplace":
-            return rows, DiscreteLaplaceEvent(
+            entropies: MechanismEvent = DiscreteLaplaceEvent(
                 query=query, part="structure", outputs=outputs, sensitivity=1, scale=self.ratio
             )
-        return rows, DiscreteGaussianEvent(
-            query=query, part="structure", outputs=outputs, sensitivity=1, variance=self.ratio
-        )
+        else:
+            entropies = DiscreteGaussianEvent(
+                query=query, part="structure", outputs=outputs, sensitivity=1, variance=self.ratio
+            )
+        return rows, bound, entropies
 
     @cached_property
     def guarantee(self) -> Guarantee:
-        """What all of it costs: the row count, the entropies by the tightest accountant, and beta."""
-        recipe = self.recipe
-        entropies = self.events[1:]
-        found = best(entropies, recipe.delta * (1 - BETA_SHARE)) if entropies else Guarantee(0.0, 0.0, "basic")
-        beta = float(recipe.delta * BETA_SHARE)
-        return Guarantee(float(recipe.epsilon_rows) + found.epsilon, found.delta + beta, found.accountant)
+        """What all of it costs, by the tightest accountant."""
+        return best(self.events, self.recipe.delta)
 
     def run(self, counts: PairCounts, open_stream: StreamOpener) -> NoisyEntropies:
         """Draw the noisy row count and the noisy entropies.

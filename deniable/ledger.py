@@ -612,8 +612,8 @@ def _require_text(name: str, value: object) -> None:
 
 
 def _require_cap(limit: Cost) -> None:
-    if limit.epsilon <= 0 or limit.delta >= 1:
+    if limit.epsilon <= 0 or limit.delta > 1:
         raise InvalidInput(
-            f"a cap must have an epsilon above 0 and a delta below 1, got {written(limit.epsilon)} and "
+            f"a cap must have an epsilon above 0 and a delta of at most 1, got {written(limit.epsilon)} and "
             f"{written(limit.delta)}; give epsilon 3 and delta 0.00001, say."
         )

@@ -13,6 +13,9 @@ from typing import Any, ClassVar
 from deniable.digits import exp_probability
 from deniable.errors import InvalidInput
 
+VACUOUS_DELTA = 0.01
+"""Beyond this delta a guarantee may fail for one person in a hundred, whatever epsilon is."""
+
 VACUOUS_EPSILON = 5.0
 """Beyond this epsilon a guarantee says nothing of use: it lets even odds on a person's presence become 148 to 1."""
 
@@ -42,8 +45,8 @@ class Guarantee:
 
     @property
     def is_vacuous(self) -> bool:
-        """Whether epsilon exceeds VACUOUS_EPSILON or delta is 1, so that whoever states it must call it vacuous."""
-        return self.epsilon > VACUOUS_EPSILON or self.delta >= 1
+        """Whether epsilon or delta is so large that whoever states the guarantee must call it vacuous."""
+        return self.epsilon > VACUOUS_EPSILON or self.delta >= VACUOUS_DELTA
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,9 +199,9 @@ class ApproximateEvent(MechanismEvent):
     def __post_init__(self) -> None:
         """Refuse numbers that are no guarantee."""
         super().__post_init__()
-        if self.epsilon_per_output < 0 or not 0 <= self.delta_per_output < 1:
+        if self.epsilon_per_output < 0 or not 0 <= self.delta_per_output <= 1:
             raise InvalidInput(
-                "an event must have epsilon_per_output >= 0 and delta_per_output in [0, 1), "
+                "an event must have epsilon_per_output >= 0 and delta_per_output in [0, 1], "
                 f"got {self.epsilon_per_output} and {self.delta_per_output}."
             )
 

@@ -25,7 +25,7 @@ from flows.services import start_prefect
 from flows.showing import show
 from schemas.release_spec import ReleaseSpec, load_spec
 from stores.disk import DISK_FULL, disk_is_full
-from stores.unfinished import unfinished_release
+from stores.unfinished import other_unfinished_releases, unfinished_release
 
 OK, FAILED, REFUSED, INTERRUPTED = 0, 1, 2, 130
 
@@ -102,7 +102,15 @@ def _release(path: Path, state: Path, *, anew: bool) -> None:
     """Refuse a wrong spec at once, then run the release."""
     spec = _checked(path)
     if not anew and (unfinished := unfinished_release(state, spec)) is not None:
-        print(f"Going on with {unfinished.release_id}, which was not finished.", file=sys.stderr)  # noqa: T201
+        _tell(
+            f"Going on with {unfinished.release_id}, which was not finished, from the data as they were then; "
+            f"python -m flows discard {unfinished.release_id} gives it up."
+        )
+    for other in other_unfinished_releases(state, spec):
+        _tell(
+            f"{other.release_id} of the same dataset is not finished, and is left as it is: this spec differs from its "
+            "own in what is drawn."
+        )
     with Console(stderr=True).status(f"{spec.title}: starting Prefect and MLflow ..."):
         # The server starts while the rest is imported; what Prefect is told at import is where to find it.
         server = None if "PREFECT_API_URL" in os.environ else start_prefect(state)
@@ -113,6 +121,10 @@ def _release(path: Path, state: Path, *, anew: bool) -> None:
         if server is not None:
             server.wait_until_up()
     run_release(path, spec, state, anew=anew)
+
+
+def _tell(sentence: str) -> None:
+    print(sentence, file=sys.stderr)  # noqa: T201 - this is the command line
 
 
 def _parser() -> argparse.ArgumentParser:

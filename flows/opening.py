@@ -13,9 +13,9 @@ from deniable.errors import DeniableError, InvalidInput, Refused
 from deniable.keys import ReleaseKey
 from schemas.release_spec import ReleaseSpec
 from stores.charging import was_charged
-from stores.custody import end_custody, has_key, keep_key
+from stores.custody import end_custody, keep_key, require_same_key
 from stores.lineage import recorded_release
-from stores.unfinished import leased, note_beginning, note_end, unfinished_release
+from stores.unfinished import destroy_left_keys, leased, note_beginning, note_end, sweep_claims, unfinished_release
 from stores.workspace import PRIVATE_FOLDER, Workspace, make_private_folder
 from tasks.progress import allow_steps, stop_steps
 
@@ -44,6 +44,8 @@ def opened_release(
         Refused: a release of that name is under way or done.
         InvalidInput: the file holds no key.
     """
+    destroy_left_keys(state)
+    sweep_claims(state)
     begun = None if anew or key_file else unfinished_release(state, spec)
     release_id = begun.release_id if begun else f"{spec.name}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
     vault = state / "vault" / release_id
@@ -54,15 +56,17 @@ def opened_release(
         # The record is closed last: on a full disk there is room for that only when the files are gone.
         with _recorded_or_gone(state, release_id, spec, fresh=begun is None) as run_id:
             workspace = Workspace(state=state, release_id=release_id, spec=spec, mlflow_run_id=run_id)
-            workspace.sweep()
             try:
-                if not has_key(workspace):
+                workspace.sweep()
+                if begun is None:
                     keep_key(workspace, _read_key(key_file))
-                note_beginning(workspace)
+                    note_beginning(workspace)
+                else:
+                    require_same_key(workspace, begun.commitment)
                 _name_prefect_run(release_id)
                 yield workspace
-                end_custody(workspace)
                 note_end(workspace)
+                end_custody(workspace)
             except BaseException:
                 # The steps of other threads must be over before their files go, or they would write new ones.
                 stop_steps(release_id, _PATIENCE_S)

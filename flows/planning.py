@@ -3,8 +3,9 @@
 Every figure follows from the spec and the public domain; the source is not opened.
 """
 
+from dataclasses import replace
 from datetime import UTC, datetime
-from math import isfinite
+from math import inf, isfinite
 from pathlib import Path
 
 from rich import box
@@ -12,10 +13,11 @@ from rich.console import Console
 from rich.table import Table
 
 from deniable.accounting import compose
-from deniable.books import Books, NoPolicy
+from deniable.books import Books
 from deniable.budget import Balance, cost_of, counted, shown_down, shown_up
 from deniable.errors import DeniableError
 from deniable.loss import (
+    ApproximateEvent,
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
     Guarantee,
@@ -24,7 +26,7 @@ from deniable.loss import (
     StabilityHistogramEvent,
 )
 from deniable.seed_accounting import compose_candidates
-from schemas.accounts import Accounts, StepCost, accounts_of
+from schemas.accounts import Accounts, StepCost, accounts_of, added_up
 from schemas.release_spec import ReleaseSpec
 from stores.charging import planned_charges, policy_of
 from stores.ledger import Ledger, ledger_place
@@ -55,14 +57,14 @@ def show_plan(spec: ReleaseSpec, state: Path) -> int:
     for step in accounts.steps:
         console.print(_mechanisms(step))
     console.print("", _totals(accounts), sep="\n")
+    if accounts.record is not None:
+        console.print(f"{_if_records_were_charged(spec, accounts)}\n")
     console.print(f"Claimed for the model:          {in_words(accounts.model)}, by {accounts.model.accountant}")
     if accounts.record is not None:
         console.print(
             f"Claimed for one record:         {in_words(accounts.record)}, by Theorem 1, t = {accounts.record_t}"
         )
     console.print(f"Claimed for the whole release:  {_whole(accounts.total)}")
-    if all(step.guarantee is not None and isfinite(step.guarantee.epsilon) for step in accounts.steps):
-        console.print(f"Charged to the ledger:          {_charged(spec, accounts)}\n")
     fits, verdict = _verdict(spec, accounts, state)
     console.print(verdict)
     return FITS if fits else DOES_NOT_FIT
@@ -73,9 +75,13 @@ def _mechanisms(step: StepCost) -> str:
     cost = "no differential privacy" if step.guarantee is None else in_words(step.guarantee)
     lines = [f"[bold]{step.step}[/bold] reads the part {step.part} (probability {float(step.probability):g}): {cost}"]
     for event in step.events:
-        facts = [event.mechanism, _noise(event), f"sensitivity {getattr(event, 'sensitivity', 1)}", _outputs(event)]
+        facts = [event.mechanism, _noise(event), _sensitivity(event), _outputs(event)]
         lines.append(f"  {event.query}: {', '.join(fact for fact in facts if fact)}")
     return "\n".join(lines)
+
+
+def _sensitivity(event: MechanismEvent) -> str:
+    return f"sensitivity {event.sensitivity}" if isinstance(event, DiscreteLaplaceEvent | DiscreteGaussianEvent) else ""
 
 
 def _outputs(event: MechanismEvent) -> str:
@@ -90,13 +96,15 @@ def _noise(event: MechanismEvent) -> str:
         return f"sigma {float(event.variance) ** 0.5:.4g}"
     if isinstance(event, StabilityHistogramEvent):
         return f"scale {float(event.scale):.4g}, kept from {event.threshold}"
+    if isinstance(event, ApproximateEvent):
+        return f"probability {float(event.delta):.3g}"
     if isinstance(event, PrivacyTestEvent):
         return f"k = {event.k}, scale {float(1 / event.eps0):.4g}, rho = {float(event.drop_probability):g}"
     return ""
 
 
 def _totals(accounts: Accounts) -> Table:
-    """What each step would cost by each accountant that can say."""
+    """What each step, and all together, would cost by each accountant that can say; the claimed ones in bold."""
     charged = [(step, step.guarantee) for step in accounts.steps if step.guarantee is not None]
     found = [_by_accountant(step, guarantee) for step, guarantee in charged]
     least = [min(those.values(), key=lambda guarantee: guarantee.epsilon) for those in found]
@@ -104,14 +112,37 @@ def _totals(accounts: Accounts) -> Table:
     table.add_column("")
     for step, guarantee in charged:
         table.add_column(f"{step.step}\nat delta {guarantee.delta:.3g}", justify="right")
+    table.add_column("all together\nas they add up", justify="right")
     for name in _ACCOUNTANTS:
         cells = [
             f"[bold]{_epsilon(those[name])}[/bold]" if those.get(name) is best else _epsilon(those.get(name))
             for those, best in zip(found, least, strict=True)
         ]
         if any(cells):
-            table.add_row(name, *cells)
+            # Where an accountant says nothing of a step, the one that says most stands in for it.
+            by_this = [
+                replace(step, guarantee=those.get(name, best))
+                for (step, _), those, best in zip(charged, found, least, strict=True)
+            ]
+            table.add_row(name, *cells, _epsilon(added_up(by_this)))
+    if accounts.total is not None:
+        table.add_row(
+            "claimed", *(f"[bold]{_epsilon(best)}[/bold]" for best in least), f"[bold]{_epsilon(accounts.total)}[/bold]"
+        )
     return table
+
+
+def _if_records_were_charged(spec: ReleaseSpec, accounts: Accounts) -> str:
+    """What only as many candidates as records are wanted would cost, beside what all that are tested cost."""
+    (event,) = next(step.events for step in accounts.steps if step.part in {"seeds", "shared"} and step.record)
+    if not isinstance(event, PrivacyTestEvent) or accounts.candidates is None:
+        return ""
+    fewer = compose_candidates(replace(event, outputs=spec.synthesis.records), accounts.candidates.delta)
+    least = min((guarantee.epsilon for guarantee in fewer.values()), default=inf)
+    return (
+        f"{spec.synthesis.records:,} candidates, as many as records are wanted, would cost epsilon = {least:.4g}; the "
+        f"{event.outputs:,} that are tested cost {accounts.candidates.epsilon:.4g}, and that is what is charged."
+    )
 
 
 def _by_accountant(step: StepCost, claimed: Guarantee) -> dict[str, Guarantee]:
@@ -133,19 +164,11 @@ def _epsilon(guarantee: Guarantee | None) -> str:
 def _whole(total: Guarantee | None) -> str:
     if total is None:
         return "no differential privacy (privacy test 1)"
-    vacuous = "; this is vacuous" if total.is_vacuous else ""
-    return f"{in_words(total)}, by {total.accountant}{vacuous}"
-
-
-def _charged(spec: ReleaseSpec, accounts: Accounts) -> str:
-    """What the ledger adds up, step by step: no less than what is claimed."""
-    seed_cost = spec.budget.seed_cost if spec.budget is not None else "total"
-    cost = cost_of(planned_charges("planned", spec, accounts, "planned"), seed_cost)
-    return f"epsilon = {shown_up(cost.epsilon)}, delta = {shown_up(cost.delta)}{counted(seed_cost)}"
+    return f"{in_words(total)}, by {total.accountant}"
 
 
 def _verdict(spec: ReleaseSpec, accounts: Accounts, state: Path) -> tuple[bool, str]:
-    """Whether the dataset's budget has room for the release, in words and with both numbers."""
+    """What the ledger would be charged, what it has left, and whether it would let the release through."""
     # A copy of the books: what is tried out in it is not written.
     books = Books()
     for entry in Ledger.open(ledger_place(state)).entries():
@@ -154,16 +177,18 @@ def _verdict(spec: ReleaseSpec, accounts: Accounts, state: Path) -> tuple[bool, 
     known = spec.dataset_name in books.policies
     if not known and spec.budget is not None:
         books.enter(books.next_entry(policy_of(spec, spec.budget), now))
+    said = []
     try:
-        balances = books.balances(spec.dataset_name, now)
-        left = [_left(balance, opened=not known) for balance in balances]
-    except NoPolicy as missing:
-        return False, f"[red]It would be refused:[/red] {missing}"
-    try:
-        books.require_room(planned_charges("planned", spec, accounts, "planned"), now)
+        charges = planned_charges(spec, accounts)
+        seed_cost = books.policy(spec.dataset_name).seed_cost
+        cost = cost_of(charges, seed_cost)
+        charged = f"epsilon = {shown_up(cost.epsilon)}, delta = {shown_up(cost.delta)}{counted(seed_cost)}"
+        said.append(f"Charged to the ledger:          {charged}\n")
+        said += [_left(balance, opened=not known) for balance in books.balances(spec.dataset_name, now)]
+        books.require_room(charges, now)
     except DeniableError as refusal:
-        return False, "\n".join([*left, f"[red]It would be refused:[/red] {refusal}"])
-    return True, "\n".join([*left, "[green]It would be let through.[/green]"])
+        return False, "\n".join([*said, f"[red]It would be refused:[/red] {refusal}"])
+    return True, "\n".join([*said, "[green]It would be let through.[/green]"])
 
 
 def _left(balance: Balance, *, opened: bool) -> str:

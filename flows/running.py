@@ -112,4 +112,4 @@ def _internal_lines(released: Released) -> Iterator[str]:
 def _words(guarantee: Guarantee | None) -> str:
     if guarantee is None:
         return "no differential privacy"
-    return f"{in_words(guarantee)}{'  vacuous' if guarantee.is_vacuous else ''}"
+    return in_words(guarantee)

@@ -15,7 +15,7 @@ from deniable.accounting import best
 from deniable.composition import joint_split, sequential
 from deniable.deniability import best_t, theorem_1
 from deniable.errors import Refused
-from deniable.loss import Guarantee, MechanismEvent, PrivacyTestEvent
+from deniable.loss import ApproximateEvent, Guarantee, MechanismEvent, PrivacyTestEvent
 from deniable.seed_accounting import compose_candidates
 from schemas.recipes import histogram_recipe, parameter_recipe, structure_recipe
 from schemas.release_spec import ReleaseSpec
@@ -44,6 +44,21 @@ class StepCost:
     guarantee: Guarantee | None
     record: Guarantee | None = None
     record_t: int | None = None
+
+    @property
+    def charged(self) -> Guarantee:
+        """What a ledger is charged: where nothing is guaranteed, what holds of anything, epsilon 0 at delta 1."""
+        return self.guarantee or Guarantee(0.0, 1.0, "trivial")
+
+
+EXACT_COUNTS = ApproximateEvent(
+    query="candidates tested by exact counts",
+    part="seeds",
+    outputs=1,
+    epsilon_per_output=Fraction(0),
+    delta_per_output=Fraction(1),
+)
+"""Privacy test 1: all that can be said of it in terms of differential privacy is nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,12 +106,15 @@ class SpentSoFar:
 
     Attributes:
         releases: number of releases that were charged, those that failed afterwards included.
-        spent: their sum.
+        spent: their sum, everything included: what holds for all of them together.
+        counted: what of that counts against the dataset's budget, in epsilon and delta; it is no guarantee where
+            candidates count with what one released record costs.
         seed_cost: whether candidates count in total, or with what one released record costs.
     """
 
     releases: int
     spent: Guarantee
+    counted: tuple[float, float]
     seed_cost: Literal["total", "per_record"]
 
 
@@ -158,7 +176,17 @@ def combine(steps: Sequence[StepCost]) -> Guarantee:
     """
     by_part = groupby(sorted(steps, key=attrgetter("part")), key=attrgetter("part"))
     parts = [tuple(those) for _, those in by_part]
-    return joint_split([(float(those[0].probability), _same_records(those)) for those in parts])
+    composed = [(float(those[0].probability), _same_records(those)) for those in parts]
+    whole = joint_split(composed)
+    inner = sorted({guarantee.accountant for _, guarantee in composed})
+    return replace(whole, accountant=" + ".join(["joint_split", *inner]))
+
+
+def added_up(steps: Sequence[StepCost]) -> Guarantee:
+    """What steps cost if those that read the same records simply add up, as a ledger takes them."""
+    by_part = groupby(sorted(steps, key=attrgetter("part")), key=attrgetter("part"))
+    parts = [tuple(those) for _, those in by_part]
+    return joint_split([(float(those[0].probability), sequential([step.charged for step in those])) for those in parts])
 
 
 def _same_records(steps: Sequence[StepCost]) -> Guarantee:
@@ -170,7 +198,8 @@ def _same_records(steps: Sequence[StepCost]) -> Guarantee:
     spent = [step.guarantee for step in noisy if step.guarantee is not None]
     together = best([event for step in noisy for event in step.events], sum(guarantee.delta for guarantee in spent))
     rest = [step.guarantee for step in steps if step not in noisy and step.guarantee is not None]
-    return min(sequential(guarantees), sequential([together, *rest]), key=attrgetter("epsilon"))
+    tighter = sequential([together, *rest]) if rest else together
+    return min(sequential(guarantees), tighter, key=attrgetter("epsilon"))
 
 
 def structure_cost(spec: ReleaseSpec) -> StepCost | None:
@@ -197,7 +226,7 @@ def seeds_cost(spec: ReleaseSpec) -> StepCost | None:
     if isinstance(synthesis, PrivacyTestedSeeds):
         event = _candidates(synthesis)
         if synthesis.test == 1:
-            return _cost(spec, "synthesize", "seeds", [], None)  # no accountant reads exact counts
+            return _cost(spec, "synthesize", "seeds", [EXACT_COUNTS], None)
         cost = _cost(spec, "synthesize", "seeds", [event], _tightest(event, float(synthesis.total_delta)))
         t = best_t(k=event.k, eps0=event.eps0, delta=float(synthesis.delta))
         record = _promised(theorem_1(k=event.k, gamma=event.ratio, eps0=event.eps0, t=t), synthesis)

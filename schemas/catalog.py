@@ -7,6 +7,7 @@ import importlib
 import importlib.util
 from difflib import get_close_matches
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
@@ -70,3 +71,25 @@ def _module_of_file(path: Path) -> ModuleType:
             f"the dataset {path} must run without an error, got {type(error).__name__}: {error}"
         ) from error
     return module
+
+
+def schema_code(dataset: str, folder: Path) -> str:
+    """Digest of the file that describes a dataset: its recodes are code, and belong to what a release is of.
+
+    Args:
+        dataset: as in `load_schema`.
+        folder: what a relative path is relative to.
+    """
+    shipped = Path(datasets.__path__[0]) / f"{dataset}.py"
+    return sha256((folder / dataset if dataset.endswith(".py") else shipped).read_bytes()).hexdigest()
+
+
+@cache
+def code_digest() -> str:
+    """Digest of the code that makes releases: all modules of the mathematics, the schemas, the stores and the tasks."""
+    hasher = sha256()
+    root = Path(__file__).resolve().parent.parent
+    for package in ("deniable", "schemas", "stores", "tasks"):
+        for path in sorted((root / package).rglob("*.py")):
+            hasher.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes() + b"\0")
+    return hasher.hexdigest()

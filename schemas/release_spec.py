@@ -17,6 +17,7 @@ from schemas.evaluation import figure_names, unknown_thresholds
 from schemas.loading import complaint, read_yaml
 from schemas.spec_values import (
     Count,
+    Exact,
     Names,
     OpenProbability,
     Positive,
@@ -189,14 +190,14 @@ class Budget(Strict):
     Attributes:
         dataset: the name that the ledger knows the dataset by; the dataset's own by default.
         epsilon: total over the dataset's lifetime.
-        delta: total over the dataset's lifetime.
+        delta: total over the dataset's lifetime; 1 lets releases through that have no differential privacy.
         seed_cost: whether candidates tested count in total, or with what one released record costs.
         period: what may be spent of it in one period.
     """
 
     dataset: str | None = Field(default=None, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
     epsilon: Positive
-    delta: OpenProbability
+    delta: Annotated[Exact, Field(gt=0, le=1)]
     seed_cost: Literal["total", "per_record"] = "total"
     period: Period | None = None
 

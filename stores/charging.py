@@ -52,6 +52,9 @@ def policy_of(spec: ReleaseSpec, budget: Budget) -> Policy:
 def require_room(workspace: Workspace, accounts: Accounts) -> None:
     """Refuse a release that the dataset's budget has no room for; the spec's budget counts where there is none yet.
 
+    Steps that were charged under the same key, in an earlier run of this release or by the release that this one
+    replays, are not asked for again: what they draw again costs nothing. Should it be another draw, it is refused then.
+
     Args:
         workspace: the release.
         accounts: what it will cost.
@@ -61,23 +64,34 @@ def require_room(workspace: Workspace, accounts: Accounts) -> None:
         BudgetExceeded: it would cost more than is left; nothing was charged.
     """
     ledger, spec = open_ledger(workspace), workspace.spec
-    try:
-        ledger.policy(spec.dataset_name)
-    except NoPolicy:
-        if spec.budget is None:
-            raise
-        ledger.set_policy(policy_of(spec, spec.budget))
-    charges = planned_charges(workspace.release_id, spec, accounts, workspace.key().commitment())
-    if charges:
-        ledger.check(*charges)
+    if spec.budget is not None:
+        ledger.set_policy(policy_of(spec, spec.budget), unless_set=True)
+    commitment = workspace.key().commitment()
+    made = [charged.charge for charged in ledger.charges(spec.dataset_name) if charged.charge.commitment == commitment]
+    known = {charge.step for charge in made}
+    planned = [
+        _charge(
+            workspace.release_id,
+            spec,
+            step,
+            commitment=commitment,
+            split=made[0].split if made else "planned",
+            inputs="planned",
+            parameters={},
+        )
+        for step in accounts.steps
+        if step.step not in known
+    ]
+    ledger.policy(spec.dataset_name)
+    if planned:
+        ledger.check(*planned)
 
 
-def planned_charges(release_id: str, spec: ReleaseSpec, accounts: Accounts, commitment: str) -> list[Charge]:
+def planned_charges(spec: ReleaseSpec, accounts: Accounts) -> list[Charge]:
     """The charges that a release will make, but for the digests of what it will read, which are not known yet."""
     return [
-        _charge(release_id, spec, step, commitment=commitment, whole="planned", inputs="planned", parameters={})
+        _charge("planned", spec, step, commitment="planned", split="planned", inputs="planned", parameters={})
         for step in accounts.steps
-        if step.guarantee is not None
     ]
 
 
@@ -87,13 +101,10 @@ def _charge(
     cost: StepCost,
     *,
     commitment: str,
-    whole: str,
+    split: str,
     inputs: str,
     parameters: dict[str, Parameter],
 ) -> Charge:
-    if cost.guarantee is None:
-        raise ValueError("a step without a guarantee cannot be charged")
-    probabilities = {name: str(probability) for name, probability in spec.split.probabilities.items()}
     return Charge(
         dataset=spec.dataset_name,
         release=release_id,
@@ -101,12 +112,13 @@ def _charge(
         mechanism=f"{cost.step}/1",
         part=cost.part,
         probability=cost.probability,
-        split=digest_of([whole, probabilities]),
-        claim=Claim.of(cost.guarantee),
+        split=split,
+        claim=Claim.of(cost.charged),
         per_record=Claim.of(cost.record) if cost.record is not None else None,
         events=cost.events,
         inputs=inputs,
-        parameters=parameters,
+        # The events hold every scale: another scale is another draw.
+        parameters=parameters | {"events": digest_of([event.to_record() for event in cost.events])},
         commitment=commitment,
     )
 
@@ -129,12 +141,13 @@ def reserve(
     Raises:
         BudgetExceeded: a cap would be exceeded; nothing was charged and nothing may be drawn.
     """
+    probabilities = {name: str(probability) for name, probability in workspace.spec.split.probabilities.items()}
     charge = _charge(
         workspace.release_id,
         workspace.spec,
         cost,
         commitment=workspace.key().commitment(),
-        whole=part.whole,
+        split=digest_of([part.whole, probabilities]),
         inputs=" ".join(reference.digest for reference in (part, *others)),
         parameters=parameters,
     )
@@ -165,9 +178,10 @@ def spent_so_far(workspace: Workspace) -> SpentSoFar | None:
     except NoPolicy:
         return None
     charges = [charged.charge for charged in ledger.charges(dataset)]
-    cost = cost_of(charges, policy.seed_cost)
+    whole, counted = cost_of(charges, "total"), cost_of(charges, policy.seed_cost)
     return SpentSoFar(
         releases=len({charge.release for charge in charges}),
-        spent=Guarantee(_rounded_up(cost.epsilon), min(_rounded_up(cost.delta), 1.0), "basic"),
+        spent=Guarantee(_rounded_up(whole.epsilon), min(_rounded_up(whole.delta), 1.0), "basic"),
+        counted=(_rounded_up(counted.epsilon), _rounded_up(counted.delta)),
         seed_cost=policy.seed_cost,
     )

@@ -38,20 +38,6 @@ def keep_key(workspace: Workspace, key: ReleaseKey | None = None) -> None:
             path.write_bytes((key or ReleaseKey.generate()).secret)
 
 
-def has_key(workspace: Workspace) -> bool:
-    """Whether the custodian has the key already, as it has when a release is taken up again."""
-    custodian = workspace.spec.key.custodian
-    if custodian == "environment":
-        return False
-    if custodian == "prefect_secret":
-        try:
-            Secret.load(_block_name(workspace))
-        except ValueError:
-            return False
-        return True
-    return (workspace.vault / "key").exists()
-
-
 def fetch_key(workspace: Workspace) -> ReleaseKey:
     """The release's key, from its custodian.
 
@@ -72,11 +58,27 @@ def fetch_key(workspace: Workspace) -> ReleaseKey:
 
 
 def end_custody(workspace: Workspace) -> None:
-    """Destroy the key where the spec says so: the release is public, and nobody can replay it."""
+    """Destroy the key where the spec says so: the release is public and finished, and nobody can replay it."""
     if workspace.spec.key.custodian == "destroyed":
-        path = workspace.vault / "key"
-        path.write_bytes(bytes(_SECRET_BYTES))
-        path.unlink()
+        (workspace.vault / "key").unlink(missing_ok=True)
+
+
+def require_same_key(workspace: Workspace, commitment: str) -> None:
+    """Refuse to go on with a release under another key than it was begun with: it would draw and pay anew.
+
+    Args:
+        workspace: the release.
+        commitment: commitment to the key that it was begun with.
+
+    Raises:
+        InvalidInput: the custodian has no key, or another one.
+    """
+    if fetch_key(workspace).commitment() != commitment:
+        msg = (
+            f"the key of {workspace.release_id} must be the one that it was begun with, and its custodian has another; "
+            "bring that one back, or give the release up by python -m flows discard."
+        )
+        raise InvalidInput(msg)
 
 
 def _derived(workspace: Workspace) -> ReleaseKey:

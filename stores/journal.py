@@ -15,6 +15,7 @@ from typing import TypeVar
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
 
+from schemas.catalog import code_digest, schema_code
 from schemas.references import Audience, Reference
 from stores.workspace import Workspace, make_private_folder
 
@@ -54,10 +55,20 @@ class Journal:
             temporary.write_bytes(result.dump_json(made))
 
     def _path(self, step: str, given: object) -> Path:
-        """Where a step that is given something has its note: under a digest of the spec and of all that it is given."""
-        spec = self.workspace.spec.model_dump(mode="json", fallback=str)
-        said = json.dumps([step, spec, to_jsonable_python(given, fallback=str, inf_nan_mode="strings")], sort_keys=True)
-        return self.workspace.vault / "steps" / f"{step}-{sha256(said.encode()).hexdigest()[:24]}.json"
+        """Where a step has its note: under a digest of the spec, the schema, the code and all that it is given."""
+        spec = self.workspace.spec
+        said = [
+            step,
+            spec.model_dump(mode="json", fallback=str),
+            schema_code(spec.dataset, spec.folder),
+            code_digest(),
+            to_jsonable_python(given, fallback=str, inf_nan_mode="strings"),
+        ]
+        return (
+            self.workspace.vault
+            / "steps"
+            / f"{step}-{sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:24]}.json"
+        )
 
 
 def _references(made: object) -> Iterator[Reference]:

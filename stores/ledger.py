@@ -146,10 +146,23 @@ class Ledger:
         with self._reading() as (books, _):
             return books.policy(dataset)
 
-    def set_policy(self, policy: Policy) -> Policy:
-        """Set what may be spent on a dataset from now on; what was spent stays spent."""
-        self._append(lambda books, _: None if books.policies.get(policy.dataset) == policy else policy)
-        return policy
+    def set_policy(self, policy: Policy, *, unless_set: bool = False) -> Policy:
+        """Set what may be spent on a dataset from now on; what was spent stays spent.
+
+        Args:
+            policy: the policy.
+            unless_set: leave the policy in force as it is, if there is one.
+
+        Returns:
+            The policy in force.
+        """
+
+        def changed(books: Books, _: str) -> Policy | None:
+            before = books.policies.get(policy.dataset)
+            return None if before == policy or (unless_set and before is not None) else policy
+
+        self._append(changed)
+        return self.policy(policy.dataset)
 
     def reserve(self, charge: Charge) -> Reserved:
         """Charge a draw before it is made. The same draw is charged once, however often it is reserved.

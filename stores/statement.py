@@ -23,10 +23,11 @@ PRIVACY_UNIT = "one record"
 NEIGHBOURING_RELATION = "one is the other with one record added or removed"
 NOT_COVERED = tuple(
     """\
-People with several records. The figures are for one record; r records of one person multiply every epsilon by r.
+People with several records. For r records of one person epsilon is r times as large, delta r e^((r-1) epsilon) times.
 Records that depend on each other, such as those of a household: what one says about another is not protected.
 What is learnt about everybody. That two attributes go together is found with or without any one person's record.
-Other releases made from the same records. Their costs add up.
+Other releases made from the same records. Their costs add up, as far as the ledger knows that the records are the same.
+That the release exists: that enough rows were valid, no part was empty, and a record passed.
 The schema and the parameters of this release. They count as public, and must not be chosen by looking at the records.
 Utility and risk as the producers measured them on real records: for cleared staff, without noise, not in this release.
 Side channels: the time, the memory and the power that the machines took to make the release.
@@ -36,6 +37,7 @@ Whoever holds the release key, or breaks the ciphers that all chance is drawn fr
 
 _PROOFS = {
     "none": "no theorem bounds it",
+    "trivial": "nothing is guaranteed",
     "basic": "basic composition: epsilons and deltas add up",
     "advanced": "advanced composition",
     "zcdp": "zero-concentrated differential privacy",
@@ -76,7 +78,15 @@ def statement(
         "guarantee_of_records": accounts.kind,
         "total": _figures(accounts.total),
         "dataset_so_far": so_far
-        and {**(_figures(so_far.spent) or {}), "releases": so_far.releases, "seed_cost": so_far.seed_cost},
+        and {
+            **(_figures(so_far.spent) or {}),
+            "releases": so_far.releases,
+            "counted_against_the_budget": {
+                "seed_cost": so_far.seed_cost,
+                "epsilon": so_far.counted[0],
+                "delta": so_far.counted[1],
+            },
+        },
         "not_covered": list(NOT_COVERED),
     }
     synthesis = spec.synthesis
@@ -129,17 +139,18 @@ def statement_in_short(accounts: Accounts) -> str:
 
 def _said_of(accounts: Accounts) -> dict[str, Any]:
     """The accounts as templates know them."""
-    return {**vars(accounts), "words": in_words, "proof": proof_in_words, "number": _number}
+    return {**vars(accounts), "words": in_words, "proof": proof_in_words, "number": _number, "number_up": _rounded_up}
 
 
 def in_words(guarantee: Guarantee) -> str:
-    """A guarantee as it stands in a sentence."""
-    return f"epsilon = {_rounded_up(guarantee.epsilon)}, delta = {_rounded_up(guarantee.delta)}"
+    """A guarantee as it stands in a sentence, and that it is vacuous where it is."""
+    said = f"epsilon = {_rounded_up(guarantee.epsilon)}, delta = {_rounded_up(guarantee.delta)}"
+    return f"{said} (vacuous)" if guarantee.is_vacuous else said
 
 
 def proof_in_words(guarantee: Guarantee) -> str:
     """How a guarantee was proved."""
-    return _PROOFS.get(guarantee.accountant, guarantee.accountant)
+    return "; ".join(_PROOFS.get(name, name) for name in guarantee.accountant.split(" + "))
 
 
 def _rounded_up(value: float) -> str:

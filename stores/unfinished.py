@@ -5,19 +5,26 @@ What a release has done so far is for the journal.
 
 import fcntl
 import json
+import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import IO
 
 from deniable.errors import InvalidInput, Refused
+from schemas.catalog import schema_code
+from schemas.references import Audience
 from schemas.release_spec import ReleaseSpec
-from stores.workspace import PRIVATE_FILE, Workspace
+from stores.workspace import Workspace
 
 _RECORD = "release.json"
 _LEASE = "lease"
+
+
+# What decides neither what is drawn nor what it costs; to change it does not begin another release.
+_WITHOUT_EFFECT = {"title", "evaluation", "thresholds", "budget"}
 
 
 @dataclass(frozen=True)
@@ -26,21 +33,27 @@ class Begun:
 
     Attributes:
         release_id: the release's name.
+        dataset: the dataset's name.
         spec: digest of what it is of.
-        mlflow_run_id: its run in MLflow.
+        commitment: commitment to its key.
         finished: whether nothing is left to do.
+        destroy_key: whether its key is to be destroyed when it is finished.
     """
 
     release_id: str
+    dataset: str
     spec: str
-    mlflow_run_id: str
+    commitment: str
     finished: bool
+    destroy_key: bool
 
 
 def spec_digest(spec: ReleaseSpec) -> str:
-    """Digest of a spec and of the folder that its paths are relative to."""
-    said = json.dumps([str(spec.folder), spec.model_dump(mode="json", fallback=str)], sort_keys=True)
-    return sha256(said.encode()).hexdigest()
+    """Digest of all in a spec, and in the schema that it names, that decides what is drawn."""
+    said = spec.model_dump(mode="json", fallback=str, exclude=_WITHOUT_EFFECT)
+    domain = [(a.name, a.values, a.kind, a.buckets) for a in spec.domain.attributes]
+    code = schema_code(spec.dataset, spec.folder)
+    return sha256(json.dumps([said, domain, code], sort_keys=True, default=str).encode()).hexdigest()
 
 
 def note_beginning(workspace: Workspace) -> None:
@@ -54,25 +67,21 @@ def note_end(workspace: Workspace) -> None:
 
 
 def _write(workspace: Workspace, *, finished: bool) -> None:
-    said = {
-        "release_id": workspace.release_id,
-        "spec": spec_digest(workspace.spec),
-        "mlflow_run_id": workspace.mlflow_run_id,
-        "finished": finished,
-    }
-    temporary = workspace.vault / f".{_RECORD}"
-    temporary.write_text(json.dumps(said))
-    temporary.chmod(PRIVATE_FILE)
-    temporary.replace(workspace.vault / _RECORD)
+    begun = Begun(
+        release_id=workspace.release_id,
+        dataset=workspace.spec.dataset_name,
+        spec=spec_digest(workspace.spec),
+        commitment=workspace.key().commitment(),
+        finished=finished,
+        destroy_key=workspace.spec.key.custodian == "destroyed",
+    )
+    with workspace.writing(_RECORD, Audience.RESTRICTED) as path:
+        path.write_text(json.dumps(asdict(begun)))
 
 
 def begun_releases(state: Path) -> list[Begun]:
     """All releases that the state folder knows, the oldest first."""
-    found = []
-    for path in sorted((state / "vault").glob(f"*/{_RECORD}")):
-        said = json.loads(path.read_text())
-        found.append(Begun(said["release_id"], said["spec"], said["mlflow_run_id"], said["finished"]))
-    return found
+    return [Begun(**json.loads(path.read_text())) for path in sorted((state / "vault").glob(f"*/{_RECORD}"))]
 
 
 def unfinished_release(state: Path, spec: ReleaseSpec) -> Begun | None:
@@ -80,6 +89,20 @@ def unfinished_release(state: Path, spec: ReleaseSpec) -> Begun | None:
     digest = spec_digest(spec)
     unfinished = [begun for begun in begun_releases(state) if not begun.finished and begun.spec == digest]
     return unfinished[-1] if unfinished else None
+
+
+def other_unfinished_releases(state: Path, spec: ReleaseSpec) -> list[Begun]:
+    """Unfinished releases of the same dataset, of other specs: paid for, and not gone on with."""
+    digest, dataset = spec_digest(spec), spec.dataset_name
+    unfinished = [begun for begun in begun_releases(state) if not begun.finished and begun.dataset == dataset]
+    return [begun for begun in unfinished if begun.spec != digest]
+
+
+def destroy_left_keys(state: Path) -> None:
+    """Destroy the keys that a process was killed before it destroyed."""
+    for begun in begun_releases(state):
+        if begun.finished and begun.destroy_key:
+            (state / "vault" / begun.release_id / "key").unlink(missing_ok=True)
 
 
 def find_release(state: Path, release_id: str) -> Begun:
@@ -93,6 +116,15 @@ def find_release(state: Path, release_id: str) -> Begun:
             return begun
     msg = f"the release must be one that was begun, got {release_id}, of which {state} knows nothing; check its name."
     raise InvalidInput(msg)
+
+
+def sweep_claims(state: Path) -> None:
+    """Remove the vaults of releases that a process was killed in before it had noted what they are of."""
+    for lease in (state / "vault").glob(f"*/{_LEASE}"):
+        if not (lease.parent / _RECORD).exists():
+            with suppress(Refused), leased(lease.parent):
+                if not (lease.parent / _RECORD).exists():
+                    shutil.rmtree(lease.parent, ignore_errors=True)
 
 
 @contextmanager

@@ -11,6 +11,7 @@ Everything lies under one state folder, mode 0700:
     mlflow/  prefect/       the embedded services' state
 """
 
+import hashlib
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -120,6 +121,12 @@ class Workspace:
     def discard(self) -> None:
         """Remove what an unfinished release left: its vault, shelf and staging folders."""
         discard_folders(self.state, self.release_id)
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a public file, in hex."""
+    with path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
 def discard_folders(state: Path, release_id: str) -> None:

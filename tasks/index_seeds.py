@@ -39,8 +39,6 @@ def index_seeds(workspace: Workspace, seeds: Reference, model: Reference) -> Ref
             write_index(path, index)
         index_file = step.output(workspace.refer("seed_index", "seed_index.npz", Audience.RESTRICTED))
         cost = known_cost(seeds_cost(workspace.spec))
-        if cost.guarantee is None:
-            return index_file
         # For all candidates at once, before the first is drawn.
         charge = reserve(
             workspace,

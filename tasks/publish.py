@@ -4,6 +4,8 @@ import shutil
 from collections.abc import Sequence
 from importlib.metadata import version
 
+from pydantic import BaseModel
+
 from deniable.errors import Refused
 from schemas.accounts import Accounts
 from schemas.references import Audience, Reference
@@ -21,10 +23,22 @@ from stores.release_folder import (
 )
 from stores.statement import TEMPLATES, statement, statement_in_short, statement_in_words
 from stores.tables import read_codes
-from stores.workspace import PRIVATE_FOLDER, Workspace
+from stores.workspace import PRIVATE_FOLDER, Workspace, file_digest
 from tasks.step import as_task
 
 _NOTE = "published.json"
+
+
+class Note(BaseModel):
+    """What the vault knows of the published folder.
+
+    Attributes:
+        table: the published table.
+        files: SHA-256 of each file, by its name.
+    """
+
+    table: Reference
+    files: dict[str, str]
 
 
 def publish(
@@ -95,8 +109,9 @@ def publish(
         staged = step.output(workspace.describe("synthetic", folder / PARQUET, Audience.PUBLIC, records))
         reference = staged.model_copy(update={"path": workspace.release_folder / PARQUET})
         # If this process ends right after the rename, the next one knows by this note that the release is its own.
-        with workspace.writing(_NOTE, Audience.RESTRICTED) as note:
-            note.write_text(reference.model_dump_json())
+        note = Note(table=reference, files={path.name: file_digest(path) for path in folder.iterdir()})
+        with workspace.writing(_NOTE, Audience.RESTRICTED) as path:
+            path.write_text(note.model_dump_json())
         # The last deed of the release: whatever fails before it leaves nothing published.
         publish_folder(folder, workspace.release_folder)
     shutil.rmtree(workspace.staging, ignore_errors=True)
@@ -106,14 +121,15 @@ def publish(
 def _published_before(workspace: Workspace) -> Reference | None:
     """The published table, if an earlier run of this release got as far as that."""
     try:
-        noted = Reference.model_validate_json((workspace.vault / _NOTE).read_bytes())
+        note = Note.model_validate_json((workspace.vault / _NOTE).read_bytes())
     except FileNotFoundError:
         return None
-    if not workspace.release_folder.exists():
+    folder = workspace.release_folder
+    if not folder.exists():
         return None
-    if not workspace.holds(noted):
-        raise Refused(f"{workspace.release_folder} must be as it was published, and is not; find out who changed it.")
-    return noted
+    if {path.name: file_digest(path) for path in folder.iterdir()} != note.files:
+        raise Refused(f"{folder} must be as it was published, and is not; find out who changed it.")
+    return note.table
 
 
 def _totals(accounts: Accounts) -> dict[str, float]:

@@ -1,7 +1,8 @@
 """Runs a release in this process and kills it at one moment, as `kill -9` does: arguments SPEC STATE MOMENT STEP.
 
-MOMENT is `before` or `after` a step, or `during` it: when its first file is complete and not yet renamed into place.
-Nothing of the project is changed for that: steps are announced to watchers, and Python itself tells of every rename.
+MOMENT is `before` or `after` a step, or `during` it: when its first file is complete and not yet renamed into place; or
+`renaming` or `removing` a file, when STEP is a part of its path. Nothing of the project is changed for that: steps are
+announced to watchers, and Python itself tells of every rename.
 """
 
 import os
@@ -37,8 +38,14 @@ class Executioner:
         if ("after", step) == (MOMENT, STEP) and well:
             die()
 
-    def renamed(self, event: str, _arguments: object) -> None:
-        if event == "os.rename" and MOMENT == "during" and STEP in self.running:
+    def told(self, event: str, arguments: tuple[object, ...]) -> None:
+        """What Python tells of everything that this process does."""
+        if event == "os.rename":
+            if MOMENT == "during" and STEP in self.running:
+                die()
+            if MOMENT == "renaming" and STEP in str(arguments[1]):
+                die()
+        if event == "os.remove" and MOMENT == "removing" and str(arguments[0]).endswith(STEP):
             die()
 
 
@@ -48,6 +55,6 @@ if __name__ == "__main__":
     from tasks.progress import watching
 
     executioner = Executioner()
-    sys.addaudithook(executioner.renamed)
+    sys.addaudithook(executioner.told)
     with watching(executioner):
         release(Path(SPEC), state)

@@ -10,13 +10,21 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from deniable.budget import cost_of
+from deniable.errors import InvalidInput, Refused
 from deniable.ledger import Cost
+from flows.discarding import discard_release
 from flows.release import Released, release
 from flows.services import start_prefect
+from schemas.accounts import accounts_of
+from schemas.release_spec import load_spec
+from stores.charging import planned_charges
 from stores.ledger import Ledger, ledger_place
+from stores.unfinished import unfinished_release
 from tests.flows.command import environment
 from tests.small_release import write_small_release
 from tests.watchers import Faulty
@@ -94,7 +102,7 @@ def without_names(files: dict[str, bytes]) -> dict[str, bytes]:
 def test_a_release_killed_at_every_step_is_the_undisturbed_one_and_charged_once(
     tmp_path: Path, server: str, prefect: None
 ) -> None:
-    spec = write_small_release(tmp_path / "spec", synthesis__chunk_candidates=128)
+    spec = write_small_release(tmp_path / "spec", synthesis__chunk_candidates=128, budget=exact_budget(tmp_path))
     state = tmp_path / "killed" / "state"
     for moment, step in MOMENTS:
         status = run_and_kill(spec, state, moment, step, server)
@@ -109,6 +117,109 @@ def test_a_release_killed_at_every_step_is_the_undisturbed_one_and_charged_once(
     assert spent(state) == spent(tmp_path / "undisturbed")
     assert spent(state)[1] == 3
     assert undisturbed.published.rows == 400
+
+
+def exact_budget(folder: Path, **changes: Any) -> dict[str, float]:
+    """A budget that has room for the release once, and for nothing more."""
+    spec = load_spec(write_small_release(folder / "asked", people=[], **changes))
+    cost = cost_of(planned_charges(spec, accounts_of(spec)))
+    return {"epsilon": float(cost.epsilon) * (1 + 1e-12), "delta": float(cost.delta) * (1 + 1e-12)}
+
+
+HISTOGRAM = {
+    "synthesis": {
+        "guarantee": "histogram_seeds",
+        "omega": 2,
+        "epsilon": 1,
+        "delta": 1e-6,
+        "records": 600,
+        "chunk_candidates": 128,
+    },
+    "split": {"shared": 0.8, "holdout": 0.2},
+    "learner__noise": "gaussian",
+    "key": {"custodian": "destroyed"},
+}
+MOMENTS_OF_HISTOGRAMS = [
+    ("during", "learn_structure"),
+    ("renaming", "steps/learn_structure"),
+    ("renaming", "steps/learn_parameters"),
+    ("before", "noise_seeds"),
+    ("during", "noise_seeds"),
+    ("renaming", "steps/noise_seeds"),
+    ("during", "synthesize"),
+    ("renaming", "releases/"),
+    ("after", "publish"),
+]
+
+
+def test_a_killed_release_of_histogram_seeds_whose_key_is_destroyed_is_charged_once(
+    tmp_path: Path, server: str, prefect: None
+) -> None:
+    """Also between a charge's commitment and the journal, and between the end of the release and that of its key."""
+    state = tmp_path / "killed" / "state"
+    spec = write_small_release(tmp_path / "spec", **HISTOGRAM, budget=exact_budget(tmp_path, **HISTOGRAM))
+    for moment, step in MOMENTS_OF_HISTOGRAMS:
+        assert run_and_kill(spec, state, moment, step, server) == -signal.SIGKILL, (moment, step)
+    key = (state / "vault" / release_of(state) / "key").read_bytes()
+    assert run_and_kill(spec, state, "removing", "/key", server) == -signal.SIGKILL
+    assert (state / "vault" / release_of(state) / "key").exists()
+    charged, finished = spent(state), release_of(state)
+    assert charged[1] == 3
+    # The release is finished. The next one finds the key that should be gone, and has no room for itself.
+    assert run_and_kill(spec, state, "never", "none", server) == 1
+    assert not (state / "vault" / finished / "key").exists()
+    assert spent(state) == charged
+
+    (tmp_path / "key").write_bytes(key)
+    release(spec, tmp_path / "undisturbed", tmp_path / "key")
+    assert without_names(published(state)) == without_names(published(tmp_path / "undisturbed"))
+    assert spent(tmp_path / "undisturbed") == charged
+
+
+@pytest.mark.parametrize("lost", ["gone", "another"])
+def test_a_release_is_not_gone_on_with_under_another_key(tmp_path: Path, server: str, prefect: None, lost: str) -> None:
+    spec, state = write_small_release(tmp_path / "spec"), tmp_path / "state"
+    assert run_and_kill(spec, state, "before", "gather", server) == -signal.SIGKILL
+    key = state / "vault" / release_of(state) / "key"
+    key.unlink() if lost == "gone" else key.write_bytes(bytes(32))
+    charged = spent(state)
+    with pytest.raises(InvalidInput, match="key"):
+        release(spec, state)
+    assert spent(state) == charged
+    assert key.exists() == (lost == "another")
+
+
+def test_a_changed_schema_is_another_release_and_a_changed_threshold_is_not(
+    tmp_path: Path, server: str, prefect: None
+) -> None:
+    spec, state = write_small_release(tmp_path / "spec"), tmp_path / "state"
+    assert run_and_kill(spec, state, "before", "gather", server) == -signal.SIGKILL
+    begun = release_of(state)
+    schema = tmp_path / "spec" / "people.py"
+    said = schema.read_text()
+    schema.write_text(said.replace('["none", "some", "degree"]', '["degree", "some", "none"]'))
+    assert unfinished_release(state, load_spec(spec)) is None
+    schema.write_text(said)
+    write_small_release(tmp_path / "spec", thresholds={"tvd_2way_max": 0.4})
+    made = release(spec, state)
+    assert made.workspace.release_id == begun
+    assert spent(state)[1] == 3
+
+
+def test_an_unfinished_release_can_be_given_up_and_stays_charged(
+    tmp_path: Path, server: str, prefect: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec, state = write_small_release(tmp_path / "spec"), tmp_path / "state"
+    assert run_and_kill(spec, state, "before", "gather", server) == -signal.SIGKILL
+    begun, charged = release_of(state), spent(state)
+    discard_release(state, begun)
+    assert "stays charged" in capsys.readouterr().out
+    assert list((state / "vault").iterdir()) == []
+    assert spent(state) == charged
+    made = release(spec, state)
+    assert made.workspace.release_id != begun
+    with pytest.raises(Refused, match="published"):
+        discard_release(state, made.workspace.release_id)
 
 
 def release_of(state: Path) -> str:

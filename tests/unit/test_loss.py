@@ -137,7 +137,7 @@ def test_plausible_seeds_of_equal_probability_are_accounted_for_with_gamma_one()
         (LAPLACE, {"sampling_rate": Fraction(3, 2)}),
         (GAUSSIAN, {"variance": Fraction(-1)}),
         (CHOICES, {"epsilon_per_choice": Fraction(0)}),
-        (OTHER, {"delta_per_output": Fraction(1)}),
+        (OTHER, {"delta_per_output": Fraction(11, 10)}),
         (OTHER, {"epsilon_per_output": Fraction(-1)}),
         (CANDIDATES, {"k": 0}),
         (CANDIDATES, {"gamma": Fraction(1)}),
@@ -170,4 +170,5 @@ def test_a_guarantee_that_says_nothing_of_use_is_called_vacuous() -> None:
     assert not Guarantee(VACUOUS_EPSILON, 1e-9, "basic").is_vacuous
     assert Guarantee(5.1, 1e-9, "basic").is_vacuous
     assert Guarantee(0.1, 1.0, "basic").is_vacuous
+    assert Guarantee(0.1, 0.01, "basic").is_vacuous
     assert Guarantee(float("inf"), 0.0, "basic").is_vacuous
