@@ -4,6 +4,7 @@ Only the columns that a schema reads are ever taken out of a source. What their 
 know: text is trimmed, empty text is null, and that is all that is done to a cell.
 """
 
+import codecs
 import csv
 import os
 import shutil
@@ -14,6 +15,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
+from functools import partial
 from hashlib import file_digest
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -29,7 +31,7 @@ from schemas.release_spec import TABLE_SUFFIXES, FileSource, Join, PackageSource
 from schemas.table import columns_read
 
 _BLOCK_BYTES = 4 << 20
-_HELD_ROWS = 1_000_000
+_ENDLESS_ROW = "straddling object"  # Arrow's word for a row that is longer than a block
 
 
 class TableFile(Protocol):
@@ -195,6 +197,8 @@ class CsvTable:
         self.name = name
         self.malformed_rows = 0
         self._path = path
+        with _reading(name):
+            _require_text(path, name)
         with _reading(name), _opened_csv(path, lambda _: "skip") as reader:
             self._header: list[str] = reader.schema.names
         # Spaces may surround the names, and quotes stand behind a space, where Arrow takes them for a part of the name.
@@ -214,8 +218,12 @@ class CsvTable:
         repaired: list[list[str]] = []
 
         def second_look(row: arrow_csv.InvalidRow) -> str:
-            # Arrow does not see that a quote behind a space opens a field; Python's reader does.
-            fields = next(csv.reader([row.text], skipinitialspace=True), [])
+            # Arrow does not see that a quote behind a space opens a field; Python's reader does. Nothing may be raised
+            # here, for Arrow prints what is.
+            try:
+                fields = next(csv.reader([row.text], skipinitialspace=True), [])
+            except csv.Error:  # an endless field, most likely behind a quote that is never closed
+                fields = []
             if len(fields) == len(self._header):
                 repaired.append(fields)
             else:
@@ -302,6 +310,9 @@ def _locate(source: FileSource, folder: Path) -> Path:
         raise InvalidInput(
             f"the environment variable {source.environment} must say where the source is; set it to a path."
         )
+    with _reading(str(path)):
+        if path.is_dir():
+            raise InvalidInput(f"the source must be a file, but {path} is a folder; name the file in it that is meant.")
     if not path.name.endswith(TABLE_SUFFIXES):
         raise InvalidInput(f"the source must end in {', '.join(TABLE_SUFFIXES)}, got {path}.")
     return path
@@ -341,11 +352,35 @@ def _reading(name: str) -> Iterator[None]:
         raise InvalidInput(f"the source must be a file, but {name} does not exist; correct its path.") from None
     except PermissionError:
         raise InvalidInput(f"the source must be readable by this user, and {name} is not; see who owns it.") from None
-    except (pa.ArrowException, OSError, EOFError, zlib.error, UnicodeError):
+    except (pa.ArrowException, OSError, EOFError, zlib.error, UnicodeError) as error:
+        if _ENDLESS_ROW in str(error):
+            raise InvalidInput(
+                f"the rows of the source {name} must each be shorter than {_BLOCK_BYTES >> 20} MiB, and one is not; "
+                f"see whether a quote in it is never closed."
+            ) from None
         raise InvalidInput(
             f"the source {name} must be whole, a CSV file in UTF-8 or a Parquet file as its name says, and is not; "
             f"get it again, or save it anew."
         ) from None
+
+
+def _require_text(path: Path, name: str) -> None:
+    """Refuse a CSV file that has no records, or that is not UTF-8 to its end: Arrow would print where it is not."""
+    has_rows = False
+    try:
+        with pa.input_stream(str(path)) as stream:
+            for text in codecs.iterdecode(iter(partial(stream.read, _BLOCK_BYTES), b""), "utf-8-sig"):
+                has_rows = has_rows or len(text.lstrip().splitlines()) > 1
+    except UnicodeDecodeError:
+        raise InvalidInput(
+            f"the source {name} must be text in UTF-8, and has bytes that are not; "
+            f"save it anew in UTF-8, or change it with `iconv -f latin1 -t utf-8` if it is in Latin-1."
+        ) from None
+    if not has_rows:
+        raise InvalidInput(
+            f"the source {name} must have a row that names the columns and records below it, and has no record; "
+            f"see that it is the right file, and that it was written to its end."
+        )
 
 
 def _require_columns(table: TableFile, columns: Iterable[str]) -> None:

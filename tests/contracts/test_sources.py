@@ -1,3 +1,4 @@
+import csv
 import gzip
 import io
 import zipfile
@@ -79,6 +80,50 @@ def test_a_quote_that_is_never_closed_costs_all_the_rows_it_swallows(tmp_path: P
     assert source.malformed_rows >= 3
 
 
+def test_a_quote_that_swallows_most_of_a_file_prints_nothing_and_costs_the_rows_it_swallows(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    people = b"1,Ann\n" * 40_000
+    assert len(people) > csv.field_size_limit()
+    source = Source([CsvTable(written(tmp_path, b'a,b\n1,2\n"1,2\n' + people), "people.csv")], ["b"], 10)
+    assert sum(map(len, source.batches())) == 1
+    assert source.malformed_rows >= 40_000
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_row_that_has_no_end_is_refused_with_its_likely_cause(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = written(tmp_path, b'a,b\n"1,2\n' + b"1,Ann\n" * 1_500_000)
+    with pytest.raises(InvalidInput, match="shorter than 4 MiB, and one is not; see whether a quote in it is never"):
+        rows_of(path, ["b"])
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n", b"\xef\xbb\xbf", b"Ann,b"], ids=["empty", "blank", "bom", "one row"])
+def test_a_csv_file_without_records_is_refused(tmp_path: Path, content: bytes) -> None:
+    for path in (written(tmp_path, content), written(tmp_path, gzip.compress(content), "people.csv.gz")):
+        with pytest.raises(InvalidInput, match="columns and records below it, and has no record; see that") as caught:
+            rows_of(path, ["b"])
+        assert "Ann" not in str(caught.value)
+
+
+@pytest.mark.parametrize("encoding", ["latin1", "utf-16"])
+@pytest.mark.parametrize(
+    "content",
+    ["é,b\n1,Ann\n", "a,b\n1,é\n", "a,b\n1,é,Ann\n2,3\n", "a,b\n" + "1,Ann\n" * 1_000_000 + "1,é"],
+    ids=["in the header", "in a row", "in a malformed row", "at the end of a large file"],
+)
+def test_a_csv_file_that_is_not_in_utf_8_is_refused_and_nothing_of_it_is_printed(
+    tmp_path: Path, content: str, encoding: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(InvalidInput, match="must be text in UTF-8, and has bytes that are not; save it anew") as caught:
+        rows_of(written(tmp_path, content.encode(encoding)), ["b"])
+    assert "Ann" not in str(caught.value)
+    assert (caught.value.__cause__, caught.value.__suppress_context__) == (None, True)
+    assert capfd.readouterr() == ("", "")
+
+
 def test_a_file_is_read_in_chunks_of_a_given_size(tmp_path: Path) -> None:
     content = b"a\n" + b"1\n" * 25
     source = Source([CsvTable(written(tmp_path, content), "people.csv")], ["a"], 10)
@@ -88,14 +133,11 @@ def test_a_file_is_read_in_chunks_of_a_given_size(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "name"),
     [
-        (b"", "people.csv"),
-        ("a,b\n1,é\n".encode("latin1"), "people.csv"),
-        ("a,b\n1,é\n".encode("utf-16"), "people.csv"),
         (gzip.compress(b"a,b\n" + b"1,Ann\n" * 999)[:-20], "people.csv.gz"),
         (b"a,b\n1,Ann\n", "people.csv.gz"),
         (b"a,b\n1,Ann\n", "people.parquet"),
     ],
-    ids=["empty", "latin1", "utf-16", "cut off", "not compressed", "not parquet"],
+    ids=["cut off", "not compressed", "not parquet"],
 )
 def test_a_file_that_is_not_what_its_name_says_is_refused_without_quoting_it(
     tmp_path: Path, content: bytes, name: str
@@ -289,6 +331,7 @@ def test_the_environment_says_where_a_file_is_before_the_spec_does(
         ("", "the environment variable PEOPLE must say where the source is"),
         ("absent.csv", "must be a file, but absent.csv does not exist"),
         ("people.xlsx", "must end in .csv, .csv.gz, .parquet, .pq, got people.xlsx"),
+        ("/", "must be a file, but / is a folder; name the file in it that is meant"),
     ],
 )
 def test_a_file_that_is_not_there_is_refused(
