@@ -3,12 +3,14 @@
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 from rich.console import Console
 from rich.panel import Panel
 from rich.table import Table
+from rich.text import Text
 
 from deniable.budget import shown, shown_down
 from deniable.loss import Guarantee
@@ -54,7 +56,19 @@ def run_release(path: Path, spec: ReleaseSpec, state: Path, *, anew: bool = Fals
             f"interrupted too late: {' and '.join(late)} is published." if late else "interrupted, nothing published."
         )
         raise KeyboardInterrupt(said) from None
-    Console(highlight=False).print(Panel(_summary(released), title=released.workspace.release_id, expand=False))
+    print_summary(released, Console(highlight=False))
+
+
+def print_summary(released: Released, console: Console) -> None:
+    """Print what was released, at what cost and how well, and below it where it lies.
+
+    Args:
+        released: what the release made.
+        console: where to print. However narrow it is, a path stays in one line, so that it can be copied.
+    """
+    console.print(Panel(_summary(released), title=released.workspace.release_id, expand=False))
+    for name, text in _places(released):
+        console.print(Text(f"{name:<15}{text}"), soft_wrap=True)
 
 
 def _published(state: Path) -> set[Path]:
@@ -73,7 +87,7 @@ def _summary(released: Released) -> Table:
 def _lines(released: Released) -> Iterator[tuple[str, str]]:
     """What the summary says, line by line."""
     workspace, accounts = released.workspace, released.accounts
-    yield "released", f"{released.published.rows or 0:,} records"
+    yield "released", _records(released.published.rows or 0, workspace.spec.synthesis.records)
     yield "model", _words(accounts.model)
     if accounts.tested:
         yield "one record", _words(accounts.record)
@@ -86,11 +100,22 @@ def _lines(released: Released) -> Iterator[tuple[str, str]]:
             "budget left",
             f"epsilon {shown_down(balance.left.epsilon)} of {shown(balance.limit.epsilon)}, {balance.cap}",
         )
-    yield "public", str(workspace.release_folder)
     for number, line in enumerate(_internal_lines(released)):
         yield "" if number else "internal", line
+
+
+def _records(released: int, wanted: int) -> str:
+    """How many records there are, and of how many where fewer passed than were wanted."""
+    return f"{released:,} records" if released >= wanted else f"{released:,} of {wanted:,} records wanted"
+
+
+def _places(released: Released) -> Iterator[tuple[str, str]]:
+    """Where things lie, and how to look at the rest."""
+    workspace = released.workspace
+    yield "public", str(workspace.release_folder)
+    yield "internal", str(released.report.path)
     own = workspace.state == default_state_folder()
-    yield "to look at it", "make ui" if own else f"python -m flows ui --state {workspace.state}"
+    yield "to look at it", "make ui" if own else f"python -m flows ui --state {quote(str(workspace.state))}"
 
 
 def _internal_lines(released: Released) -> Iterator[str]:
@@ -106,7 +131,6 @@ def _internal_lines(released: Released) -> Iterator[str]:
     yield f"{len(released.verdicts) - len(missed)} of {len(released.verdicts)} thresholds met"
     for verdict in missed:
         yield f"missed: {verdict.threshold} {verdict.bound:g}, got {verdict.value:.4g}"
-    yield str(released.report.path)
 
 
 def _words(guarantee: Guarantee | None) -> str:
