@@ -78,22 +78,25 @@ def release(spec: Path, state: Path | None = None, key_file: Path | None = None,
         model = learn_parameters_task(workspace, part(parts, "parameters"), graph)
         prepare = _SEEDS[asked.synthesis.guarantee]
         seeds = prepare(workspace, part(parts, "seeds"), model) if prepare is not None else None
-        passed = synthesize_task.map(unmapped(workspace), unmapped(model), unmapped(seeds), blocks(asked)).result()
-        released = gather_task(workspace, passed, seeds)
+        kept = synthesize_task.map(unmapped(workspace), unmapped(model), unmapped(seeds), blocks(asked)).result()
+        passed = sum(block.rows or 0 for block in kept)
+        released = gather_task(workspace, kept, seeds)
 
         baseline = draw_baseline_task(workspace, part(parts, "parameters"))
         utility = evaluate_utility_task(workspace, released, parts, baseline)
         risk = evaluate_risk_task(workspace, released, parts)
         verdicts = decide_task(workspace, utility, risk)
         tables = {"snapshot": source, "codes": codes, **parts, "released": released}
-        report = report_task(workspace, tables=tables, graph=graph, accounts=accounts, utility=utility, risk=risk)
+        report = report_task(
+            workspace, tables=tables, graph=graph, accounts=accounts, passed=passed, utility=utility, risk=risk
+        )
         learnt = [made for made in (graph, model, seeds) if made is not None and made.audience is Audience.PUBLIC]
         published = publish_task(workspace, released, learnt, accounts)
         note_publication(workspace, published)
         return Released(
             workspace=workspace,
             published=published,
-            passed=sum(block.rows or 0 for block in passed),
+            passed=passed,
             utility=utility,
             risk=risk,
             verdicts=verdicts,

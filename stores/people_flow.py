@@ -30,8 +30,9 @@ _FULL = 2.3
 _BAR = 0.13
 _GAP = 0.17
 _ROOM_FOR_TEXT = 0.3
-_FIRST, _PARTS, _CANDIDATES, _RELEASED = 0.2, 5.45, 8.2, 9.9
+_FIRST, _PARTS, _CANDIDATES, _UNWANTED, _RELEASED = 0.2, 5.45, 8.2, 9.1, 9.9
 _LOST = 0.26
+_HALF_A_LINE = 0.09
 
 
 @dataclass(frozen=True)
@@ -57,13 +58,15 @@ class PeopleFlow:
         stages: the way from the source to the table that is split, at least one stage.
         parts: people in each part, in the order of the parts; what is missing took no part.
         candidates: candidates drawn.
-        released: records released.
+        passed: candidates that may be released; all of them where there is no test.
+        released: records released: those that passed first, up to the number that is wanted.
         from_seeds: whether candidates start from seeds, or come from the model alone.
     """
 
     stages: tuple[Stage, ...]
     parts: Mapping[str, int]
     candidates: int
+    passed: int
     released: int
     from_seeds: bool = True
 
@@ -131,17 +134,21 @@ def _draw_parts(axes: Axes, flow: PeopleFlow, start: float, tops: Mapping[str, f
 
 
 def _draw_candidates(axes: Axes, flow: PeopleFlow, seeds: tuple[float, float]) -> None:
-    """Draw the candidates, at a scale of their own, and those of them that are released."""
+    """Draw the candidates, at a scale of their own, those that are released, and what became of the others."""
     height = 0.8 * _FULL
-    kept = height * flow.released / max(flow.candidates, 1)
+    scale = height / max(flow.candidates, 1)
+    kept, passed = _TOP + flow.released * scale, _TOP + flow.passed * scale
     x, end = _CANDIDATES, _CANDIDATES + _BAR
     if flow.from_seeds:
         _draw_ribbon(axes, (_PARTS + _BAR, *seeds), (x, _TOP, _TOP + height), RELEASED, opacity=0.08, bend=0.82)
     _draw_bar(axes, x, _TOP, height, RELEASED, opacity=0.45)
     _draw_heading(axes, x, flow.candidates, "candidates drawn")
-    _draw_ribbon(axes, (end, _TOP, _TOP + kept), (_RELEASED, _TOP, _TOP + kept), RELEASED)
-    _draw_lost(axes, end, _TOP + kept, _TOP + height, f"{flow.candidates - flow.released:,} not released")
-    _draw_bar(axes, _RELEASED, _TOP, kept, RELEASED)
+    _draw_ribbon(axes, (end, _TOP, kept), (_RELEASED, _TOP, kept), RELEASED)
+    if failed := flow.candidates - flow.passed:
+        _draw_lost(axes, end, passed, _TOP + height, f"{failed:,} did not pass")
+    if unwanted := flow.passed - flow.released:
+        _draw_unwanted(axes, end, kept, passed, f"{unwanted:,} passed, not wanted")
+    _draw_bar(axes, _RELEASED, _TOP, kept - _TOP, RELEASED)
     _draw_heading(axes, _RELEASED, flow.released, "released", colour=RELEASED)
 
 
@@ -190,3 +197,10 @@ def _draw_lost(axes: Axes, x: float, top: float, bottom: float, label: str) -> N
     back = [(inner, floor), (inner, bottom), (inner, bottom), (x, bottom)]
     _draw_band(axes, there, back, MUTED, 0.16)
     axes.text(x + 0.12, floor + 0.05, label, color=MUTED, fontsize=8.5, va="top")
+
+
+def _draw_unwanted(axes: Axes, x: float, top: float, bottom: float, label: str) -> None:
+    """A band that goes on a while and ends: those that passed when there were enough already."""
+    _draw_ribbon(axes, (x, top, bottom), (_UNWANTED, top, bottom), RELEASED, opacity=0.1)
+    middle = max((top + bottom) / 2, top + _HALF_A_LINE)
+    axes.text(_UNWANTED + 0.1, middle, label, color=MUTED, fontsize=8.5, va="center")

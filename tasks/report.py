@@ -20,6 +20,7 @@ def report(
     tables: Mapping[str, Reference],
     graph: Reference,
     accounts: Accounts,
+    passed: int,
     utility: EvaluationFigures,
     risk: EvaluationFigures,
 ) -> Reference:
@@ -30,6 +31,7 @@ def report(
         tables: the `snapshot`, the `codes` of the valid rows, each part, and the `released` records.
         graph: the dependency graph.
         accounts: what the release costs.
+        passed: candidates that may be released, released or not.
         utility: what was found of utility.
         risk: what was found of risk.
 
@@ -46,6 +48,7 @@ def report(
             ),
             parts={name: people[name] for name in spec.split.probabilities},
             candidates=spec.synthesis.attempts,
+            passed=passed,
             released=people["released"],
             from_seeds=accounts.tested,
         )

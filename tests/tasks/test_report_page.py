@@ -13,7 +13,7 @@ from schemas.accounts import Accounts
 from schemas.references import Audience
 from schemas.synthesis import Seedless
 from stores.drawing import draw_graph
-from stores.people_flow import PeopleFlow, Stage
+from stores.people_flow import PeopleFlow, Stage, draw_people_flow
 from stores.report import ReportContent, render_report, write_report
 from stores.statement import NOT_COVERED
 from tasks.evaluate_risk import evaluate_risk
@@ -85,6 +85,7 @@ def content(release: EvaluatedRelease) -> ReportContent:
             stages=(Stage("in the source", 6000), Stage("valid", 5900, "invalid")),
             parts={name: part.rows or 0 for name, part in release.parts.items()},
             candidates=4321,
+            passed=3100,
             released=2500,
         ),
         graph=draw_graph(names, {"income": ["age"], "sex": ["income"]}, "sex"),
@@ -119,6 +120,26 @@ def test_every_reference_within_the_page_finds_its_target(html: str, page: Page)
     references = {reference.removeprefix("#") for reference in page.attributes("href")}
     references |= {target.strip("#\"'") for target in re.findall(r"url\((.*?)\)", html)}
     assert references <= set(ids)
+
+
+def words_of_flow(flow: PeopleFlow) -> list[str]:
+    """What is written in the picture of a flow."""
+    [axes] = draw_people_flow(flow).axes
+    return [text.get_text() for text in axes.texts]
+
+
+def test_candidates_that_failed_are_told_from_those_that_passed_and_were_not_wanted(content: ReportContent) -> None:
+    words = words_of_flow(content.flow)
+    assert "1,221 did not pass" in words
+    assert "600 passed, not wanted" in words
+
+
+def test_nothing_is_drawn_of_candidates_that_there_are_none_of(content: ReportContent) -> None:
+    words = " ".join(words_of_flow(replace(content.flow, passed=2500)))
+    assert "1,821 did not pass" in words
+    assert "not wanted" not in words
+    words = " ".join(words_of_flow(replace(content.flow, passed=2500, candidates=2500)))
+    assert "pass" not in words
 
 
 def test_all_parts_are_there_with_headings_in_order(page: Page) -> None:
