@@ -3,9 +3,11 @@
 Nothing here is ever learnt from data: a domain that depends on the data leaks it.
 """
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 from typing import Literal
 
 import numpy as np
@@ -107,6 +109,12 @@ class Domain:
     def bucket_counts(self) -> tuple[int, ...]:
         """Number of buckets of each attribute."""
         return tuple(attribute.bucket_count for attribute in self.attributes)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 in hex of the names, the values and the buckets: what codes, and so counts, mean."""
+        said = [(a.name, [repr(value) for value in a.values], a.kind, list(a.buckets)) for a in self.attributes]
+        return sha256(json.dumps(said).encode()).hexdigest()
 
     def index(self, name: str) -> int:
         """Column number of an attribute.

@@ -15,7 +15,7 @@ from typing import Literal, Protocol
 from deniable.accounting import best, calibrate_discrete_gaussian, calibrate_discrete_laplace
 from deniable.domain import Domain
 from deniable.errors import InvalidInput, Refused
-from deniable.keys import WordStream
+from deniable.keys import Parameter, WordStream
 from deniable.loss import ApproximateEvent, DiscreteGaussianEvent, DiscreteLaplaceEvent, Guarantee, MechanismEvent
 from deniable.noise import DiscreteGaussian, DiscreteLaplace
 from deniable.tables import Counts, PairCounts, bucketize
@@ -107,7 +107,7 @@ def count_table(counts: PairCounts, query: Query) -> Counts:
 class StreamOpener(Protocol):
     """Opens the stream of one mechanism of a step whose key and inputs are fixed."""
 
-    def __call__(self, *, mechanism: str, parameters: dict[str, str | int | Fraction]) -> WordStream:
+    def __call__(self, *, mechanism: str, parameters: dict[str, Parameter]) -> WordStream:
         """Open the stream of a mechanism with exactly these parameters."""
 
 
@@ -234,7 +234,11 @@ class EntropyMechanism:
     @cached_property
     def guarantee(self) -> Guarantee:
         """What all of it costs, by the tightest accountant."""
-        return best(self.events, self.recipe.delta)
+        found = best(self.events, self.recipe.delta)
+        if self.recipe.noise == "laplace":
+            return found
+        # The budget holds however fine the noise is in units of the sensitivity; the events are those of the finest.
+        return Guarantee(float(self.recipe.epsilon), found.delta, found.accountant)
 
     def run(self, counts: PairCounts, open_stream: StreamOpener) -> NoisyEntropies:
         """Draw the noisy row count and the noisy entropies.
@@ -263,11 +267,12 @@ class EntropyMechanism:
             law = DiscreteLaplace(unit * self.ratio)
         else:
             law = DiscreteGaussian(unit**2 * self.ratio)
-        parameters: dict[str, str | int | Fraction] = {
+        parameters: dict[str, Parameter] = {
             "noise": self.recipe.noise,
             "ratio": self.ratio,
             "sensitivity": unit,
             "entropies": len(self.queries),
+            "domain": self.domain.digest,
         }
         noise = law.sample(open_stream(mechanism="entropies", parameters=parameters), len(self.queries))
         bits = {}

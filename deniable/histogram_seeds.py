@@ -41,7 +41,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -58,6 +58,9 @@ from deniable.loss import (
 from deniable.noise import DiscreteLaplace
 from deniable.numbering import number_records
 from deniable.tables import Counts
+
+if TYPE_CHECKING:
+    from deniable.keys import Parameter
 
 FORMAT = "deniable/prefix-histogram/1"
 
@@ -365,10 +368,11 @@ class HistogramMechanism:
             open_stream: opens the streams of this step.
         """
         recipe = self.recipe
-        parameters: dict[str, str | int | Fraction] = {
+        parameters: dict[str, Parameter] = {
             "epsilon": recipe.epsilon_cells,
             "threshold": self.threshold,
             "columns": " ".join(map(str, counts.columns)),
+            "domain": counts.domain.digest,
         }
         law = DiscreteLaplace(1 / recipe.epsilon_cells)
         noise = law.sample(open_stream(mechanism="prefix_histogram", parameters=parameters), len(counts.counts))

@@ -8,7 +8,7 @@ Source: Bindschaedler, Shokri, Gunter 2017, section 3.4 (eq. 11-14).
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,9 @@ from deniable.graph import Graph
 from deniable.loss import DiscreteGaussianEvent, DiscreteLaplaceEvent, Guarantee, MechanismEvent
 from deniable.noise import DiscreteGaussian, DiscreteLaplace
 from deniable.tables import Counts, FamilyCounts
+
+if TYPE_CHECKING:
+    from deniable.keys import Parameter
 
 Estimate = Literal["mean", "map", "sample"]
 Probabilities = NDArray[np.float64]
@@ -190,11 +193,13 @@ class ParameterMechanism:
         domain = counts.domain
         law = DiscreteLaplace(self.amount) if self.recipe.noise == "laplace" else DiscreteGaussian(self.amount)
         weights = []
-        for attribute, table in zip(domain.attributes, counts.tables, strict=True):
-            parameters: dict[str, str | int | Fraction] = {
+        for attribute, parents, table in zip(domain.attributes, counts.parents, counts.tables, strict=True):
+            parameters: dict[str, Parameter] = {
                 "noise": self.recipe.noise,
                 "amount": self.amount,
                 "attribute": attribute.name,
+                "parents": [domain.names[parent] for parent in parents],
+                "domain": domain.digest,
             }
             if attribute.cardinality == 1:
                 weights.append(np.full(table.shape, UNIT, np.uint64))

@@ -95,7 +95,11 @@ def _kept(asked: argparse.Namespace, state: Path) -> str:
         return ""
     if unfinished is None:
         return ""
-    return f"What {unfinished.release_id} has done and paid for is kept: the same command goes on with it."
+    name = unfinished.release_id
+    return (
+        f"What {name} has done and paid for is kept: the same command goes on with it; "
+        f"python -m flows discard {name} gives it up."
+    )
 
 
 def _release(path: Path, state: Path, *, anew: bool) -> None:

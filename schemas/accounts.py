@@ -22,6 +22,8 @@ from schemas.release_spec import ReleaseSpec
 from schemas.synthesis import Guarantee as GuaranteeKind
 from schemas.synthesis import HistogramSeeds, PrivacyTestedSeeds
 
+_FINENESS = 1.001
+
 
 @dataclass(frozen=True, kw_only=True)
 class StepCost:
@@ -196,7 +198,9 @@ def _same_records(steps: Sequence[StepCost]) -> Guarantee:
         return guarantees[0]
     noisy = [step for step in steps if not any(isinstance(event, PrivacyTestEvent) for event in step.events)]
     spent = [step.guarantee for step in noisy if step.guarantee is not None]
+    # Noise that is scaled to a sensitivity known later is composed as the finest; a thousandth covers what that makes.
     together = best([event for step in noisy for event in step.events], sum(guarantee.delta for guarantee in spent))
+    together = replace(together, epsilon=together.epsilon * _FINENESS)
     rest = [step.guarantee for step in steps if step not in noisy and step.guarantee is not None]
     tighter = sequential([together, *rest]) if rest else together
     return min(sequential(guarantees), tighter, key=attrgetter("epsilon"))

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from pandera.pandas import DataFrameSchema
 
 
-@cache
 def load_schema(dataset: str, folder: Path) -> "DataFrameSchema":
     """Load the schema of a dataset.
 
@@ -34,6 +33,12 @@ def load_schema(dataset: str, folder: Path) -> "DataFrameSchema":
     Raises:
         InvalidInput: there is no such dataset, or what it defines was not made by `schemas.table.table`.
     """
+    return _load(dataset, folder, schema_code(dataset, folder))
+
+
+@cache
+def _load(dataset: str, folder: Path, _code: str) -> "DataFrameSchema":
+    """Load a schema once for each content that its file has had."""
     module = _module_of_file(folder / dataset) if dataset.endswith(".py") else _module_that_ships(dataset)
     from schemas.table import domain_of  # noqa: PLC0415 - it imports pandas
 
@@ -79,9 +84,13 @@ def schema_code(dataset: str, folder: Path) -> str:
     Args:
         dataset: as in `load_schema`.
         folder: what a relative path is relative to.
+
+    Returns:
+        SHA-256 in hex; of nothing where there is no such file.
     """
     shipped = Path(datasets.__path__[0]) / f"{dataset}.py"
-    return sha256((folder / dataset if dataset.endswith(".py") else shipped).read_bytes()).hexdigest()
+    path = folder / dataset if dataset.endswith(".py") else shipped
+    return sha256(path.read_bytes() if path.is_file() else b"").hexdigest()
 
 
 @cache

@@ -17,6 +17,7 @@ from schemas.evaluation import figure_names, unknown_thresholds
 from schemas.loading import complaint, read_yaml
 from schemas.spec_values import (
     Count,
+    Epsilon,
     Exact,
     Names,
     OpenProbability,
@@ -233,10 +234,18 @@ class StructureLearner(Strict):
         max_cost: largest number of configurations of an attribute's parents, in buckets.
     """
 
-    epsilon: Positive
+    epsilon: Epsilon
     delta: OpenProbability
-    epsilon_rows: Positive
+    epsilon_rows: Epsilon
     max_cost: Count
+
+    @field_validator("epsilon_rows")
+    @classmethod
+    def _leaves_some(cls, epsilon_rows: Fraction, info: ValidationInfo) -> Fraction:
+        epsilon = info.data.get("epsilon")
+        if epsilon is not None and epsilon_rows >= epsilon:
+            raise ValueError(f"must be less than epsilon, of which it is a part, got {float(epsilon_rows):g}")
+        return epsilon_rows
 
 
 class ParameterLearner(Strict):
@@ -249,7 +258,7 @@ class ParameterLearner(Strict):
         estimate: what is made of the posterior: its mean, its mode, or a draw from it.
     """
 
-    epsilon: Positive
+    epsilon: Epsilon
     delta: OpenProbability
     prior: Positive
     estimate: Literal["mean", "map", "sample"]
@@ -343,7 +352,7 @@ class ReleaseSpec(Strict):
     dataset: str
     source: Annotated[PackageSource | FileSource, Field(discriminator="kind")]
     max_invalid_share: Probability
-    chunk_rows: Count
+    chunk_rows: Annotated[Count, Field(le=100_000_000)]
     split: Annotated[
         Annotated[Split, Tag("disjoint")] | Annotated[SharedSplit, Tag("shared")], Discriminator(_split_kind)
     ]

@@ -50,14 +50,22 @@ def domain_known_to(info: ValidationInfo) -> Domain | None:
 
 
 def weights(value: Any) -> Any:
-    """Read a single number of attributes as a set of one."""
-    return value if isinstance(value, Mapping) else {value: 1}
+    """Read a single number of attributes as a set of one, and a list of them as a set of equal weights."""
+    if isinstance(value, Mapping):
+        return value
+    numbers = value if isinstance(value, list | tuple) else [value]
+    if any(isinstance(number, Mapping | list | tuple) for number in numbers) or len(set(numbers)) != len(numbers):
+        raise ValueError(
+            "must be a number, a list of different numbers, or numbers with whole weights such as {9: 1, 10: 2}"
+        )
+    return dict.fromkeys(numbers, 1)
 
 
 Exact: TypeAlias = Annotated[Fraction, BeforeValidator(_exact)]
 Positive: TypeAlias = Annotated[Exact, Field(gt=0)]
 Probability: TypeAlias = Annotated[Exact, Field(ge=0, le=1)]
 OpenProbability: TypeAlias = Annotated[Exact, Field(gt=0, lt=1)]
+Epsilon: TypeAlias = Annotated[Exact, Field(gt=0, le=100)]
 Count: TypeAlias = Annotated[int, BeforeValidator(_whole), Field(ge=1)]
 Names: TypeAlias = Annotated[tuple[str, ...], Field(min_length=1), AfterValidator(_known_names)]
 

@@ -118,7 +118,8 @@ def _charge(
         events=cost.events,
         inputs=inputs,
         # The events hold every scale: another scale is another draw.
-        parameters=parameters | {"events": digest_of([event.to_record() for event in cost.events])},
+        parameters=parameters
+        | {"events": digest_of([event.to_record() for event in cost.events]), "domain": spec.domain.digest},
         commitment=commitment,
     )
 

@@ -51,9 +51,8 @@ class Begun:
 def spec_digest(spec: ReleaseSpec) -> str:
     """Digest of all in a spec, and in the schema that it names, that decides what is drawn."""
     said = spec.model_dump(mode="json", fallback=str, exclude=_WITHOUT_EFFECT)
-    domain = [(a.name, a.values, a.kind, a.buckets) for a in spec.domain.attributes]
-    code = schema_code(spec.dataset, spec.folder)
-    return sha256(json.dumps([said, domain, code], sort_keys=True, default=str).encode()).hexdigest()
+    facts = [said, spec.domain.digest, schema_code(spec.dataset, spec.folder)]
+    return sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
 def note_beginning(workspace: Workspace) -> None:

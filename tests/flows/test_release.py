@@ -11,6 +11,7 @@ import pytest
 from mlflow import MlflowClient
 from prefect.task_runners import ProcessPoolTaskRunner, TaskRunner, ThreadPoolTaskRunner
 
+from deniable.budget import BudgetExceeded
 from deniable.errors import InvalidInput
 from flows.release import Released, release
 from tests.small_release import NAMES, write_small_release
@@ -150,11 +151,23 @@ def test_marginals_are_released_without_seeds_and_cost_no_more_than_the_model(tm
     assert "plausible_deniability" not in said
 
 
+FIRST = {"synthesis__test": 1, "synthesis__accept_no_differential_privacy": True}
+
+
 def test_privacy_test_one_is_released_with_the_warning_that_it_has_no_differential_privacy(tmp_path: Path) -> None:
+    """A ledger can only say delta 1 for the seeds, half of the records: a cap that gives up lets it through."""
     made = release(
-        write_small_release(tmp_path / "spec", synthesis__test=1, synthesis__accept_no_differential_privacy=True),
-        tmp_path / "state",
+        write_small_release(tmp_path / "spec", **FIRST, budget={"epsilon": 1000, "delta": 1}), tmp_path / "state"
     )
     words = (made.workspace.release_folder / "PRIVACY.md").read_text()
     assert "the whole release has no differential privacy" in words
-    assert json.loads((made.workspace.release_folder / "privacy.json").read_text())["total"] is None
+    said = json.loads((made.workspace.release_folder / "privacy.json").read_text())
+    assert said["total"] is None
+    assert said["dataset_so_far"]["delta"] >= 0.5
+    assert said["dataset_so_far"]["vacuous"]
+
+
+def test_privacy_test_one_is_refused_where_the_budget_has_a_delta(tmp_path: Path) -> None:
+    with pytest.raises(BudgetExceeded):
+        release(write_small_release(tmp_path / "spec", **FIRST), tmp_path / "state")
+    assert not (tmp_path / "state" / "releases").exists()

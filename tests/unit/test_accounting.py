@@ -18,6 +18,7 @@ from deniable.loss import (
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
     ExponentialEvent,
+    Guarantee,
     MechanismEvent,
     PrivacyTestEvent,
 )
@@ -109,10 +110,14 @@ def test_candidates_are_not_composed_as_noise_is() -> None:
         compose([COUNTS, CANDIDATES], 1e-6)
 
 
-@pytest.mark.parametrize("delta", [-1e-9, 1.0])
+@pytest.mark.parametrize("delta", [-1e-9, 1.1])
 def test_a_delta_that_is_no_probability_is_refused(delta: float) -> None:
     with pytest.raises(InvalidInput):
         compose([COUNTS], delta)
+
+
+def test_at_a_delta_of_one_there_is_nothing_to_prove() -> None:
+    assert compose([COUNTS], 1.0) == {"trivial": Guarantee(0.0, 1.0, "trivial")}
 
 
 def test_a_delta_near_the_rounding_errors_is_left_to_other_accountants() -> None:

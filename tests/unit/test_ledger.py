@@ -127,8 +127,9 @@ def test_a_cap_of_nothing_is_refused(epsilon: int) -> None:
 
 
 def test_a_delta_that_bounds_nothing_is_refused_as_a_cap() -> None:
-    with pytest.raises(InvalidInput, match="delta below 1"):
-        policy(1, "1")
+    with pytest.raises(InvalidInput, match="a delta of at most 1"):
+        policy(1, "1.1")
+    assert policy(1, "1").limit.delta == 1  # lets through what has no differential privacy, and says so
 
 
 def test_time_never_runs_back_within_a_ledger() -> None:
