@@ -201,7 +201,11 @@ class EntropyMechanism:
 
     @property
     def margin(self) -> int:
-        """By how much the noisy row count is lowered: it exceeds the true one by more with probability below beta."""
+        """By how much the noisy row count is lowered.
+
+        Discrete Laplace noise Z exceeds z - 1 with probability below e^(-epsilon z). So n + Z - margin exceeds n with
+        probability below beta, and for the neighbour of n + 1 rows it exceeds n, the smaller count, as rarely.
+        """
         beta = float(self.recipe.delta * BETA_SHARE)
         return math.ceil(math.log(1 / beta) / float(self.recipe.epsilon_rows))
 

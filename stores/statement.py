@@ -44,7 +44,7 @@ _PROOFS = {
     "pld": "privacy loss distributions",
     "calibrated": "noise calibrated to this budget",
     "parallel": "disjoint parts of the data: the largest of their costs",
-    "joint_split": "each record is in one part of the data at most, drawn secretly and for itself",
+    "joint_split": "what a record is used for, if at all, is drawn secretly and for itself",
     "theorem_1": "Theorem 1 of Bindschaedler, Shokri and Gunter 2017",
     "theorem_b": "Theorem B: noisy counts of prefixes, cut off at a threshold",
     "theorem_a": "exact accounting of every attempt, those that release nothing included",
@@ -76,6 +76,16 @@ def statement(
             "noise": _noise(spec),
         },
         "guarantee_of_records": accounts.kind,
+        "split": {name: str(probability) for name, probability in spec.split.probabilities.items()},
+        "steps": [
+            {
+                "step": step.step,
+                "part": step.part,
+                **(_figures(step.guarantee) or {}),
+                "events": [event.to_record() for event in step.events],
+            }
+            for step in accounts.steps
+        ],
         "total": _figures(accounts.total),
         "dataset_so_far": so_far
         and {
@@ -127,6 +137,7 @@ def statement_in_words(release_id: str, spec: ReleaseSpec, accounts: Accounts, s
         noise=_noise(spec),
         synthesis=spec.synthesis,
         tested=accounts.tested,
+        shared=spec.split.probabilities.get("shared"),
         so_far=so_far,
         vacuous_epsilon=f"{VACUOUS_EPSILON:g}",
     )

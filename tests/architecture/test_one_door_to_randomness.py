@@ -11,7 +11,11 @@ DOOR = {"deniable/keys.py", "deniable/noise.py"}
 
 SOURCES_OF_CHANCE = {"random", "secrets", "uuid", "numpy.random", "scipy.stats.sampling"}
 # However a module of these names was reached: np.random.normal(), os.urandom(), scipy's law.rvs().
-CALLS_OF_CHANCE = {"urandom", "getrandom", "default_rng", "RandomState", "rvs"}
+CALLS_OF_CHANCE = {"urandom", "getrandom", "default_rng", "RandomState", "rvs", "RAND_bytes", "generate_key", "shuffle"}
+CALLS_OF_CHANCE |= {"train_test_split", "token_bytes", "permutation"}
+DEVICES = ("/dev/urandom", "/dev/random", "/dev/hwrng")
+# What draws by itself unless it is told what to start from.
+DRAWS_UNLESS_TOLD = ("Classifier", "Regressor", "KFold")
 
 
 def doors(source: str) -> list[str]:
@@ -27,6 +31,15 @@ def doors(source: str) -> list[str]:
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             # A module may also be imported by its name.
             names = [node.value] if node.value in SOURCES_OF_CHANCE else []
+            found += [device for device in DEVICES if device in node.value]
+        elif isinstance(node, ast.Call):
+            told = {keyword.arg for keyword in node.keywords}
+            called = ast.unparse(node.func).rsplit(".", 1)[-1]
+            if called.endswith(DRAWS_UNLESS_TOLD) and "random_state" not in told:
+                found.append(f"{called} without random_state")
+            if called == "sample" and {"frac", "n"} & told and "random_state" not in told:
+                found.append("a sample without random_state")
+            continue
         else:
             continue
         found += [
@@ -73,6 +86,13 @@ def test_the_operating_system_is_asked_for_chance_in_one_place() -> None:
         "from scipy import stats\nstats.laplace.rvs(size=3)",
         "def draw():\n    import random\n    return random.random()",
         '__import__("random").random()',
+        "frame.sample(frac=1)",
+        "RandomForestClassifier(50)",
+        "sklearn.tree.DecisionTreeClassifier(max_depth=3)",
+        "from sklearn.model_selection import train_test_split",
+        "import ssl\nssl.RAND_bytes(32)",
+        "AESGCM.generate_key(256)",
+        'open("/dev/urandom", "rb").read(32)',
     ],
 )
 def test_a_door_that_is_made_up_is_found(source: str) -> None:
@@ -81,7 +101,13 @@ def test_a_door_that_is_made_up_is_found(source: str) -> None:
 
 @pytest.mark.parametrize(
     "source",
-    ["import numpy as np\nnp.zeros(3)", "from deniable.keys import WordStream", "randomness = 1", "import os\nos.path"],
+    [
+        "import numpy as np\nnp.zeros(3)",
+        "from deniable.keys import WordStream",
+        "randomness = 1",
+        "import os\nos.path",
+        "f(random_state=3)",
+    ],
 )
 def test_what_is_no_door_is_left_alone(source: str) -> None:
     assert doors(source) == []
