@@ -15,6 +15,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.constructor import SafeConstructor
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import ScalarNode
+from ruamel.yaml.reader import ReaderError
 
 from deniable.errors import InvalidInput
 
@@ -43,6 +44,14 @@ _KINDS = {
 }
 """Entries of which there are several kinds, and what tells which."""
 
+_MUST_BE = {
+    **dict.fromkeys(["int_type", "int_parsing", "int_from_float"], "a whole number such as 1"),
+    **dict.fromkeys(["fraction_type", "fraction_parsing"], "a number"),
+    **dict.fromkeys(["dict_type", "model_type", "model_attributes_type"], "a mapping of keys"),
+    "tuple_type": "a list",
+}
+"""What a value must be that is something else altogether, by pydantic's word for that."""
+
 
 def read_yaml(path: Path) -> dict[str, Any]:
     """Read a YAML file whose top is a mapping.
@@ -62,8 +71,16 @@ def read_yaml(path: Path) -> dict[str, Any]:
         written = yaml.load(path)
     except FileNotFoundError:
         raise InvalidInput(f"the release spec must be a YAML file, but {path} does not exist.") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"the release spec {path} must be readable text, got {error}.") from None
+    except IsADirectoryError:
+        raise InvalidInput(
+            f"the release spec must be a YAML file, but {path} is a folder; name the file in it that is meant."
+        ) from None
+    except OSError as error:
+        raise InvalidInput(f"the release spec {path} must be readable, got: {error.strerror}.") from None
+    except (UnicodeDecodeError, ReaderError):
+        raise InvalidInput(
+            f"the release spec {path} must be text in UTF-8, and has bytes that are not; save it anew."
+        ) from None
     except MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise InvalidInput(f"the release spec {path} must be YAML; line {line}: {error.problem}.") from None
@@ -84,6 +101,8 @@ def complaint(detail: Mapping[str, Any], model: type[BaseModel]) -> str:
     place = detail["loc"]
     # Where there are several kinds of an entry pydantic names the one it tried, which is no key of the file.
     keys = [str(key) for index, key in enumerate(place) if not (index == 1 and place[0] in _KINDS) and key != "[key]"]
+    if place[-1] == "[key]" and isinstance(detail["input"], Fraction):
+        keys[-1] = _shown(detail["input"])  # pydantic names a key by its type in Python
     return f"{'.'.join(keys)}: {_sentence(detail, model)}"
 
 
@@ -101,8 +120,13 @@ def _sentence(detail: Mapping[str, Any], model: type[BaseModel]) -> str:
             said = f"must be text, got {got}; put it in quotes"
         case "union_tag_not_found" | "union_tag_invalid":
             said = f"must have {_KINDS[str(detail['loc'][0])]}"
-        case "fraction_parsing" | "fraction_type":
-            said = f"must be a number, got {got}"
+        case kind if kind in _MUST_BE:
+            said = f"must be {_MUST_BE[kind]}, got {got}"
+        case "too_short":
+            least = detail["ctx"]["min_length"]
+            said = f"must have at least {least} {'entry' if least == 1 else 'entries'}"
+            # Entries that are wrong by themselves are complained of by themselves, and do not count.
+            said += f" that is right, got {got}" if detail["input"] else ", got none"
         case _:
             said = f"must {_PYDANTIC_SUBJECT.sub('', str(detail['msg']))}, got {got}"
     return said if said.endswith((".", "?")) else f"{said}."
@@ -121,7 +145,9 @@ def _suggestion(place: Sequence[str | int], model: type[BaseModel]) -> str:
     models = [model]
     for part in place[:-1]:
         models = [inner for outer in models for inner in _models_of(outer, part)] or models
-    keys = list(dict.fromkeys(key for inner in models for key in inner.model_fields))
+    # Where there are several kinds of an entry, the one that refused the key is none that has it.
+    refusing = [inner for inner in models if place[-1] not in inner.model_fields]
+    keys = list(dict.fromkeys(key for inner in refusing for key in inner.model_fields))
     close = get_close_matches(str(place[-1]), keys, n=1)
     return f"did you mean {close[0]}?" if close else f"there are {', '.join(keys)}"
 

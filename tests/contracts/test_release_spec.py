@@ -174,7 +174,18 @@ def test_all_that_is_wrong_is_said_at_once_a_line_each(tmp_path: Path) -> None:
         ("synthesis__drop_probability", 1, "synthesis.drop_probability: must be less than 1, got 1"),
         ("synthesis__public_rows", 19, "synthesis.public_rows: must be at least k, got 19 for k 20"),
         ("evaluation__target", "income", "evaluation.target: must name attributes of the dataset"),
-        ("evaluation__classifiers", [], "evaluation.classifiers: must have at least 1 item"),
+        ("evaluation__classifiers", [], "evaluation.classifiers: must have at least 1 entry, got none."),
+        (
+            "evaluation__classifiers",
+            ["svm"],
+            "evaluation.classifiers: must have at least 1 entry that is right, got ['svm'].",
+        ),
+        ("evaluation__known", "age", "evaluation.known: must be a list, got 'age'."),
+        ("learner", 3, "learner: must be a mapping of keys, got 3."),
+        ("synthesis__omega", {}, "synthesis.omega: must have at least 1 entry, got none."),
+        ("synthesis__omega", {2: 0.5, 3: 0.5}, "synthesis.omega.2: must be a whole number such as 1, got 0.5."),
+        ("synthesis__omega", 2.5, "synthesis.omega.2.5: must be a whole number such as 1, got 2.5."),
+        ("synthesis__k", "many", "synthesis.k: must be a whole number such as 1, got 'many'."),
         (
             "evaluation__quasi_identifiers",
             ["age", "age"],
@@ -280,6 +291,13 @@ def test_an_empty_spec_is_told_everything_it_lacks(tmp_path: Path) -> None:
     assert missing == [f"{name}: must be given." for name in required]
 
 
+def test_a_spec_that_is_a_folder_or_no_text_is_refused_in_plain_words(tmp_path: Path) -> None:
+    assert f"must be a YAML file, but {tmp_path} is a folder; name the file" in refusal(tmp_path)
+    path = tmp_path / "spec.yaml"
+    path.write_bytes("name: é".encode("latin1"))
+    assert "must be text in UTF-8, and has bytes that are not" in refusal(path)
+
+
 def test_a_spec_that_is_absent_is_refused(tmp_path: Path) -> None:
     assert "does not exist" in refusal(tmp_path / "absent.yaml")
 
@@ -343,7 +361,8 @@ def test_rows_may_be_shared_by_all_steps(tmp_path: Path) -> None:
     assert "split.holdout: must leave the probabilities a sum of at most 1" in changed(
         tmp_path, split={"shared": 0.9, "holdout": 0.2}
     )
-    assert "split.seeds: is not a key" in changed(tmp_path, split={"shared": 0.5, "seeds": 0.1, "holdout": 0.2})
+    said = changed(tmp_path, split={"shared": 0.5, "seeds": 0.1, "holdout": 0.2})
+    assert "split.seeds: is not a key of the spec; there are shared, holdout." in said
 
 
 def test_a_threshold_about_no_figure_is_refused(tmp_path: Path) -> None:
