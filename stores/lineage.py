@@ -13,7 +13,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
@@ -56,6 +56,29 @@ _SHOWN_METRICS = (
     "internal/thresholds_missed",
 )
 
+# What a step's page says of it.
+_STEPS = {
+    "account": "Works out what the release will cost, and sees that the budget has room, before a record is read.",
+    "ingest": "Copies the columns that the schema reads from the source into the vault.",
+    "validate": "Holds every row against the schema, and counts what does not fit.",
+    "clean": "Keeps the rows that are in scope, complete and valid, and writes them as codes.",
+    "split": "Gives each person to one part of the data, or to none, by a draw of its own.",
+    "learn_structure": "Learns from noisy counts which attributes depend on which; needs no data for marginals.",
+    "learn_parameters": "Learns the probabilities of the model from noisy counts.",
+    "index_seeds": "Pays for all candidates at once, and counts the seeds' shared prefixes for the privacy test.",
+    "noise_seeds": "Counts the seeds' prefixes once, with noise, and keeps those above a threshold.",
+    "synthesize": "Draws candidates, and keeps those that may be released; what it draws from is paid for before.",
+    "gather": "Puts the first records that may be released together, up to the number wanted.",
+    "draw_baseline": "Draws records with independent attributes, to compare with; they stay internal.",
+    "evaluate_utility": "Measures how useful the records are, against people who were not used; stays internal.",
+    "evaluate_risk": "Attacks people who were used and people who were not, alike; what comes out stays internal.",
+    "decide": "Holds the figures against the thresholds of the spec; stays internal.",
+    "report": "Writes the report for cleared staff.",
+    "publish": "Puts everything public together, checks it, and gives it its place, whole or not at all.",
+}
+
+_NOTHING = Guarantee(0.0, 0.0, "basic")
+_NO_GUARANTEE = "none: privacy test 1 gives no differential privacy"
 _DIGEST_CHARACTERS = 36  # the longest that MLflow takes
 _PARENT = "mlflow.parentRunId"
 DESCRIPTION = "mlflow.note.content"
@@ -79,11 +102,13 @@ class StepRecord:
         workspace: the release.
         run_id: the step's MLflow run.
         headline: whether figures and files also stand in the release's own run, where releases are compared.
+        costs: what the step said so far that it cost.
     """
 
     workspace: Workspace
     run_id: str
     headline: bool = True
+    costs: list[Guarantee | None] = field(default_factory=list)
 
     def parameters(self, **values: object) -> None:
         """Record public parameters of the step."""
@@ -98,10 +123,30 @@ class StepRecord:
         """
         self._metrics({f"{_may_be_recorded(name, audience)}/{name}": value})
 
-    def spent(self, guarantee: Guarantee, events: Sequence[MechanismEvent] = ()) -> None:
-        """Record what the step cost: `epsilon` and `delta` of its run, and the events that an accountant reads."""
-        _log_metrics(self.workspace.state, self.run_id, {"epsilon": guarantee.epsilon, "delta": guarantee.delta})
-        self.document([event.to_record() for event in events], "events.json", Audience.PUBLIC)
+    def spent(self, guarantee: Guarantee | None, events: Sequence[MechanismEvent] = ()) -> None:
+        """Record what the step cost: `epsilon` and `delta` of its run, and the events that an accountant reads.
+
+        A step that never says so is recorded, when it has ended well, as one that spends nothing.
+
+        Args:
+            guarantee: what it cost; None where there is no differential privacy.
+            events: what was done to the data.
+        """
+        self.costs.append(guarantee)
+        self._cost("", guarantee, events)
+
+    def planned(self, guarantee: Guarantee | None, events: Sequence[MechanismEvent]) -> None:
+        """Record what other steps will cost, as `planned.epsilon` and `planned.delta`; nothing is spent by that."""
+        self._cost("planned.", guarantee, events)
+
+    def _cost(self, prefix: str, guarantee: Guarantee | None, events: Sequence[MechanismEvent]) -> None:
+        if guarantee is None:
+            self.parameters(**{f"{prefix}guarantee": _NO_GUARANTEE})
+        else:
+            costs = {f"{prefix}epsilon": guarantee.epsilon, f"{prefix}delta": guarantee.delta}
+            _log_metrics(self.workspace.state, self.run_id, costs)
+        if events:
+            self.document([event.to_record() for event in events], f"{prefix}events.json", Audience.PUBLIC)
 
     def artifact(self, path: Path, audience: Audience) -> None:
         """Record a file in the folder of its audience, with the step and, but for parts, with the release.
@@ -175,7 +220,13 @@ def recorded_step(
         run = client.create_run(
             parent.info.experiment_id,
             run_name=f"{name} {part}" if part else name,
-            tags={_PARENT: workspace.mlflow_run_id, "release": workspace.release_id, "step": name, **_prefect_tags()},
+            tags={
+                _PARENT: workspace.mlflow_run_id,
+                "release": workspace.release_id,
+                "step": name,
+                DESCRIPTION: _STEPS[name],
+                **_prefect_tags(),
+            },
         )
     _link_from_prefect(run)
     step = StepRecord(workspace, run.info.run_id, headline=part is None)
@@ -183,6 +234,8 @@ def recorded_step(
         if inputs:
             step._lineage(inputs, "input")  # noqa: SLF001 - of the same module
         yield step
+        if not step.costs:
+            step.spent(_NOTHING)
 
 
 @contextmanager

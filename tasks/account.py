@@ -23,7 +23,7 @@ def account(workspace: Workspace) -> Accounts:
     with recorded_step(workspace, "account") as step:
         accounts = accounts_of(workspace.spec)
         require_room(workspace, accounts)
-        step.spent(accounts.total or accounts.model, accounts.events)
+        step.planned(accounts.total, accounts.events)
         step.parameters(accountant=(accounts.total or accounts.model).accountant)
     return accounts
 

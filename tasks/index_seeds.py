@@ -48,6 +48,7 @@ def index_seeds(workspace: Workspace, seeds: Reference, model: Reference) -> Ref
             parameters=attempt(synthesis).parameters(dict(synthesis.omega))
             | {"candidates": synthesis.candidates, "chunk_candidates": synthesis.chunk_candidates},
         )
+        step.spent(cost.guarantee, cost.events)
         return index_file.model_copy(update={"charge": charge})
 
 

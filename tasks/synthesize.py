@@ -56,16 +56,27 @@ def synthesize(workspace: Workspace, model: Reference, seeds: Reference | None, 
             draw = _draw_from_histogram(workspace, model, seeds)
         with workspace.writing(name, Audience.RESTRICTED) as path:
             rows = write_codes(path, spec.domain, _chunks(spec, block, draw))
+        drawn = sum(_candidates(spec, chunk) for chunk in block)
+        if isinstance(spec.synthesis, PrivacyTestedSeeds):
+            step.figure("tested", drawn, Audience.PUBLIC)
+            step.figure("passed", rows, Audience.INTERNAL)
+        else:
+            step.figure("drawn", drawn, Audience.PUBLIC)
         return step.output(workspace.refer("candidates", name, Audience.RESTRICTED, rows))
 
 
 def _chunks(spec: ReleaseSpec, block: range, draw: Draw) -> Iterator[Codes]:
     """What each chunk of the block releases."""
-    size = spec.synthesis.chunk_candidates
     for chunk in block:
-        candidates = min(size, spec.synthesis.attempts - chunk * size)
+        candidates = _candidates(spec, chunk)
         yield draw(chunk, candidates)
         advance("synthesize", candidates)
+
+
+def _candidates(spec: ReleaseSpec, chunk: int) -> int:
+    """How many candidates a chunk has; the last one has what is left."""
+    size = spec.synthesis.chunk_candidates
+    return min(size, spec.synthesis.attempts - chunk * size)
 
 
 def _draw_and_test(workspace: Workspace, synthesis: PrivacyTestedSeeds, model: Reference, index: Reference) -> Draw:

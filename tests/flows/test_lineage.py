@@ -22,6 +22,7 @@ from stores.lineage import RecordFailed, StepRecord, describe_release, recorded_
 from stores.workspace import Workspace
 from tasks.step import as_task
 
+ROOT = Path(__file__).resolve().parents[2]
 SPEC = ReleaseSpec.model_construct(name="small", title="Made-up people", dataset="folder/listed_people.py")
 
 
@@ -85,7 +86,26 @@ def test_figures_of_steps_also_stand_in_the_run_of_the_release_but_not_those_of_
         with recorded_step(workspace, "synthesize", part="chunks 0-3") as step:
             step.figure("passed", 7, Audience.INTERNAL)
     assert client.get_run(workspace.mlflow_run_id).data.metrics == {"internal/tvd_2way": 0.05}
-    assert steps_of(workspace, client)["synthesize chunks 0-3"].data.metrics == {"internal/passed": 7}
+    assert steps_of(workspace, client)["synthesize chunks 0-3"].data.metrics == {
+        "internal/passed": 7,
+        "epsilon": 0,
+        "delta": 0,
+    }
+
+
+def test_only_a_step_that_ends_well_is_said_to_spend_nothing(state: Path, client: MlflowClient) -> None:
+    with (
+        pytest.raises(ValueError, match="bad"),
+        release_named("spending", state) as workspace,
+        recorded_step(workspace, "clean"),
+    ):
+        raise ValueError("bad")
+    assert steps_of(workspace, client)["clean"].data.metrics == {}
+
+
+def test_every_step_there_is_has_its_description() -> None:
+    steps = {path.stem for path in (ROOT / "tasks").glob("*.py") if "recorded_step(" in path.read_text()}
+    assert lineage._STEPS.keys() == steps
 
 
 def test_totals_and_the_description_stand_in_the_run_of_the_release(state: Path, client: MlflowClient) -> None:
@@ -207,6 +227,9 @@ def test_runs_of_prefect_and_mlflow_lead_to_each_other(state: Path, client: Mlfl
     links = links_in_prefect()
     assert any(workspace.mlflow_run_id in text for text in links[release_tags["prefect.flow_run_id"]])
     assert any(step_run_id in text for text in links[step_tags["prefect.task_run_id"]])
+    to_mlflow = [text for texts in links.values() for text in texts if "#/experiments/" in text]
+    assert to_mlflow
+    assert all(f"?{lineage.TRAINING_PAGES})" in text for text in to_mlflow)
 
 
 def links_in_prefect() -> dict[str, list[str]]:
