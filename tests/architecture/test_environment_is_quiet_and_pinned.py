@@ -170,7 +170,7 @@ def test_what_the_pinned_packages_ask_for_is_pinned_for_every_python(python: str
         asked = applicable(installed.requires or [], python, requirement.extras)
         if found := unmet(asked, versions):
             missing[name] = found
-        assert f"{python}.10" in SpecifierSet(installed.metadata.get("Requires-Python", "")), name
+        assert f"{python}.10" in SpecifierSet(str(installed.metadata.json.get("requires_python", ""))), name
         waiting += asked
     assert len(seen) > 80
     assert missing == {}

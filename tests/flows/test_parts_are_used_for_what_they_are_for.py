@@ -45,7 +45,7 @@ def read(released: Released, state: Path) -> dict[str, set[tuple[str, str]]]:
     experiment = client.get_run(run_id).info.experiment_id
     inputs: dict[str, set[tuple[str, str]]] = defaultdict(set)
     for run in client.search_runs([experiment], f"tags.`mlflow.parentRunId` = '{run_id}'"):
-        for item in run.inputs.dataset_inputs:
+        for item in run.inputs.dataset_inputs if run.inputs else []:
             if [tag.value for tag in item.tags] == ["input"]:
                 inputs[run.data.tags["step"]].add((item.dataset.name, item.dataset.digest))
     return inputs
