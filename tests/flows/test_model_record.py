@@ -26,6 +26,7 @@ from deniable.loss import Guarantee
 from flows.release import Released, release
 from schemas.references import Audience, Reference
 from schemas.release_spec import load_spec
+from stores import lineage
 from stores.lineage import RecordFailed, StepRecord, recorded_release, recorded_step
 from stores.model_record import record_model
 from stores.workspace import Workspace
@@ -120,6 +121,17 @@ def test_a_model_says_what_it_is_what_it_cost_and_that_it_is_drawn_from_without_
     description = logged.tags["mlflow.note.content"]
     for words in ("without seeds", "(0.5, 4e-10)", logged.model_uri, "passed a privacy test", "#/experiments/"):
         assert words in description
+
+
+def test_every_link_to_mlflow_opens_the_pages_on_which_releases_are_found(
+    logged: LoggedModel, client: MlflowClient
+) -> None:
+    step = client.get_run(logged.source_run_id)
+    release_page = lineage._model_links(client.get_run(step.data.tags["mlflow.parentRunId"]))
+    for text in (logged.tags["mlflow.note.content"], release_page):
+        links = [piece.partition(")")[0] for piece in text.split("#/experiments/")[1:]]
+        assert links
+        assert all(link.endswith(f"?{lineage.TRAINING_PAGES}") for link in links)
 
 
 def test_a_model_costs_on_its_own_page_and_leaves_the_cost_of_the_step_alone(
