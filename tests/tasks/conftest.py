@@ -4,14 +4,20 @@ from pathlib import Path
 
 import pytest
 
-from schemas.release_spec import ReleaseSpec
+from schemas.release_spec import load_spec
 from stores.workspace import Workspace
 from tests.isolation import STATE
+from tests.small_release import write_small_release
 
 __all__ = ["STATE"]
 
 
 @pytest.fixture
 def bare_workspace(tmp_path: Path) -> Workspace:
-    """The workspace of a release that has no spec worth reading, for what does not read it."""
-    return Workspace(state=tmp_path, release_id="bare", spec=ReleaseSpec.model_construct(), mlflow_run_id="none")
+    """The workspace of a release of the small spec, whose table has no row."""
+    return Workspace(
+        state=tmp_path,
+        release_id="bare",
+        spec=load_spec(write_small_release(tmp_path / "spec", people=[])),
+        mlflow_run_id="none",
+    )
