@@ -77,9 +77,9 @@ WAYS: dict[str, dict[str, Any]] = {
 
 
 def people() -> list[list[str]]:
-    """3,000 people of a dozen common villages, trades and illnesses, and one who shares none of them with anybody."""
+    """3,000 people of three common villages, trades and illnesses, and one who shares none of them with anybody."""
     draw = np.random.default_rng(list(b"a rare valid person"))
-    common = [[f"{name} {number}" for number in draw.integers(0, 12, 3000)] for name in RARE]
+    common = [[f"{name} {number}" for number in draw.integers(0, 3, 3000)] for name in RARE]
     rest = [["fm"[number] for number in draw.integers(0, 2, 3000)]]
     rest += [[["no", "yes"][number] for number in draw.integers(0, 2, 3000)]]
     rows = [list(row) for row in zip(*common, *rest, strict=True)]
@@ -221,7 +221,7 @@ def test_a_person_who_is_like_nobody_is_found_in_the_vault_alone(way: str, tmp_p
     assert [path for path, cells in counted if path.name != "model.json" and 1 in cells] == []
     for path in state.glob("releases/*/seeds.json"):
         noisy = json.loads(path.read_text(encoding="utf-8"))
-        assert "village" in noisy["attributes"]
+        assert set(noisy["attributes"]) & set(RARE)
         assert min(noisy["counts"]) > 1
         assert not {label for cell in noisy["cells"] for label in cell} & set(WORDS)
 
