@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from schemas.release_spec import load_spec
+
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -49,6 +51,20 @@ def test_the_readme_names_only_commands_and_files_that_exist() -> None:
     paths = set(re.findall(r"`((?:deployments|deniable|schemas|infra|examples)/[\w./-]+)`", README))
     assert len(paths) > 5
     assert not [path for path in paths if not (ROOT / path).exists()]
+
+
+def test_the_readme_leaves_nothing_to_be_filled_in() -> None:
+    assert re.findall(r"^[A-Z]{4,}$", README, flags=re.MULTILINE) == []
+
+
+def test_every_spec_that_ships_is_right() -> None:
+    specs = [path for folder in ("deployments", "benchmarks", "examples") for path in (ROOT / folder).rglob("*.yaml")]
+    assert len(specs) >= 7
+    for path in specs:
+        assert load_spec(path).name
+    named = re.findall(r'SPECS / "(\w+\.yaml)"', (ROOT / "benchmarks" / "release.py").read_text(encoding="utf-8"))
+    assert len(named) == 2
+    assert all((ROOT / "benchmarks" / "specs" / name).exists() for name in named)
 
 
 @pytest.mark.parametrize("name", ["requirements.txt", "requirements-dev.txt"])
