@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from tempfile import NamedTemporaryFile
+from typing import TypeVar
 
 from sqlalchemy import Connection, insert
 
@@ -27,6 +28,8 @@ from deniable.budget import Balance, cost_of
 from deniable.errors import InvalidInput, Refused
 from deniable.ledger import Charge, Cost, Entry, Fact, Opening, Output, Policy, Publication
 from stores.ledger_database import ENTRIES, LedgerDatabase, LedgerUnreachable, entry_rows, written_time
+
+T = TypeVar("T")
 
 LEDGER_VARIABLE = "DENIABLE_LEDGER"
 
@@ -95,6 +98,16 @@ def write_lines(lines: Sequence[str], path: Path) -> None:
         ) from None
 
 
+def _patiently(work: Callable[[], T]) -> T:
+    """Do something again while the database cannot be reached, a few times."""
+    for wait in _WAITS_S:
+        try:
+            return work()
+        except LedgerUnreachable:
+            time.sleep(wait)
+    return work()
+
+
 class Ledger:
     """A ledger that is open; threads may share it, other processes open their own.
 
@@ -124,7 +137,7 @@ class Ledger:
             LedgerBroken: what is kept there was altered.
         """
         database = LedgerDatabase.at(place)
-        database.bring_up_to_date()
+        _patiently(database.bring_up_to_date)
         ledger = cls(database, clock)
         with ledger._reading() as (books, _):
             empty = books.head is None
@@ -303,20 +316,18 @@ class Ledger:
     def _reading(self) -> Iterator[tuple[Books, str]]:
         """Yield the books as of now, which no other thread changes meanwhile, and the time an entry would have."""
         with self._turn:
-            with self._database.reading() as connection:
-                self._catch_up(connection)
-                now = self._now(connection)
-            yield self._books, now
+            yield self._books, _patiently(self._catch_up_now)
+
+    def _catch_up_now(self) -> str:
+        """Take into account what was appended since; the time that an entry would have."""
+        with self._database.reading() as connection:
+            self._catch_up(connection)
+            return self._now(connection)
 
     def _append(self, decide: Callable[[Books, str], Fact | None]) -> Entry | None:
         """Append what is decided on the newest books, while nobody else appends; None where nothing is to be."""
         with self._turn:
-            for wait in _WAITS_S:
-                try:
-                    return self._append_once(decide)
-                except LedgerUnreachable:
-                    time.sleep(wait)
-            return self._append_once(decide)
+            return _patiently(lambda: self._append_once(decide))
 
     def _append_once(self, decide: Callable[[Books, str], Fact | None]) -> Entry | None:
         entered = False

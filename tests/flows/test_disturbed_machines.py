@@ -1,0 +1,96 @@
+"""A release survives the machines around it: database connections that are cut, and workers that are killed."""
+
+import threading
+import time
+from concurrent.futures import BrokenExecutor
+from pathlib import Path
+
+import psutil
+import psycopg
+import pytest
+from prefect.task_runners import ProcessPoolTaskRunner
+
+from flows.release import Released, release
+from stores.ledger import LEDGER_VARIABLE, Ledger
+from tests.postgres import fresh_database
+from tests.small_release import write_small_release
+
+pytestmark = pytest.mark.usefixtures("prefect")
+
+
+def table(made: Released) -> bytes:
+    return (made.workspace.release_folder / "synthetic.csv").read_bytes()
+
+
+class Cutting(threading.Thread):
+    """Ends connections to a PostgreSQL database as soon as it sees them, the first few of a release.
+
+    Args:
+        url: the database.
+        most: how many are ended; a charge that fails three times in a row is rightly given up.
+    """
+
+    def __init__(self, url: str, most: int = 2) -> None:
+        super().__init__(daemon=True)
+        self._url = url
+        self._most = most
+        self.done = threading.Event()
+        self.cut = 0
+
+    def run(self) -> None:
+        with psycopg.connect(self._url, autocommit=True) as connection:
+            while self.cut < self._most and not self.done.is_set():
+                ended = connection.execute(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                    "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+                )
+                self.cut += len(ended.fetchall())
+
+
+def test_a_release_is_charged_in_postgresql_though_its_connections_are_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = fresh_database()
+    monkeypatch.setenv(LEDGER_VARIABLE, url)
+    ledger = Ledger.open(url)
+    cutting = Cutting(url)
+    cutting.start()
+    made = release(write_small_release(tmp_path / "spec"), tmp_path / "state")
+    cutting.done.set()
+    cutting.join()
+    assert cutting.cut > 0
+    charged = ledger.charges("people")
+    assert [each.charge.step for each in charged] == ["learn_structure", "learn_parameters", "synthesize"]
+    assert all(each.output for each in charged)
+    assert made.workspace.release_id in ledger.published()
+
+
+def kill_the_first_worker() -> None:
+    """Wait for a process of the pool, let it begin, and kill it."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        for child in psutil.Process().children(recursive=True):
+            try:
+                if "spawn_main" in " ".join(child.cmdline()):
+                    time.sleep(1)
+                    child.kill()
+                    return
+            except psutil.NoSuchProcess:
+                continue
+        time.sleep(0.05)
+
+
+def test_a_release_whose_worker_is_killed_is_finished_by_the_next_run_to_the_bit(tmp_path: Path) -> None:
+    spec, state = write_small_release(tmp_path / "spec", synthesis__chunk_candidates=64), tmp_path / "state"
+    killing = threading.Thread(target=kill_the_first_worker)
+    killing.start()
+    pool: ProcessPoolTaskRunner = ProcessPoolTaskRunner(max_workers=2)  # type: ignore[type-arg]
+    with pytest.raises(BrokenExecutor):
+        release.with_options(task_runner=pool)(spec, state)
+    killing.join()
+    (vault,) = (state / "vault").iterdir()
+    assert not (state / "releases").exists()
+    made = release(spec, state)
+    assert made.workspace.release_id == vault.name
+    undisturbed = release(spec, tmp_path / "undisturbed", vault / "key")
+    assert table(made) == table(undisturbed)
