@@ -367,3 +367,15 @@ def test_rows_may_be_shared_by_all_steps(tmp_path: Path) -> None:
 
 def test_a_threshold_about_no_figure_is_refused(tmp_path: Path) -> None:
     assert "did you mean tvd_2way_max?" in changed(tmp_path, thresholds={"tvd_2wy_max": 0.1})
+
+
+def test_a_schema_that_is_edited_within_a_second_is_read_anew(tmp_path: Path) -> None:
+    path = write_small_release(tmp_path, people=[])
+    schema = tmp_path / "people.py"
+    before, said = load_spec(path).domain, schema.read_text()
+    schema.write_text(said.replace('["none", "some", "degree"]', '["degree", "some", "none"]'))
+    os.utime(schema, ns=(schema.stat().st_atime_ns, (tmp_path / "people.csv").stat().st_mtime_ns))
+    assert load_spec(path).domain.digest != before.digest
+    schema.write_text(said)
+    assert load_spec(path).domain.digest == before.digest
+    assert not (tmp_path / "__pycache__").exists()

@@ -98,10 +98,6 @@ def test_rows_that_are_no_rows_are_mistakes(tmp_path: Path) -> None:
         validate(workspace, ingest(workspace))
 
 
-def test_a_table_without_rows_has_nothing_invalid(tmp_path: Path) -> None:
-    assert checked(write_people(tmp_path, [], max_invalid_share=0)).empty
-
-
 def test_a_table_out_of_scope_has_nothing_invalid(tmp_path: Path) -> None:
     assert not checked(write_people(tmp_path, OUT_OF_SCOPE * 4, max_invalid_share=0))[MARK].any()
 
