@@ -233,12 +233,13 @@ def test_runs_of_prefect_and_mlflow_lead_to_each_other(state: Path, client: Mlfl
 
 
 def links_in_prefect() -> dict[str, list[str]]:
-    """Texts of Prefect's artifacts, by the flow run or task run that made them."""
+    """Texts of Prefect's newest artifacts, by the flow run or task run that made them."""
     from prefect.client.orchestration import get_client  # noqa: PLC0415 - a server must run
+    from prefect.client.schemas.sorting import ArtifactSort  # noqa: PLC0415
 
     found: dict[str, list[str]] = {}
     with get_client(sync_client=True) as client:
-        for artifact in client.read_artifacts(limit=200):
+        for artifact in client.read_artifacts(sort=ArtifactSort.CREATED_DESC, limit=200):
             for run_id in (artifact.flow_run_id, artifact.task_run_id):
                 found.setdefault(str(run_id), []).append(str(artifact.data))
     return found
