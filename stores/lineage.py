@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,7 @@ from deniable.loss import Guarantee, MechanismEvent
 from schemas.references import Audience, Reference
 from schemas.release_spec import ReleaseSpec
 from stores.disk import DISK_FULL, disk_is_full
+from stores.step_notes import StepDraft, note_step, thing
 from stores.workspace import Workspace, make_private_folder
 
 if TYPE_CHECKING:
@@ -56,8 +58,8 @@ _SHOWN_METRICS = (
     "internal/thresholds_missed",
 )
 
-# What a step's page says of it.
-_STEPS = {
+# What a step's page says of it; in the order of the flow.
+STEPS = {
     "account": "Works out what the release will cost, and sees that the budget has room, before a record is read.",
     "ingest": "Copies the columns that the schema reads from the source into the vault.",
     "validate": "Holds every row against the schema, and counts what does not fit.",
@@ -109,9 +111,11 @@ class StepRecord:
     run_id: str
     headline: bool = True
     costs: list[Guarantee | None] = field(default_factory=list)
+    draft: StepDraft = field(default_factory=StepDraft)
 
     def parameters(self, **values: object) -> None:
         """Record public parameters of the step."""
+        self.draft.parameters.update({name: str(value) for name, value in values.items()})
         with recording(self.workspace.state) as client:
             client.log_batch(self.run_id, params=[Param(name, str(value)) for name, value in values.items()])
 
@@ -121,7 +125,8 @@ class StepRecord:
         Raises:
             Refused: the figure is restricted.
         """
-        self._metrics({f"{_may_be_recorded(name, audience)}/{name}": value})
+        self.draft.figures[f"{_may_be_recorded(name, audience)}/{name}"] = float(value)
+        self._metrics({f"{audience.value}/{name}": value})
 
     def spent(self, guarantee: Guarantee | None, events: Sequence[MechanismEvent] = ()) -> None:
         """Record what the step cost: `epsilon` and `delta` of its run, and the events that an accountant reads.
@@ -133,6 +138,7 @@ class StepRecord:
             events: what was done to the data.
         """
         self.costs.append(guarantee)
+        self.draft.spent(guarantee, events)
         self._cost("", guarantee, events)
 
     def planned(self, guarantee: Guarantee | None, events: Sequence[MechanismEvent]) -> None:
@@ -158,6 +164,7 @@ class StepRecord:
         if path.resolve().is_relative_to(self.workspace.vault.resolve()):
             msg = f"artifact {path.name} must not lie in the vault, got one that does; what lies there stays there."
             raise Refused(msg)
+        self.draft.artifact(path.name, audience, path.read_bytes())
         with recording(self.workspace.state) as client:
             for run_id in (self.run_id, self.workspace.mlflow_run_id) if self.headline else (self.run_id,):
                 client.log_artifact(run_id, str(path), folder)
@@ -169,8 +176,12 @@ class StepRecord:
             Refused: the figure is restricted.
         """
         folder = _may_be_recorded(file_name, audience)
-        with recording(self.workspace.state) as client:
-            client.log_figure(self.run_id, figure, f"{folder}/{file_name}")
+        with TemporaryDirectory(dir=self.workspace.state) as temporary:
+            path = Path(temporary) / file_name
+            figure.savefig(path)
+            self.draft.artifact(file_name, audience, path.read_bytes())
+            with recording(self.workspace.state) as client:
+                client.log_artifact(self.run_id, str(path), folder)
 
     def document(self, value: Any, file_name: str, audience: Audience) -> None:
         """Record a JSON document in the folder of its audience; what JSON does not know is written as text.
@@ -179,11 +190,14 @@ class StepRecord:
             Refused: the document is restricted.
         """
         folder = _may_be_recorded(file_name, audience)
+        text = json.dumps(value, indent=2, default=str)
+        self.draft.artifact(file_name, audience, text.encode())
         with recording(self.workspace.state) as client:
-            client.log_text(self.run_id, json.dumps(value, indent=2, default=str), f"{folder}/{file_name}")
+            client.log_text(self.run_id, text, f"{folder}/{file_name}")
 
     def output(self, reference: Reference) -> Reference:
         """Record that the step made a thing, and return its reference."""
+        self.draft.outputs.append(thing(reference))
         self._lineage([reference], "output")
         return reference
 
@@ -224,7 +238,7 @@ def recorded_step(
                 _PARENT: workspace.mlflow_run_id,
                 "release": workspace.release_id,
                 "step": name,
-                DESCRIPTION: _STEPS[name],
+                DESCRIPTION: STEPS[name],
                 **_prefect_tags(),
             },
         )
@@ -232,10 +246,12 @@ def recorded_step(
     step = StepRecord(workspace, run.info.run_id, headline=part is None)
     with _closing(workspace.state, step.run_id):
         if inputs:
+            step.draft.inputs.extend(thing(item) for item in inputs)
             step._lineage(inputs, "input")  # noqa: SLF001 - of the same module
         yield step
         if not step.costs:
             step.spent(_NOTHING)
+    note_step(workspace, step.draft.finished(name, part, mlflow_run=step.run_id, task_run=runtime.task_run.id))
 
 
 @contextmanager

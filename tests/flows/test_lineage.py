@@ -105,7 +105,7 @@ def test_only_a_step_that_ends_well_is_said_to_spend_nothing(state: Path, client
 
 def test_every_step_there_is_has_its_description() -> None:
     steps = {path.stem for path in (ROOT / "tasks").glob("*.py") if "recorded_step(" in path.read_text()}
-    assert lineage._STEPS.keys() == steps
+    assert lineage.STEPS.keys() == steps
 
 
 def test_totals_and_the_description_stand_in_the_run_of_the_release(state: Path, client: MlflowClient) -> None:

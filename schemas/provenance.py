@@ -1,0 +1,338 @@
+"""The provenance record of a release: what was done, with what, at what cost, by whom; its public and internal form.
+
+One model has both renderings: what is internal is absent from the public one. The record is a value; how it is signed
+(deniable.attestation), collected (stores.provenance) and checked (deniable.release_verification) does not belong here.
+"""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from schemas.references import Audience
+
+PREDICATE_TYPE = "urn:deniable:provenance:v1"
+RECORD = "record.dsse.json"
+"""Name of the signed record's file in the release folder, on the shelf and in MLflow."""
+
+Digest = str
+Day = str
+Time = str
+
+
+class Part(BaseModel):
+    """What all parts of the record have in common: nothing may be added, nothing changed."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Released(Part):
+    """Which release this is.
+
+    Attributes:
+        id: the release's name.
+        title: what its spec calls it.
+        dataset: the dataset's name.
+        records: number of synthetic records.
+        previous: the release of the same dataset that was published before it, if there is one.
+        begun: day on which it began, by Coordinated Universal Time; a time would say how long confidential work took.
+        published: day on which it was published.
+    """
+
+    id: str
+    title: str
+    dataset: str
+    records: int
+    previous: str | None
+    begun: Day
+    published: Day
+
+
+class Spec(Part):
+    """What was to be released.
+
+    Attributes:
+        digest: SHA-256 of the document's canonical JSON.
+        document: the spec, without the place of its source.
+    """
+
+    digest: Digest
+    document: dict[str, Any]
+
+
+class TableSchema(Part):
+    """What a table may hold.
+
+    Attributes:
+        dataset: name of the schema, or of its file.
+        code: SHA-256 of the file.
+        source: the file; it is code, and says what was recoded.
+        domain: digest of the public domain.
+    """
+
+    dataset: str
+    code: Digest
+    source: str
+    domain: Digest
+
+
+class Input(Part):
+    """What went in, without showing it.
+
+    Attributes:
+        commitment: digest of the snapshot, keyed with the release key.
+        key: commitment to the release key.
+        method: how both were made.
+    """
+
+    commitment: Digest
+    key: Digest
+    method: str
+
+
+class Thing(Part):
+    """What a step read or made; its digest is keyed unless it is public."""
+
+    name: str
+    digest: Digest
+    audience: Audience
+
+
+class Artifact(Part):
+    """A file that a step left in MLflow."""
+
+    name: str
+    audience: Audience
+    sha256: Digest
+
+
+class Spent(Part):
+    """A guarantee. Its epsilon is None where no finite one holds."""
+
+    epsilon: float | None
+    delta: float
+    accountant: str
+
+
+class Step(Part):
+    """One step, in the order of the flow; what follows `artifacts` is internal.
+
+    Attributes:
+        step: its name.
+        part: which part of a mapped step it is.
+        inputs: what it read.
+        outputs: what it made.
+        cost: what it spent; None where there is no differential privacy.
+        events: what it did to the data.
+        artifacts: the files that it left in MLflow; in the public rendering the public ones.
+        started: when it started, and `ended` when it ended.
+        mlflow_run: its run in MLflow, and `prefect_task_run` the one in Prefect.
+        parameters: its parameters, as MLflow has them.
+        figures: what it measured.
+    """
+
+    step: str
+    part: str | None
+    inputs: tuple[Thing, ...]
+    outputs: tuple[Thing, ...]
+    cost: Spent | None
+    events: tuple[dict[str, Any], ...]
+    artifacts: tuple[Artifact, ...]
+    started: Time | None = None
+    ended: Time | None = None
+    mlflow_run: str | None = None
+    prefect_task_run: str | None = None
+    parameters: dict[str, str] | None = None
+    figures: dict[str, float] | None = None
+
+    def public(self) -> "Step":
+        """The step as everybody may see it."""
+        return Step(
+            step=self.step,
+            part=self.part,
+            inputs=self.inputs,
+            outputs=self.outputs,
+            cost=self.cost,
+            events=self.events,
+            artifacts=tuple(item for item in self.artifacts if item.audience is Audience.PUBLIC),
+        )
+
+
+class StepSpent(Part):
+    """What a step did to one part of the data, and what that costs."""
+
+    step: str
+    part: str
+    probability: str
+    guarantee: Spent | None
+    record: Spent | None
+    record_t: int | None
+    events: tuple[dict[str, Any], ...]
+
+
+class Cost(Part):
+    """What the release cost, and how the figures follow from the events.
+
+    Attributes:
+        kind: which of the three guarantees the records have.
+        structure: cost of the graph, `parameters` of the probabilities, `model` of both.
+        record: Theorem 1 for one released record, with `record_t` for its t.
+        candidates: cost of all candidates tested.
+        histogram: cost of the histogram that prefixes are drawn from.
+        total: cost of the whole release; None for privacy test 1.
+        steps: the costs step by step.
+        split: probability of each part of the data, exact.
+    """
+
+    kind: Literal["tested_seeds", "histogram_seeds", "seedless"]
+    structure: Spent | None
+    parameters: Spent
+    model: Spent
+    record: Spent | None
+    record_t: int | None
+    candidates: Spent | None
+    histogram: Spent | None
+    total: Spent | None
+    steps: tuple[StepSpent, ...]
+    split: dict[str, str]
+
+
+class LedgerPlace(Part):
+    """An entry of the ledger: its number and its digest."""
+
+    number: int
+    digest: Digest
+
+
+class LedgerSegment(Part):
+    """The entries from the release's first charge to its publication.
+
+    Attributes:
+        before: the entry before them; None where they begin the ledger.
+        entries: the entries; those of other releases are sealed.
+        head: the last of them.
+    """
+
+    before: LedgerPlace | None
+    entries: tuple[dict[str, Any], ...]
+    head: LedgerPlace
+
+
+class Code(Part):
+    """What ran.
+
+    Attributes:
+        version: version of the package.
+        package: digest of all modules that make releases.
+        commit: commit of the checkout; None outside one.
+        dirty: whether the checkout had changes that were not committed.
+    """
+
+    version: str
+    package: Digest
+    commit: str | None
+    dirty: bool | None
+
+
+class Environment(Part):
+    """What it ran on.
+
+    Attributes:
+        requirements: SHA-256 of the pinned requirements; None where they are not at hand.
+        packages: versions of the installed packages that decide a release's bytes.
+    """
+
+    python: str
+    implementation: str
+    platform: str
+    machine: str
+    requirements: Digest | None
+    packages: dict[str, str]
+
+
+class Runs(Part):
+    """Where it was watched."""
+
+    prefect_flow_run: str | None
+    mlflow_experiment: str
+    mlflow_run: str
+
+
+class Approval(Part):
+    """What a person decided.
+
+    Attributes:
+        decision: `approved`, or `refused` in the record of a release that was not published.
+        by: who decided.
+        time: when.
+        reason: why.
+        seen: digest of what was seen and decided upon.
+    """
+
+    decision: Literal["approved", "refused"]
+    by: str
+    time: Time
+    reason: str
+    seen: Digest
+
+
+class People(Part):
+    """Who started the release, and who approved it; None where its spec asks nobody."""
+
+    started_by: str
+    approval: Approval | None
+
+
+class Signed(Part):
+    """When the record was signed, and by which key."""
+
+    time: Time
+    keyid: Digest
+
+
+class RunTree(Part):
+    """MLflow's runs of the release as they were when the record was signed.
+
+    Attributes:
+        digest: SHA-256 of the items' canonical JSON.
+        items: digest of every parameter, tag, metric history, artifact and state, by its place.
+    """
+
+    digest: Digest
+    items: dict[str, Digest]
+
+
+class Internal(Part):
+    """What only cleared staff may see.
+
+    Attributes:
+        figures: what was measured on real records.
+        public_record: SHA-256 of the public record's file.
+        run_tree: MLflow's runs of the release.
+    """
+
+    figures: dict[str, float]
+    public_record: Digest
+    run_tree: RunTree
+
+
+class Provenance(Part):
+    """The predicate of the record."""
+
+    rendering: Literal["public", "internal"]
+    release: Released
+    spec: Spec
+    table_schema: TableSchema = Field(alias="schema")
+    input: Input
+    steps: tuple[Step, ...]
+    cost: Cost
+    ledger: LedgerSegment
+    code: Code
+    environment: Environment
+    runs: Runs
+    people: People
+    signed: Signed
+    internal: Internal | None = None
+
+    def to_predicate(self) -> dict[str, Any]:
+        """The record as plain values; the public rendering has no place for what is internal."""
+        return self.model_dump(mode="json", by_alias=True, exclude_unset=self.rendering == "public")
