@@ -103,13 +103,18 @@ class Books:
             raise Refused(f"a draw must be charged before it is made, got the draw {identity}, which was not.")
         return self._charges[identity]
 
-    def next_entry(self, fact: Fact, time: str) -> Entry:
+    def next_entry(self, fact: Fact, time: str, salt: str) -> Entry:
         """Make the entry that a fact would be; the books are as before.
+
+        Args:
+            fact: the fact.
+            time: the time by the clock.
+            salt: fresh for this entry (keys.fresh_salt).
 
         Raises:
             InvalidInput: what would be written could not be read again.
         """
-        entry = Entry.first(fact, time) if self.head is None else self.head.followed_by(fact, time)
+        entry = Entry.first(fact, time, salt) if self.head is None else self.head.followed_by(fact, time, salt)
         entry.fact()
         return entry
 

@@ -28,6 +28,11 @@ _DIGEST = b"deniable/v1/digest\0"
 _COMMITMENT = b"deniable/v1/commitment\0"
 
 
+def fresh_salt() -> str:
+    """What nobody can guess, 64 hexadecimal digits: whatever is digested with it cannot be guessed from the digest."""
+    return ReleaseKey.generate().digest("salt", b"")
+
+
 class WordStream:
     """An endless stream of uniform, independent 32-bit words: a ChaCha20 keystream read in little-endian order.
 

@@ -1,8 +1,10 @@
 """The entries of a privacy ledger: facts about what was asked of which dataset, each bound to the one before.
 
 An entry carries the SHA-256 of its own content and of its predecessor's digest, so that none can be altered, removed,
-repeated, reordered or inserted without every later digest changing. What entries add up to does not belong here
-(budget), nor does finding out whether others kept them well (ledger_verification), nor where they are kept.
+repeated, reordered or inserted without every later digest changing. Of the content only a seal goes into the entry's
+digest, so that an entry can be shown without its content and still be seen to stand in its place. What entries add up
+to does not belong here (budget), nor does finding out whether others kept them well (ledger_verification), nor where
+they are kept.
 
 A ledger must be readable in ten years: kinds of entries and their fields are only ever added.
 """
@@ -10,7 +12,7 @@ A ledger must be readable in ten years: kinds of entries and their fields are on
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Context
 from fractions import Fraction
@@ -34,7 +36,12 @@ PeriodLength = Literal["year", "quarter", "month"]
 
 Content: TypeAlias = Mapping[str, Any]
 
-_FORMAT = 1
+_FORMAT = 2
+_FIELDS = ("number", "time", "kind", "content", "salt", "previous", "digest")
+_SEALED_FIELDS = ("number", "time", "kind", "sealed", "previous", "digest")
+# In version 1 the digest was made of the content itself.
+_FIELDS_OF_VERSION_1 = ("number", "time", "kind", "content", "previous", "digest")
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 _TIME = re.compile(r"\d{4}-(0[1-9]|1[0-2])-[0-3]\dT[0-2]\d:[0-5]\d:[0-6]\d\.\d{6}Z")
 _NUMBER = re.compile(r"\d+(\.\d+|/\d+)?")
 _IDENTITY = "deniable/v1/charge"
@@ -46,6 +53,10 @@ _PERIODS: dict[PeriodLength, Callable[[str], str]] = {
 # Enough for any cost to be told from any other, and few enough for a decimal number that was written to stay as it is.
 _CLAIMED_DIGITS = 12
 _MOST_PLACES = 64
+
+
+class OtherVersion(InvalidInput):
+    """A ledger whose entries are of another form than those that this version writes."""
 
 
 def canonical(value: object) -> str:
@@ -85,9 +96,7 @@ class Opening:
         """Refuse a ledger that this version cannot read."""
         _require_text("ledger", self.ledger)
         if self.version != _FORMAT or isinstance(self.version, bool):
-            raise InvalidInput(
-                f"a ledger must be of version {_FORMAT} to be read, got {self.version}; read it with a later version."
-            )
+            raise OtherVersion(_of_another_version(self.version))
 
     def to_content(self) -> Content:
         """The fact as plain values."""
@@ -416,6 +425,40 @@ KINDS: dict[str, type[Fact]] = {kind.kind: kind for kind in (Opening, Policy, Ch
 
 
 @dataclass(frozen=True, kw_only=True)
+class SealedEntry:
+    """An entry without its content: that there is one, when it was made and where it stands, not what it says.
+
+    Attributes:
+        number: how many entries come before.
+        time: when it was entered, by Coordinated Universal Time, `2026-11-20T07:45:00.000000Z`; never before the
+            entry's predecessor, whatever a clock said.
+        kind: kind of the fact.
+        sealed: SHA-256 of its salt and its content, which nobody who lacks the salt can confirm a guess by.
+        previous: digest of the entry before.
+        digest: SHA-256 of all the others.
+    """
+
+    number: int
+    time: str
+    kind: str
+    sealed: str
+    previous: str
+    digest: str
+
+    def to_record(self) -> dict[str, Any]:
+        """The entry as plain values."""
+        return {name: getattr(self, name) for name in _SEALED_FIELDS}
+
+    def fault(self) -> str | None:
+        """What is wrong with this entry by itself; None if nothing is."""
+        return _fault(self, self.sealed)
+
+    def fault_after(self, predecessor: "AnyEntry | None") -> str | None:
+        """What is wrong with this entry where it stands; None if nothing is."""
+        return self.fault() or _misplaced(self, predecessor)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Entry:
     """A fact in its place in a ledger.
 
@@ -425,43 +468,77 @@ class Entry:
             entry's predecessor, whatever a clock said.
         kind: kind of the fact.
         content: the fact as plain values.
+        salt: what nobody can guess, in hexadecimal, so that a sealed content cannot be guessed either.
         previous: digest of the entry before.
-        digest: SHA-256 of all the others.
+        digest: SHA-256 of number, time, kind, seal and previous.
     """
 
     number: int
     time: str
     kind: str
     content: Content
+    salt: str
     previous: str
     digest: str
 
     @classmethod
-    def first(cls, fact: Fact, time: str) -> "Entry":
+    def first(cls, fact: Fact, time: str, salt: str) -> "Entry":
         """Begin a ledger, which must be by its opening."""
-        return cls._bound(0, time, fact, NOTHING_BEFORE)
+        return cls._bound(0, time, fact, salt, NOTHING_BEFORE)
 
-    def followed_by(self, fact: Fact, time: str) -> "Entry":
-        """Enter a fact after this one; a clock that is behind this entry's time is not believed."""
+    def followed_by(self, fact: Fact, time: str, salt: str) -> "Entry":
+        """Enter a fact after this one; a clock that is behind this entry's time is not believed.
+
+        Args:
+            fact: the fact.
+            time: the time by the clock.
+            salt: fresh for this entry (keys.fresh_salt).
+        """
         require_time(time)
-        return self._bound(self.number + 1, max(time, self.time), fact, self.digest)
+        return self._bound(self.number + 1, max(time, self.time), fact, salt, self.digest)
 
     @classmethod
-    def _bound(cls, number: int, time: str, fact: Fact, previous: str) -> "Entry":
+    def _bound(cls, number: int, time: str, fact: Fact, salt: str, previous: str) -> "Entry":
         require_time(time)
-        bound = {
+        if not _DIGEST.fullmatch(salt):
+            raise InvalidInput("the salt of an entry must be 64 hexadecimal digits; make one with keys.fresh_salt().")
+        content = fact.to_content()
+        bound = _bound_values(number, time, fact.kind, _seal(salt, content), previous)
+        whole = {
             "number": number,
             "time": time,
             "kind": fact.kind,
-            "content": fact.to_content(),
+            "content": content,
+            "salt": salt,
             "previous": previous,
+            "digest": digest_of(bound),
         }
         # Read back from its own text, so that an entry just made and one read from a file are the same.
-        return cls(**json.loads(canonical({**bound, "digest": digest_of(bound)})))
+        return cls(**json.loads(canonical(whole)))
+
+    @property
+    def seal(self) -> str:
+        """SHA-256 of the salt and the content: what stands in the place of the content in the entry's digest.
+
+        Raises:
+            InvalidInput: the content is not made of plain values.
+        """
+        return _seal(self.salt, self.content)
+
+    def sealed(self) -> SealedEntry:
+        """The entry without its content."""
+        return SealedEntry(
+            number=self.number,
+            time=self.time,
+            kind=self.kind,
+            sealed=self.seal,
+            previous=self.previous,
+            digest=self.digest,
+        )
 
     def to_record(self) -> dict[str, Any]:
         """The entry as plain values."""
-        return {**self._bound_values(), "digest": self.digest}
+        return {name: getattr(self, name) for name in _FIELDS}
 
     def to_line(self) -> str:
         """The entry as one line of JSON, without the line's end."""
@@ -474,39 +551,21 @@ class Entry:
         Raises:
             InvalidInput: they do not have the form of one.
         """
-        names = ("number", "time", "kind", "content", "previous", "digest")
-        if not isinstance(record, Mapping) or set(record) != set(names):
-            raise InvalidInput(f"an entry must have {', '.join(names)} and nothing else.")
-        whole = isinstance(record["number"], int) and not isinstance(record["number"], bool)
-        texts = all(isinstance(record[name], str) for name in ("time", "kind", "previous", "digest"))
-        if not (whole and texts and isinstance(record["content"], Mapping)):
-            raise InvalidInput("an entry must have a whole number, texts and a content.")
-        return cls(**record)
+        values = _with_fields(record, _FIELDS)
+        if not isinstance(values["content"], Mapping):
+            raise InvalidInput("an entry must have a content of named values.")
+        return cls(**values)
 
     def fault(self) -> str | None:
         """What is wrong with this entry by itself; None if nothing is."""
-        if not _TIME.fullmatch(self.time):
-            return f"its time is not one: {self.time}"
         try:
-            expected = digest_of(self._bound_values())
+            return _fault(self, self.seal)
         except InvalidInput as error:
             return str(error)
-        return None if self.digest == expected else "its content is not what its digest was made of: it was altered"
 
-    def fault_after(self, predecessor: "Entry | None") -> str | None:
+    def fault_after(self, predecessor: "AnyEntry | None") -> str | None:
         """What is wrong with this entry where it stands; None if nothing is."""
-        if own := self.fault():
-            return own
-        expected = 0 if predecessor is None else predecessor.number + 1
-        if self.number > expected:
-            return f"entry {expected} should come before it: entries are missing"
-        if self.number < expected:
-            return "it comes too late or twice: entries were repeated or reordered"
-        if self.previous != (NOTHING_BEFORE if predecessor is None else predecessor.digest):
-            return "it was not made to follow the entry before it: one of them was altered, inserted or removed"
-        if predecessor is not None and self.time < predecessor.time:
-            return "its time is before that of its predecessor"
-        return None
+        return self.fault() or _misplaced(self, predecessor)
 
     def fact(self) -> Fact:
         """Read the fact.
@@ -528,15 +587,73 @@ class Entry:
             raise InvalidInput(f"the content is not written as the kind {self.kind} writes it, or has more in it")
         return fact
 
-    def _bound_values(self) -> dict[str, Any]:
-        """All that the digest is made of."""
-        return {
-            "number": self.number,
-            "time": self.time,
-            "kind": self.kind,
-            "content": self.content,
-            "previous": self.previous,
-        }
+
+AnyEntry: TypeAlias = Entry | SealedEntry
+
+
+def entry_of(record: object) -> AnyEntry:
+    """Take plain values as an entry, shown or sealed, whether or not it is sound (`fault` says).
+
+    Raises:
+        InvalidInput: they do not have the form of either.
+    """
+    if isinstance(record, Mapping) and "sealed" in record:
+        return SealedEntry(**_with_fields(record, _SEALED_FIELDS))
+    return Entry.from_record(record)
+
+
+def _with_fields(record: object, names: Sequence[str]) -> dict[str, Any]:
+    """Plain values that have exactly some fields, of the types that entries have."""
+    if isinstance(record, Mapping) and set(record) == set(_FIELDS_OF_VERSION_1):
+        raise OtherVersion(_of_another_version(1))
+    if not isinstance(record, Mapping) or set(record) != set(names):
+        raise InvalidInput(f"an entry must have {', '.join(names)} and nothing else.")
+    whole = isinstance(record["number"], int) and not isinstance(record["number"], bool)
+    texts = all(isinstance(record[name], str) for name in names if name not in ("number", "content"))
+    if not (whole and texts):
+        raise InvalidInput("an entry must have a whole number, texts and a content.")
+    return dict(record)
+
+
+def _of_another_version(version: object) -> str:
+    return (
+        f"a ledger must be of version {_FORMAT} to be read, got {version}; read it with the version of this program "
+        "that wrote it."
+    )
+
+
+def _seal(salt: str, content: Content) -> str:
+    return digest_of({"salt": salt, "content": content})
+
+
+def _bound_values(number: int, time: str, kind: str, sealed: str, previous: str) -> dict[str, Any]:
+    """All that the digest of an entry is made of: the entry as it is when it is sealed."""
+    return {"number": number, "time": time, "kind": kind, "sealed": sealed, "previous": previous}
+
+
+def _fault(entry: AnyEntry, seal: str) -> str | None:
+    """What is wrong with an entry by itself."""
+    if not _TIME.fullmatch(entry.time):
+        return f"its time is not one: {entry.time}"
+    try:
+        expected = digest_of(_bound_values(entry.number, entry.time, entry.kind, seal, entry.previous))
+    except InvalidInput as error:
+        return str(error)
+    return None if entry.digest == expected else "its content is not what its digest was made of: it was altered"
+
+
+def _misplaced(entry: AnyEntry, predecessor: AnyEntry | None) -> str | None:
+    """What is wrong with where an entry stands."""
+    expected = 0 if predecessor is None else predecessor.number + 1
+    if entry.number > expected:
+        return f"entry {expected} should come before it: entries are missing"
+    if entry.number < expected:
+        return "it comes too late or twice: entries were repeated or reordered"
+    if entry.previous != (NOTHING_BEFORE if predecessor is None else predecessor.digest):
+        return "it was not made to follow the entry before it: one of them was altered, inserted or removed"
+    if predecessor is not None and entry.time < predecessor.time:
+        return "its time is before that of its predecessor"
+    return None
 
 
 def require_time(time: str) -> None:

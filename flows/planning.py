@@ -16,6 +16,7 @@ from deniable.accounting import compose
 from deniable.books import Books
 from deniable.budget import Balance, cost_of, counted, shown_down, shown_up
 from deniable.errors import DeniableError
+from deniable.keys import fresh_salt
 from deniable.loss import (
     ApproximateEvent,
     DiscreteGaussianEvent,
@@ -176,7 +177,7 @@ def _verdict(spec: ReleaseSpec, accounts: Accounts, state: Path) -> tuple[bool, 
     now = max(written_time(datetime.now(UTC)), books.head.time if books.head is not None else "")
     known = spec.dataset_name in books.policies
     if not known and spec.budget is not None:
-        books.enter(books.next_entry(policy_of(spec, spec.budget), now))
+        books.enter(books.next_entry(policy_of(spec, spec.budget), now, fresh_salt()))
     said = []
     try:
         charges = planned_charges(spec, accounts)

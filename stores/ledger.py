@@ -4,6 +4,7 @@ One lock of the database covers reading what was spent, comparing it with the ca
 number of processes exceeds a cap together. An entry's time is that of the database's machine, but never before the
 entry before: setting the clock back opens no period again. A clock that is set ahead opens the next period early, and
 keeps it: until the calendar has caught up all is charged to that period. The cap over the lifetime knows no clock.
+Times are whole minutes: entries are published, and must not tell how long a draw from confidential data took.
 
 What charges add up to does not belong here (deniable.budget, deniable.books), nor does the database itself
 (ledger_database). Nothing restricted is ever written here: digests are keyed before they arrive.
@@ -26,8 +27,16 @@ from sqlalchemy import Connection, insert
 from deniable.books import Books, Charged, LedgerBroken
 from deniable.budget import Balance, cost_of
 from deniable.errors import InvalidInput, Refused
-from deniable.ledger import Charge, Cost, Entry, Fact, Opening, Output, Policy, Publication
-from stores.ledger_database import ENTRIES, LedgerDatabase, LedgerUnreachable, entry_rows, written_time
+from deniable.keys import fresh_salt
+from deniable.ledger import Charge, Cost, Entry, Fact, Opening, OtherVersion, Output, Policy, Publication
+from stores.ledger_database import (
+    ENTRIES,
+    LedgerDatabase,
+    LedgerUnavailable,
+    LedgerUnreachable,
+    entry_rows,
+    written_time,
+)
 
 T = TypeVar("T")
 
@@ -338,7 +347,7 @@ class Ledger:
                 fact = decide(self._books, now)
                 if fact is None:
                     return None
-                entry = self._books.next_entry(fact, now)
+                entry = self._books.next_entry(fact, now, fresh_salt())
                 # Before it is written: what the books cannot take must never stand in the ledger.
                 entered = True
                 self._books.enter(entry)
@@ -356,8 +365,8 @@ class Ledger:
         return entry
 
     def _now(self, connection: Connection) -> str:
-        """The time that an entry would have now."""
-        now = self._database.now(connection) if self._clock is None else self._clock()
+        """The time that an entry would have now, in whole minutes."""
+        now = _minute(self._database.now(connection) if self._clock is None else self._clock())
         return now if self._books.head is None else max(now, self._books.head.time)
 
     def _catch_up(self, connection: Connection) -> None:
@@ -381,8 +390,15 @@ class Ledger:
         self._confirmed = self._books.head
 
 
+def _minute(time: str) -> str:
+    """The whole minute that a time is in."""
+    return f"{time[: len('2026-11-20T07:45')]}:00.000000Z"
+
+
 def _parsed(line: str) -> Entry:
     try:
         return Entry.from_record(json.loads(line))
+    except OtherVersion as refusal:
+        raise LedgerUnavailable(f"{refusal}") from None
     except ValueError:
         raise LedgerBroken("an entry that cannot be read") from None

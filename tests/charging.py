@@ -16,10 +16,12 @@ from deniable.ledger import (
     PeriodCap,
     Policy,
     Publication,
+    digest_of,
 )
 from deniable.loss import ApproximateEvent, DiscreteLaplaceEvent, PrivacyTestEvent
 
 TIME = "2026-11-20T07:45:00.000000Z"
+SALT = "5a" * 32
 SPLIT = "the split of release r1"
 KEY = "commitment to the key of release r1"
 
@@ -91,12 +93,24 @@ def candidates(total: Claim, per_record: Claim | None, **changes: Any) -> Charge
     return charge(**{**facts, **changes})
 
 
+def salt(number: int) -> str:
+    """A salt that anyone can guess, another for each number."""
+    return f"{number:064x}"
+
+
 def chain(*facts: Fact, times: Sequence[str] = ()) -> list[Entry]:
     """The entries of a ledger that holds some facts."""
-    entries = [Entry.first(Opening(ledger="made by hand"), TIME)]
+    entries = [Entry.first(Opening(ledger="made by hand"), TIME, SALT)]
     for number, fact in enumerate(facts):
-        entries.append(entries[-1].followed_by(fact, times[number] if times else TIME))
+        entries.append(entries[-1].followed_by(fact, times[number] if times else TIME, salt(number)))
     return entries
+
+
+def redigested(record: dict[str, Any]) -> dict[str, Any]:
+    """The record of an entry, shown or sealed, with the digest that it should have."""
+    seal = record.get("sealed") or digest_of({"salt": record["salt"], "content": record["content"]})
+    bound = {name: record[name] for name in ("number", "time", "kind", "previous")}
+    return {**record, "digest": digest_of({**bound, "sealed": seal})}
 
 
 def a_ledger() -> list[Entry]:

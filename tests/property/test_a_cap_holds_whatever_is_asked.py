@@ -10,7 +10,7 @@ from deniable.books import Books
 from deniable.budget import BudgetExceeded, cost_of
 from deniable.ledger import ALL_ROWS, Charge, Cost
 from deniable.ledger_verification import verify
-from tests.charging import TIME, chain, charge, policy, yearly
+from tests.charging import SALT, TIME, chain, charge, policy, yearly
 
 PROBABILITIES = {
     "structure": Fraction(1, 7),
@@ -58,7 +58,7 @@ def test_no_order_of_requests_exceeds_a_cap(charges: list[Charge], epsilon: Frac
         except BudgetExceeded as refusal:
             refused.append(refusal)
             continue
-        entries.append(books.next_entry(each, TIME))
+        entries.append(books.next_entry(each, TIME, SALT))
         books.enter(entries[-1])
         admitted.append(each)
     lifetime, year = books.balances("people", TIME)

@@ -21,7 +21,7 @@ from deniable.__main__ import HOLDS, main
 from deniable.books import LedgerBroken, NoPolicy
 from deniable.budget import BudgetExceeded
 from deniable.errors import InvalidInput, Refused
-from deniable.ledger import ALL_ROWS, Charge
+from deniable.ledger import ALL_ROWS, Charge, canonical
 from stores import ledger_database, migrations
 from stores.ledger import LEDGER_VARIABLE, Ledger, ledger_place
 from stores.ledger_database import LedgerDatabase, LedgerUnavailable, LedgerUnreachable
@@ -153,6 +153,27 @@ def test_what_was_spent_by_a_time_is_what_was_entered_by_then(place: str) -> Non
 def test_its_time_is_that_of_its_machine_in_utc(ledger: Ledger) -> None:
     entered = datetime.fromisoformat(ledger.entries()[-1].time)
     assert abs((datetime.now(UTC) - entered).total_seconds()) < 3600
+
+
+def test_times_are_whole_minutes_because_entries_are_published(place: str) -> None:
+    ledger = Ledger.open(place, lambda: "2026-11-20T07:45:59.987654Z")
+    ledger.set_policy(policy(1))
+    ledger.reserve(asks("0.5"))
+    assert {entry.time for entry in ledger.entries()} == {"2026-11-20T07:45:00.000000Z"}
+    by_its_machine = Ledger.open(place)
+    assert by_its_machine.reserve(asks("0.25", step="b")).entry.time.endswith(":00.000000Z")
+
+
+def test_a_ledger_of_version_1_is_refused_and_left_as_it_is(place: str, ledger: Ledger) -> None:
+    old = {name: value for name, value in ledger.entries()[0].to_record().items() if name != "salt"}
+    _unguarded(ledger, "DELETE FROM deniable_ledger")
+    with ledger._database.engine.begin() as connection:
+        connection.execute(
+            text("INSERT INTO deniable_ledger VALUES (0, :digest, :digest, :entry)"),
+            {"digest": old["digest"], "entry": canonical(old)},
+        )
+    with pytest.raises(LedgerUnavailable, match="must be of version 2 to be read, got 1"):
+        Ledger.open(place)
 
 
 def test_threads_may_share_a_ledger(ledger: Ledger) -> None:

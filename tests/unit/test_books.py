@@ -9,7 +9,7 @@ from deniable.books import Books, LedgerBroken, NoPolicy
 from deniable.budget import BudgetExceeded
 from deniable.errors import InvalidInput, Refused
 from deniable.ledger import ALL_ROWS, Charge, Claim, Fact, Opening, Output, Publication
-from tests.charging import TIME, a_ledger, candidates, chain, charge, cost, policy, yearly
+from tests.charging import SALT, TIME, a_ledger, candidates, chain, charge, cost, policy, yearly
 
 NEXT_YEAR = "2027-01-01T00:00:00.000000Z"
 
@@ -67,7 +67,7 @@ def test_the_lifetime_ends_with_no_calendar() -> None:
 
 def test_a_clock_set_back_opens_no_period_again() -> None:
     kept = books(policy(9, period=yearly(1)), asks(1), asks(1, step="b"), times=(TIME, TIME, NEXT_YEAR))
-    entry = kept.next_entry(asks("0.1", step="c"), TIME)
+    entry = kept.next_entry(asks("0.1", step="c"), TIME, SALT)
     assert entry.time == NEXT_YEAR
     with pytest.raises(BudgetExceeded, match="cap for 2027"):
         kept.require_room([asks("0.1", step="c")], entry.time)
@@ -78,7 +78,7 @@ def test_the_same_draw_is_charged_once() -> None:
     kept.require_room([asks(1), asks(1, release="replay")], TIME)
     assert kept.known(asks(1, release="replay")).charge.release == "r1"
     with pytest.raises(LedgerBroken, match="the draw was charged before, by entry 2"):
-        kept.enter(kept.next_entry(asks(1), TIME))
+        kept.enter(kept.next_entry(asks(1), TIME, SALT))
 
 
 def test_another_draw_is_another_charge() -> None:
@@ -123,7 +123,7 @@ def test_a_policy_decides_what_counts_of_candidates_also_of_those_before_it() ->
     tested = candidates(Claim(cost=cost(20, "1e-6"), accountant="a"), Claim(cost=cost(1, "1e-9"), accountant="b"))
     kept = books(policy(30), tested)
     assert kept.balances("people", TIME)[0].spent.epsilon > 19
-    kept.enter(kept.next_entry(policy(2, seed_cost="per_record"), TIME))
+    kept.enter(kept.next_entry(policy(2, seed_cost="per_record"), TIME, SALT))
     assert kept.balances("people", TIME)[0].spent.epsilon < 1
     with pytest.raises(BudgetExceeded, match="only the cost of each released record by itself is counted"):
         kept.require_room([asks(2)], TIME)
@@ -152,14 +152,14 @@ def test_what_does_not_follow_from_the_entries_before_is_not_entered(fact: Fact,
         kept.enter(entry)
     before = kept.balances("people", TIME)
     with pytest.raises(LedgerBroken, match=f"entry 8: .*{message}"):
-        kept.enter(kept.next_entry(fact, TIME))
+        kept.enter(kept.next_entry(fact, TIME, SALT))
     assert kept.balances("people", TIME) == before
 
 
 def test_the_first_entry_opens_a_ledger() -> None:
     kept = Books()
     with pytest.raises(LedgerBroken, match="opened by its first entry"):
-        kept.enter(kept.next_entry(policy(), TIME))
+        kept.enter(kept.next_entry(policy(), TIME, SALT))
 
 
 def test_an_entry_that_is_not_chained_is_not_entered() -> None:

@@ -2,16 +2,31 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from hashlib import sha256
 from itertools import pairwise
 from math import inf
 from typing import Any
 
 import pytest
 
+from deniable.books import Books
 from deniable.errors import InvalidInput
-from deniable.ledger import Claim, Entry, Fact, Opening, Output, Publication, canonical, digest_of, period_of, written
+from deniable.keys import fresh_salt
+from deniable.ledger import (
+    Claim,
+    Entry,
+    Fact,
+    Opening,
+    OtherVersion,
+    Output,
+    Publication,
+    canonical,
+    entry_of,
+    period_of,
+    written,
+)
 from deniable.loss import DiscreteLaplaceEvent, Guarantee
-from tests.charging import TIME, a_ledger, candidates, chain, charge, cost, policy, yearly
+from tests.charging import SALT, TIME, a_ledger, candidates, chain, charge, cost, policy, redigested, yearly
 
 
 def test_an_entry_holds_the_digest_of_the_one_before() -> None:
@@ -24,14 +39,63 @@ def test_an_entry_holds_the_digest_of_the_one_before() -> None:
 def test_a_digest_is_sha_256_of_the_canonical_json() -> None:
     entry = chain()[0]
     nothing = "0" * 64
+    # both as sha256sum gives them for these texts
+    content = f'{{"content":{{"ledger":"made by hand","version":2}},"salt":"{SALT}"}}'
+    seal = "424d2d28bd8335f6cd75e35d5b080b476f8b49c7c538c04c0541034f5254e077"
+    assert entry.seal == sha256(content.encode()).hexdigest() == seal
     text = (
-        '{"content":{"ledger":"made by hand","version":1},"kind":"genesis","number":0,'
-        f'"previous":"{nothing}","time":"2026-11-20T07:45:00.000000Z"}}'
+        f'{{"kind":"genesis","number":0,"previous":"{nothing}","sealed":"{seal}","time":"2026-11-20T07:45:00.000000Z"}}'
     )
-    bound = {name: value for name, value in entry.to_record().items() if name != "digest"}
-    assert canonical(bound) == text
-    # as sha256sum gives it for that text
-    assert entry.digest == "f2318b1232e1c8085ee95d44c35826fee84874ab6e8e63524f2421d25504d445"
+    assert (
+        entry.digest
+        == sha256(text.encode()).hexdigest()
+        == "e9887f69989a2d53431996f32b1ba380e254dbdcc91232d455c5f9c8e04f995f"
+    )
+
+
+def test_a_sealed_entry_says_nothing_of_its_content_and_still_stands_in_its_place() -> None:
+    entries = a_ledger()
+    sealed = [entry.sealed() for entry in entries]
+    for number, (entry, closed) in enumerate(zip(entries, sealed, strict=True)):
+        record = closed.to_record()
+        assert set(record) == {"number", "time", "kind", "sealed", "previous", "digest"}
+        assert entry_of(record) == closed
+        assert redigested(record) == record
+        assert closed.digest == entry.digest
+        # either form may stand before either
+        for before in [entries[number - 1], sealed[number - 1]] if number else [None]:
+            assert closed.fault_after(before) is None
+            assert entry.fault_after(before) is None
+
+
+def test_a_sealed_entry_that_was_altered_is_found() -> None:
+    record = a_ledger()[2].sealed().to_record()
+    for name in record:
+        other = 7 if name == "number" else "2027-01-01T00:00:00.000000Z" if name == "time" else "0" * 64
+        assert "it was altered" in str(entry_of({**record, name: other}).fault()), name
+        with pytest.raises(InvalidInput, match="an entry must have"):
+            entry_of({key: value for key, value in record.items() if key != name} | {"more": 1, "sealed": 1})
+
+
+def test_nobody_can_confirm_a_guess_of_what_was_sealed_without_the_salt() -> None:
+    first, second = Books().next_entry(Opening(ledger="one"), TIME, fresh_salt()), chain()[0]
+    assert first.seal != replace(first, salt=SALT).seal
+    assert second.salt not in canonical(second.sealed().to_record())
+    assert fresh_salt() != fresh_salt()
+
+
+@pytest.mark.parametrize("salt", ["", "0", "g" * 64, "0" * 63])
+def test_an_entry_without_a_proper_salt_is_not_made(salt: str) -> None:
+    with pytest.raises(InvalidInput, match="64 hexadecimal digits"):
+        Entry.first(Opening(ledger="l"), TIME, salt)
+
+
+def test_a_ledger_of_version_1_is_refused_by_name() -> None:
+    written_before = {name: value for name, value in chain()[0].to_record().items() if name != "salt"}
+    with pytest.raises(OtherVersion, match="must be of version 2 to be read, got 1; read it with the version"):
+        entry_of(written_before)
+    with pytest.raises(OtherVersion, match="got 1"):
+        Opening(ledger="l", version=1)
 
 
 @pytest.mark.parametrize(
@@ -149,9 +213,7 @@ def test_a_time_that_is_not_written_as_entries_write_it_is_refused(time: str) ->
 
 
 def _with_content(entry: Entry, **content: object) -> Entry:
-    bound = {**entry.to_record(), "content": {**entry.content, **content}}
-    del bound["digest"]
-    return Entry.from_record({**bound, "digest": digest_of(bound)})
+    return Entry.from_record(redigested({**entry.to_record(), "content": {**entry.content, **content}}))
 
 
 @pytest.mark.parametrize(
