@@ -27,7 +27,8 @@ from deniable.loss import (
     StabilityHistogramEvent,
 )
 from deniable.seed_accounting import compose_candidates
-from schemas.accounts import Accounts, StepCost, accounts_of, added_up
+from deniable.step_costs import StepCost, added_up
+from schemas.accounts import Accounts, accounts_of
 from schemas.release_spec import ReleaseSpec
 from stores.charging import planned_charges, policy_of
 from stores.ledger import Ledger, ledger_place

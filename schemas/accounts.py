@@ -1,66 +1,24 @@
 """What a release costs, worked out from its spec and the public domain before any record is read.
 
-The theorems are those of `deniable`; how the costs are stated to readers does not belong here.
+The theorems are those of `deniable`, and so is what steps cost together (step_costs); how the costs are stated to
+readers does not belong here.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from fractions import Fraction
-from itertools import groupby
 from math import inf
 from operator import attrgetter
 from typing import Literal
 
-from deniable.accounting import best
-from deniable.composition import joint_split, sequential
 from deniable.deniability import best_t, theorem_1
 from deniable.errors import Refused
-from deniable.loss import ApproximateEvent, Guarantee, MechanismEvent, PrivacyTestEvent
+from deniable.loss import Guarantee, MechanismEvent, PrivacyTestEvent
 from deniable.seed_accounting import compose_candidates
+from deniable.step_costs import EXACT_COUNTS, StepCost, combine
 from schemas.recipes import histogram_recipe, parameter_recipe, structure_recipe
 from schemas.release_spec import ReleaseSpec
 from schemas.synthesis import Guarantee as GuaranteeKind
 from schemas.synthesis import HistogramSeeds, PrivacyTestedSeeds
-
-_FINENESS = 1.001
-
-
-@dataclass(frozen=True, kw_only=True)
-class StepCost:
-    """What one step of a release does to one part of the data.
-
-    Attributes:
-        step: name of the step.
-        part: the part that it reads; `shared` where all steps read the same records.
-        probability: probability with which a record is in that part.
-        events: what is done to it.
-        guarantee: what that costs; None for privacy test 1, which has no differential privacy.
-        record: what one released record costs, by Theorem 1; only where candidates are tested by privacy test 2.
-        record_t: the t that Theorem 1 was used with.
-    """
-
-    step: str
-    part: str
-    probability: Fraction
-    events: tuple[MechanismEvent, ...]
-    guarantee: Guarantee | None
-    record: Guarantee | None = None
-    record_t: int | None = None
-
-    @property
-    def charged(self) -> Guarantee:
-        """What a ledger is charged: where nothing is guaranteed, what holds of anything, epsilon 0 at delta 1."""
-        return self.guarantee or Guarantee(0.0, 1.0, "trivial")
-
-
-EXACT_COUNTS = ApproximateEvent(
-    query="candidates tested by exact counts",
-    part="seeds",
-    outputs=1,
-    epsilon_per_output=Fraction(0),
-    delta_per_output=Fraction(1),
-)
-"""Privacy test 1: all that can be said of it in terms of differential privacy is nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,44 +124,6 @@ def _known(guarantee: Guarantee | None) -> Guarantee:
     if guarantee is None:
         raise ValueError("a step with noise has a guarantee")
     return guarantee
-
-
-def combine(steps: Sequence[StepCost]) -> Guarantee:
-    """What steps cost together: within a part they add up, and the parts are those of a joint split.
-
-    A record is in one part at most, drawn for itself and secretly: that is what `joint_split` asks for.
-
-    Args:
-        steps: steps that have a guarantee.
-    """
-    by_part = groupby(sorted(steps, key=attrgetter("part")), key=attrgetter("part"))
-    parts = [tuple(those) for _, those in by_part]
-    composed = [(float(those[0].probability), _same_records(those)) for those in parts]
-    whole = joint_split(composed)
-    inner = sorted({guarantee.accountant for _, guarantee in composed})
-    return replace(whole, accountant=" + ".join(["joint_split", *inner]))
-
-
-def added_up(steps: Sequence[StepCost]) -> Guarantee:
-    """What steps cost if those that read the same records simply add up, as a ledger takes them."""
-    by_part = groupby(sorted(steps, key=attrgetter("part")), key=attrgetter("part"))
-    parts = [tuple(those) for _, those in by_part]
-    return joint_split([(float(those[0].probability), sequential([step.charged for step in those])) for those in parts])
-
-
-def _same_records(steps: Sequence[StepCost]) -> Guarantee:
-    """What steps that read the same records cost together: their sum, or less where their noise is composed as one."""
-    guarantees = [step.guarantee for step in steps if step.guarantee is not None]
-    if len(steps) == 1:
-        return guarantees[0]
-    noisy = [step for step in steps if not any(isinstance(event, PrivacyTestEvent) for event in step.events)]
-    spent = [step.guarantee for step in noisy if step.guarantee is not None]
-    # Noise that is scaled to a sensitivity known later is composed as the finest; a thousandth covers what that makes.
-    together = best([event for step in noisy for event in step.events], sum(guarantee.delta for guarantee in spent))
-    together = replace(together, epsilon=together.epsilon * _FINENESS)
-    rest = [step.guarantee for step in steps if step not in noisy and step.guarantee is not None]
-    tighter = sequential([together, *rest]) if rest else together
-    return min(sequential(guarantees), tighter, key=attrgetter("epsilon"))
 
 
 def structure_cost(spec: ReleaseSpec) -> StepCost | None:

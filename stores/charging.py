@@ -13,7 +13,8 @@ from deniable.budget import cost_of
 from deniable.keys import Parameter
 from deniable.ledger import Charge, Claim, Cost, PeriodCap, Policy, digest_of
 from deniable.loss import Guarantee
-from schemas.accounts import Accounts, SpentSoFar, StepCost
+from deniable.step_costs import StepCost
+from schemas.accounts import Accounts, SpentSoFar
 from schemas.references import Reference
 from schemas.release_spec import Budget, ReleaseSpec
 from stores.ledger import Ledger, ledger_place

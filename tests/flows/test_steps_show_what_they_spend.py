@@ -7,8 +7,8 @@ import pytest
 from mlflow import MlflowClient
 from mlflow.entities import Run
 
+from deniable.step_costs import StepCost
 from flows.release import Released, release
-from schemas.accounts import StepCost
 from tests.small_release import write_small_release
 
 pytestmark = pytest.mark.usefixtures("prefect")
