@@ -46,6 +46,53 @@ class Released:
     report: Reference
 
 
+@dataclass(frozen=True)
+class Drawn:
+    """What was learnt and drawn, before anybody judged it.
+
+    Attributes:
+        source: the rows as they were read.
+        codes: the valid ones.
+        parts: what they were split into.
+        graph: which attributes depend on which.
+        model: the model.
+        seeds: what records are drawn from beside the model, where there are some.
+        passed: candidates that may be released, released or not.
+        released: the records.
+        baseline: records to compare them with.
+    """
+
+    source: Reference
+    codes: Reference
+    parts: dict[str, Reference]
+    graph: Reference
+    model: Reference
+    seeds: Reference | None
+    passed: int
+    released: Reference
+    baseline: Reference
+
+    @property
+    def tables(self) -> dict[str, Reference]:
+        """All tables of people and of records."""
+        return {"snapshot": self.source, "codes": self.codes, **self.parts, "released": self.released}
+
+    @property
+    def learnt(self) -> list[Reference]:
+        """What was learnt and is public."""
+        made = (self.graph, self.model, self.seeds)
+        return [item for item in made if item is not None and item.audience is Audience.PUBLIC]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """How good the records are, and how safe."""
+
+    utility: EvaluationFigures
+    risk: EvaluationFigures
+    verdicts: tuple[Verdict, ...]
+
+
 # How each guarantee takes what it needs from the seeds.
 _SEEDS = {"tested_seeds": index_seeds_task, "histogram_seeds": noise_seeds_task, "seedless": None}
 
@@ -69,37 +116,67 @@ def release(spec: Path, state: Path | None = None, key_file: Path | None = None,
     asked = load_spec(spec)
     with opened_release(asked, state or state_folder(), key_file, anew=anew) as workspace:
         accounts = account_task(workspace)
-        source = ingest_task(workspace)
-        checked = validate_task(workspace, source)
-        codes = clean_task(workspace, checked)
-        parts = split_task(workspace, codes)
-
-        graph = learn_structure_task(workspace, part(parts, "structure") if asked.learner.structure else None)
-        model = learn_parameters_task(workspace, part(parts, "parameters"), graph)
-        prepare = _SEEDS[asked.synthesis.guarantee]
-        seeds = prepare(workspace, part(parts, "seeds"), model) if prepare is not None else None
-        kept = synthesize_task.map(unmapped(workspace), unmapped(model), unmapped(seeds), blocks(asked)).result()
-        passed = sum(block.rows or 0 for block in kept)
-        released = gather_task(workspace, kept, seeds)
-
-        baseline = draw_baseline_task(workspace, part(parts, "parameters"))
-        utility = evaluate_utility_task(workspace, released, parts, baseline)
-        risk = evaluate_risk_task(workspace, released, parts)
-        verdicts = decide_task(workspace, utility, risk)
-        tables = {"snapshot": source, "codes": codes, **parts, "released": released}
+        drawn = draw(workspace, ingest_task(workspace))
+        judged = judge(workspace, drawn)
         report = report_task(
-            workspace, tables=tables, graph=graph, accounts=accounts, passed=passed, utility=utility, risk=risk
+            workspace,
+            tables=drawn.tables,
+            graph=drawn.graph,
+            accounts=accounts,
+            passed=drawn.passed,
+            utility=judged.utility,
+            risk=judged.risk,
         )
-        learnt = [made for made in (graph, model, seeds) if made is not None and made.audience is Audience.PUBLIC]
-        published = publish_task(workspace, released, learnt, accounts)
+        published = publish_task(workspace, drawn.released, drawn.learnt, accounts)
         note_publication(workspace, published)
         return Released(
             workspace=workspace,
             published=published,
-            passed=passed,
-            utility=utility,
-            risk=risk,
-            verdicts=verdicts,
+            passed=drawn.passed,
+            utility=judged.utility,
+            risk=judged.risk,
+            verdicts=judged.verdicts,
             accounts=accounts,
             report=report,
         )
+
+
+def draw(workspace: Workspace, source: Reference) -> Drawn:
+    """Take the steps from the rows as they were read to the records.
+
+    Args:
+        workspace: the release.
+        source: the rows.
+
+    Returns:
+        References to what was made.
+    """
+    spec = workspace.spec
+    checked = validate_task(workspace, source)
+    codes = clean_task(workspace, checked)
+    parts = split_task(workspace, codes)
+
+    graph = learn_structure_task(workspace, part(parts, "structure") if spec.learner.structure else None)
+    model = learn_parameters_task(workspace, part(parts, "parameters"), graph)
+    prepare = _SEEDS[spec.synthesis.guarantee]
+    seeds = prepare(workspace, part(parts, "seeds"), model) if prepare is not None else None
+    kept = synthesize_task.map(unmapped(workspace), unmapped(model), unmapped(seeds), blocks(spec)).result()
+    released = gather_task(workspace, kept, seeds)
+    return Drawn(
+        source=source,
+        codes=codes,
+        parts=parts,
+        graph=graph,
+        model=model,
+        seeds=seeds,
+        passed=sum(block.rows or 0 for block in kept),
+        released=released,
+        baseline=draw_baseline_task(workspace, part(parts, "parameters")),
+    )
+
+
+def judge(workspace: Workspace, drawn: Drawn) -> Judged:
+    """Measure how good the records are, and how safe, and hold that against the thresholds."""
+    utility = evaluate_utility_task(workspace, drawn.released, drawn.parts, drawn.baseline)
+    risk = evaluate_risk_task(workspace, drawn.released, drawn.parts)
+    return Judged(utility=utility, risk=risk, verdicts=decide_task(workspace, utility, risk))
