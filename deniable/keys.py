@@ -67,6 +67,11 @@ class WordStream:
         return words
 
 
+def new_secret() -> bytes:
+    """Take 32 bytes from the operating system's generator: the one place where chance enters the project."""
+    return secrets.token_bytes(_KEY_BYTES)
+
+
 class ReleaseKey:
     """The secret that all randomness of one release is derived from.
 
@@ -89,8 +94,8 @@ class ReleaseKey:
 
     @classmethod
     def generate(cls) -> "ReleaseKey":
-        """Make a new key from the operating system's generator: the one place where chance enters the project."""
-        return cls(secrets.token_bytes(_KEY_BYTES))
+        """Make a new key from the operating system's generator."""
+        return cls(new_secret())
 
     def __repr__(self) -> str:
         """Say what it is and nothing more."""
