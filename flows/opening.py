@@ -15,6 +15,7 @@ from schemas.release_spec import ReleaseSpec
 from stores.charging import was_charged
 from stores.custody import end_custody, keep_key, require_same_key
 from stores.lineage import recorded_release
+from stores.people import note_start
 from stores.unfinished import destroy_left_keys, leased, note_beginning, note_end, sweep_claims, unfinished_release
 from stores.workspace import PRIVATE_FOLDER, Workspace, make_private_folder
 from tasks.progress import allow_steps, stop_steps
@@ -60,6 +61,7 @@ def opened_release(
                 workspace.sweep()
                 if begun is None:
                     keep_key(workspace, _read_key(key_file))
+                    note_start(workspace)
                     note_beginning(workspace)
                 else:
                     require_same_key(workspace, begun.commitment)

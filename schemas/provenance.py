@@ -4,19 +4,18 @@ One model has both renderings: what is internal is absent from the public one. T
 (deniable.attestation), collected (stores.provenance) and checked (deniable.release_verification) does not belong here.
 """
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from schemas.references import Audience
 
-PREDICATE_TYPE = "urn:deniable:provenance:v1"
 RECORD = "record.dsse.json"
 """Name of the signed record's file in the release folder, on the shelf and in MLflow."""
 
-Digest = str
-Day = str
-Time = str
+Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Day = Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\d$")]
+Time = Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$")]
 
 
 class Part(BaseModel):
@@ -283,10 +282,15 @@ class People(Part):
 
 
 class Signed(Part):
-    """When the record was signed, and by which key."""
+    """When the record was signed, in whole minutes, and by which key."""
 
     time: Time
     keyid: Digest
+
+    @property
+    def day(self) -> Day:
+        """The day on which it was signed."""
+        return self.time[: len("2026-11-20")]
 
 
 class RunTree(Part):

@@ -75,8 +75,9 @@ STEPS = {
     "evaluate_utility": "Measures how useful the records are, against people who were not used; stays internal.",
     "evaluate_risk": "Attacks people who were used and people who were not, alike; what comes out stays internal.",
     "decide": "Holds the figures against the thresholds of the spec; stays internal.",
+    "publish": "Puts everything public together, signs its record, checks it, and gives it its place, or not at all.",
     "report": "Writes the report for cleared staff.",
-    "publish": "Puts everything public together, checks it, and gives it its place, whole or not at all.",
+    "seal": "Signs what cleared staff are to know of the release, and what MLflow says of it by now.",
 }
 
 _NOTHING = Guarantee(0.0, 0.0, "basic")
@@ -314,6 +315,13 @@ def describe_release(workspace: Workspace, description: str, totals: Mapping[str
     with recording(workspace.state) as client:
         links = f"{_prefect_link()} {_model_links(client.get_run(workspace.mlflow_run_id))}".strip()
         client.set_tag(workspace.mlflow_run_id, DESCRIPTION, f"{links}\n\n{description}".lstrip())
+
+
+def tag_release(workspace: Workspace, tags: Mapping[str, str]) -> None:
+    """Tag the run of the release."""
+    with recording(workspace.state) as client:
+        for name, value in tags.items():
+            client.set_tag(workspace.mlflow_run_id, name, value)
 
 
 @contextmanager

@@ -3,14 +3,20 @@
 import shutil
 from collections.abc import Sequence
 from importlib.metadata import version
+from pathlib import Path
 
+from prefect import runtime
 from pydantic import BaseModel
 
 from deniable.errors import Refused
+from deniable.loss import Guarantee
 from schemas.accounts import Accounts
+from schemas.provenance import RECORD, Step
 from schemas.references import Audience, Reference
 from stores.charging import spent_so_far
-from stores.lineage import describe_release, recorded_step
+from stores.data_package import DATA_PACKAGE, data_package
+from stores.lineage import StepRecord, describe_release, recorded_step
+from stores.provenance import public_record
 from stores.release_folder import (
     CSV,
     PARQUET,
@@ -21,12 +27,17 @@ from stores.release_folder import (
     write_document,
     write_table,
 )
+from stores.signed_record import kept_or_signed, signed_now
+from stores.signing_keys import signing_key
 from stores.statement import TEMPLATES, statement, statement_in_short, statement_in_words
+from stores.step_notes import note_step
 from stores.tables import read_codes
 from stores.workspace import PRIVATE_FOLDER, Workspace, file_digest
 from tasks.step import as_task
 
+PRIVACY = "PRIVACY.md"
 _NOTE = "published.json"
+_NOTHING = Guarantee(0.0, 0.0, "basic")
 
 
 class Note(BaseModel):
@@ -61,7 +72,7 @@ def publish(
     Raises:
         Refused: something is not public, the folder is not what it must be, or the name is taken.
     """
-    spec, domain = workspace.spec, workspace.spec.domain
+    domain = workspace.spec.domain
     for item in learnt:
         if item.audience is not Audience.PUBLIC:
             raise Refused(f"what is published must be public, got {item.name}, which is {item.audience.value}.")
@@ -73,49 +84,87 @@ def publish(
     if (published := _published_before(workspace)) is not None:
         return published
     with recorded_step(workspace, "publish", inputs=[codes, *learnt]) as step:
-        so_far = spent_so_far(workspace)
+        key = signing_key(workspace.state)
         shutil.rmtree(workspace.staging, ignore_errors=True)
         folder = workspace.staging / "release"
         folder.mkdir(mode=PRIVATE_FOLDER, parents=True)
         records = write_table(folder, domain, read_codes(codes.path, domain))
-        for item in learnt:
-            shutil.copyfile(item.path, folder / item.path.name)
-        write_document(folder / SCHEMA, describe_domain(domain, spec.titles, spec.labels))
-        write_document(folder / "privacy.json", statement(workspace.release_id, spec, accounts, so_far))
-        in_words = statement_in_words(workspace.release_id, spec, accounts, so_far)
-        (folder / "PRIVACY.md").write_text(in_words, encoding="utf-8")
-        readme = TEMPLATES.get_template("README.md.jinja").render(
-            title=spec.title,
-            release=workspace.release_id,
-            records=f"{records:,}",
-            attributes=domain.names,
-            structure=accounts.structure,
-            kind=accounts.kind,
-            synthesis=spec.synthesis,
-            version=version("deniable"),
-        )
-        (folder / "README.md").write_text(readme, encoding="utf-8")
-
-        documents = ("README.md", "PRIVACY.md", "privacy.json", SCHEMA, *(item.path.name for item in learnt))
+        day = signed_now(key).day
+        documents = _write_documents(workspace, folder, learnt, accounts, records=records, day=day)
         check_folder(folder, domain, records, [PARQUET, CSV, *documents])
         for name in documents:
             step.artifact(folder / name, Audience.PUBLIC)
+        step.spent(_NOTHING)
         step.figure("records", records, Audience.PUBLIC)
         describe_release(
             workspace,
-            f"{records:,} records in `releases/{workspace.release_id}`. {statement_in_short(accounts)}\n{in_words}",
+            f"{records:,} records in `releases/{workspace.release_id}`. {statement_in_short(accounts)}\n"
+            f"{(folder / PRIVACY).read_text(encoding='utf-8')}",
             _totals(accounts),
         )
         staged = step.output(workspace.describe("synthetic", folder / PARQUET, Audience.PUBLIC, records))
         reference = staged.model_copy(update={"path": workspace.release_folder / PARQUET})
-        # If this process ends right after the rename, the next one knows by this note that the release is its own.
-        note = Note(table=reference, files={path.name: file_digest(path) for path in folder.iterdir()})
+        record = public_record(workspace, accounts, _so_far(step), records=records, day=day, signed=signed_now(key))
+        _write_record(workspace, folder, kept_or_signed(_kept_record(workspace), key, _digests(folder), record))
+        step.artifact(folder / RECORD, Audience.PUBLIC)
+        # If this process ends right after the rename, the next one knows by these notes what was done, and by whom.
+        note_step(workspace, _so_far(step))
+        note = Note(table=reference, files=_digests(folder))
         with workspace.writing(_NOTE, Audience.RESTRICTED) as path:
             path.write_text(note.model_dump_json())
-        # The last deed of the release: whatever fails before it leaves nothing published.
+        # The last deed of publication: whatever fails before it leaves nothing published.
         publish_folder(folder, workspace.release_folder)
     shutil.rmtree(workspace.staging, ignore_errors=True)
     return reference
+
+
+def _write_documents(
+    workspace: Workspace, folder: Path, learnt: Sequence[Reference], accounts: Accounts, *, records: int, day: str
+) -> tuple[str, ...]:
+    """Write all that stands beside the records but the record of how they were made; the names of the files."""
+    spec, domain = workspace.spec, workspace.spec.domain
+    so_far = spent_so_far(workspace)
+    for item in learnt:
+        shutil.copyfile(item.path, folder / item.path.name)
+    write_document(folder / SCHEMA, describe_domain(domain, spec.titles, spec.labels))
+    write_document(folder / "privacy.json", statement(workspace.release_id, spec, accounts, so_far))
+    in_words = statement_in_words(workspace.release_id, spec, accounts, so_far)
+    (folder / PRIVACY).write_text(in_words, encoding="utf-8")
+    readme = TEMPLATES.get_template("README.md.jinja").render(
+        title=spec.title,
+        release=workspace.release_id,
+        records=f"{records:,}",
+        attributes=domain.names,
+        structure=accounts.structure,
+        kind=accounts.kind,
+        synthesis=spec.synthesis,
+        version=version("deniable"),
+    )
+    (folder / "README.md").write_text(readme, encoding="utf-8")
+    described = data_package(folder, release_id=workspace.release_id, day=day, spec=spec)
+    write_document(folder / DATA_PACKAGE, described)
+    return ("README.md", PRIVACY, "privacy.json", SCHEMA, DATA_PACKAGE, *(item.path.name for item in learnt))
+
+
+def _kept_record(workspace: Workspace) -> Path:
+    """Where the signed record of a release is that is not published yet, for a run that goes on with it."""
+    return workspace.folder(Audience.PUBLIC) / RECORD
+
+
+def _write_record(workspace: Workspace, folder: Path, text: str) -> None:
+    """Write the signed record into the staged release, and keep it."""
+    with workspace.writing(RECORD, Audience.PUBLIC) as path:
+        path.write_text(text, encoding="ascii")
+    shutil.copyfile(_kept_record(workspace), folder / RECORD)
+
+
+def _so_far(step: StepRecord) -> Step:
+    """Publication as far as it has come."""
+    return step.draft.finished("publish", None, mlflow_run=step.run_id, task_run=runtime.task_run.id)
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    return {path.name: file_digest(path) for path in folder.iterdir()}
 
 
 def _published_before(workspace: Workspace) -> Reference | None:
@@ -127,7 +176,7 @@ def _published_before(workspace: Workspace) -> Reference | None:
     folder = workspace.release_folder
     if not folder.exists():
         return None
-    if {path.name: file_digest(path) for path in folder.iterdir()} != note.files:
+    if _digests(folder) != note.files:
         raise Refused(f"{folder} must be as it was published, and is not; find out who changed it.")
     return note.table
 

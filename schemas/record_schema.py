@@ -1,0 +1,90 @@
+"""The JSON Schema of the provenance record, for whoever reads records with tools of their own.
+
+`python -m schemas.record_schema` writes it anew where the model was changed; what a record says does not belong here.
+"""
+
+import json
+import re
+from inspect import cleandoc
+from pathlib import Path
+from typing import Any
+
+from deniable.attestation import PREDICATE_TYPE
+from schemas import provenance
+from schemas.provenance import Provenance
+
+RECORD_SCHEMA = Path(__file__).resolve().parent.parent / "deniable" / "record.schema.json"
+
+_INTERNAL_OF_A_STEP = ("started", "ended", "mlflow_run", "prefect_task_run", "parameters", "figures")
+_ATTRIBUTE = re.compile(r"^    (\w+): (.+(?:\n      +.+)*)", re.MULTILINE)
+
+
+def record_schema() -> dict[str, Any]:
+    """The schema of the predicate, by JSON Schema 2020-12, with what the model's docstrings say."""
+    made = Provenance.model_json_schema()
+    parts = made.pop("$defs")
+    _describe(made, Provenance)
+    for name, part in parts.items():
+        model = getattr(provenance, name)
+        if issubclass(model, provenance.Part):
+            _describe(part, model)
+        else:
+            part["description"] = _first_sentence(model)
+    _forbid_what_is_internal(made)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": PREDICATE_TYPE,
+        **{name: made[name] for name in ("title", "description", "type", "properties", "required")},
+        **{name: value for name, value in made.items() if name in ("additionalProperties", "if", "then", "else")},
+        "$defs": parts,
+    }
+
+
+def to_text(schema: dict[str, Any]) -> str:
+    """The schema as it is kept in the package."""
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+def _describe(made: dict[str, Any], model: type[provenance.Part]) -> None:
+    """Take the description of a part and of what is in it from its docstring."""
+    made["description"] = _first_sentence(model)
+    said = dict(_ATTRIBUTE.findall(cleandoc(model.__doc__ or "")))
+    for name, field in model.model_fields.items():
+        if name in said:
+            made["properties"][field.alias or name]["description"] = _one_line(said[name])
+    for inner in made["properties"].values():
+        inner.pop("title", None)
+
+
+def _first_sentence(model: type) -> str:
+    return _one_line(cleandoc(model.__doc__ or "").split("\n\n")[0])
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _forbid_what_is_internal(made: dict[str, Any]) -> None:
+    """Say that the internal rendering has all that is internal, and the public one nothing of it."""
+    made["if"] = {"properties": {"rendering": {"const": "public"}}}
+    made["then"] = {
+        "properties": {
+            "internal": False,
+            "steps": {
+                "items": {
+                    "properties": {
+                        **dict.fromkeys(_INTERNAL_OF_A_STEP, False),
+                        "artifacts": {"items": {"properties": {"audience": {"const": "public"}}}},
+                    }
+                }
+            },
+        }
+    }
+    made["else"] = {
+        "properties": {"internal": {"type": "object"}, "steps": {"items": {"required": [*_INTERNAL_OF_A_STEP]}}},
+        "required": ["internal"],
+    }
+
+
+if __name__ == "__main__":
+    RECORD_SCHEMA.write_text(to_text(record_schema()), encoding="utf-8")
