@@ -1,0 +1,93 @@
+"""The files that MLflow keeps with a run or a model: found wherever the state folder now is, and told by their digests.
+
+MLflow notes absolute paths. A state folder that was moved still holds the files, at the same place within.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import reduce
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from urllib.parse import unquote, urlsplit
+
+from mlflow.artifacts import download_artifacts
+
+from deniable.ledger import digest_of
+from stores.workspace import file_digest
+
+_FOLDERS = ("mlflow", "artifacts")
+
+
+def artifact_digests(state: Path, uri: str, tracking_uri: str) -> dict[str, str]:
+    """Digests of all files below an address of MLflow's, by their paths there.
+
+    Where MLflow would show the file of one folder and the state folder holds that of another, as happens when the state
+    folder was copied, a file that is not the same in both has a digest of its own.
+
+    Args:
+        state: the state folder.
+        uri: the address, as MLflow notes it with a run or a model.
+        tracking_uri: MLflow's store, which may serve the files.
+
+    Raises:
+        MlflowException: MLflow does not give them.
+        OSError: there is no room for them, or they cannot be listed.
+    """
+    with _folders(state, uri, tracking_uri) as folders:
+        seen = [_digests(folder) for folder in folders]
+    if len(seen) == 1:
+        return seen[0]
+    paths: set[str] = reduce(set.union, (digests.keys() for digests in seen), set())
+    found = {path: [digests.get(path) for digests in seen] for path in paths}
+    return {path: each[0] if each[0] and len(set(each)) == 1 else digest_of(each) for path, each in found.items()}
+
+
+def read_artifact(state: Path, uri: str, tracking_uri: str, path: str) -> bytes | None:
+    """The content of one file below an address of MLflow's; None if there is no such file."""
+    with _folders(state, uri, tracking_uri) as folders:
+        file = folders[0] / path if folders else None
+        return file.read_bytes() if file is not None and file.is_file() else None
+
+
+@contextmanager
+def _folders(state: Path, uri: str, tracking_uri: str) -> Iterator[Sequence[Path]]:
+    """The folders that hold the files of an address: as a rule one, and none where there are no files."""
+    noted = _local(uri)
+    if noted is not None:
+        here = {folder.resolve(): folder for folder in (_within(state, noted), noted) if folder.is_dir()}
+        yield list(here.values())
+        return
+    with TemporaryDirectory(dir=state) as temporary:
+        download_artifacts(artifact_uri=uri, dst_path=temporary, tracking_uri=tracking_uri)
+        yield [Path(temporary)]
+
+
+def _local(uri: str) -> Path | None:
+    """The path that an address is; None where it is none of this machine."""
+    parts = urlsplit(uri)
+    return Path(unquote(parts.path)) if parts.scheme == "file" else None if parts.scheme else Path(uri)
+
+
+def _within(state: Path, noted: Path) -> Path:
+    """Where a path within a state folder is in this one."""
+    places = [at for at in range(len(noted.parts)) if noted.parts[at : at + 2] == _FOLDERS]
+    return state.joinpath(*noted.parts[places[-1] :]) if places and ".." not in noted.parts else noted
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    """Digests of all files in a folder; what is no file that can be read has one that no file has."""
+    found = {}
+    for place, folders, files in os.walk(folder):
+        links = [name for name in folders if (Path(place) / name).is_symlink()]
+        for path in (Path(place) / name for name in (*files, *links)):
+            name = path.relative_to(folder).as_posix()
+            found[name.encode(errors="backslashreplace").decode()] = _digest(path)
+    return found
+
+
+def _digest(path: Path) -> str:
+    try:
+        return file_digest(path) if path.is_file() else digest_of("no file")
+    except OSError as error:
+        return digest_of(f"not readable: {error.errno}")

@@ -1,0 +1,313 @@
+"""MLflow's runs of a release as a list of digests, one of each thing that can be changed there, by its place.
+
+A place is an owner and what it owns: `run 3378…/parameter learner.noise`, `model m-d137…/artifact model.json`,
+`version people 3/source`. What a difference from the signed list means does not belong here (run_changes).
+
+Left out is what changes although nobody touches it, or after the record is signed: the record itself and the tags that
+name it, how a run ends that is under way, the aliases of models, the text and the views of the experiment, and what
+MLflow notes beside a model that it loads.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
+
+from mlflow import MlflowClient
+from mlflow.entities import LoggedModel, LoggedModelInput, LoggedModelOutput, Run, RunStatus, ViewType
+from mlflow.entities.model_registry import ModelVersion
+from mlflow.exceptions import MlflowException
+from mlflow.store.entities import PagedList
+
+from deniable.errors import DeniableError
+from deniable.ledger import digest_of
+from schemas.provenance import RECORD, RunTree
+from stores.lineage import RecordFailed, recording
+from stores.run_artifacts import artifact_digests, read_artifact
+
+T = TypeVar("T")
+
+RECORD_ARTIFACT = f"internal/{RECORD}"
+RECORD_TAGS = "record."
+UNDER_WAY = "under way"
+_PARENT = "mlflow.parentRunId"
+_RUNNING = RunStatus.to_string(RunStatus.RUNNING)
+_LEFT_BY_LOADING = "registered_model_meta"
+_PAGE = 1000
+_ABSENT = "RESOURCE_DOES_NOT_EXIST"
+_SQLITE = "sqlite:///"
+
+Plain: TypeAlias = "str | int | Sequence[Plain] | None"
+Items: TypeAlias = Iterator[tuple[str, Plain]]
+
+
+class RunsUnreadable(DeniableError):
+    """MLflow does not give the runs of a release."""
+
+
+@dataclass(frozen=True)
+class Listing:
+    """What MLflow has of a release.
+
+    Attributes:
+        items: digest of each thing, by its place.
+        shown: what stands there, where that is a text or a number; some of it is internal.
+        names: name of each run, by its owner.
+        ends: how each run ended, by its owner.
+    """
+
+    items: Mapping[str, str]
+    shown: Mapping[str, str]
+    names: Mapping[str, str]
+    ends: Mapping[str, str]
+
+
+def snapshot(state: Path, run_id: str) -> RunTree:
+    """Digests of all that MLflow has of a release, to be signed with its record.
+
+    Args:
+        state: the state folder, which holds MLflow's database unless MLFLOW_TRACKING_URI names another store.
+        run_id: the release's run.
+
+    Raises:
+        RunsUnreadable: MLflow does not answer, or has no such run.
+    """
+    items = dict(listing(state, run_id).items)
+    return RunTree(digest=digest_of(items), items=items)
+
+
+def listing(state: Path, run_id: str, under_way: Collection[str] | None = None) -> Listing:
+    """List all that MLflow has of a release: its run and those below, deleted ones too, their models and their files.
+
+    Args:
+        state: the state folder.
+        run_id: the release's run. How it ends is left out: it ends after its record is signed.
+        under_way: ids of the runs below that were under way when the record was signed; by default those that are now.
+            They are listed by their names alone.
+
+    Raises:
+        RunsUnreadable: MLflow does not answer, or has no such run.
+    """
+    with _reading(state) as client:
+        runs = _runs(client, run_id)
+        if under_way is None:
+            under_way = {run.info.run_id for run in runs if run.info.status == _RUNNING}
+        values: dict[str, Plain] = {}
+        files: dict[str, str] = {}
+        for run in runs:
+            owner, is_root = _run(run), run.info.run_id == run_id
+            if run.info.run_id in under_way and not is_root:
+                values[f"{owner}/{UNDER_WAY}"] = run.info.run_name
+                continue
+            values.update(_owned(owner, _run_items(client, run, is_root=is_root)))
+            files.update(_files(client, state, owner, run.info.artifact_uri, RECORD_ARTIFACT if is_root else ""))
+        for model in _models(client, runs):
+            owner = f"model {model.model_id}"
+            values.update(_owned(owner, _model_items(model)))
+            files.update(_files(client, state, owner, model.artifact_location, _LEFT_BY_LOADING))
+        for version in _versions(client, runs):
+            values.update(_owned(f"version {version.name} {version.version}", _version_items(version)))
+        if runs:
+            values.update(_experiment_items(client, runs[0]))
+    if not runs:
+        raise RunsUnreadable(
+            f"MLflow must have the release's run {run_id}, and has not; it was deleted, or never there."
+        )
+    return Listing(
+        items=dict(sorted({**{place: digest_of(value) for place, value in values.items()}, **files}.items())),
+        shown={place: str(value) for place, value in values.items() if isinstance(value, str | int)},
+        names={_run(run): run.info.run_name or "" for run in runs},
+        ends={_run(run): run.info.status for run in runs},
+    )
+
+
+def copy_of_record(state: Path, run_id: str) -> bytes | None:
+    """The internal record as MLflow keeps it with the release's run; None if it keeps none.
+
+    Raises:
+        RunsUnreadable: MLflow does not answer.
+    """
+    with _reading(state) as client:
+        run = _found(client.get_run, run_id)
+        return (
+            None if run is None else read_artifact(state, run.info.artifact_uri, client.tracking_uri, RECORD_ARTIFACT)
+        )
+
+
+@contextmanager
+def _reading(state: Path) -> Iterator[MlflowClient]:
+    """Yield the client, whose database must be there: MLflow would make a new one."""
+    try:
+        with recording(state) as client:
+            database = client.tracking_uri.removeprefix(_SQLITE)
+            if database != client.tracking_uri and not Path(database).is_file():
+                raise RecordFailed  # noqa: TRY301 - the same as what cannot be read
+            yield client
+    except RecordFailed:
+        pass
+    else:
+        return
+    raise RunsUnreadable(
+        f"MLflow must give the runs of the release, and {client.tracking_uri.rpartition('@')[2]} does not; check that "
+        "it is there and can be reached, and that its version fits."
+    )
+
+
+def _runs(client: MlflowClient, run_id: str) -> list[Run]:
+    """The release's run and all runs below it, wherever they were put."""
+    root = _found(client.get_run, run_id)
+    if root is None:
+        return []
+    experiments = [each.experiment_id for each in _all(client.search_experiments, view_type=ViewType.ALL)]
+    runs = {run_id: root}
+    waiting = [run_id]
+    while waiting:
+        below = f"tags.`{_PARENT}` = '{waiting.pop()}'"
+        for run in _all(client.search_runs, experiments, below, run_view_type=ViewType.ALL):
+            if run.info.run_id not in runs:
+                runs[run.info.run_id] = run
+                waiting.append(run.info.run_id)
+    return list(runs.values())
+
+
+def _run(run: Run) -> str:
+    return f"run {run.info.run_id}"
+
+
+def _run_items(client: MlflowClient, run: Run, *, is_root: bool) -> Items:
+    """What a run has, but for its files."""
+    info, data = run.info, run.data
+    yield "name", info.run_name
+    yield "experiment", info.experiment_id
+    yield "user", info.user_id
+    yield "lifecycle stage", info.lifecycle_stage
+    yield "start time", info.start_time
+    if not is_root:
+        yield "status", info.status
+        yield "end time", info.end_time
+    yield "place of its artifacts", _place(info.artifact_uri, info.run_id)
+    for name, value in data.params.items():
+        yield f"parameter {name}", value
+    yield from _tags(data.tags)
+    for name, number in data.metrics.items():
+        yield f"metric {name}", repr(float(number))
+        history = client.get_metric_history(run.info.run_id, name)
+        entries = sorted(([each.timestamp, each.step, repr(float(each.value))] for each in history), key=str)
+        for position, entry in enumerate(entries):
+            yield f"entry {position} of metric {name}", entry
+    for given in run.inputs.dataset_inputs if run.inputs else []:
+        dataset = given.dataset
+        described: list[Plain] = [dataset.source_type, dataset.source, dataset.schema, dataset.profile]
+        yield (
+            f"input {dataset.name} {dataset.digest}",
+            [*described, *sorted([tag.key, tag.value] for tag in given.tags)],
+        )
+    for read in _models_read(run):
+        yield f"input model {read.model_id}", ""
+    for made in _models_made(run):
+        yield f"output model {made.model_id}", made.step
+
+
+def _model_items(model: LoggedModel) -> Items:
+    """What a model has, but for its files."""
+    yield "name", model.name
+    yield "experiment", model.experiment_id
+    yield "status", str(model.status)
+    yield "type", model.model_type
+    yield "source run", model.source_run_id
+    yield "creation time", model.creation_timestamp
+    yield "place of its artifacts", _place(model.artifact_location, model.model_id)
+    for name, value in (model.params or {}).items():
+        yield f"parameter {name}", value
+    yield from _tags(model.tags or {})
+    for metric in model.metrics or []:
+        place = f"metric {metric.key} at {metric.timestamp}, step {metric.step}, of run {metric.run_id}"
+        yield place, [repr(float(metric.value)), metric.dataset_name, metric.dataset_digest]
+
+
+def _version_items(version: ModelVersion) -> Items:
+    """What a registered version of a model has; aliases move."""
+    yield "source", version.source
+    yield "run", version.run_id
+    yield "model", version.model_id
+    yield "user", version.user_id
+    yield "creation time", version.creation_timestamp
+    yield "stage", version.current_stage
+    yield "description", version.description
+    yield from _tags(version.tags)
+
+
+def _experiment_items(client: MlflowClient, run: Run) -> Items:
+    """Whether the experiment is there; what it is called and says is not a release's."""
+    experiment = _found(client.get_experiment, run.info.experiment_id)
+    yield f"experiment {run.info.experiment_id}/lifecycle stage", experiment.lifecycle_stage if experiment else None
+
+
+def _tags(tags: Mapping[str, str]) -> Items:
+    return ((f"tag {name}", value) for name, value in tags.items() if not name.startswith(RECORD_TAGS))
+
+
+def _files(client: MlflowClient, state: Path, owner: str, uri: str, left_out: str) -> dict[str, str]:
+    """Digests of the files of a run or a model, by their places."""
+    digests = artifact_digests(state, uri, client.tracking_uri)
+    return {f"{owner}/artifact {path}": digest for path, digest in digests.items() if path != left_out}
+
+
+def _place(uri: str, owner_id: str) -> str:
+    """The address of files, without what comes before the folder that MLflow names by their owner."""
+    usual = f"{owner_id}/artifacts"
+    return usual if uri.endswith(f"/{usual}") else uri
+
+
+def _models(client: MlflowClient, runs: Sequence[Run]) -> list[LoggedModel]:
+    """The models that runs have made or read, or that say so of themselves."""
+    models: dict[str, LoggedModel] = {}
+    for run in runs:
+        says_so = f"source_run_id = '{run.info.run_id}'"
+        found: list[LoggedModel] = _all(client.search_logged_models, [run.info.experiment_id], says_so)
+        models.update({model.model_id: model for model in found})
+        for model_id in {model.model_id for model in (*_models_read(run), *_models_made(run))} - models.keys():
+            if (named := _found(client.get_logged_model, model_id)) is not None:
+                models[model_id] = named
+    return list(models.values())
+
+
+def _models_read(run: Run) -> list[LoggedModelInput]:
+    return run.inputs.model_inputs if run.inputs else []
+
+
+def _models_made(run: Run) -> list[LoggedModelOutput]:
+    return run.outputs.model_outputs if run.outputs else []
+
+
+def _versions(client: MlflowClient, runs: Sequence[Run]) -> list[ModelVersion]:
+    """The registered versions of models that point at runs."""
+    ids = ",".join(f"'{run.info.run_id}'" for run in runs)
+    return _all(client.search_model_versions, f"run_id IN ({ids})") if runs else []
+
+
+def _owned(owner: str, items: Items) -> Items:
+    return ((f"{owner}/{what}", value) for what, value in items)
+
+
+def _all(search: Callable[..., PagedList[T]], *asked: Any, **options: Any) -> list[T]:
+    """All that a search finds, page by page."""
+    found: list[T] = []
+    token: str | None = None
+    while page := search(*asked, max_results=_PAGE, page_token=token, **options):
+        found += page
+        token = page.token
+        if not token:
+            break
+    return found
+
+
+def _found(get: Callable[[str], T], name: str) -> T | None:
+    """What is asked for; None where MLflow has no such thing."""
+    try:
+        return get(name)
+    except MlflowException as error:
+        if error.error_code != _ABSENT:
+            raise
+        return None
