@@ -7,7 +7,7 @@ added, a new field always with a default. How costs add up does not belong here 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from math import ceil, isnan
+from math import ceil, exp, isnan
 from typing import Any, ClassVar
 
 from deniable.digits import exp_probability
@@ -18,6 +18,8 @@ VACUOUS_DELTA = 0.01
 
 VACUOUS_EPSILON = 5.0
 """Beyond this epsilon a guarantee says nothing of use: it lets even odds on a person's presence become 148 to 1."""
+
+_LARGEST_EXPONENT = 700.0
 
 Record = dict[str, str | int | float | bool]
 
@@ -47,6 +49,15 @@ class Guarantee:
     def is_vacuous(self) -> bool:
         """Whether epsilon or delta is so large that whoever states the guarantee must call it vacuous."""
         return self.epsilon > VACUOUS_EPSILON or self.delta >= VACUOUS_DELTA
+
+    @property
+    def guessing_bound(self) -> float:
+        """How often, at most, whoever sees what came out is right about whether one record went in, from even odds.
+
+        Of any guess, false alarms and misses are at least 2 (1 - delta) / (1 + e^epsilon) together (Kairouz, Oh,
+        Viswanath 2015, Theorem 2.1).
+        """
+        return 1 - (1 - self.delta) / (1 + exp(min(self.epsilon, _LARGEST_EXPONENT)))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -172,3 +172,16 @@ def test_a_guarantee_that_says_nothing_of_use_is_called_vacuous() -> None:
     assert Guarantee(0.1, 1.0, "basic").is_vacuous
     assert Guarantee(0.1, 0.01, "basic").is_vacuous
     assert Guarantee(float("inf"), 0.0, "basic").is_vacuous
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.0, 0.0), (0.7, 0.0), (0.7, 1e-3), (3.0, 0.2), (0.0, 1.0)])
+def test_a_guess_is_right_as_often_as_the_worst_mechanism_lets_it_be(epsilon: float, delta: float) -> None:
+    likely, unlikely = (1 - delta) * math.exp(epsilon) / (1 + math.exp(epsilon)), (1 - delta) / (1 + math.exp(epsilon))
+    with_record, without = (delta, likely, unlikely, 0.0), (0.0, unlikely, likely, delta)
+    best_guess = sum(map(max, with_record, without)) / 2
+    assert Guarantee(epsilon, delta, "basic").guessing_bound == pytest.approx(best_guess, abs=1e-12)
+
+
+def test_a_guess_may_be_right_always_where_nothing_is_guaranteed() -> None:
+    assert Guarantee(float("inf"), 0.0, "none").guessing_bound == 1
+    assert Guarantee(0.0, 1.0, "trivial").guessing_bound == 1
