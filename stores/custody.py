@@ -13,6 +13,7 @@ from pydantic import SecretStr
 from deniable.errors import InvalidInput
 from deniable.keys import ReleaseKey
 from schemas.references import Audience
+from stores.scratch import is_scratch
 from stores.workspace import Workspace
 
 _SECRET_BYTES = 32
@@ -44,7 +45,8 @@ def fetch_key(workspace: Workspace) -> ReleaseKey:
     Raises:
         InvalidInput: the custodian has none.
     """
-    custodian = workspace.spec.key.custodian
+    # A replay has a copy of its own, whoever keeps the key.
+    custodian = "file" if is_scratch(workspace.state) else workspace.spec.key.custodian
     if custodian == "environment":
         return _derived(workspace)
     if custodian == "prefect_secret":

@@ -37,6 +37,7 @@ from stores.ledger_database import (
     entry_rows,
     written_time,
 )
+from stores.scratch import is_scratch
 
 T = TypeVar("T")
 
@@ -69,8 +70,9 @@ class Reserved:
 
 
 def ledger_place(state: Path) -> str | Path:
-    """Where the ledger is: the URL or path in DENIABLE_LEDGER, else a file in the state folder."""
-    return os.environ.get(LEDGER_VARIABLE) or state / "ledger" / "ledger.db"
+    """Where the ledger is: the URL or path in DENIABLE_LEDGER, else a file in the state folder, always in scratch."""
+    named = None if is_scratch(state) else os.environ.get(LEDGER_VARIABLE)
+    return named or state / "ledger" / "ledger.db"
 
 
 def kept_lines(place: str | Path) -> list[str]:

@@ -33,6 +33,7 @@ from deniable.loss import Guarantee, MechanismEvent
 from schemas.references import Audience, Reference
 from schemas.release_spec import ReleaseSpec
 from stores.disk import DISK_FULL, disk_is_full
+from stores.scratch import is_scratch
 from stores.step_notes import StepDraft, note_step, thing
 from stores.workspace import Workspace, make_private_folder
 
@@ -243,7 +244,7 @@ def recorded_step(
                 **_prefect_tags(),
             },
         )
-    _link_from_prefect(run)
+    _link_from_prefect(workspace.state, run)
     step = StepRecord(workspace, run.info.run_id, headline=part is None)
     with _closing(workspace.state, step.run_id):
         if inputs:
@@ -281,7 +282,7 @@ def recorded_release(state: Path, release_id: str, spec: ReleaseSpec) -> Iterato
             client.update_run(run.info.run_id, status="RUNNING")
             for name, value in _prefect_tags().items():
                 client.set_tag(run.info.run_id, name, value)
-    _link_from_prefect(run)
+    _link_from_prefect(state, run)
     try:
         _close_open_steps(state, experiment, run.info.run_id)
         with _closing(state, run.info.run_id):
@@ -404,9 +405,9 @@ def _log_metrics(state: Path, run_id: str, values: Mapping[str, float]) -> None:
         )
 
 
-def _link_from_prefect(run: Run) -> None:
-    """Leave a link to the MLflow run with the Prefect run that this happens in."""
-    if runtime.task_run.id or runtime.flow_run.id:
+def _link_from_prefect(state: Path, run: Run) -> None:
+    """Leave a link to the MLflow run with the Prefect run that this happens in; one in scratch will be gone."""
+    if (runtime.task_run.id or runtime.flow_run.id) and not is_scratch(state):
         page = f"{MLFLOW_PAGES}/#/experiments/{run.info.experiment_id}/runs/{run.info.run_id}?{TRAINING_PAGES}"
         create_link_artifact(page, f"{run.info.run_name} in MLflow (while `make ui` runs)", key="mlflow-run")
 
@@ -431,8 +432,9 @@ def _prefect_tags() -> dict[str, str]:
 
 
 def _tracking_uri(state: Path) -> str:
-    """Where MLflow keeps its records: MLFLOW_TRACKING_URI, else a database in the state folder."""
-    return os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{state / 'mlflow' / 'mlflow.db'}"
+    """Where MLflow keeps its records: MLFLOW_TRACKING_URI, else a database in the state folder, always in scratch."""
+    named = None if is_scratch(state) else os.environ.get("MLFLOW_TRACKING_URI")
+    return named or f"sqlite:///{state / 'mlflow' / 'mlflow.db'}"
 
 
 @lru_cache

@@ -20,7 +20,7 @@ from schemas.release_spec import ReleaseSpec
 from stores.workspace import Workspace
 
 _RECORD = "release.json"
-_LEASE = "lease"
+LEASE = "lease"
 
 
 # What decides neither what is drawn nor what it costs; to change it does not begin another release.
@@ -119,7 +119,7 @@ def find_release(state: Path, release_id: str) -> Begun:
 
 def sweep_claims(state: Path) -> None:
     """Remove the vaults of releases that a process was killed in before it had noted what they are of."""
-    for lease in (state / "vault").glob(f"*/{_LEASE}"):
+    for lease in (state / "vault").glob(f"*/{LEASE}"):
         if not (lease.parent / _RECORD).exists():
             with suppress(Refused), leased(lease.parent):
                 if not (lease.parent / _RECORD).exists():
@@ -133,7 +133,7 @@ def leased(vault: Path) -> Iterator[None]:
     Raises:
         Refused: somebody works on it.
     """
-    with (vault / _LEASE).open("w") as handle:
+    with (vault / LEASE).open("w") as handle:
         _lock(handle, vault.name)
         yield
 
