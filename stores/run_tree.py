@@ -193,16 +193,14 @@ def _run_items(client: MlflowClient, run: Run, *, is_root: bool) -> Items:
     for name, number in data.metrics.items():
         yield f"metric {name}", repr(float(number))
         history = client.get_metric_history(run.info.run_id, name)
-        entries = sorted(([each.timestamp, each.step, repr(float(each.value))] for each in history), key=str)
+        entries = sorted((each.timestamp, each.step, repr(float(each.value))) for each in history)
         for position, entry in enumerate(entries):
             yield f"entry {position} of metric {name}", entry
     for given in run.inputs.dataset_inputs if run.inputs else []:
         dataset = given.dataset
         described: list[Plain] = [dataset.source_type, dataset.source, dataset.schema, dataset.profile]
-        yield (
-            f"input {dataset.name} {dataset.digest}",
-            [*described, *sorted([tag.key, tag.value] for tag in given.tags)],
-        )
+        tags: list[Plain] = [*sorted((tag.key, tag.value) for tag in given.tags)]
+        yield f"input {dataset.name} {dataset.digest}", described + tags
     for read in _models_read(run):
         yield f"input model {read.model_id}", ""
     for made in _models_made(run):
@@ -266,10 +264,11 @@ def _models(client: MlflowClient, runs: Sequence[Run]) -> list[LoggedModel]:
     for run in runs:
         says_so = f"source_run_id = '{run.info.run_id}'"
         found: list[LoggedModel] = _all(client.search_logged_models, [run.info.experiment_id], says_so)
-        models.update({model.model_id: model for model in found})
-        for model_id in {model.model_id for model in (*_models_read(run), *_models_made(run))} - models.keys():
-            if (named := _found(client.get_logged_model, model_id)) is not None:
-                models[model_id] = named
+        models.update({each.model_id: each for each in found})
+        named = {given.model_id for given in _models_read(run)} | {made.model_id for made in _models_made(run)}
+        for model_id in named - models.keys():
+            if (model := _found(client.get_logged_model, model_id)) is not None:
+                models[model_id] = model
     return list(models.values())
 
 
