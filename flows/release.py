@@ -27,6 +27,7 @@ from tasks.learn_structure import learn_structure_task
 from tasks.noise_seeds import noise_seeds_task
 from tasks.publish import publish_task
 from tasks.report import report_task
+from tasks.seal import seal_task
 from tasks.split import part, split_task
 from tasks.synthesize import blocks, synthesize_task
 from tasks.validate import validate_task
@@ -44,6 +45,7 @@ class Released:
     verdicts: tuple[Verdict, ...]
     accounts: Accounts
     report: Reference
+    record: Reference
 
 
 @dataclass(frozen=True)
@@ -111,13 +113,15 @@ def release(spec: Path, state: Path | None = None, key_file: Path | None = None,
         References to what was made.
 
     Raises:
-        DeniableError: the release failed; nothing was published.
+        DeniableError: the release failed; nothing was published, or what was is not reported on and sealed yet.
     """
     asked = load_spec(spec)
     with opened_release(asked, state or state_folder(), key_file, anew=anew) as workspace:
         accounts = account_task(workspace)
         drawn = draw(workspace, ingest_task(workspace))
         judged = judge(workspace, drawn)
+        published = publish_task(workspace, drawn.released, drawn.learnt, accounts)
+        note_publication(workspace, published)
         report = report_task(
             workspace,
             tables=drawn.tables,
@@ -127,8 +131,7 @@ def release(spec: Path, state: Path | None = None, key_file: Path | None = None,
             utility=judged.utility,
             risk=judged.risk,
         )
-        published = publish_task(workspace, drawn.released, drawn.learnt, accounts)
-        note_publication(workspace, published)
+        record = seal_task(workspace)
         return Released(
             workspace=workspace,
             published=published,
@@ -138,6 +141,7 @@ def release(spec: Path, state: Path | None = None, key_file: Path | None = None,
             verdicts=judged.verdicts,
             accounts=accounts,
             report=report,
+            record=record,
         )
 
 

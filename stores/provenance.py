@@ -10,7 +10,8 @@ from typing import Any
 
 from prefect import runtime
 
-from deniable.ledger import Charge, Entry, Output, Policy, Publication, digest_of
+from deniable.errors import Refused
+from deniable.ledger import Charge, Entry, Fact, Output, Policy, Publication, digest_of
 from schemas import datasets
 from schemas.accounts import Accounts
 from schemas.catalog import schema_code
@@ -87,7 +88,7 @@ def public_record(
         input=Input(commitment=_commitment(done), key=key, method=_METHOD),
         steps=tuple(step.public() for step in (*done, publishing)),
         cost=cost_of(spec, accounts),
-        ledger=ledger_segment(entries, workspace, key),
+        ledger=ledger_segment(entries, release=workspace.release_id, dataset=spec.dataset_name, commitment=key),
         code=code_that_runs(),
         environment=environment_here(),
         runs=Runs(
@@ -131,7 +132,12 @@ def internal_record(
         input=public.input,
         steps=tuple(steps),
         cost=public.cost,
-        ledger=ledger_segment(open_ledger(workspace).entries(), workspace, public.input.key),
+        ledger=ledger_segment(
+            open_ledger(workspace).entries(),
+            release=public.release.id,
+            dataset=public.release.dataset,
+            commitment=public.input.key,
+        ),
         code=public.code,
         environment=public.environment,
         runs=public.runs,
@@ -178,7 +184,7 @@ def cost_of(spec: ReleaseSpec, accounts: Accounts) -> Cost:
     )
 
 
-def ledger_segment(entries: Sequence[Entry], workspace: Workspace, commitment: str) -> LedgerSegment:
+def ledger_segment(entries: Sequence[Entry], *, release: str, dataset: str, commitment: str) -> LedgerSegment:
     """The entries from a release's first charge to the last there is; what concerns others is sealed.
 
     Charges under the release's key are its own, whichever release they were first made for: a replay draws what they
@@ -186,25 +192,29 @@ def ledger_segment(entries: Sequence[Entry], workspace: Workspace, commitment: s
 
     Args:
         entries: all entries of the ledger.
-        workspace: the release.
-        commitment: commitment to its key.
+        release: the release's name.
+        dataset: the dataset's name, whose policies are shown too.
+        commitment: commitment to the release key.
     """
     facts = [entry.fact() for entry in entries]
-    charges = [fact for fact in facts if isinstance(fact, Charge) and fact.commitment == commitment]
-    identities = {charge.identity for charge in charges}
-    dataset, release = workspace.spec.dataset_name, workspace.release_id
-    first = next((number for number, fact in enumerate(facts) if fact in charges), len(entries))
-    shown = [
-        entry.to_record()
-        if (isinstance(fact, Charge) and fact.identity in identities)
-        or (isinstance(fact, Output) and fact.identity in identities)
-        or (isinstance(fact, Publication) and fact.release == release)
-        or (isinstance(fact, Policy) and fact.dataset == dataset)
-        else entry.sealed().to_record()
-        for entry, fact in zip(entries[first:], facts[first:], strict=True)
-    ]
+    charged = {fact.identity for fact in facts if isinstance(fact, Charge) and fact.commitment == commitment}
+
+    def is_shown(fact: Fact) -> bool:
+        return (
+            (isinstance(fact, Charge | Output) and fact.identity in charged)
+            or (isinstance(fact, Publication) and fact.release == release)
+            or (isinstance(fact, Policy) and fact.dataset == dataset)
+        )
+
+    own = (number for number, fact in enumerate(facts) if isinstance(fact, Charge) and fact.identity in charged)
+    first = next(own, len(entries))
     return LedgerSegment(
-        before=_place(entries[first - 1]) if first else None, entries=tuple(shown), head=_place(entries[-1])
+        before=_place(entries[first - 1]) if first else None,
+        entries=tuple(
+            entry.to_record() if is_shown(fact) else entry.sealed().to_record()
+            for entry, fact in zip(entries[first:], facts[first:], strict=True)
+        ),
+        head=_place(entries[-1]),
     )
 
 
@@ -228,8 +238,14 @@ def _steps(workspace: Workspace) -> tuple[Step, ...]:
 
 
 def _commitment(steps: Iterable[Step]) -> str:
-    """Keyed digest of the snapshot, which the first step made that read anything."""
-    return next(thing.digest for step in steps for thing in step.outputs if thing.name == "snapshot")
+    """Keyed digest of the snapshot, as the step that made it noted it."""
+    for step in steps:
+        for made in step.outputs:
+            if made.name == "snapshot":
+                return made.digest
+    raise Refused(
+        "a release must have noted in its vault what each step did, and has not; give it up by python -m flows discard."
+    )
 
 
 def _table_schema(spec: ReleaseSpec) -> TableSchema:

@@ -1,0 +1,53 @@
+"""Seal the release: sign what cleared staff are to know of it, together with what MLflow says by now."""
+
+from schemas.provenance import RECORD
+from schemas.references import Audience, Reference
+from stores.lineage import recorded_step, tag_release
+from stores.provenance import internal_record
+from stores.run_tree import snapshot
+from stores.signed_record import kept_or_signed, read_signed, signed_now
+from stores.signing_keys import signing_key
+from stores.workspace import Workspace, file_digest
+from tasks.step import as_task
+
+DIGEST_TAG = "record.digest"
+PUBLIC_DIGEST_TAG = "record.public"
+
+
+def seal(workspace: Workspace) -> Reference:
+    """Sign the internal record of a release that is public and reported on.
+
+    What is written here into MLflow is no part of what the record says of MLflow's runs: this step's own run, the file
+    of the record, and its two tags.
+
+    Args:
+        workspace: the release.
+
+    Returns:
+        The signed record, internal.
+
+    Raises:
+        InvalidInput: the published folder has no record, or the signing key cannot be read.
+        Refused: the signing key may not sign.
+    """
+    with recorded_step(workspace, "seal") as step:
+        key = signing_key(workspace.state)
+        public = read_signed(workspace.release_folder / RECORD)
+        record = internal_record(
+            workspace,
+            public.record,
+            public_digest=public.digest,
+            run_tree=snapshot(workspace.state, workspace.mlflow_run_id),
+            signed=signed_now(key),
+        )
+        subjects = {**public.subjects, RECORD: public.digest}
+        text = kept_or_signed(workspace.shelf / RECORD, key, subjects, record)
+        with workspace.writing(RECORD, Audience.INTERNAL) as path:
+            path.write_text(text, encoding="ascii")
+        sealed = workspace.refer("record", RECORD, Audience.INTERNAL)
+        step.artifact(sealed.path, Audience.INTERNAL)
+        tag_release(workspace, {DIGEST_TAG: file_digest(sealed.path), PUBLIC_DIGEST_TAG: public.digest})
+        return step.output(sealed)
+
+
+seal_task = as_task(seal, kept=False)

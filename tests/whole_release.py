@@ -1,0 +1,119 @@
+"""A release of the small table up to its publication, made by the steps themselves, without Prefect."""
+
+import shutil
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from deniable.keys import ReleaseKey
+from schemas.accounts import Accounts
+from schemas.references import Audience, Reference
+from schemas.release_spec import load_spec
+from stores.lineage import recorded_release
+from stores.people import note_start
+from stores.workspace import Workspace
+from tasks.account import account
+from tasks.clean import clean
+from tasks.draw_baseline import draw_baseline
+from tasks.evaluate_risk import evaluate_risk
+from tasks.evaluate_utility import evaluate_utility
+from tasks.gather import gather
+from tasks.index_seeds import index_seeds
+from tasks.ingest import ingest
+from tasks.learn_parameters import learn_parameters
+from tasks.learn_structure import learn_structure
+from tasks.noise_seeds import noise_seeds
+from tasks.publish import publish
+from tasks.seal import seal
+from tasks.split import part, split
+from tasks.synthesize import blocks, synthesize
+from tasks.validate import validate
+from tests.isolation import STATE
+from tests.small_release import write_small_release
+
+HISTOGRAM: dict[str, Any] = {
+    "synthesis": {
+        "guarantee": "histogram_seeds",
+        "omega": 2,
+        "epsilon": 1,
+        "delta": 1e-6,
+        "k": 10,
+        "beta": 1e-3,
+        "max_rows": 10_000,
+        "records": 400,
+        "chunk_candidates": 128,
+    }
+}
+SEEDLESS: dict[str, Any] = {
+    "learner": {
+        "kind": "marginals",
+        "noise": "gaussian",
+        "parameters": {"epsilon": 1, "delta": 1e-6, "prior": 1, "estimate": "mean"},
+    },
+    "split": {"seeds": 0.1, "parameters": 0.6, "holdout": 0.3},
+    "synthesis": {"guarantee": "seedless", "records": 400, "chunk_candidates": 128},
+}
+GUARANTEES: dict[str, dict[str, Any]] = {"tested_seeds": {}, "histogram_seeds": HISTOGRAM, "seedless": SEEDLESS}
+
+_PREPARE = {"tested_seeds": index_seeds, "histogram_seeds": noise_seeds}
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """All that publication needs."""
+
+    workspace: Workspace
+    codes: Reference
+    learnt: tuple[Reference, ...]
+    accounts: Accounts
+
+    def publish(self) -> Reference:
+        return publish(self.workspace, self.codes, self.learnt, self.accounts)
+
+    def seal(self) -> Reference:
+        return seal(self.workspace)
+
+    def moved_to(self, state: Path) -> "Drawn":
+        """The same in a copy of its state folder."""
+        before = self.workspace.state
+        shutil.copytree(before, state)
+
+        def there(reference: Reference) -> Reference:
+            return reference.model_copy(update={"path": state / reference.path.relative_to(before)})
+
+        return replace(
+            self,
+            workspace=replace(self.workspace, state=state),
+            codes=there(self.codes),
+            learnt=tuple(there(item) for item in self.learnt),
+        )
+
+
+def drawn_release(folder: Path, release_id: str = "small-1", key: bytes = b"", **changes: Any) -> Drawn:
+    """Take all steps up to publication.
+
+    Args:
+        folder: where spec and state folder go, each in a folder of its own.
+        release_id: the release's name.
+        key: its key; by default a new one.
+        changes: what the spec says otherwise.
+    """
+    spec = load_spec(write_small_release(folder / "spec", **changes))
+    with recorded_release(STATE, f"{folder.name}-{release_id}", spec) as run_id:
+        workspace = Workspace(state=folder / "state", release_id=release_id, spec=spec, mlflow_run_id=run_id)
+        with workspace.writing("key", Audience.RESTRICTED) as path:
+            path.write_bytes(key or ReleaseKey.generate().secret)
+        note_start(workspace)
+        accounts = account(workspace)
+        parts = split(workspace, clean(workspace, validate(workspace, ingest(workspace))))
+        graph = learn_structure(workspace, part(parts, "structure") if spec.learner.structure else None)
+        model = learn_parameters(workspace, part(parts, "parameters"), graph)
+        prepare = _PREPARE.get(spec.synthesis.guarantee)
+        seeds = prepare(workspace, part(parts, "seeds"), model) if prepare else None
+        released = gather(workspace, [synthesize(workspace, model, seeds, block) for block in blocks(spec)], seeds)
+        baseline = draw_baseline(workspace, part(parts, "parameters"))
+        evaluate_utility(workspace, released, parts, baseline)
+        evaluate_risk(workspace, released, parts)
+    learnt = (graph, model, seeds)
+    public = tuple(item for item in learnt if item is not None and item.audience is Audience.PUBLIC)
+    return Drawn(workspace=workspace, codes=released, learnt=public, accounts=accounts)
