@@ -8,7 +8,7 @@ composition.joint_split.
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import ceil, expm1, inf, sqrt
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -22,23 +22,25 @@ from deniable.loss import (
     MechanismEvent,
     PrivacyTestEvent,
 )
+from deniable.loss_laws import MOST_INTEGERS, grid_step, pld_by_hand, too_fine
 
 __all__ = [
     "Guarantee",
+    "LossComposer",
     "MechanismEvent",
     "best",
+    "best_again",
     "calibrate_discrete_gaussian",
     "calibrate_discrete_laplace",
     "compose",
+    "pld_by_library",
 ]
 
-# Privacy losses are put on a grid with this many steps to an event's typical loss.
-_STEPS_PER_LOSS = 100
-_LONGEST_GRID = 1 << 21
+LossComposer: TypeAlias = Callable[[Sequence[MechanismEvent], float], float]
+"""Epsilon of all outputs of events by their privacy losses at a total delta; infinite where it can certify none."""
+
 # One composition by Fourier transform misplaces at most about this much probability.
 _ROUNDING = 64 * 2.0**-53
-# Integers that are put on the grid one by one. Beyond, other bounds are used: they are nearly as tight there.
-_MOST_INTEGERS = 10_000
 # Discrete Gaussian noise this wide costs what any wider noise costs for its sensitivity, but for this share of epsilon.
 _SMOOTH_SIGMA = 1000
 _SMOOTHNESS = Fraction(1, 10_000)
@@ -47,7 +49,23 @@ _DIGITS = 4
 _SMALLEST, _PER_DECADE = 1000, 9000
 
 
-def compose(events: Sequence[MechanismEvent], delta: float | Fraction) -> dict[str, Guarantee]:
+def pld_by_library(events: Sequence[MechanismEvent], delta: float) -> float:
+    """Epsilon by composing privacy loss distributions; infinite where delta is too near the rounding errors to tell."""
+    misplaced = _ROUNDING * sum(event.outputs for event in events)
+    if delta < 10 * misplaced or too_fine(events):
+        return inf
+    step = grid_step(events)
+    total = None
+    for event in events:
+        one = _loss_distribution(event, step)
+        composed = one.self_compose(event.outputs) if event.outputs > 1 else one
+        total = composed if total is None else total.compose(composed)
+    return inf if total is None else float(total.get_epsilon_for_delta(delta - misplaced))
+
+
+def compose(
+    events: Sequence[MechanismEvent], delta: float | Fraction, *, pld: LossComposer = pld_by_library
+) -> dict[str, Guarantee]:
     """What several events that read the same rows cost together, by each accountant that can say.
 
     `basic` adds epsilons up; `advanced` is Theorem 3; `zcdp` adds concentrated privacy up and converts once; `pld`
@@ -56,6 +74,7 @@ def compose(events: Sequence[MechanismEvent], delta: float | Fraction) -> dict[s
     Args:
         events: what was done.
         delta: total delta; 0 leaves basic composition alone, and at 1 there is nothing to prove.
+        pld: composes privacy loss distributions.
 
     Returns:
         For each accountant that certifies a finite epsilon, its guarantee.
@@ -81,23 +100,37 @@ def compose(events: Sequence[MechanismEvent], delta: float | Fraction) -> dict[s
     if slack > 0 and events:
         totals["advanced"] = Guarantee(_advanced(events, slack), float(delta), "advanced")
         totals["zcdp"] = Guarantee(_zcdp(events, slack), float(delta), "zcdp")
-        totals["pld"] = Guarantee(_pld(events, float(delta)), float(delta), "pld")
+        totals["pld"] = Guarantee(pld(events, float(delta)), float(delta), "pld")
     return {name: guarantee for name, guarantee in totals.items() if guarantee.epsilon < inf}
 
 
-def best(events: Sequence[MechanismEvent], delta: float | Fraction) -> Guarantee:
+def best(events: Sequence[MechanismEvent], delta: float | Fraction, *, pld: LossComposer = pld_by_library) -> Guarantee:
     """The tightest guarantee for several events that read the same rows.
+
+    Args:
+        events: what was done.
+        delta: total delta.
+        pld: composes privacy loss distributions.
 
     Raises:
         InvalidInput: no accountant certifies any.
     """
-    totals = compose(events, delta)
+    totals = compose(events, delta, pld=pld)
     if not totals:
         raise InvalidInput(
             f"delta must leave room for what the events spend of it, got {float(delta):g}; raise it, or use noise that "
             "has an epsilon without it."
         )
     return min(totals.values(), key=lambda guarantee: guarantee.epsilon)
+
+
+def best_again(events: Sequence[MechanismEvent], delta: float | Fraction) -> Guarantee:
+    """The tightest guarantee, worked out by whoever verifies one: with no library's privacy loss distributions.
+
+    Raises:
+        InvalidInput: no accountant certifies any.
+    """
+    return best(events, delta, pld=pld_by_hand)
 
 
 def calibrate_discrete_laplace(
@@ -184,29 +217,6 @@ def _zcdp(events: Sequence[MechanismEvent], slack: float) -> float:
     return zcdp_to_epsilon(float(total), slack)
 
 
-def _pld(events: Sequence[MechanismEvent], delta: float) -> float:
-    """Epsilon by composing privacy loss distributions; infinite where delta is too near the rounding errors to tell."""
-    misplaced = _ROUNDING * sum(event.outputs for event in events)
-    too_fine = any(isinstance(event, DiscreteGaussianEvent) and event.variance > _MOST_INTEGERS**2 for event in events)
-    if delta < 10 * misplaced or too_fine:
-        return inf
-    losses = [_typical_loss(event) for event in events]
-    span = sum(event.outputs * loss for event, loss in zip(events, losses, strict=True))
-    step = max(min(loss for loss in losses if loss > 0) / _STEPS_PER_LOSS, span / _LONGEST_GRID) if span else 1.0
-    total = None
-    for event in events:
-        one = _loss_distribution(event, step)
-        composed = one.self_compose(event.outputs) if event.outputs > 1 else one
-        total = composed if total is None else total.compose(composed)
-    return inf if total is None else float(total.get_epsilon_for_delta(delta - misplaced))
-
-
-def _typical_loss(event: MechanismEvent) -> float:
-    if event.epsilon is not None:
-        return float(event.epsilon)
-    return sqrt(2 * event.rho) if event.rho is not None else 0.0
-
-
 def _loss_distribution(event: MechanismEvent, step: float) -> Any:
     """The privacy loss distribution of one output, its losses put on a grid in a way that only raises the curve."""
     # Slow to import, and not needed where noise is only drawn.
@@ -215,7 +225,7 @@ def _loss_distribution(event: MechanismEvent, step: float) -> Any:
 
     if isinstance(event, DiscreteLaplaceEvent):
         # Sensitivity 1 at the same epsilon dominates; see calibrate_discrete_laplace.
-        sensitivity = event.sensitivity if event.sensitivity <= _MOST_INTEGERS else 1
+        sensitivity = event.sensitivity if event.sensitivity <= MOST_INTEGERS else 1
         return pld.from_discrete_laplace_mechanism(
             float(event.epsilon / sensitivity), sensitivity, value_discretization_interval=step, use_connect_dots=True
         )

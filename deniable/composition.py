@@ -4,12 +4,11 @@ What was done to the data, and which theorem to choose, does not belong here (lo
 """
 
 from bisect import bisect_left
-from collections.abc import Sequence
-from math import exp, expm1, inf, log, log1p, sqrt
+from collections.abc import Callable, Sequence
+from math import exp, expm1, inf, lgamma, log, log1p, sqrt
 
 import numpy as np
-from scipy.optimize import brentq, minimize_scalar
-from scipy.special import gammaln
+from numpy.typing import NDArray
 
 from deniable.errors import InvalidInput
 from deniable.loss import Guarantee
@@ -18,6 +17,11 @@ from deniable.loss import Guarantee
 _BINOMIAL_REACH = 40.0
 # Logarithms of factorials of up to 1e9 are off by less, which is why targets are lowered by this share.
 _FACTORIAL_ERROR = 1e-6
+# Steps of a search by golden section, each of which leaves 0.618 of an interval: 8 becomes less than 1e-12.
+_GOLDEN_STEPS = 62
+_GOLDEN = (sqrt(5) - 1) / 2
+# Halvings until an interval is as narrow as floats allow.
+_HALVINGS = 60
 
 
 def require_delta(delta: float) -> None:
@@ -131,8 +135,7 @@ def zcdp_to_epsilon(rho: float, delta: float) -> float:
         return rho * order + (log(1 / delta) - log(order)) / excess - log1p(1 / excess)
 
     near = 0.5 * log(log(1 / delta) / rho)
-    found = minimize_scalar(epsilon, bounds=(near - 4, near + 4), method="bounded", options={"xatol": 1e-10})
-    return max(0.0, float(found.fun))
+    return max(0.0, _least(epsilon, near - 4, near + 4))
 
 
 def epsilon_to_zcdp(epsilon: float, delta: float) -> float:
@@ -148,8 +151,10 @@ def epsilon_to_zcdp(epsilon: float, delta: float) -> float:
     high = low
     while zcdp_to_epsilon(high, delta) < epsilon:
         high *= 2
-    rho = float(brentq(lambda rho: zcdp_to_epsilon(rho, delta) - epsilon, low, high, rtol=1e-12, xtol=1e-300))
-    return rho * (1 - 1e-9)  # so that the way back stays below epsilon
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if zcdp_to_epsilon(middle, delta) < epsilon else (low, middle)
+    return low * (1 - 1e-9)  # so that the way back stays below epsilon
 
 
 def optimal_composition(*, epsilon: float, delta: float, times: int, total_delta: float) -> float:
@@ -175,7 +180,7 @@ def optimal_composition(*, epsilon: float, delta: float, times: int, total_delta
     j = np.arange(first, min(times, int(times * truth + reach)) + 1)
     losses = epsilon * (2 * j - times)
     log_truth, log_lie = -log1p(exp(-epsilon)), -epsilon - log1p(exp(-epsilon))
-    log_ways = gammaln(times + 1) - gammaln(j + 1) - gammaln(times - j + 1)
+    log_ways = lgamma(times + 1) - _log_factorials(j) - _log_factorials(times - j)
     probabilities = np.exp(log_ways + j * log_truth + (times - j) * log_lie)
 
     def masses(index: int) -> tuple[float, float]:
@@ -189,6 +194,27 @@ def optimal_composition(*, epsilon: float, delta: float, times: int, total_delta
     found = bisect_left(range(len(j)), -target, key=lambda index: -hockey_stick(index))
     mass, discounted = masses(found)
     return max(0.0, float(losses[found]) + log((mass - target) / discounted)) if mass > target else 0.0
+
+
+def _least(function: Callable[[float], float], low: float, high: float) -> float:
+    """The least value that a function takes in an interval in which it falls and then rises."""
+    first, second = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+    at_first, at_second = function(first), function(second)
+    for _ in range(_GOLDEN_STEPS):
+        if at_first < at_second:
+            high, second, at_second = second, first, at_first
+            first = high - _GOLDEN * (high - low)
+            at_first = function(first)
+        else:
+            low, first, at_first = first, second, at_second
+            second = low + _GOLDEN * (high - low)
+            at_second = function(second)
+    return min(at_first, at_second)
+
+
+def _log_factorials(numbers: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Logarithm of the factorial of each number."""
+    return np.fromiter((lgamma(number + 1) for number in numbers.tolist()), np.float64, len(numbers))
 
 
 def _expm1(value: float) -> float:

@@ -1,23 +1,24 @@
-"""What a mechanism costs when it is run many times and all that is known of it is a bound on its privacy curve.
+"""What mechanisms cost when they are run many times and all that is known of them is a bound on their privacy curves.
 
-Which mechanism it is, and where the bound comes from, does not belong here (seed_accounting).
+Which mechanisms they are, and where the bounds come from, does not belong here (seed_accounting, loss_laws).
 
 The privacy curve of two laws P and Q is E_a(P || Q) = sum of max(P - a Q, 0), a function of a = e^epsilon. A pair of
 laws whose curve is nowhere below that of a mechanism dominates it, and so do T-fold products (Zhu, Dong, Wang 2022,
 Theorem 10).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import ceil, exp, expm1, inf, log, log1p, sqrt
+from math import ceil, exp, expm1, fsum, inf, log, log1p, sqrt
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import fft
 
 from deniable.composition import require_delta
 
-Reals = NDArray[np.float64]
+Reals: TypeAlias = NDArray[np.float64]
 
 # One rounding of a float, relatively, times what the steps of a Fourier transform can add to it.
 _ROUNDING = 64 * 2.0**-53
@@ -29,6 +30,8 @@ _LONGEST_WINDOW = 1 << 23
 _REACH_BELOW = 60.0
 # e to the power of this is still a float.
 _LARGEST_EXPONENT = 500.0
+# e to the power of minus this, times any weight that counts, is still a float.
+_BLOCK_EXPONENT = 200.0
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,10 @@ class DominatingPair:
             return inf
         # Most of the mass is near loss 0, hence only what differs from 1 is added up.
         return log1p(float(self.probabilities @ np.expm1(exponents)) - self.infinity_mass)
+
+
+Runs: TypeAlias = Sequence[tuple[DominatingPair, int]]
+"""Pairs whose losses are multiples of one step, each with the number of times that it is run."""
 
 
 def connect_the_dots(step: float, forward: Reals, backward: Reals) -> DominatingPair:
@@ -99,10 +106,6 @@ def connect_the_dots(step: float, forward: Reals, backward: Reals) -> Dominating
 def composed_epsilon(pair: DominatingPair, *, times: int, delta: float) -> float:
     """Smallest epsilon found at which `times` independent copies of a pair stay within a delta; never too small.
 
-    The law of the summed loss is found by Fourier transform after tilting by e^(order * loss), which moves the losses
-    near epsilon to its centre: without it rounding errors near 1e-16 * times swamp tails of delta = 1e-10. What
-    rounding is left, and the tails outside the transform's window, are bounded and charged.
-
     Args:
         pair: the pair of one run.
         times: number of runs.
@@ -111,26 +114,44 @@ def composed_epsilon(pair: DominatingPair, *, times: int, delta: float) -> float
     Returns:
         Epsilon, or infinity where the infinite losses alone exceed delta.
     """
+    return epsilon_of_runs([(pair, times)], delta)
+
+
+def epsilon_of_runs(runs: Runs, delta: float) -> float:
+    """Smallest epsilon found at which independent runs of several pairs stay within a delta; never too small.
+
+    The law of the summed loss is found by Fourier transform after tilting by e^(order * loss), which moves the losses
+    near epsilon to its centre: without it rounding errors near 1e-16 * times swamp tails of delta = 1e-10. What
+    rounding is left, and the tails outside the transform's window, are bounded and charged.
+
+    Args:
+        runs: the pairs, at least one, and the number of times that each is run.
+        delta: in (0, 1).
+
+    Returns:
+        Epsilon, or infinity where the infinite losses alone exceed delta.
+    """
     require_delta(delta)
-    spare = delta + expm1(times * log1p(-pair.infinity_mass))
+    spare = delta + expm1(fsum(times * log1p(-pair.infinity_mass) for pair, times in runs))
     if spare <= 0:
         return inf
-    if times == 1:
+    pair, step = runs[0][0], runs[0][0].step
+    if len(runs) == 1 and runs[0][1] == 1:
         first, last = int(pair.losses[0]), int(pair.losses[-1])
         law = np.zeros(last - first + 1)
         law[pair.losses - first] = pair.probabilities
-        losses = np.arange(first, last + 1, dtype=np.float64) * pair.step
+        losses = np.arange(first, last + 1, dtype=np.float64) * step
         return _first_within(losses, law, spare, order=0.0, error=0.0, shift=0.0)
-    order, ceiling = _chernoff(pair, times, spare)
+    order, ceiling = _chernoff(runs, spare)
     if ceiling <= 0:
         return 0.0
-    composed = _compose_tilted(pair, times, order)
+    composed = _compose_tilted(runs, order)
     if composed is None:
         return ceiling
     losses, probabilities, error = composed
     # The moment bound is too large by a few 1 / order; losses further down would overflow.
-    near = losses >= max(-pair.step / 2, ceiling - _REACH_BELOW / order - pair.step)
-    log_scale = times * pair.log_moment(order)
+    near = losses >= max(-step / 2, ceiling - _REACH_BELOW / order - step)
+    log_scale = _log_moment(runs, order)
     found = _first_within(
         losses[near] - ceiling,
         probabilities[near],
@@ -151,12 +172,10 @@ def _first_within(
     misplaced; it is charged at the largest value that the summand can have, e^(-order epsilon) order^order / (1 +
     order)^(1 + order).
     """
-    from scipy.signal import lfilter  # noqa: PLC0415 - slow to import
-
     weights = probabilities * np.exp(-order * losses)
     upper = np.cumsum(weights[::-1])[::-1]
     decay = exp(losses[0] - losses[1]) if len(losses) > 1 else 0.0
-    lower = lfilter([1.0], [1.0, -decay], weights[::-1])[::-1]
+    lower = _decayed_sums(weights[::-1], decay)[::-1]
     peak = error * exp(_log_peak(order))
     exceeding = upper - lower + peak * np.exp(-order * losses) > target
     first = int(np.count_nonzero(exceeding))  # the left side falls: all that exceed come first
@@ -169,15 +188,20 @@ def _first_within(
     return max(0.0, shift + float(losses[first]) + min(0.0, log(excess / lower[first])))
 
 
-def _chernoff(pair: DominatingPair, times: int, delta: float) -> tuple[float, float]:
+def _log_moment(runs: Runs, order: float) -> float:
+    """Logarithm of the mean of e^(order * summed loss) over finite losses."""
+    return fsum(times * pair.log_moment(order) for pair, times in runs)
+
+
+def _chernoff(runs: Runs, delta: float) -> tuple[float, float]:
     """The order of the best moment bound on epsilon at a delta, and that bound.
 
     max(0, 1 - e^-z) <= e^(s z) s^s / (1 + s)^(1 + s) for all z, hence delta(epsilon) is at most that factor times
-    e^(times log_moment(s) - s epsilon).
+    e^(log_moment(s) - s epsilon).
     """
 
     def bound(order: float) -> float:
-        return (times * pair.log_moment(order) - log(delta) + _log_peak(order)) / order
+        return (_log_moment(runs, order) - log(delta) + _log_peak(order)) / order
 
     # The bound is safe at any order; orders that are a few per cent off cost next to nothing.
     orders = np.geomspace(1e-4, 1e6, 401)
@@ -186,38 +210,86 @@ def _chernoff(pair: DominatingPair, times: int, delta: float) -> tuple[float, fl
     return float(orders[best]), float(bounds[best])
 
 
-def _compose_tilted(pair: DominatingPair, times: int, order: float) -> tuple[Reals, Reals, float] | None:
-    """Law of the sum of `times` tilted losses: losses, probabilities, and the probability that may be misplaced."""
-    losses = pair.finite_losses
-    scale = pair.log_moment(order)
-    tilted = pair.probabilities * np.exp(order * losses - scale)
-    mean = float(tilted @ losses)
-    deviation = max(pair.step, sqrt(times * float(tilted @ (losses - mean) ** 2)))
+def _compose_tilted(runs: Runs, order: float) -> tuple[Reals, Reals, float] | None:
+    """Law of the sum of all tilted losses: losses, probabilities, and the probability that may be misplaced."""
+    step, scale = runs[0][0].step, _log_moment(runs, order)
+    tilted = [pair.probabilities * np.exp(order * pair.finite_losses - pair.log_moment(order)) for pair, _ in runs]
+    variance = 0.0
+    for (pair, times), law in zip(runs, tilted, strict=True):
+        losses = pair.finite_losses
+        variance += times * float(law @ (losses - float(law @ losses)) ** 2)
+    deviation = max(step, sqrt(variance))
     reach = np.geomspace(1 / 64, 64, 49) * sqrt(-2 * log(_LEFT_OUT)) / deviation
-    above = min((times * (pair.log_moment(order + u) - scale) - log(_LEFT_OUT)) / u for u in reach)
-    below = max(-(times * (pair.log_moment(order - u) - scale) - log(_LEFT_OUT)) / u for u in reach)
-    if not above - below < _LONGEST_WINDOW * pair.step:
+    # No sum lies beyond that of the extreme losses; where these are few, moments do not reach as far as that.
+    above = min(
+        sum(times * float(pair.losses[-1]) for pair, times in runs) * step,
+        *((_log_moment(runs, order + u) - scale - log(_LEFT_OUT)) / u for u in reach),
+    )
+    below = max(
+        sum(times * float(pair.losses[0]) for pair, times in runs) * step,
+        *(-(_log_moment(runs, order - u) - scale - log(_LEFT_OUT)) / u for u in reach),
+    )
+    if not above - below < _LONGEST_WINDOW * step:
         return None
-    first = int(below // pair.step)
-    length = int(fft.next_fast_len(ceil(above / pair.step) - first + 1, real=True))
+    first = int(below // step)
+    length = _fast_length(ceil(above / step) - first + 1)
 
-    # The transform of the tilted law less 1, which keeps its small part exact.
-    moved = np.where(pair.losses == 0, 0.0, tilted)
-    circle = np.zeros(length)
-    np.add.at(circle, pair.losses % length, moved)
-    circle[0] -= moved.sum()
-    change = fft.rfft(circle)
-    with np.errstate(divide="ignore"):
-        log_size = 0.5 * np.log1p(2 * change.real + change.real**2 + change.imag**2)
-    angle = np.arctan2(change.imag, 1 + change.real)
-    spectrum = np.exp(times * (log_size + 1j * angle))
-    probabilities = np.roll(fft.irfft(spectrum, length), -(first % length))
+    log_size, angle, relative = np.zeros((3, length // 2 + 1))
+    for (pair, times), law in zip(runs, tilted, strict=True):
+        # The transform of the tilted law less 1, which keeps its small part exact.
+        moved = np.where(pair.losses == 0, 0.0, law)
+        circle = np.zeros(length)
+        np.add.at(circle, pair.losses % length, moved)
+        circle[0] -= moved.sum()
+        change = np.fft.rfft(circle)
+        with np.errstate(divide="ignore"):
+            log_one = 0.5 * np.log1p(2 * change.real + change.real**2 + change.imag**2)
+        turn = np.arctan2(change.imag, 1 + change.real)
+        log_size += times * log_one
+        angle += times * turn
+        relative += times * (2 * float(moved.sum()) * np.exp(-log_one) + np.abs(turn) + np.abs(log_one))
+    spectrum = np.exp(log_size + 1j * angle)
+    probabilities = np.roll(np.fft.irfft(spectrum, length), -(first % length))
 
-    relative = times * 2 * float(moved.sum()) * np.exp(-log_size) + times * (np.abs(angle) + np.abs(log_size)) + 1
-    misplaced = np.where(np.abs(spectrum) > 0, np.abs(spectrum) * _ROUNDING * relative, 0.0) + _ROUNDING * 2.0**-3
+    with np.errstate(invalid="ignore"):
+        misplaced = np.where(np.abs(spectrum) > 0, np.abs(spectrum) * _ROUNDING * (relative + 1), 0.0)
+    misplaced += _ROUNDING * 2.0**-3
     error = sqrt(2 * float(misplaced @ misplaced)) + 4 * _LEFT_OUT
-    sums = np.arange(first, first + length, dtype=np.float64) * pair.step
+    sums = np.arange(first, first + length, dtype=np.float64) * step
     return sums, np.maximum(probabilities, 0.0).astype(np.float64), error
+
+
+def _decayed_sums(values: Reals, decay: float) -> Reals:
+    """Sums of all values up to each, each value multiplied by `decay` for every step that it lies back.
+
+    Args:
+        values: at least 0, shape (values,).
+        decay: in [0, 1).
+    """
+    # Within a block powers of the decay stay far from the smallest float.
+    block = max(1, min(len(values), int(_BLOCK_EXPONENT / -log(decay)))) if decay > 0 else 1
+    powers = decay ** np.arange(block, dtype=np.float64)
+    sums, carried = np.empty_like(values), 0.0
+    for start in range(0, len(values), block):
+        part = values[start : start + block]
+        shrink = powers[: len(part)]
+        sums[start : start + block] = shrink * (np.cumsum(part / shrink) + carried * decay)
+        carried = float(sums[start + len(part) - 1])
+    return sums
+
+
+def _fast_length(least: int) -> int:
+    """The smallest length, of no prime factor above 5, that is not below a number: such are transformed fast."""
+    best = 1 << (least - 1).bit_length()
+    five = 1
+    while five < best:
+        three = five
+        while three < best:
+            rest = -(-least // three)
+            best = min(best, three << (rest - 1).bit_length())
+            three *= 3
+        five *= 5
+    return best
 
 
 def _log_peak(order: float) -> float:

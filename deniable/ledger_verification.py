@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, TypeAlias
 
-from deniable.accounting import best
+from deniable.accounting import best_again
 from deniable.books import Books
 from deniable.budget import NOTHING, shown, shown_down, shown_up
 from deniable.deniability import best_t, theorem_1
@@ -206,8 +206,6 @@ def _claim_fault(events: Events, claimed: Cost, composed: Callable[[Events, Frac
         if basic is not None and not basic.exceeds(claimed):
             return None
         epsilon = composed(events, claimed.delta)
-    except ImportError as error:
-        return f"its events can only be composed again with {error.name}, which is not installed"
     # Events are read from the entry, and may be of numbers that no mechanism has.
     except (ArithmeticError, TypeError, ValueError) as error:
         return f"its events cannot be composed again: {error}"
@@ -233,8 +231,9 @@ def _basic(events: Events) -> Cost | None:
 def _together(events: Events, delta: Fraction) -> float:
     """Epsilon of all events together."""
     event = events[0]
-    found = best_for_candidates(event, float(delta)) if isinstance(event, PrivacyTestEvent) else best(events, delta)
-    return found.epsilon
+    if isinstance(event, PrivacyTestEvent):
+        return best_for_candidates(event, float(delta)).epsilon
+    return best_again(events, delta).epsilon
 
 
 @lru_cache(_REMEMBERED)

@@ -4,9 +4,16 @@ import numpy as np
 import pytest
 from dp_accounting.pld import pld_pmf
 from numpy.typing import NDArray
+from scipy.fft import next_fast_len
 
 from deniable.composition import optimal_composition
-from deniable.dominating_pair import DominatingPair, composed_epsilon, connect_the_dots
+from deniable.dominating_pair import (
+    DominatingPair,
+    _decayed_sums,
+    _fast_length,
+    composed_epsilon,
+    connect_the_dots,
+)
 
 Reals = NDArray[np.float64]
 
@@ -123,3 +130,20 @@ def test_randomized_response_composes_as_it_should() -> None:
     for times in (1, 2, 50, 100_000):
         expected = optimal_composition(epsilon=epsilon, delta=0, times=times, total_delta=1e-7)
         assert composed_epsilon(pair, times=times, delta=1e-7) == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("step", [1e-4, 0.05, 3.0, 600.0, 800.0])
+def test_decayed_sums_are_those_of_the_definition(step: float) -> None:
+    values = np.abs(np.sin(np.arange(2000.0)))
+    decay = math.exp(-step)
+    expected, total = [], 0.0
+    for value in values.tolist():
+        total = total * decay + value
+        expected.append(total)
+    assert _decayed_sums(values, decay) == pytest.approx(expected, rel=1e-12)
+
+
+def test_fast_lengths_are_the_next_that_have_no_large_prime_factor() -> None:
+    for least in [*range(1, 300), 1023, 1025, 65_537, 1_000_003]:
+        found = _fast_length(least)
+        assert found == next_fast_len(least, real=True)
