@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from deniable.errors import Refused
 from deniable.loss import Guarantee
-from schemas.accounts import Accounts
+from schemas.accounts import Accounts, SpentSoFar
 from schemas.provenance import RECORD, Step
 from schemas.references import Audience, Reference
 from stores.charging import spent_so_far
@@ -90,7 +90,8 @@ def publish(
         folder.mkdir(mode=PRIVATE_FOLDER, parents=True)
         records = write_table(folder, domain, read_codes(codes.path, domain))
         day = signed_now(key).day
-        documents = _write_documents(workspace, folder, learnt, accounts, records=records, day=day)
+        so_far = spent_so_far(workspace)
+        documents = write_documents(workspace, folder, learnt, accounts, so_far=so_far, records=records, day=day)
         check_folder(folder, domain, records, [PARQUET, CSV, *documents])
         for name in documents:
             step.artifact(folder / name, Audience.PUBLIC)
@@ -118,12 +119,31 @@ def publish(
     return reference
 
 
-def _write_documents(
-    workspace: Workspace, folder: Path, learnt: Sequence[Reference], accounts: Accounts, *, records: int, day: str
+def write_documents(
+    workspace: Workspace,
+    folder: Path,
+    learnt: Sequence[Reference],
+    accounts: Accounts,
+    *,
+    so_far: SpentSoFar | None,
+    records: int,
+    day: str,
 ) -> tuple[str, ...]:
-    """Write all that stands beside the records but the record of how they were made; the names of the files."""
+    """Write all that stands beside the records but the record of how they were made.
+
+    Args:
+        workspace: the release.
+        folder: where the files go, and where the records lie.
+        learnt: what was learnt and is public.
+        accounts: what accounting found.
+        so_far: what all releases of the dataset come to.
+        records: number of records.
+        day: day of publication.
+
+    Returns:
+        Names of the files.
+    """
     spec, domain = workspace.spec, workspace.spec.domain
-    so_far = spent_so_far(workspace)
     for item in learnt:
         shutil.copyfile(item.path, folder / item.path.name)
     write_document(folder / SCHEMA, describe_domain(domain, spec.titles, spec.labels))
