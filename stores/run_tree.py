@@ -109,7 +109,7 @@ def listing(state: Path, run_id: str, under_way: Collection[str] | None = None) 
         for version in _versions(client, runs):
             values.update(_owned(f"version {version.name} {version.version}", _version_items(version)))
         if runs:
-            values.update(_experiment_items(client, runs[0]))
+            values.update(_owned(f"experiment {runs[0].info.experiment_id}", _experiment_items(client, runs[0])))
     if not runs:
         raise RunsUnreadable(
             f"MLflow must have the release's run {run_id}, and has not; it was deleted, or never there."
@@ -198,7 +198,7 @@ def _run_items(client: MlflowClient, run: Run, *, is_root: bool) -> Items:
             yield f"entry {position} of metric {name}", entry
     for given in run.inputs.dataset_inputs if run.inputs else []:
         dataset = given.dataset
-        described: list[Plain] = [dataset.source_type, dataset.source, dataset.schema, dataset.profile]
+        described: list[Plain] = [dataset.source_type, dataset.source, dataset.schema or "", dataset.profile or ""]
         tags: list[Plain] = [*sorted((tag.key, tag.value) for tag in given.tags)]
         yield f"input {dataset.name} {dataset.digest}", described + tags
     for read in _models_read(run):
@@ -239,7 +239,7 @@ def _version_items(version: ModelVersion) -> Items:
 def _experiment_items(client: MlflowClient, run: Run) -> Items:
     """Whether the experiment is there; what it is called and says is not a release's."""
     experiment = _found(client.get_experiment, run.info.experiment_id)
-    yield f"experiment {run.info.experiment_id}/lifecycle stage", experiment.lifecycle_stage if experiment else None
+    yield "lifecycle stage", experiment.lifecycle_stage if experiment else None
 
 
 def _tags(tags: Mapping[str, str]) -> Items:
@@ -287,7 +287,8 @@ def _versions(client: MlflowClient, runs: Sequence[Run]) -> list[ModelVersion]:
 
 
 def _owned(owner: str, items: Items) -> Items:
-    return ((f"{owner}/{what}", value) for what, value in items)
+    # What is not there is None in a database and an empty text from a server.
+    return ((f"{owner}/{what}", "" if value is None else value) for what, value in items)
 
 
 def _all(search: Callable[..., PagedList[T]], *asked: Any, **options: Any) -> list[T]:
