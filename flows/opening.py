@@ -16,6 +16,7 @@ from stores.charging import was_charged
 from stores.custody import end_custody, keep_key, require_same_key
 from stores.lineage import recorded_release
 from stores.people import note_start
+from stores.scratch import is_scratch, sweep_scratch
 from stores.unfinished import destroy_left_keys, leased, note_beginning, note_end, sweep_claims, unfinished_release
 from stores.workspace import PRIVATE_FOLDER, Workspace, make_private_folder
 from tasks.progress import allow_steps, stop_steps
@@ -42,11 +43,15 @@ def opened_release(
         The workspace of the release.
 
     Raises:
-        Refused: a release of that name is under way or done.
+        Refused: a release of that name is under way or done, or the state folder is one for replays.
         InvalidInput: the file holds no key.
     """
+    if is_scratch(state):
+        msg = f"a release must be kept in a state folder, got the scratch folder {state}; name another by --state."
+        raise Refused(msg)
     destroy_left_keys(state)
     sweep_claims(state)
+    sweep_scratch(state)
     begun = None if anew or key_file else unfinished_release(state, spec)
     release_id = begun.release_id if begun else f"{spec.name}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
     vault = state / "vault" / release_id
@@ -60,12 +65,12 @@ def opened_release(
             try:
                 workspace.sweep()
                 if begun is None:
-                    keep_key(workspace, _read_key(key_file))
+                    keep_key(workspace, read_key(key_file) if key_file else None)
                     note_start(workspace)
                     note_beginning(workspace)
                 else:
                     require_same_key(workspace, begun.commitment)
-                _name_prefect_run(release_id)
+                name_prefect_run(release_id)
                 yield workspace
                 note_end(workspace)
                 end_custody(workspace)
@@ -111,10 +116,12 @@ def _claim(vault: Path) -> None:
         raise Refused(msg) from None
 
 
-def _read_key(key_file: Path | None) -> ReleaseKey | None:
-    """The key that a file holds."""
-    if key_file is None:
-        return None
+def read_key(key_file: Path) -> ReleaseKey:
+    """The key that a file holds.
+
+    Raises:
+        InvalidInput: it holds none, or cannot be read.
+    """
     try:
         return ReleaseKey(key_file.read_bytes())
     except OSError:
@@ -122,12 +129,12 @@ def _read_key(key_file: Path | None) -> ReleaseKey | None:
         raise InvalidInput(msg) from None
 
 
-def _name_prefect_run(release_id: str) -> None:
-    """Call the Prefect run by the release's name."""
+def name_prefect_run(name: str) -> None:
+    """Call the Prefect run that this happens in by a name."""
     context = FlowRunContext.get()
     if context is not None and context.flow_run is not None:
         with get_client(sync_client=True) as client:
-            client.update_flow_run(context.flow_run.id, name=release_id)
+            client.update_flow_run(context.flow_run.id, name=name)
 
 
 def _discard(workspace: Workspace) -> None:

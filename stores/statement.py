@@ -5,6 +5,7 @@ is that of NIST SP 800-226; its prose is in `templates/`. No figure is computed 
 """
 
 import math
+from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -123,6 +124,20 @@ def statement(
         said["released_record"] = record and {**record, "t": accounts.record_t}
         said["candidates"] = {"tested": synthesis.candidates, **(_figures(accounts.candidates) or {})}
     return said
+
+
+def so_far_in(said: Mapping[str, Any]) -> SpentSoFar | None:
+    """What a statement for machines says of all releases of the dataset together."""
+    so_far = said["dataset_so_far"]
+    if so_far is None:
+        return None
+    epsilon, counted = so_far["epsilon"], so_far["counted_against_the_budget"]
+    return SpentSoFar(
+        releases=so_far["releases"],
+        spent=Guarantee(math.inf if epsilon is None else epsilon, so_far["delta"], so_far["accountant"]),
+        counted=(counted["epsilon"], counted["delta"]),
+        seed_cost=counted["seed_cost"],
+    )
 
 
 def statement_in_words(release_id: str, spec: ReleaseSpec, accounts: Accounts, so_far: SpentSoFar | None = None) -> str:
