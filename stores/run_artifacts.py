@@ -4,9 +4,8 @@ MLflow notes absolute paths. A state folder that was moved still holds the files
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import reduce
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import unquote, urlsplit
@@ -19,7 +18,9 @@ from stores.workspace import file_digest
 _FOLDERS = ("mlflow", "artifacts")
 
 
-def artifact_digests(state: Path, uri: str, tracking_uri: str) -> dict[str, str]:
+def artifact_digests(
+    state: Path, uri: str, tracking_uri: str, *, but: Callable[[str, Path], bool] = lambda _name, _path: False
+) -> dict[str, str]:
     """Digests of all files below an address of MLflow's, by their paths there.
 
     Where MLflow would show the file of one folder and the state folder holds that of another, as happens when the state
@@ -29,16 +30,15 @@ def artifact_digests(state: Path, uri: str, tracking_uri: str) -> dict[str, str]
         state: the state folder.
         uri: the address, as MLflow notes it with a run or a model.
         tracking_uri: MLflow's store, which may serve the files.
+        but: whether a file, by its path there and here, is left out.
 
     Raises:
         MlflowException: MLflow does not give them.
         OSError: there is no room for them, or they cannot be listed.
     """
     with _folders(state, uri, tracking_uri) as folders:
-        seen = [_digests(folder) for folder in folders]
-    if len(seen) == 1:
-        return seen[0]
-    paths: set[str] = reduce(set.union, (digests.keys() for digests in seen), set())
+        seen = [_digests(folder, but) for folder in folders]
+    paths = {path for digests in seen for path in digests}
     found = {path: [digests.get(path) for digests in seen] for path in paths}
     return {path: each[0] if each[0] and len(set(each)) == 1 else digest_of(each) for path, each in found.items()}
 
@@ -75,14 +75,15 @@ def _within(state: Path, noted: Path) -> Path:
     return state.joinpath(*noted.parts[places[-1] :]) if places and ".." not in noted.parts else noted
 
 
-def _digests(folder: Path) -> dict[str, str]:
+def _digests(folder: Path, but: Callable[[str, Path], bool]) -> dict[str, str]:
     """Digests of all files in a folder; what is no file that can be read has one that no file has."""
     found = {}
     for place, folders, files in os.walk(folder):
         links = [name for name in folders if (Path(place) / name).is_symlink()]
         for path in (Path(place) / name for name in (*files, *links)):
-            name = path.relative_to(folder).as_posix()
-            found[name.encode(errors="backslashreplace").decode()] = _digest(path)
+            name = path.relative_to(folder).as_posix().encode(errors="backslashreplace").decode()
+            if not but(name, path):
+                found[name] = _digest(path)
     return found
 
 

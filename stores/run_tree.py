@@ -8,6 +8,7 @@ name it, how a run ends that is under way, the aliases of models, the text and t
 MLflow notes beside a model that it loads.
 """
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -34,6 +35,7 @@ UNDER_WAY = "under way"
 _PARENT = "mlflow.parentRunId"
 _RUNNING = RunStatus.to_string(RunStatus.RUNNING)
 _LEFT_BY_LOADING = "registered_model_meta"
+_SAID_BY_LOADING = re.compile(r"model_name: [^\n]*\nmodel_version: [^\n]*\n")
 _PAGE = 1000
 _ABSENT = "RESOURCE_DOES_NOT_EXIST"
 _SQLITE = "sqlite:///"
@@ -101,11 +103,12 @@ def listing(state: Path, run_id: str, under_way: Collection[str] | None = None) 
                 values[f"{owner}/{UNDER_WAY}"] = run.info.run_name
                 continue
             values.update(_owned(owner, _run_items(client, run, is_root=is_root)))
-            files.update(_files(client, state, owner, run.info.artifact_uri, RECORD_ARTIFACT if is_root else ""))
+            but = _is_record if is_root else _is_nothing
+            files.update(_files(client, state, owner, run.info.artifact_uri, but))
         for model in _models(client, runs):
             owner = f"model {model.model_id}"
             values.update(_owned(owner, _model_items(model)))
-            files.update(_files(client, state, owner, model.artifact_location, _LEFT_BY_LOADING))
+            files.update(_files(client, state, owner, model.artifact_location, _is_left_by_loading))
         for version in _versions(client, runs):
             values.update(_owned(f"version {version.name} {version.version}", _version_items(version)))
         if runs:
@@ -246,10 +249,24 @@ def _tags(tags: Mapping[str, str]) -> Items:
     return ((f"tag {name}", value) for name, value in tags.items() if not name.startswith(RECORD_TAGS))
 
 
-def _files(client: MlflowClient, state: Path, owner: str, uri: str, left_out: str) -> dict[str, str]:
+def _files(client: MlflowClient, state: Path, owner: str, uri: str, but: Callable[[str, Path], bool]) -> dict[str, str]:
     """Digests of the files of a run or a model, by their places."""
-    digests = artifact_digests(state, uri, client.tracking_uri)
-    return {f"{owner}/artifact {path}": digest for path, digest in digests.items() if path != left_out}
+    digests = artifact_digests(state, uri, client.tracking_uri, but=but)
+    return {f"{owner}/artifact {path}": digest for path, digest in digests.items()}
+
+
+def _is_nothing(_name: str, _path: Path) -> bool:
+    return False
+
+
+def _is_record(name: str, _path: Path) -> bool:
+    """Whether a file of a release's run is the record, which is signed by itself."""
+    return name == RECORD_ARTIFACT
+
+
+def _is_left_by_loading(name: str, path: Path) -> bool:
+    """Whether a file of a model is the one that MLflow leaves there when it loads it, and nothing else."""
+    return name == _LEFT_BY_LOADING and _SAID_BY_LOADING.fullmatch(path.read_text(errors="replace")) is not None
 
 
 def _place(uri: str, owner_id: str) -> str:
