@@ -205,8 +205,8 @@ class TrustedKeys:
         """
         key = self.get(keyid)
         if key is None:
-            known = f"the {len(self)} trusted keys" if len(self) != 1 else "the one trusted key"
-            return f"the key {keyid} is not among {known}: whoever has it, nobody here vouches for them"
+            others = f"{len(self)} other key{'' if len(self) == 1 else 's'}"
+            return f"the key {keyid} is not trusted: the trust file has {others}, and nobody vouches for whoever has it"
         try:
             return key.fault_at(signed_time)
         except InvalidInput:

@@ -2,7 +2,8 @@
 
 A new key waits beside the old one under another name until it is trusted, then takes its place by a rename. A process
 that is killed in between leaves a key that waits: `settle` puts it in its place where it is trusted, else removes it.
-Which keys are trusted does not belong here (signing_keys). No error says anything of what is in the file.
+Which keys are trusted does not belong here (signing_keys). No error says anything of what is in the file, and no
+variable of a function that raises one holds it.
 """
 
 import os
@@ -45,18 +46,16 @@ def load_private_key(place: Path) -> Ed25519PrivateKey:
                     f"the signing key must be readable by its owner alone, got mode {stat.S_IMODE(status.st_mode):04o} "
                     f"of {place}; run chmod 600 on it, and revoke it as compromised if others may have read it."
                 )
-            pem = file.read(_LONGEST)
+            key = _key_in(file.read(_LONGEST))
     except FileNotFoundError:
         raise InvalidInput(f"the signing key must be in {place}, and there is none.") from None
     except OSError as error:
         raise InvalidInput(f"the signing key must be readable, got {place}: {error.strerror}.") from None
-    with suppress(ValueError, TypeError, UnsupportedAlgorithm):
-        key = load_pem_private_key(pem, password=None)
-        if isinstance(key, Ed25519PrivateKey):
-            return key
-    raise InvalidInput(
-        f"the signing key must be an Ed25519 key, as PKCS8 PEM without a password, got something else in {place}."
-    ) from None
+    if key is None:
+        raise InvalidInput(
+            f"the signing key must be an Ed25519 key, as PKCS8 PEM without a password, got something else in {place}."
+        )
+    return key
 
 
 def let_wait(key: Ed25519PrivateKey, place: Path) -> None:
@@ -65,13 +64,12 @@ def let_wait(key: Ed25519PrivateKey, place: Path) -> None:
     Raises:
         InvalidInput: the folder cannot be written to.
     """
-    pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     waiting = _waiting(place)
     try:
         place.parent.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
         descriptor = os.open(waiting, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, PRIVATE_FILE)
         with open(descriptor, "wb") as file:  # noqa: PTH123 - of a descriptor
-            file.write(pem)
+            file.write(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
             file.flush()
             os.fsync(file.fileno())
         flush_folder(place.parent)
@@ -129,6 +127,14 @@ def settle(place: Path, trusted: Collection[str]) -> None:
         waiting.unlink()
     except OSError as error:
         raise _cannot_write(place, error) from None
+
+
+def _key_in(pem: bytes) -> Ed25519PrivateKey | None:
+    """The key that a text holds; None if it is of another kind, or none."""
+    with suppress(ValueError, TypeError, UnsupportedAlgorithm):
+        key = load_pem_private_key(pem, password=None)
+        return key if isinstance(key, Ed25519PrivateKey) else None
+    return None
 
 
 def _waiting(place: Path) -> Path:
