@@ -4,8 +4,10 @@ from schemas.provenance import RECORD
 from schemas.references import Audience, Reference
 from stores.lineage import recorded_step, tag_release
 from stores.provenance import internal_record
+from stores.registry import make_current, register_model
+from stores.release_page import complete_page
 from stores.run_tree import snapshot
-from stores.signed_record import kept_or_signed, read_signed, signed_now
+from stores.signed_record import read_signed, signed_now, signed_text
 from stores.signing_keys import signing_key
 from stores.workspace import Workspace, file_digest
 from tasks.step import as_task
@@ -15,7 +17,7 @@ PUBLIC_DIGEST_TAG = "record.public"
 
 
 def seal(workspace: Workspace) -> Reference:
-    """Sign the internal record of a release that is public and reported on.
+    """Sign the internal record of a release that is public and reported on, whether or not that was done before.
 
     What is written here into MLflow is no part of what the record says of MLflow's runs: this step's own run, the file
     of the record, and its two tags.
@@ -33,6 +35,8 @@ def seal(workspace: Workspace) -> Reference:
     with recorded_step(workspace, "seal") as step:
         key = signing_key(workspace.state)
         public = read_signed(workspace.release_folder / RECORD)
+        version = register_model(workspace, public.record, public.digest)
+        complete_page(workspace, public.record, version)
         record = internal_record(
             workspace,
             public.record,
@@ -41,12 +45,12 @@ def seal(workspace: Workspace) -> Reference:
             signed=signed_now(key),
         )
         subjects = {**public.subjects, RECORD: public.digest}
-        text = kept_or_signed(workspace.shelf / RECORD, key, subjects, record)
         with workspace.writing(RECORD, Audience.INTERNAL) as path:
-            path.write_text(text, encoding="ascii")
+            path.write_text(signed_text(key, subjects, record), encoding="ascii")
         sealed = workspace.refer("record", RECORD, Audience.INTERNAL)
         step.artifact(sealed.path, Audience.INTERNAL)
         tag_release(workspace, {DIGEST_TAG: file_digest(sealed.path), PUBLIC_DIGEST_TAG: public.digest})
+        make_current(workspace, version)
         return step.output(sealed)
 
 

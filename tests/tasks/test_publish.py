@@ -1,6 +1,7 @@
 """A release is published whole, checked, readable for everyone and never over another; or it is not published."""
 
 import json
+import shutil
 import stat
 from dataclasses import replace
 from hashlib import sha256
@@ -10,22 +11,23 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from deniable.attestation import Envelope
 from deniable.domain import Codes
 from deniable.errors import Refused
-from deniable.keys import ReleaseKey
 from deniable.loss import Guarantee
 from schemas.accounts import Accounts
-from schemas.references import Audience, Reference
-from schemas.release_spec import load_spec
+from schemas.provenance import RECORD
+from schemas.references import Audience
+from schemas.release_spec import ReleaseSpec, load_spec
 from schemas.synthesis import Seedless
-from stores.lineage import recorded_release
 from stores.release_folder import CSV, PARQUET, check_folder, publish_folder, write_table
+from stores.signed_record import SignedRecord, read_signed
+from stores.signing_keys import rotate_key
 from stores.statement import in_words, statement, statement_in_words
-from stores.tables import write_codes
+from stores.tables import decode, read_codes
 from stores.workspace import Workspace
-from tasks.publish import publish
-from tests.isolation import STATE
 from tests.small_release import write_small_release
+from tests.whole_release import Drawn, drawn_release
 
 ACCOUNTS = Accounts(
     structure=Guarantee(1.1, 1e-6, "basic"),
@@ -39,16 +41,25 @@ ACCOUNTS = Accounts(
 )
 
 
+@pytest.fixture(scope="module")
+def drawn_once(tmp_path_factory: pytest.TempPathFactory) -> Drawn:
+    return drawn_release(tmp_path_factory.mktemp("to-publish"))
+
+
 @pytest.fixture
-def workspace(tmp_path: Path, request: pytest.FixtureRequest) -> Workspace:
-    spec = load_spec(write_small_release(tmp_path / "spec"))
-    name = "".join(character if character.isalnum() else "-" for character in request.node.name)
-    with recorded_release(STATE, name, spec) as run_id:
-        pass
-    workspace = Workspace(state=tmp_path / "state", release_id="small-1", spec=spec, mlflow_run_id=run_id)
-    workspace.vault.mkdir(parents=True)
-    (workspace.vault / "key").write_bytes(ReleaseKey.generate().secret)
-    return workspace
+def drawn(drawn_once: Drawn, tmp_path: Path) -> Drawn:
+    """A release that awaits publication, in a state folder of its own."""
+    return drawn_once.moved_to(tmp_path / "state")
+
+
+@pytest.fixture
+def workspace(drawn: Drawn) -> Workspace:
+    return drawn.workspace
+
+
+@pytest.fixture(scope="module")
+def spec(tmp_path_factory: pytest.TempPathFactory) -> ReleaseSpec:
+    return load_spec(write_small_release(tmp_path_factory.mktemp("spec"), people=[]))
 
 
 def some_codes(workspace: Workspace, rows: int) -> Codes:
@@ -56,29 +67,8 @@ def some_codes(workspace: Workspace, rows: int) -> Codes:
     return np.stack([np.arange(rows) % size for size in domain.cardinalities], axis=1).astype(np.uint16)
 
 
-def publish_made(workspace: Workspace, references: dict[str, Reference] | None = None) -> Reference:
-    """Publish what `made` leaves."""
-    given = references or made(workspace)
-    return publish(workspace, given["codes"], [given["graph"], given["model"]], ACCOUNTS)
-
-
-def made(workspace: Workspace, rows: int = 250) -> dict[str, Reference]:
-    """What the steps before publication leave."""
-    codes = some_codes(workspace, rows)
-    with workspace.writing("released.parquet", Audience.INTERNAL) as path:
-        write_codes(path, workspace.spec.domain, [codes[:100], codes[100:]])
-    for name in ("graph.json", "model.json"):
-        with workspace.writing(name, Audience.PUBLIC) as path:
-            path.write_text("{}")
-    return {
-        "codes": workspace.refer("released", "released.parquet", Audience.INTERNAL, rows),
-        "graph": workspace.refer("graph", "graph.json", Audience.PUBLIC),
-        "model": workspace.refer("model", "model.json", Audience.PUBLIC),
-    }
-
-
-def test_a_release_holds_its_files_and_nothing_else(workspace: Workspace) -> None:
-    publish_made(workspace)
+def test_a_release_holds_its_files_and_nothing_else(drawn: Drawn, workspace: Workspace) -> None:
+    drawn.publish()
     assert {path.name for path in workspace.release_folder.iterdir()} == {
         "synthetic.parquet",
         "synthetic.csv",
@@ -88,31 +78,34 @@ def test_a_release_holds_its_files_and_nothing_else(workspace: Workspace) -> Non
         "privacy.json",
         "PRIVACY.md",
         "README.md",
+        "datapackage.json",
+        "record.dsse.json",
     }
     assert not workspace.staging.exists()
 
 
-def test_both_tables_hold_the_records_in_the_format_of_the_input(workspace: Workspace) -> None:
-    published = publish_made(workspace)
+def test_both_tables_hold_the_records_in_the_format_of_the_input(drawn: Drawn, workspace: Workspace) -> None:
+    published = drawn.publish()
     parquet = pd.read_parquet(workspace.release_folder / PARQUET)
     csv = pd.read_csv(workspace.release_folder / CSV, keep_default_na=False)
+    expected = decode(np.concatenate(list(read_codes(drawn.codes.path, workspace.spec.domain))), workspace.spec.domain)
     assert list(parquet.columns) == ["age", "sex", "school", "employed"]
-    assert parquet.iloc[21].tolist() == [19, "m", "none", "yes"]
-    assert csv["school"].iloc[0] == "none"
+    assert set(csv["school"]) == {"none", "some", "degree"}
+    pd.testing.assert_frame_equal(parquet, expected, check_dtype=False)
     pd.testing.assert_frame_equal(parquet, csv, check_dtype=False)
-    assert published.rows == len(parquet) == 250
+    assert published.rows == len(parquet) == 400
     assert published.path == workspace.release_folder / PARQUET
     assert published.digest == sha256(published.path.read_bytes()).hexdigest()
 
 
-def test_everyone_may_read_what_is_published(workspace: Workspace) -> None:
-    publish_made(workspace)
+def test_everyone_may_read_what_is_published(drawn: Drawn, workspace: Workspace) -> None:
+    drawn.publish()
     assert stat.S_IMODE(workspace.release_folder.stat().st_mode) == 0o755
     assert {stat.S_IMODE(path.stat().st_mode) for path in workspace.release_folder.iterdir()} == {0o644}
 
 
-def test_the_schema_describes_every_value(workspace: Workspace) -> None:
-    publish_made(workspace)
+def test_the_schema_describes_every_value(drawn: Drawn, workspace: Workspace) -> None:
+    drawn.publish()
     schema = json.loads((workspace.release_folder / "schema.json").read_text())
     age, sex = schema["attributes"][:2]
     assert (age["name"], age["kind"], sex["kind"]) == ("age", "numeric", "nominal")
@@ -121,36 +114,73 @@ def test_the_schema_describes_every_value(workspace: Workspace) -> None:
     assert schema["target"] == "employed"
 
 
-def test_a_published_release_is_never_overwritten(workspace: Workspace) -> None:
-    publish_made(workspace)
-    before = {path: path.read_bytes() for path in workspace.release_folder.iterdir()}
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_a_published_release_is_never_overwritten(drawn: Drawn, workspace: Workspace) -> None:
+    drawn.publish()
+    before = contents(workspace.release_folder)
     (workspace.vault / "published.json").unlink()  # as in the vault of another release
     with pytest.raises(Refused, match="a name of its own"):
-        publish_made(workspace, made(workspace, rows=10))
-    assert {path: path.read_bytes() for path in workspace.release_folder.iterdir()} == before
+        drawn.publish()
+    assert contents(workspace.release_folder) == before
 
 
-def test_a_run_that_finds_its_release_published_leaves_it_and_goes_on(workspace: Workspace) -> None:
-    published = publish_made(workspace)
+def test_a_run_that_finds_its_release_published_leaves_it_and_goes_on(drawn: Drawn, workspace: Workspace) -> None:
+    published = drawn.publish()
     before = {path: path.stat().st_mtime_ns for path in workspace.release_folder.iterdir()}
-    assert publish_made(workspace) == published
+    assert drawn.publish() == published
     assert {path: path.stat().st_mtime_ns for path in workspace.release_folder.iterdir()} == before
 
 
-def test_a_run_that_finds_its_published_release_changed_says_so(workspace: Workspace) -> None:
-    published = publish_made(workspace)
+def test_a_run_that_finds_its_published_release_changed_says_so(drawn: Drawn) -> None:
+    published = drawn.publish()
     published.path.write_bytes(published.path.read_bytes() + b"x")
     with pytest.raises(Refused, match="must be as it was published"):
-        publish_made(workspace)
+        drawn.publish()
 
 
 @pytest.mark.parametrize("name", ["codes", "graph", "model"])
-def test_nothing_restricted_is_published(name: str, workspace: Workspace) -> None:
-    references = made(workspace)
-    references[name] = references[name].model_copy(update={"audience": Audience.RESTRICTED})
+def test_nothing_restricted_is_published(name: str, drawn: Drawn) -> None:
+    restricted = {"audience": Audience.RESTRICTED}
+    if name == "codes":
+        drawn = replace(drawn, codes=drawn.codes.model_copy(update=restricted))
+    else:
+        learnt = tuple(item.model_copy(update=restricted if item.name == name else {}) for item in drawn.learnt)
+        drawn = replace(drawn, learnt=learnt)
     with pytest.raises(Refused, match="restricted"):
-        publish_made(workspace, references)
-    assert not workspace.release_folder.exists()
+        drawn.publish()
+    assert not drawn.workspace.release_folder.exists()
+
+
+def test_a_record_that_was_signed_before_the_rename_is_not_signed_twice(drawn: Drawn, workspace: Workspace) -> None:
+    """As where a process is killed right before the rename, and another goes on."""
+    drawn.publish()
+    before = contents(workspace.release_folder)
+    shutil.rmtree(workspace.release_folder)
+    drawn.publish()
+    assert contents(workspace.release_folder) == before
+
+
+def test_a_record_is_signed_again_where_something_changed_or_another_key_signs(
+    drawn: Drawn, workspace: Workspace
+) -> None:
+    def republished() -> SignedRecord:
+        shutil.rmtree(workspace.release_folder, ignore_errors=True)
+        drawn.publish()
+        return read_signed(workspace.release_folder / RECORD)
+
+    first = republished()
+    (workspace.vault / "people.json").write_text('{"started_by": "somebody else", "approval": null}')
+    second = republished()
+    rotated = rotate_key(workspace.state)
+    third = republished()
+    assert first.record.people.started_by != "somebody else"
+    assert second.record.people == third.record.people
+    assert second.record.people.started_by == "somebody else"
+    assert first.record.signed.keyid == second.record.signed.keyid == rotated.before.keyid
+    assert third.record.signed.keyid == rotated.after.keyid
 
 
 def staged(workspace: Workspace, folder: Path) -> Path:
@@ -206,8 +236,8 @@ def test_a_release_appears_whole_at_the_last_moment(workspace: Workspace, tmp_pa
     assert {path.name for path in (tmp_path / "releases" / "small-1").iterdir()} == {PARQUET, CSV}
 
 
-def test_the_statement_says_what_holds_in_figures(workspace: Workspace) -> None:
-    said = statement("small-1", workspace.spec, ACCOUNTS)
+def test_the_statement_says_what_holds_in_figures(spec: ReleaseSpec) -> None:
+    said = statement("small-1", spec, ACCOUNTS)
     assert (said["privacy_unit"], said["model"]["epsilon"], said["total"]["vacuous"]) == ("one record", 1.1, True)
     assert said["plausible_deniability"]["k"] == 20
     assert said["released_record"]["t"] == 10
@@ -215,31 +245,31 @@ def test_the_statement_says_what_holds_in_figures(workspace: Workspace) -> None:
     json.dumps(said, allow_nan=False)
 
 
-def test_a_vacuous_total_is_called_vacuous_and_another_is_not(workspace: Workspace) -> None:
+def test_a_vacuous_total_is_called_vacuous_and_another_is_not(spec: ReleaseSpec) -> None:
     small = replace(ACCOUNTS, candidates=Guarantee(0.8, 1e-6, "theorem_a"), total=Guarantee(1.1, 1e-6, "parallel"))
-    assert "vacuous" in statement_in_words("small-1", workspace.spec, ACCOUNTS)
-    assert "vacuous" not in statement_in_words("small-1", workspace.spec, small)
+    assert "vacuous" in statement_in_words("small-1", spec, ACCOUNTS)
+    assert "vacuous" not in statement_in_words("small-1", spec, small)
     assert "vacuous" in statement_in_words(
-        "small-1", workspace.spec, replace(small, total=Guarantee(float("inf"), 1e-6, "basic"))
+        "small-1", spec, replace(small, total=Guarantee(float("inf"), 1e-6, "basic"))
     )
 
 
-def test_privacy_test_one_is_said_to_give_no_differential_privacy(workspace: Workspace) -> None:
+def test_privacy_test_one_is_said_to_give_no_differential_privacy(spec: ReleaseSpec) -> None:
     first = replace(ACCOUNTS, record=None, record_t=None, candidates=None, total=None)
-    words = statement_in_words("small-1", workspace.spec, first)
+    words = statement_in_words("small-1", spec, first)
     assert "the whole release has no differential privacy" in words
-    said = statement("small-1", workspace.spec, first)
+    said = statement("small-1", spec, first)
     assert said["total"] is None
     assert said["plausible_deniability"]["eps0"] is None
 
 
-def test_records_without_seeds_cost_no_more_than_the_model(workspace: Workspace) -> None:
+def test_records_without_seeds_cost_no_more_than_the_model(spec: ReleaseSpec) -> None:
     seedless = replace(ACCOUNTS, kind="seedless", record=None, record_t=None, candidates=None, total=ACCOUNTS.model)
     drawing = Seedless(guarantee="seedless", records=400, chunk_candidates=512)
-    spec = workspace.spec.model_copy(update={"synthesis": drawing})
-    words = statement_in_words("small-1", spec, seedless)
+    drawn = spec.model_copy(update={"synthesis": drawing})
+    words = statement_in_words("small-1", drawn, seedless)
     assert "drawn from the model alone" in words
-    assert "plausible_deniability" not in statement("small-1", spec, seedless)
+    assert "plausible_deniability" not in statement("small-1", drawn, seedless)
 
 
 def test_costs_are_rounded_up() -> None:
@@ -247,12 +277,23 @@ def test_costs_are_rounded_up() -> None:
     assert in_words(Guarantee(0.5, 1e-9, "basic")) == "epsilon = 0.5, delta = 1e-09"
 
 
-def test_what_is_published_holds_no_internal_figure(workspace: Workspace) -> None:
-    references = made(workspace)
-    publish_made(workspace, references)
+def test_what_is_published_holds_no_key_no_place_and_of_internal_things_only_keyed_digests(
+    drawn: Drawn, workspace: Workspace
+) -> None:
+    drawn.publish()
     key = (workspace.vault / "key").read_bytes()
-    for path in workspace.release_folder.iterdir():
-        content = path.read_bytes()
-        assert key not in content
-        assert references["codes"].digest.encode() not in content
-        assert str(workspace.state).encode() not in content
+    for name, content in contents(workspace.release_folder).items():
+        read = Envelope.from_text(content).payload if name == RECORD else content
+        assert key not in read
+        assert key.hex().encode() not in read
+        assert str(workspace.state).encode() not in read
+        assert (drawn.codes.digest.encode() in read) == (name == RECORD)
+        assert sha256(drawn.codes.path.read_bytes()).hexdigest().encode() not in read
+
+
+def test_the_readme_says_how_to_verify_the_release(drawn: Drawn, workspace: Workspace) -> None:
+    drawn.publish()
+    words = (workspace.release_folder / "README.md").read_text()
+    assert "pip install deniable" in words
+    assert "python -m deniable verify . --keys trusted.json" in words
+    assert all(f"`{path.name}`" in words for path in workspace.release_folder.iterdir() if path.name != "README.md")
