@@ -47,6 +47,10 @@ _WAITS_S = (0.5, 2.0)
 """A server that restarts is back by then; repeating is safe, because a charge is known by its identity."""
 
 
+class OtherOutput(Refused):
+    """A draw that was made again gave something else."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Reserved:
     """A charge that stands in the ledger, so that its draw may be made.
@@ -232,13 +236,14 @@ class Ledger:
             output: keyed digest of what was drawn.
 
         Raises:
-            Refused: the draw was never charged, or gave another output before.
+            Refused: the draw was never charged.
+            OtherOutput: it gave another output before.
         """
 
         def stored(books: Books, _: str) -> Output | None:
             charged = books.charged(identity)
             if charged.output not in (None, output):
-                raise Refused(
+                raise OtherOutput(
                     f"a draw must give the same output whenever it is repeated, got another one than step "
                     f"{charged.charge.step} of release {charged.charge.release} gave; keep it from everyone: together "
                     "the two may say more than was charged."
