@@ -30,34 +30,20 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from deniable.errors import DeniableError, Refused
 from deniable.loss import Guarantee, MechanismEvent
+from schemas.provenance import Thing
 from schemas.references import Audience, Reference
 from schemas.release_spec import ReleaseSpec
+from stores.addresses import MLFLOW_PAGES, flow_run_page, logged_model_page, run_page
 from stores.disk import DISK_FULL, disk_is_full
+from stores.experiment_page import DESCRIPTION, experiment_of
+from stores.people import operator
+from stores.release_search import APPROVED_BY, NOBODY
 from stores.scratch import is_scratch
 from stores.step_notes import StepDraft, note_step, thing
 from stores.workspace import Workspace, make_private_folder
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-MLFLOW_PAGES = "http://127.0.0.1:5000"
-PREFECT_PAGES = "http://127.0.0.1:4200"
-TRAINING_PAGES = "workflowType=machine_learning"
-"""Without it MLflow opens its pages for language models, where a release is hard to find."""
-
-# A view that MLflow's page of an experiment opens with: what releases cost, and how good they are, beside each other.
-RELEASES_VIEW = "releases"
-_SHOWN_METRICS = (
-    "public/records",
-    "epsilon.model",
-    "epsilon.record",
-    "epsilon.total",
-    "internal/tvd_2way",
-    "internal/distinguished",
-    "internal/exact_match_excess",
-    "internal/inferred_excess_worst",
-    "internal/thresholds_missed",
-)
 
 # What a step's page says of it; in the order of the flow.
 STEPS = {
@@ -81,11 +67,13 @@ STEPS = {
     "seal": "Signs what cleared staff are to know of the release, and what MLflow says of it by now.",
 }
 
+# Steps of some releases only, by the guarantee of their records.
+_ONLY_FOR = {"index_seeds": "tested_seeds", "noise_seeds": "histogram_seeds"}
+
 _NOTHING = Guarantee(0.0, 0.0, "basic")
 _NO_GUARANTEE = "none: privacy test 1 gives no differential privacy"
 _DIGEST_CHARACTERS = 36  # the longest that MLflow takes
 _PARENT = "mlflow.parentRunId"
-DESCRIPTION = "mlflow.note.content"
 
 
 _one_at_a_time = Lock()
@@ -205,7 +193,7 @@ class StepRecord:
 
     def _lineage(self, references: Sequence[Reference], role: str) -> None:
         with recording(self.workspace.state) as client:
-            client.log_inputs(self.run_id, datasets=[_as_dataset(item, role) for item in references])
+            client.log_inputs(self.run_id, datasets=[as_dataset(item, role) for item in references])
 
     def _metrics(self, values: Mapping[str, float]) -> None:
         _log_metrics(self.workspace.state, self.run_id, values)
@@ -235,7 +223,7 @@ def recorded_step(
         parent = client.get_run(workspace.mlflow_run_id)
         run = client.create_run(
             parent.info.experiment_id,
-            run_name=f"{name} {part}" if part else name,
+            run_name=step_title(workspace.spec, name, part),
             tags={
                 _PARENT: workspace.mlflow_run_id,
                 "release": workspace.release_id,
@@ -254,6 +242,13 @@ def recorded_step(
         if not step.costs:
             step.spent(_NOTHING)
     note_step(workspace, step.draft.finished(name, part, mlflow_run=step.run_id, task_run=runtime.task_run.id))
+
+
+def step_title(spec: ReleaseSpec, name: str, part: str | None = None) -> str:
+    """What MLflow calls a step: its number among the steps of such a release, for pages list the last one first."""
+    kind = spec.synthesis.guarantee
+    order = [step for step in STEPS if _ONLY_FOR.get(step, kind) == kind]
+    return " ".join([f"{order.index(name) + 1:02d}", name, *([part] if part else [])])
 
 
 @contextmanager
@@ -275,7 +270,7 @@ def recorded_release(state: Path, release_id: str, spec: ReleaseSpec) -> Iterato
     """
     make_private_folder(state / "mlflow")
     with recording(state) as client:
-        experiment = _experiment(client, state, spec)
+        experiment = experiment_of(client, spec, _place_of_artifacts(state, spec))
         runs = client.search_runs([experiment], f"attributes.run_name = '{release_id}'")
         run = runs[0] if runs else _new_run(client, experiment, release_id, spec)
         if runs:
@@ -300,6 +295,9 @@ def _new_run(client: MlflowClient, experiment: str, release_id: str, spec: Relea
         tags={
             "release": release_id,
             "dataset": spec.dataset_name,
+            "guarantee": spec.synthesis.guarantee,
+            "started_by": operator(),
+            APPROVED_BY: NOBODY,
             "deniable.version": version("deniable"),
             "mlflow.user": getpass.getuser(),
             DESCRIPTION: f"**{spec.title}**, release `{release_id}`. {_prefect_link()}",
@@ -310,12 +308,18 @@ def _new_run(client: MlflowClient, experiment: str, release_id: str, spec: Relea
     return run
 
 
-def describe_release(workspace: Workspace, description: str, totals: Mapping[str, float]) -> None:
-    """Write the readable description and the totals, which have no step, into the run of the release."""
-    _log_metrics(workspace.state, workspace.mlflow_run_id, totals)
+def log_totals(workspace: Workspace, totals: Mapping[str, float]) -> None:
+    """Write figures, which have no step, into the run of the release; an infinite one is found above all others.
+
+    MLflow keeps 1.8e308 for infinity, which reads like a figure: a tag of the same name says what it is.
+    """
+    now = int(time.time() * 1000)
     with recording(workspace.state) as client:
-        links = f"{_prefect_link()} {_model_links(client.get_run(workspace.mlflow_run_id))}".strip()
-        client.set_tag(workspace.mlflow_run_id, DESCRIPTION, f"{links}\n\n{description}".lstrip())
+        client.log_batch(
+            workspace.mlflow_run_id,
+            metrics=[Metric(name, value, now, 0) for name, value in totals.items()],
+            tags=[RunTag(name, "infinite") for name, value in totals.items() if math.isinf(value)],
+        )
 
 
 def tag_release(workspace: Workspace, tags: Mapping[str, str]) -> None:
@@ -349,25 +353,6 @@ def _close_open_steps(state: Path, experiment_id: str, run_id: str) -> None:
             client.set_terminated(run.info.run_id, "KILLED")
 
 
-def _experiment(client: MlflowClient, state: Path, spec: ReleaseSpec) -> str:
-    """The experiment of a dataset, made when its first release begins."""
-    name = spec.dataset_name
-    experiment = client.get_experiment_by_name(name)
-    if experiment is not None:
-        return experiment.experiment_id
-    own = _tracking_uri(state).startswith("sqlite:")
-    return client.create_experiment(
-        name,
-        artifact_location=str(state / "mlflow" / "artifacts" / name) if own else None,
-        tags={
-            DESCRIPTION: f"Releases of the dataset **{name}**, one run each; the steps are nested in it.",
-            f"mlflow.sharedViewState.{RELEASES_VIEW}": json.dumps(
-                {"selectedColumns": [f"metrics.`{metric}`" for metric in _SHOWN_METRICS]}
-            ),
-        },
-    )
-
-
 def _spec_parameters(values: Mapping[Any, Any], place: str = "") -> Iterator[Param]:
     """What the spec says, as parameters to compare releases by; where the source lies is nobody's business there."""
     for key, value in values.items():
@@ -386,10 +371,10 @@ def _may_be_recorded(name: str, audience: Audience) -> str:
     return audience.value
 
 
-def _as_dataset(reference: Reference, role: str) -> DatasetInput:
+def as_dataset(item: Reference | Thing, role: str) -> DatasetInput:
     """A thing as MLflow's lineage knows it: a name, and a digest that is keyed unless the thing is public."""
-    source = json.dumps({"audience": reference.audience.value})
-    dataset = Dataset(reference.name, reference.digest[:_DIGEST_CHARACTERS], f"deniable-{reference.audience}", source)
+    source = json.dumps({"audience": item.audience.value})
+    dataset = Dataset(item.name, item.digest[:_DIGEST_CHARACTERS], f"deniable-{item.audience}", source)
     return DatasetInput(dataset, tags=[InputTag("mlflow.data.context", role)])
 
 
@@ -408,27 +393,33 @@ def _log_metrics(state: Path, run_id: str, values: Mapping[str, float]) -> None:
 def _link_from_prefect(state: Path, run: Run) -> None:
     """Leave a link to the MLflow run with the Prefect run that this happens in; one in scratch will be gone."""
     if (runtime.task_run.id or runtime.flow_run.id) and not is_scratch(state):
-        page = f"{MLFLOW_PAGES}/#/experiments/{run.info.experiment_id}/runs/{run.info.run_id}?{TRAINING_PAGES}"
+        page = f"{MLFLOW_PAGES}/{run_page(run.info.experiment_id, run.info.run_id)}"
         create_link_artifact(page, f"{run.info.run_name} in MLflow (while `make ui` runs)", key="mlflow-run")
 
 
 def _prefect_link() -> str:
     """A link to the Prefect run that this happens in, in Markdown."""
-    page = f"{PREFECT_PAGES}/runs/flow-run/{runtime.flow_run.id}"
-    return f"[How it ran, step by step]({page}) (while `make ui` runs)." if runtime.flow_run.id else ""
+    flow_run = runtime.flow_run.id
+    return f"[How it ran, step by step]({flow_run_page(str(flow_run))}) (while `make ui` runs)." if flow_run else ""
 
 
 def _model_links(run: Run) -> str:
     """Links to the models that a run has, in Markdown; its page lists them below all else."""
     models = run.outputs.model_outputs if run.outputs else []
-    page = f"#/experiments/{run.info.experiment_id}/models"
-    return " ".join(f"[The model, to draw from]({page}/{model.model_id}?{TRAINING_PAGES})." for model in models)
+    pages = [logged_model_page(run.info.experiment_id, model.model_id) for model in models]
+    return " ".join(f"[The model, to draw from]({page})." for page in pages)
 
 
 def _prefect_tags() -> dict[str, str]:
     """Ids of the Prefect runs that this happens in."""
     tags = {"prefect.flow_run_id": runtime.flow_run.id, "prefect.task_run_id": runtime.task_run.id}
     return {name: str(value) for name, value in tags.items() if value}
+
+
+def _place_of_artifacts(state: Path, spec: ReleaseSpec) -> str | None:
+    """Where MLflow keeps a dataset's files; a server elsewhere decides that for itself."""
+    own = _tracking_uri(state).startswith("sqlite:")
+    return str(state / "mlflow" / "artifacts" / spec.dataset_name) if own else None
 
 
 def _tracking_uri(state: Path) -> str:

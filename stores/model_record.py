@@ -1,7 +1,7 @@
 """The model of a release as MLflow knows models: listed with its run and its cost, loaded by its address, drawn from.
 
-Only what is public goes in: the model, the schema, and the code that draws from them. It is not registered: when a
-model is learnt, its release is not decided upon.
+Only what is public goes in: the model, the schema, and the code that draws from them. It is registered when its release
+is public (stores.registry), which is not decided when a model is learnt.
 
 The folder is put together here and not by `mlflow.pyfunc.save_model`, which notes this machine's paths in it, takes
 along the lock file of the project that it is started in, and runs the code that it saves, in no way meant for threads.
@@ -27,7 +27,9 @@ from deniable.errors import Refused
 from deniable.loss import Guarantee
 from schemas.references import Audience, Reference
 from schemas.release_spec import ReleaseSpec
-from stores.lineage import DESCRIPTION, MLFLOW_PAGES, TRAINING_PAGES, StepRecord, recording
+from stores.addresses import MLFLOW_PAGES, run_page
+from stores.experiment_page import DESCRIPTION
+from stores.lineage import StepRecord, recording
 from stores.release_folder import SCHEMA, describe_domain, write_document
 from stores.statement import TEMPLATES
 from stores.workspace import Workspace, make_private_folder
@@ -115,10 +117,9 @@ def _logged_model(client: MlflowClient, step: StepRecord) -> Iterator[LoggedMode
 
 def _description(workspace: Workspace, guarantee: Guarantee, logged: LoggedModel) -> str:
     """What the page of the model says of it, in Markdown."""
-    release_page = f"#/experiments/{logged.experiment_id}/runs/{workspace.mlflow_run_id}?{TRAINING_PAGES}"
     return TEMPLATES.get_template("MODEL.md.jinja").render(
         release=workspace.release_id,
-        release_page=release_page,
+        release_page=run_page(logged.experiment_id, workspace.mlflow_run_id),
         title=workspace.spec.title,
         attributes=workspace.spec.domain.names,
         guarantee=guarantee,
