@@ -418,19 +418,19 @@ def _prefect_tags() -> dict[str, str]:
 
 def _place_of_artifacts(state: Path, spec: ReleaseSpec) -> str | None:
     """Where MLflow keeps a dataset's files; a server elsewhere decides that for itself."""
-    own = _tracking_uri(state).startswith("sqlite:")
+    own = tracking_uri(state).startswith("sqlite:")
     return str(state / "mlflow" / "artifacts" / spec.dataset_name) if own else None
 
 
-def _tracking_uri(state: Path) -> str:
+def tracking_uri(state: Path) -> str:
     """Where MLflow keeps its records: MLFLOW_TRACKING_URI, else a database in the state folder, always in scratch."""
     named = None if is_scratch(state) else os.environ.get("MLFLOW_TRACKING_URI")
     return named or f"sqlite:///{state / 'mlflow' / 'mlflow.db'}"
 
 
 @lru_cache
-def _client(tracking_uri: str) -> MlflowClient:
-    return MlflowClient(tracking_uri)
+def _client(uri: str) -> MlflowClient:
+    return MlflowClient(uri)
 
 
 @contextmanager
@@ -439,7 +439,7 @@ def recording(state: Path) -> Iterator[MlflowClient]:
 
     MLflow's store has a few connections, and threads that find none free give up after half a minute.
     """
-    uri = _tracking_uri(state)
+    uri = tracking_uri(state)
     try:
         with _one_at_a_time:
             yield _client(uri)

@@ -24,7 +24,7 @@ from mlflow.store.entities import PagedList
 from deniable.errors import DeniableError
 from deniable.ledger import digest_of
 from schemas.provenance import RECORD, RunTree
-from stores.lineage import RecordFailed, recording
+from stores.lineage import RecordFailed, recording, tracking_uri
 from stores.run_artifacts import artifact_digests, read_artifact
 
 T = TypeVar("T")
@@ -33,6 +33,8 @@ RECORD_ARTIFACT = f"internal/{RECORD}"
 RECORD_TAGS = "record."
 UNDER_WAY = "under way"
 _PARENT = "mlflow.parentRunId"
+# What a run that is under way has from its beginning.
+_FIXED = {"name", "experiment", "user", "lifecycle stage", "start time"}
 _RUNNING = RunStatus.to_string(RunStatus.RUNNING)
 _LEFT_BY_LOADING = "registered_model_meta"
 _SAID_BY_LOADING = re.compile(r"model_name: [^\n]*\nmodel_version: [^\n]*\n")
@@ -54,12 +56,14 @@ class Listing:
 
     Attributes:
         items: digest of each thing, by its place.
+        later: the same of what came into the runs that were under way, which no signed list has.
         shown: what stands there, where that is a text or a number; some of it is internal.
         names: name of each run, by its owner.
         ends: how each run ended, by its owner.
     """
 
     items: Mapping[str, str]
+    later: Mapping[str, str]
     shown: Mapping[str, str]
     names: Mapping[str, str]
     ends: Mapping[str, str]
@@ -86,42 +90,37 @@ def listing(state: Path, run_id: str, under_way: Collection[str] | None = None) 
         state: the state folder.
         run_id: the release's run. How it ends is left out: it ends after its record is signed.
         under_way: ids of the runs below that were under way when the record was signed; by default those that are now.
-            They are listed by their names alone.
+            Of them it is listed that there are such runs; what they hold came later.
 
     Raises:
         RunsUnreadable: MLflow does not answer, or has no such run.
     """
+    items: dict[str, str] = {}
+    later: dict[str, str] = {}
+    shown: dict[str, str] = {}
     with _reading(state) as client:
         runs = _runs(client, run_id)
         if under_way is None:
-            under_way = {run.info.run_id for run in runs if run.info.status == _RUNNING}
-        values: dict[str, Plain] = {}
-        files: dict[str, str] = {}
-        for run in runs:
-            owner, is_root = _run(run), run.info.run_id == run_id
-            if run.info.run_id in under_way and not is_root:
-                values[f"{owner}/{UNDER_WAY}"] = run.info.run_name
-                continue
-            values.update(_owned(owner, _run_items(client, run, is_root=is_root)))
-            but = _is_record if is_root else _is_nothing
-            files.update(_files(client, state, owner, run.info.artifact_uri, but))
-        for model in _models(client, runs):
-            owner = f"model {model.model_id}"
-            values.update(_owned(owner, _model_items(model)))
-            files.update(_files(client, state, owner, model.artifact_location, _is_left_by_loading))
-        for version in _versions(client, runs):
-            values.update(_owned(f"version {version.name} {version.version}", _version_items(version)))
-        if runs:
-            values.update(_owned(f"experiment {runs[0].info.experiment_id}", _experiment_items(client, runs[0])))
+            under_way = {run.info.run_id for run in runs[1:] if run.info.status == _RUNNING}
+        for owner, values, files in _everything(client, state, runs):
+            is_open = owner.removeprefix("run ") in under_way
+            if is_open:
+                items[f"{owner}/{UNDER_WAY}"] = digest_of(UNDER_WAY)
+            for what, value in values:
+                # What is not there is None in a database and an empty text from a server.
+                held, place = "" if value is None else value, f"{owner}/{what}"
+                (later if is_open and what not in _FIXED else items)[place] = digest_of(held)
+                if isinstance(held, str | int):
+                    shown[place] = str(held)
+            (later if is_open else items).update({f"{owner}/artifact {path}": files[path] for path in files})
     if not runs:
-        raise RunsUnreadable(
-            f"MLflow must have the release's run {run_id}, and has not; it was deleted, or never there."
-        )
+        raise RunsUnreadable(f"MLflow must have the run {run_id} of the release, and has not: it was deleted for good.")
     return Listing(
-        items=dict(sorted({**{place: digest_of(value) for place, value in values.items()}, **files}.items())),
-        shown={place: str(value) for place, value in values.items() if isinstance(value, str | int)},
-        names={_run(run): run.info.run_name or "" for run in runs},
-        ends={_run(run): run.info.status for run in runs},
+        items=dict(sorted(items.items())),
+        later=later,
+        shown=shown,
+        names={_owner(run): run.info.run_name or "" for run in runs},
+        ends={_owner(run): run.info.status for run in runs},
     )
 
 
@@ -141,19 +140,18 @@ def copy_of_record(state: Path, run_id: str) -> bytes | None:
 @contextmanager
 def _reading(state: Path) -> Iterator[MlflowClient]:
     """Yield the client, whose database must be there: MLflow would make a new one."""
-    try:
-        with recording(state) as client:
-            database = client.tracking_uri.removeprefix(_SQLITE)
-            if database != client.tracking_uri and not Path(database).is_file():
-                raise RecordFailed  # noqa: TRY301 - the same as what cannot be read
-            yield client
-    except RecordFailed:
-        pass
-    else:
-        return
+    uri = tracking_uri(state)
+    if Path(uri.removeprefix(_SQLITE)).is_file() or not uri.startswith(_SQLITE):
+        try:
+            with recording(state) as client:
+                yield client
+        except RecordFailed:
+            pass
+        else:
+            return
     raise RunsUnreadable(
-        f"MLflow must give the runs of the release, and {client.tracking_uri.rpartition('@')[2]} does not; check that "
-        "it is there and can be reached, and that its version fits."
+        f"MLflow must give the runs of the release, and {uri.rpartition('@')[2]} does not; check that it is there and "
+        "can be reached, and that its version fits."
     )
 
 
@@ -174,8 +172,25 @@ def _runs(client: MlflowClient, run_id: str) -> list[Run]:
     return list(runs.values())
 
 
-def _run(run: Run) -> str:
+def _owner(run: Run) -> str:
     return f"run {run.info.run_id}"
+
+
+def _everything(
+    client: MlflowClient, state: Path, runs: Sequence[Run]
+) -> Iterator[tuple[str, Items, Mapping[str, str]]]:
+    """Whatever owns things, what it owns, and digests of its files by their paths; the release's run comes first."""
+    for number, run in enumerate(runs):
+        but = _is_record if number == 0 else _is_nothing
+        files = artifact_digests(state, run.info.artifact_uri, client.tracking_uri, but=but)
+        yield _owner(run), _run_items(client, run, is_root=number == 0), files
+    for model in _models(client, runs):
+        files = artifact_digests(state, model.artifact_location, client.tracking_uri, but=_is_left_by_loading)
+        yield f"model {model.model_id}", _model_items(model), files
+    for version in _versions(client, runs):
+        yield f"version {version.name} {version.version}", _version_items(version), {}
+    for experiment in [run.info.experiment_id for run in runs[:1]]:
+        yield f"experiment {experiment}", _experiment_items(client, experiment), {}
 
 
 def _run_items(client: MlflowClient, run: Run, *, is_root: bool) -> Items:
@@ -239,20 +254,14 @@ def _version_items(version: ModelVersion) -> Items:
     yield from _tags(version.tags)
 
 
-def _experiment_items(client: MlflowClient, run: Run) -> Items:
+def _experiment_items(client: MlflowClient, experiment_id: str) -> Items:
     """Whether the experiment is there; what it is called and says is not a release's."""
-    experiment = _found(client.get_experiment, run.info.experiment_id)
+    experiment = _found(client.get_experiment, experiment_id)
     yield "lifecycle stage", experiment.lifecycle_stage if experiment else None
 
 
 def _tags(tags: Mapping[str, str]) -> Items:
     return ((f"tag {name}", value) for name, value in tags.items() if not name.startswith(RECORD_TAGS))
-
-
-def _files(client: MlflowClient, state: Path, owner: str, uri: str, but: Callable[[str, Path], bool]) -> dict[str, str]:
-    """Digests of the files of a run or a model, by their places."""
-    digests = artifact_digests(state, uri, client.tracking_uri, but=but)
-    return {f"{owner}/artifact {path}": digest for path, digest in digests.items()}
 
 
 def _is_nothing(_name: str, _path: Path) -> bool:
@@ -301,11 +310,6 @@ def _versions(client: MlflowClient, runs: Sequence[Run]) -> list[ModelVersion]:
     """The registered versions of models that point at runs."""
     ids = ",".join(f"'{run.info.run_id}'" for run in runs)
     return _all(client.search_model_versions, f"run_id IN ({ids})") if runs else []
-
-
-def _owned(owner: str, items: Items) -> Items:
-    # What is not there is None in a database and an empty text from a server.
-    return ((f"{owner}/{what}", "" if value is None else value) for what, value in items)
 
 
 def _all(search: Callable[..., PagedList[T]], *asked: Any, **options: Any) -> list[T]:

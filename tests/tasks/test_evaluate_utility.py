@@ -5,7 +5,7 @@ import pytest
 
 from deniable.errors import InvalidInput
 from schemas.evaluation import EvaluationFigures, figure_names
-from stores.lineage import _client, _tracking_uri
+from stores.lineage import _client, tracking_uri
 from tasks.evaluate_risk import evaluate_risk
 from tasks.evaluate_utility import evaluate_utility
 from tests.evaluated_release import EvaluatedRelease, independent, met, population
@@ -81,7 +81,7 @@ def test_shares_of_every_attribute_sum_to_one(good: EvaluationFigures) -> None:
 def test_figures_document_and_pictures_are_internal_in_mlflow(
     release: EvaluatedRelease, good: EvaluationFigures
 ) -> None:
-    client = _client(_tracking_uri(STATE))
+    client = _client(tracking_uri(STATE))
     parent = client.get_run(release.workspace.mlflow_run_id)
     (run, *_) = client.search_runs(
         [parent.info.experiment_id],
