@@ -1,0 +1,318 @@
+"""The replay: a published release is run again from its record alone, and held against it to the bit.
+
+It happens in a scratch folder, with a ledger that has room for nothing but what the record says was charged: a draw
+that is another is refused before it is made. Nothing is charged, recorded in MLflow or published.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from prefect import flow
+
+from deniable.budget import BudgetExceeded
+from deniable.errors import DeniableError, InvalidInput, Refused
+from deniable.keys import ReleaseKey
+from flows.environment import state_folder
+from flows.opening import name_prefect_run, read_key
+from flows.release import draw, judge
+from schemas.catalog import schema_code
+from schemas.provenance import RECORD, Provenance, Step
+from schemas.references import Audience, Reference
+from schemas.release_spec import ReleaseSpec
+from stores.custody import fetch_key
+from stores.ledger import OtherOutput, ledger_place
+from stores.lineage import STEPS, recorded_release
+from stores.recorded import (
+    find_release_folder,
+    internal_record_of,
+    keys_to_trust,
+    recorded_spec,
+    require_files,
+    trusted_record,
+)
+from stores.sameness import Finding, Reason, Replayed, compared, differing, names_in_order
+from stores.scratch import scratch_folder
+from stores.settled_ledger import write_settled_ledger
+from stores.signed_record import SignedRecord
+from stores.statement import so_far_in
+from stores.step_notes import noted_steps
+from stores.surroundings import code_that_runs, environment_here
+from stores.workspace import Workspace, make_private_folder
+from tasks.account import account_task
+from tasks.ingest import ingest_task
+from tasks.progress import allow_steps, stop_steps
+from tasks.restage import restage_task
+from tasks.step import StepFailed
+
+_PATIENCE_S = 30.0
+
+# Steps that measure on real records: what they found stands in the internal record alone.
+_JUDGING = ("evaluate_utility", "evaluate_risk", "decide")
+# Written for people to read, and not from what was drawn alone.
+_NOT_COMPARED = {"index.html", RECORD}
+
+
+class ReplayDiffers(DeniableError):
+    """A release that was run again did not give what its record says.
+
+    Attributes:
+        replayed: what was found.
+    """
+
+    def __init__(self, replayed: Replayed) -> None:
+        super().__init__(replayed)
+        self.replayed = replayed
+
+    def __str__(self) -> str:
+        """The verdict."""
+        return self.replayed.verdict
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What is said of the release.
+
+    Attributes:
+        folder: the release's folder.
+        public: its public record.
+        internal: its internal record, where that is at hand.
+    """
+
+    folder: Path
+    public: SignedRecord
+    internal: SignedRecord | None
+
+    @property
+    def record(self) -> Provenance:
+        return self.public.record
+
+    @property
+    def steps(self) -> list[Step]:
+        """The steps, with their figures where the internal record is at hand."""
+        known = self.internal.record.steps if self.internal is not None else ()
+        figures = {(step.step, step.part): step.figures for step in known}
+        return [
+            step.model_copy(update={"figures": figures.get((step.step, step.part))})
+            for step in self.public.record.steps
+        ]
+
+
+@dataclass(frozen=True)
+class _Brought:
+    """What only whoever is cleared has.
+
+    Attributes:
+        state: the state folder.
+        key_file: the release key; by default its custodian is asked.
+        snapshot: the rows as they were read; by default those in the vault.
+        source: where they were read from, to read them again.
+    """
+
+    state: Path
+    key_file: Path | None
+    snapshot: Path | None
+    source: Path | None
+
+
+@flow(name="replay", persist_result=False)
+def replay(
+    release: str | Path,
+    state: Path | None = None,
+    key_file: Path | None = None,
+    snapshot: Path | None = None,
+    keys: Path | None = None,
+    *,
+    source: Path | None = None,
+    keep: bool = False,
+) -> Replayed:
+    """Run a published release again from its record, and see that every step gives the same bytes.
+
+    Args:
+        release: the release's name in the state folder, or the path of its folder, wherever that is.
+        state: the state folder; by default DENIABLE_STATE or `var`.
+        key_file: the release key; by default its custodian is asked.
+        snapshot: the rows as they were read; by default those in the release's vault.
+        keys: the trust file; by default the one that DENIABLE_TRUSTED_KEYS names, or that lies beside the releases.
+        source: the file that the rows were read from, to read them again instead of taking the snapshot.
+        keep: whether to keep the scratch folder, which holds the key and confidential records.
+
+    Returns:
+        What was found of each step; all is the same.
+
+    Raises:
+        ReplayDiffers: a step gave something else; it says which, and why.
+        InvalidInput: release, key or snapshot is not there.
+        DeniableError: the record must not be trusted, or the machine does not let the release run.
+    """
+    state = state or state_folder()
+    folder = find_release_folder(release, state)
+    trusted = keys_to_trust(folder, keys)
+    public = trusted_record(folder / RECORD, trusted)
+    require_files(folder, public)
+    told = _Told(folder, public, internal_record_of(public, state, trusted))
+    name_prefect_run(f"replay of {told.record.release.id}")
+    with scratch_folder(state, told.record.release.id, keep=keep) as scratch:
+        replayed = _replayed(told, _Brought(state, key_file, snapshot, source), scratch, kept=scratch if keep else None)
+    if not replayed.same:
+        raise ReplayDiffers(replayed)
+    return replayed
+
+
+def _replayed(told: _Told, brought: _Brought, scratch: Path, *, kept: Path | None) -> Replayed:
+    """Run the release again in a scratch folder."""
+    record = told.record
+    release_id = record.release.id
+    spec = recorded_spec(record, make_private_folder(scratch / "spec"), brought.source)
+    differences = differing(record, code_that_runs(), environment_here(), schema_code(spec.dataset, spec.folder))
+    key = _key(record, spec, brought)
+    if key.commitment() != record.input.key:
+        reason = Reason("key", f"the key at hand has the commitment {key.commitment()}, the record {record.input.key}")
+        return _not_begun(told, "its snapshot cannot be compared under another key", reason, kept)
+    with recorded_release(scratch, release_id, spec) as run_id:
+        workspace = Workspace(state=scratch, release_id=release_id, spec=spec, mlflow_run_id=run_id)
+        with workspace.writing("key", Audience.RESTRICTED) as path:
+            path.write_bytes(key.secret)
+        write_settled_ledger(Path(ledger_place(scratch)), record.release.dataset, record.ledger.entries)
+        rows = None if brought.source else _snapshot(workspace, brought)
+        if rows is not None and rows.digest != record.input.commitment:
+            reason = Reason("input", f"{rows.path} is not the snapshot that the record commits to")
+            return _not_begun(told, "the snapshot at hand is another", reason, kept)
+        files, failure = _take_steps(told, workspace, rows)
+    findings = _findings(told, workspace, files, failure, reread=rows is None)
+    first = next((finding for finding in findings if finding.contradicts), None)
+    reasons = differences if first is None else _reasons(first, differences, record)
+    return Replayed(release_id, findings, reasons, kept)
+
+
+def _key(record: Provenance, spec: ReleaseSpec, brought: _Brought) -> ReleaseKey:
+    """The key that is brought along, or the custodian's."""
+    if brought.key_file is not None:
+        return read_key(brought.key_file)
+    release_id = record.release.id
+    kept = Workspace(state=brought.state, release_id=release_id, spec=spec, mlflow_run_id=record.runs.mlflow_run)
+    if spec.key.custodian == "destroyed" and not (kept.vault / "key").exists():
+        raise InvalidInput(
+            f"the key of {release_id} was destroyed when it was published, as its spec asks, so that nobody can "
+            "replay it."
+        )
+    try:
+        return fetch_key(kept)
+    except InvalidInput as error:
+        raise InvalidInput(f"{error} A key that is kept elsewhere is brought along by --key FILE.") from None
+
+
+def _snapshot(workspace: Workspace, brought: _Brought) -> Reference:
+    """The rows as they were read: those that are brought along, or those in the vault; they are not copied."""
+    kept = brought.state / "vault" / workspace.release_id / "snapshot.parquet"
+    place = brought.snapshot or kept
+    try:
+        return workspace.describe("snapshot", place, Audience.RESTRICTED)
+    except OSError:
+        raise InvalidInput(
+            f"the snapshot of {workspace.release_id} must be at hand, and {place} is not readable; bring it along by "
+            "--snapshot FILE."
+        ) from None
+
+
+def _take_steps(
+    told: _Told, workspace: Workspace, rows: Reference | None
+) -> tuple[Mapping[str, str], DeniableError | None]:
+    """Take the steps of the release up to its publication.
+
+    Args:
+        told: what is said of the release.
+        workspace: the release, in a scratch folder.
+        rows: the rows as they were read; None where they are to be read again.
+
+    Returns:
+        Digests of the public files, and what ended the steps early, if anything did.
+    """
+    said = json.loads((told.folder / "privacy.json").read_text(encoding="utf-8"))
+    allow_steps(workspace.release_id)
+    try:
+        accounts = account_task(workspace)
+        drawn = draw(workspace, rows or ingest_task(workspace))
+        if told.internal is not None:
+            judge(workspace, drawn)
+        day = told.record.release.published
+        files = restage_task(workspace, drawn.released, drawn.learnt, accounts, so_far=so_far_in(said), day=day)
+    except BaseException as error:
+        # The steps of other threads must be over before the scratch folder goes.
+        stop_steps(workspace.release_id, _PATIENCE_S)
+        if not isinstance(error, Refused | InvalidInput | StepFailed):
+            raise
+        return {}, error
+    return files, None
+
+
+def _findings(
+    told: _Told, workspace: Workspace, files: Mapping[str, str], failure: DeniableError | None, *, reread: bool
+) -> tuple[Finding, ...]:
+    """What was found of each step, in the order of the flow; the first that is missing is the one that failed."""
+    again = noted_steps(workspace, tuple(STEPS))
+    findings, ended = [], False
+    for name in names_in_order(told.steps):
+        recorded = [step for step in told.steps if step.step == name]
+        done = [step for step in again if step.step == name]
+        if name == "ingest" and not reread:
+            finding = Finding(name, "not replayed", "the snapshot at hand is the one that the record commits to")
+        elif name in _JUDGING and told.internal is None:
+            finding = Finding(name, "not replayed", "its figures stand in the internal record, which is not at hand")
+        elif name == "publish" and failure is None:
+            finding = _publication(told, files)
+        elif failure is None or len(done) == len(recorded):
+            finding = compared(name, recorded, done)
+        elif not ended:
+            finding, ended = _failing(name, failure, workspace), True
+        else:
+            finding = Finding(name, "not reached")
+        findings.append(finding)
+    return tuple(findings)
+
+
+def _failing(name: str, failure: DeniableError, workspace: Workspace) -> Finding:
+    """The step that ended it all."""
+    if isinstance(failure, OtherOutput):
+        return Finding(name, "differs", "it drew something else than was charged")
+    if isinstance(failure, BudgetExceeded):
+        return Finding(name, "failed", "what it would draw is not what was charged, so that nothing was drawn")
+    if (workspace.vault / "errors").is_dir():
+        return Finding(name, "failed", "it met an error, whose details --keep keeps")
+    return Finding(name, "failed", str(failure).rstrip("."))
+
+
+def _publication(told: _Told, files: Mapping[str, str]) -> Finding:
+    """Whether the files of the release are what they were, but for those that are written for people to read."""
+    recorded = {name: digest for name, digest in told.public.subjects.items() if name not in _NOT_COMPARED}
+    written = {name: digest for name, digest in files.items() if name not in _NOT_COMPARED}
+    others = sorted(name for name in {*recorded, *written} if recorded.get(name) != written.get(name))
+    if others:
+        return Finding("publish", "differs", f"it made another {' and '.join(others)}")
+    left = " and ".join(sorted(_NOT_COMPARED & {*told.public.subjects, RECORD}))
+    return Finding("publish", "same", f"all {len(recorded)} files; {left} not compared")
+
+
+def _not_begun(told: _Told, said: str, reason: Reason, kept: Path | None) -> Replayed:
+    """What is found where there is nothing to begin with."""
+    findings = tuple(
+        Finding(name, "differs", said) if name == "ingest" else Finding(name, "not reached")
+        for name in names_in_order(told.steps)
+    )
+    return Replayed(told.record.release.id, findings, (reason,), kept)
+
+
+def _reasons(first: Finding, differences: Sequence[Reason], record: Provenance) -> tuple[Reason, ...]:
+    """Why a step may have given something else."""
+    reasons = list(differences)
+    if first.step == "ingest":
+        reasons.insert(0, Reason("input", "the source gave other rows than the snapshot that the record commits to"))
+    elif first.inputs:
+        reasons.insert(0, Reason("input", f"it read another {' and '.join(first.inputs)}"))
+    if reasons:
+        return tuple(reasons)
+    here, there = code_that_runs().commit, record.code.commit
+    elsewhere = here and there and here != there
+    checkouts = f", although the checkout is at commit {here} and was at {there}" if elsewhere else ""
+    return (Reason("unexplained", f"input, key, code and environment are those of the record{checkouts}"),)
