@@ -30,11 +30,11 @@ def learn_parameters(workspace: Workspace, parameters: Reference, graph: Referen
     domain = workspace.spec.domain
     recipe = parameter_recipe(workspace.spec)
     with recorded_step(workspace, "learn_parameters", inputs=[parameters, graph]) as step:
-        mechanism = recipe.calibrate(domain)
+        mechanism, cost = recipe.calibrate(domain), parameters_cost(workspace.spec)
         step.parameters(noise=recipe.noise, prior=recipe.prior, estimate=recipe.estimate)
         charge = reserve(
             workspace,
-            parameters_cost(workspace.spec),
+            cost,
             parameters,
             graph,
             parameters={"noise": recipe.noise, "prior": recipe.prior, "estimate": recipe.estimate},
@@ -47,7 +47,7 @@ def learn_parameters(workspace: Workspace, parameters: Reference, graph: Referen
             workspace.key().stream, step="learn_parameters", inputs=f"{parameters.digest} {graph.digest}"
         )
         net = mechanism.run(counts, learnt, open_stream)
-        step.spent(mechanism.guarantee, mechanism.events)
+        step.spent(cost.guarantee, cost.events)
         step.figure("cells", sum(table.size for table in net.weights), Audience.PUBLIC)
         with workspace.writing("model.json", Audience.PUBLIC) as path:
             path.write_text(json.dumps(net.document()))

@@ -31,11 +31,11 @@ def learn_structure(workspace: Workspace, structure: Reference | None) -> Refere
     with recorded_step(workspace, "learn_structure", inputs=[] if structure is None else [structure]) as step:
         if recipe is None or structure is None:
             return _keep(workspace, step, Graph.without_edges(domain))
-        mechanism = recipe.calibrate(domain)
+        mechanism, cost = recipe.calibrate(domain), known_cost(structure_cost(workspace.spec))
         step.parameters(noise=recipe.noise, max_cost=recipe.max_cost, entropies=len(mechanism.entropies.queries))
         charge = reserve(
             workspace,
-            known_cost(structure_cost(workspace.spec)),
+            cost,
             structure,
             parameters={"noise": recipe.noise, "max_cost": recipe.max_cost, "epsilon_rows": recipe.epsilon_rows},
         )
@@ -44,7 +44,7 @@ def learn_structure(workspace: Workspace, structure: Reference | None) -> Refere
             counts.add(codes)
         open_stream = partial(workspace.key().stream, step="learn_structure", inputs=structure.digest)
         graph = mechanism.run(counts, open_stream)
-        step.spent(mechanism.guarantee, mechanism.events)
+        step.spent(cost.guarantee, cost.events)
         step.figure("edges", sum(len(parents) for parents in graph.parents), Audience.PUBLIC)
         kept = _keep(workspace, step, graph)
         commit(workspace, charge, kept)

@@ -35,12 +35,12 @@ def noise_seeds(workspace: Workspace, seeds: Reference, model: Reference) -> Ref
     if not isinstance(synthesis, HistogramSeeds):
         msg = f"seeds are noised for the guarantee histogram_seeds, got {synthesis.guarantee}; name it in the spec."
         raise InvalidInput(msg)
-    mechanism = histogram_recipe(synthesis).calibrate()
+    mechanism, cost = histogram_recipe(synthesis).calibrate(), known_cost(seeds_cost(workspace.spec))
     with recorded_step(workspace, "noise_seeds", inputs=[seeds, model]) as step:
         step.parameters(omega=synthesis.omega, threshold=mechanism.threshold)
         charge = reserve(
             workspace,
-            known_cost(seeds_cost(workspace.spec)),
+            cost,
             seeds,
             model,
             parameters={"omega": synthesis.omega, "threshold": mechanism.threshold},
@@ -50,7 +50,7 @@ def noise_seeds(workspace: Workspace, seeds: Reference, model: Reference) -> Ref
             counts.add(codes)
         open_stream = partial(workspace.key().stream, step="noise_seeds", inputs=f"{seeds.digest} {model.digest}")
         histogram = mechanism.run(counts, open_stream)
-        step.spent(mechanism.guarantee, mechanism.events)
+        step.spent(cost.guarantee, cost.events)
         step.figure("prefixes_kept", len(histogram.counts), Audience.PUBLIC)
         step.figure("prefixes_counted", len(counts.counts), Audience.INTERNAL)
         with workspace.writing("seeds.json", Audience.PUBLIC) as path:
