@@ -97,6 +97,7 @@ def _view() -> dict[str, object]:
 
 def _forget_the_empty_one(client: MlflowClient) -> None:
     """Delete the experiment that MLflow begins a store of its own with, if nothing was ever put there."""
-    empty = client.get_experiment_by_name(_DEFAULT)
-    if empty is not None and not client.search_runs([empty.experiment_id], run_view_type=ViewType.ALL, max_results=1):
-        client.delete_experiment(empty.experiment_id)
+    empty = client.search_experiments(filter_string=f"name = '{_DEFAULT}'")
+    for number in (experiment.experiment_id for experiment in empty):
+        if not client.search_runs([number], run_view_type=ViewType.ALL, max_results=1):
+            client.delete_experiment(number)
