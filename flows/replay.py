@@ -66,8 +66,8 @@ class ReplayDiffers(DeniableError):
         self.replayed = replayed
 
     def __str__(self) -> str:
-        """The verdict."""
-        return self.replayed.verdict
+        """The verdict, and why."""
+        return " ".join([self.replayed.verdict, *(f"Why: {reason}." for reason in self.replayed.reasons)])
 
 
 @dataclass(frozen=True)

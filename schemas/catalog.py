@@ -93,10 +93,10 @@ def schema_code(dataset: str, folder: Path) -> str:
 
 @cache
 def code_digest() -> str:
-    """Digest of the code that makes releases: all modules of the mathematics, the schemas, the stores and the tasks."""
+    """Digest of the code that makes releases: modules and templates of the mathematics, schemas, stores and tasks."""
     hasher = sha256()
     root = Path(__file__).resolve().parent.parent
     for package in ("deniable", "schemas", "stores", "tasks"):
-        for path in sorted((root / package).rglob("*.py")):
+        for path in sorted(path for kind in ("*.py", "*.jinja") for path in (root / package).rglob(kind)):
             hasher.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes() + b"\0")
     return hasher.hexdigest()

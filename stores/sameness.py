@@ -78,20 +78,20 @@ class Replayed:
 
     @property
     def verdict(self) -> str:
-        """What came of it, in a sentence or two."""
+        """What came of it, in a sentence."""
         if self.first is None:
-            although = "; ".join(reason.said for reason in self.reasons)
-            return f"Every step gives the same bytes{f', although {although}' if although else ''}."
-        what = "output differs" if self.first.outcome == "differs" else "run fails"
-        why = "; ".join(str(reason) for reason in self.reasons)
-        return f"The first step whose {what} is {self.first.step} ({self.first.said}). Why: {why}."
+            return "Every step gives the same bytes."
+        what = "whose output differs" if self.first.outcome == "differs" else "that fails"
+        return f"The first step {what} is {self.first.step}: {self.first.said}."
 
     def lines(self) -> Iterator[str]:
-        """One line a step, and the verdict."""
+        """One line a step, the verdict, and why, or what else is not as it was."""
         width = max(len(finding.step) for finding in self.findings)
         for finding in self.findings:
             yield f"{finding.step:<{width}}  {finding.outcome}{f': {finding.said}' if finding.said else ''}"
         yield self.verdict
+        for reason in self.reasons:
+            yield f"Without effect: {reason}." if self.same else f"Why: {reason}."
 
 
 def compared(name: str, recorded: Sequence[Step], again: Sequence[Step]) -> Finding:
@@ -168,13 +168,13 @@ def _other_schema(record: Provenance, schema: str) -> Iterator[Reason]:
     if schema != known.code:
         yield Reason(
             "code",
-            f"the schema {known.dataset} is another ({_short(schema)} here, {_short(known.code)} in the record)",
+            f"the schema {known.dataset} is another, {_short(schema)} here, {_short(known.code)} in the record",
         )
 
 
 def _other_code(then: Code, now: Code) -> Iterator[Reason]:
     if then.package != now.package:
-        yield Reason("code", f"the package is another ({_named(now)} here, {_named(then)} in the record)")
+        yield Reason("code", f"the package is another, {_named(now)} here, {_named(then)} in the record")
 
 
 def _other_place(then: Environment, now: Environment) -> Iterator[Reason]:
@@ -199,8 +199,9 @@ def _other_place(then: Environment, now: Environment) -> Iterator[Reason]:
 
 def _named(code: Code) -> str:
     """A version of the code, as people know it."""
-    commit = f", commit {_short(code.commit)}{' and changes' if code.dirty else ''}" if code.commit else ""
-    return f"{_short(code.package)}, version {code.version}{commit}"
+    changes = " and changes" if code.dirty else ""
+    commit = f", commit {_short(code.commit)}{changes}" if code.commit else ""
+    return f"{_short(code.package)} (version {code.version}{commit})"
 
 
 def _short(digest: str) -> str:
