@@ -30,11 +30,15 @@ from stores.run_artifacts import artifact_digests, read_artifact
 T = TypeVar("T")
 
 RECORD_ARTIFACT = f"internal/{RECORD}"
-RECORD_TAGS = "record."
+RECORD_DIGEST = "record.digest"
+"""Tag of the release's run: SHA-256 of the internal record's file."""
+RECORD_PUBLIC_DIGEST = "record.public"
+"""Tag of the release's run: SHA-256 of the public record's file."""
 UNDER_WAY = "under way"
+_RECORD_TAGS = {RECORD_DIGEST, RECORD_PUBLIC_DIGEST}
 _PARENT = "mlflow.parentRunId"
-# What a run that is under way has from its beginning.
-_FIXED = {"name", "experiment", "user", "lifecycle stage", "start time"}
+# What comes into a run while it is under way.
+_COMES = re.compile(r"status|end time|(metric|entry|input|output) .*", re.DOTALL)
 _RUNNING = RunStatus.to_string(RunStatus.RUNNING)
 _LEFT_BY_LOADING = "registered_model_meta"
 _SAID_BY_LOADING = re.compile(r"model_name: [^\n]*\nmodel_version: [^\n]*\n")
@@ -109,7 +113,7 @@ def listing(state: Path, run_id: str, under_way: Collection[str] | None = None) 
             for what, value in values:
                 # What is not there is None in a database and an empty text from a server.
                 held, place = "" if value is None else value, f"{owner}/{what}"
-                (later if is_open and what not in _FIXED else items)[place] = digest_of(held)
+                (later if is_open and _COMES.fullmatch(what) else items)[place] = digest_of(held)
                 if isinstance(held, str | int):
                     shown[place] = str(held)
             (later if is_open else items).update({f"{owner}/artifact {path}": files[path] for path in files})
@@ -124,17 +128,31 @@ def listing(state: Path, run_id: str, under_way: Collection[str] | None = None) 
     )
 
 
-def copy_of_record(state: Path, run_id: str) -> bytes | None:
-    """The internal record as MLflow keeps it with the release's run; None if it keeps none.
+@dataclass(frozen=True)
+class RecordCopy:
+    """What MLflow keeps of the internal record, which no list of its can have.
+
+    Attributes:
+        content: the copy; None if there is none.
+        tags: the tags that name the records.
+    """
+
+    content: bytes | None
+    tags: Mapping[str, str]
+
+
+def record_in_mlflow(state: Path, run_id: str) -> RecordCopy:
+    """The copy of the internal record that MLflow keeps with the release's run.
 
     Raises:
         RunsUnreadable: MLflow does not answer.
     """
     with _reading(state) as client:
         run = _found(client.get_run, run_id)
-        return (
-            None if run is None else read_artifact(state, run.info.artifact_uri, client.tracking_uri, RECORD_ARTIFACT)
-        )
+        if run is None:
+            return RecordCopy(content=None, tags={})
+        content = read_artifact(state, run.info.artifact_uri, client.tracking_uri, RECORD_ARTIFACT)
+        return RecordCopy(content, {tag: value for tag, value in run.data.tags.items() if tag in _RECORD_TAGS})
 
 
 @contextmanager
@@ -207,7 +225,9 @@ def _run_items(client: MlflowClient, run: Run, *, is_root: bool) -> Items:
     yield "place of its artifacts", _place(info.artifact_uri, info.run_id)
     for name, value in data.params.items():
         yield f"parameter {name}", value
-    yield from _tags(data.tags)
+    for name, value in data.tags.items():
+        if not (is_root and name in _RECORD_TAGS):
+            yield f"tag {name}", value
     for name, number in data.metrics.items():
         yield f"metric {name}", repr(float(number))
         history = client.get_metric_history(run.info.run_id, name)
@@ -236,7 +256,8 @@ def _model_items(model: LoggedModel) -> Items:
     yield "place of its artifacts", _place(model.artifact_location, model.model_id)
     for name, value in (model.params or {}).items():
         yield f"parameter {name}", value
-    yield from _tags(model.tags or {})
+    for name, value in (model.tags or {}).items():
+        yield f"tag {name}", value
     for metric in model.metrics or []:
         place = f"metric {metric.key} at {metric.timestamp}, step {metric.step}, of run {metric.run_id}"
         yield place, [repr(float(metric.value)), metric.dataset_name, metric.dataset_digest]
@@ -251,17 +272,14 @@ def _version_items(version: ModelVersion) -> Items:
     yield "creation time", version.creation_timestamp
     yield "stage", version.current_stage
     yield "description", version.description
-    yield from _tags(version.tags)
+    for name, value in version.tags.items():
+        yield f"tag {name}", value
 
 
 def _experiment_items(client: MlflowClient, experiment_id: str) -> Items:
     """Whether the experiment is there; what it is called and says is not a release's."""
     experiment = _found(client.get_experiment, experiment_id)
     yield "lifecycle stage", experiment.lifecycle_stage if experiment else None
-
-
-def _tags(tags: Mapping[str, str]) -> Items:
-    return ((f"tag {name}", value) for name, value in tags.items() if not name.startswith(RECORD_TAGS))
 
 
 def _is_nothing(_name: str, _path: Path) -> bool:

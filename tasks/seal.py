@@ -6,14 +6,11 @@ from stores.lineage import recorded_step, tag_release
 from stores.provenance import internal_record
 from stores.registry import make_current, register_model
 from stores.release_page import complete_page
-from stores.run_tree import snapshot
+from stores.run_tree import RECORD_DIGEST, RECORD_PUBLIC_DIGEST, snapshot
 from stores.signed_record import read_signed, signed_now, signed_text
 from stores.signing_keys import signing_key
 from stores.workspace import Workspace, file_digest
 from tasks.step import as_task
-
-DIGEST_TAG = "record.digest"
-PUBLIC_DIGEST_TAG = "record.public"
 
 
 def seal(workspace: Workspace) -> Reference:
@@ -49,7 +46,7 @@ def seal(workspace: Workspace) -> Reference:
             path.write_text(signed_text(key, subjects, record), encoding="ascii")
         sealed = workspace.refer("record", RECORD, Audience.INTERNAL)
         step.artifact(sealed.path, Audience.INTERNAL)
-        tag_release(workspace, {DIGEST_TAG: file_digest(sealed.path), PUBLIC_DIGEST_TAG: public.digest})
+        tag_release(workspace, {RECORD_DIGEST: file_digest(sealed.path), RECORD_PUBLIC_DIGEST: public.digest})
         make_current(workspace, version)
         return step.output(sealed)
 
