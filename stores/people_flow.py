@@ -8,12 +8,9 @@ from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import PathPatch, Rectangle
-from matplotlib.path import Path
 
-from stores.theme import HOLDOUT, INK, MUTED, RELEASED, TRAINING, make_figure
-
-Place = tuple[float, float]
+from stores.shapes import draw_band, draw_bar, draw_ribbon, make_sheet
+from stores.theme import HOLDOUT, INK, MUTED, RELEASED, TRAINING
 
 _PURPOSES = {
     "seeds": ("seeds", "where candidates start from"),
@@ -89,19 +86,16 @@ def draw_people_flow(flow: PeopleFlow) -> Figure:
     scale = _FULL / max(flow.stages[0].people, 1)
     tops, bottom = _tops(flow, scale)
     height = max(bottom, _TOP + _FULL + _LOST + 0.2) + 0.15
-    figure = make_figure(_WIDTH, height, arranged=False)
-    axes = figure.add_axes((0, 0, 1, 1))
-    axes.set(xlim=(0, _WIDTH), ylim=(height, 0))
-    axes.axis("off")
+    figure, axes = make_sheet(_WIDTH, height)
     step = (_PARTS - _FIRST) / len(flow.stages)
     for number, stage in enumerate(flow.stages):
         x = _FIRST + number * step
         if number:
             before, end = flow.stages[number - 1].people, x - step + _BAR
             span = (_TOP, _TOP + stage.people * scale)
-            _draw_ribbon(axes, (end, *span), (x, *span), MUTED)
+            draw_ribbon(axes, (end, *span), (x, *span), MUTED)
             _draw_lost(axes, end, span[1], _TOP + before * scale, f"{before - stage.people:,} {stage.lost}")
-        _draw_bar(axes, x, _TOP, stage.people * scale, MUTED)
+        draw_bar(axes, (x, _TOP, _TOP + stage.people * scale), _BAR, MUTED)
         _draw_heading(axes, x, stage.people, stage.title)
     _draw_parts(axes, flow, _PARTS - step + _BAR, tops, scale)
     seeds = tops.get("seeds", _TOP)
@@ -124,8 +118,8 @@ def _draw_parts(axes: Axes, flow: PeopleFlow, start: float, tops: Mapping[str, f
     for name, people in flow.shares.items():
         top, height = tops[name], people * scale
         colour = HOLDOUT if name in {"holdout", "unused"} else TRAINING
-        _draw_ribbon(axes, (start, source, source + height), (_PARTS, top, top + height), colour)
-        _draw_bar(axes, _PARTS, top, height, colour)
+        draw_ribbon(axes, (start, source, source + height), (_PARTS, top, top + height), colour)
+        draw_bar(axes, (_PARTS, top, top + height), _BAR, colour)
         label, purpose = _PURPOSES.get(name, (name, ""))
         x, middle = _PARTS + _BAR + 0.1, top + height / 2
         axes.text(x, middle - 0.02, f"{people:,} {label}", color=INK, fontsize=9.5, va="bottom")
@@ -140,15 +134,15 @@ def _draw_candidates(axes: Axes, flow: PeopleFlow, seeds: tuple[float, float]) -
     kept, passed = _TOP + flow.released * scale, _TOP + flow.passed * scale
     x, end = _CANDIDATES, _CANDIDATES + _BAR
     if flow.from_seeds:
-        _draw_ribbon(axes, (_PARTS + _BAR, *seeds), (x, _TOP, _TOP + height), RELEASED, opacity=0.08, bend=0.82)
-    _draw_bar(axes, x, _TOP, height, RELEASED, opacity=0.45)
+        draw_ribbon(axes, (_PARTS + _BAR, *seeds), (x, _TOP, _TOP + height), RELEASED, opacity=0.08, bend=0.82)
+    draw_bar(axes, (x, _TOP, _TOP + height), _BAR, RELEASED, opacity=0.45)
     _draw_heading(axes, x, flow.candidates, "candidates drawn")
-    _draw_ribbon(axes, (end, _TOP, kept), (_RELEASED, _TOP, kept), RELEASED)
+    draw_ribbon(axes, (end, _TOP, kept), (_RELEASED, _TOP, kept), RELEASED)
     if failed := flow.candidates - flow.passed:
         _draw_lost(axes, end, passed, _TOP + height, f"{failed:,} did not pass")
     if unwanted := flow.passed - flow.released:
         _draw_unwanted(axes, end, kept, passed, f"{unwanted:,} passed, not wanted")
-    _draw_bar(axes, _RELEASED, _TOP, kept - _TOP, RELEASED)
+    draw_bar(axes, (_RELEASED, _TOP, kept), _BAR, RELEASED)
     _draw_heading(axes, _RELEASED, flow.released, "released", colour=RELEASED)
 
 
@@ -158,36 +152,6 @@ def _draw_heading(axes: Axes, x: float, number: int, title: str, *, colour: str 
     axes.text(x, _TOP - 0.09, title, color=MUTED, fontsize=8.5, va="bottom")
 
 
-def _draw_bar(axes: Axes, x: float, top: float, height: float, colour: str, *, opacity: float = 1.0) -> None:
-    axes.add_patch(
-        Rectangle((x, top), _BAR, max(height, 0.015), facecolor=colour, edgecolor="none", alpha=opacity, zorder=3)
-    )
-
-
-def _draw_ribbon(
-    axes: Axes,
-    left: tuple[float, float, float],
-    right: tuple[float, float, float],
-    colour: str,
-    *,
-    opacity: float = 0.22,
-    bend: float = 0.5,
-) -> None:
-    """A band from one upright edge (x, top, bottom) to another, bent at a share of the way."""
-    (x0, top0, bottom0), (x1, top1, bottom1) = left, right
-    middle = x0 + bend * (x1 - x0)
-    there = [(x0, top0), (middle, top0), (middle, top1), (x1, top1)]
-    back = [(x1, bottom1), (middle, bottom1), (middle, bottom0), (x0, bottom0)]
-    _draw_band(axes, there, back, colour, opacity)
-
-
-def _draw_band(axes: Axes, there: list[Place], back: list[Place], colour: str, opacity: float) -> None:
-    """The area between two curves of four points each, the second one running back."""
-    codes = [Path.MOVETO, *[Path.CURVE4] * 3, Path.LINETO, *[Path.CURVE4] * 3, Path.CLOSEPOLY]
-    outline = Path([*there, *back, there[0]], codes)
-    axes.add_patch(PathPatch(outline, facecolor=colour, edgecolor="none", alpha=opacity, zorder=1))
-
-
 def _draw_lost(axes: Axes, x: float, top: float, bottom: float, label: str) -> None:
     """A band that bends down and ends: those who go no further."""
     if bottom - top <= 0:
@@ -195,12 +159,12 @@ def _draw_lost(axes: Axes, x: float, top: float, bottom: float, label: str) -> N
     inner, outer, floor = x + 0.3, x + 0.3 + min(bottom - top, 0.5), bottom + _LOST
     there = [(x, top), (outer, top), (outer, top), (outer, floor)]
     back = [(inner, floor), (inner, bottom), (inner, bottom), (x, bottom)]
-    _draw_band(axes, there, back, MUTED, 0.16)
+    draw_band(axes, there, back, MUTED, 0.16)
     axes.text(x + 0.12, floor + 0.05, label, color=MUTED, fontsize=8.5, va="top")
 
 
 def _draw_unwanted(axes: Axes, x: float, top: float, bottom: float, label: str) -> None:
     """A band that goes on a while and ends: those that passed when there were enough already."""
-    _draw_ribbon(axes, (x, top, bottom), (_UNWANTED, top, bottom), RELEASED, opacity=0.1)
+    draw_ribbon(axes, (x, top, bottom), (_UNWANTED, top, bottom), RELEASED, opacity=0.1)
     middle = max((top + bottom) / 2, top + _HALF_A_LINE)
     axes.text(_UNWANTED + 0.1, middle, label, color=MUTED, fontsize=8.5, va="center")

@@ -1,0 +1,205 @@
+"""What the pages of a release have in common: their templates, and how numbers are written on them.
+
+What a page shows is for the module of that page.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Context
+from math import ceil, isfinite
+from pathlib import Path
+from typing import Any, Literal
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+from matplotlib.figure import Figure
+
+from deniable.loss import VACUOUS_EPSILON, Guarantee
+from schemas.accounts import Accounts
+from schemas.release_spec import ReleaseSpec
+from schemas.synthesis import HistogramSeeds, PrivacyTestedSeeds
+from stores.statement import NEIGHBOURING_RELATION, NOT_COVERED, PRIVACY_UNIT, proof_in_words
+from stores.theme import page_svg
+
+_COST_DIGITS = Context(prec=4, rounding=ROUND_CEILING)
+_FLOAT_DIGITS = Context(prec=12, rounding=ROUND_HALF_EVEN)
+_SMALL = 0.001
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_SHORT_DIGEST = 12
+
+
+@dataclass(frozen=True)
+class Card:
+    """One figure that is seen first.
+
+    Attributes:
+        title: what it is about.
+        value: the figure.
+        note: what to compare it with, or what it covers.
+        tone: `bad` where it is a warning.
+    """
+
+    title: str
+    value: str
+    note: str
+    tone: Literal["plain", "bad"] = "plain"
+
+
+@dataclass(frozen=True)
+class CostLine:
+    """One line of the table of costs.
+
+    Attributes:
+        title: what is paid for.
+        covers: what the guarantee holds for.
+        guarantee: the guarantee.
+        sums: whether it sums up the lines above it.
+    """
+
+    title: str
+    covers: str
+    guarantee: Guarantee
+    sums: bool = False
+
+    @property
+    def bar(self) -> float:
+        """Length of the bar in percent; a vacuous guarantee fills it."""
+        return 100 * min(self.guarantee.epsilon / VACUOUS_EPSILON, 1)
+
+
+def render_page(template: str, values: Mapping[str, Any]) -> str:
+    """Make a page.
+
+    Args:
+        template: name of its template.
+        values: what the template shows.
+
+    Returns:
+        HTML that loads nothing from outside itself.
+    """
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        undefined=StrictUndefined,
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "cost": cost,
+        "count": count,
+        "figure": figure,
+        "guessed": guessed,
+        "percent": percent,
+        "proof": proof_in_words,
+        "share": share,
+        "short": short_digest,
+        "size": size,
+    }
+    return environment.get_template(template).render(
+        values,
+        vacuous_epsilon=VACUOUS_EPSILON,
+        privacy_unit=PRIVACY_UNIT,
+        neighbouring_relation=NEIGHBOURING_RELATION,
+        not_covered=NOT_COVERED,
+    )
+
+
+def picture(drawn: Figure, words: str) -> Markup:
+    """A picture as a part of the page, with what it shows in words."""
+    # Drawn by this program, and every text in it is escaped: it may stand in the page as it is.
+    return Markup(page_svg(drawn, title=words))  # noqa: S704
+
+
+def cost_lines(spec: ReleaseSpec, accounts: Accounts) -> list[CostLine]:
+    """What each step cost, and what that comes to."""
+    lines = [
+        ("Structure", "which attributes depend on which", accounts.structure, False),
+        ("Parameters", "the probabilities", accounts.parameters, False),
+        ("Model", "structure and parameters together", accounts.model, True),
+        ("One record", "a released record, looked at alone", accounts.record, False),
+        ("Candidates", f"all {spec.synthesis.attempts:,} that were tested", accounts.candidates, False),
+        ("Histogram", "all prefixes, however many records are drawn", accounts.histogram, False),
+        ("Total", "the whole release", accounts.total, True),
+    ]
+    return [CostLine(title, covers, spent, sums) for title, covers, spent, sums in lines if spent]
+
+
+def cost_cards(spec: ReleaseSpec, accounts: Accounts) -> list[Card]:
+    """What is guaranteed, in figures that are seen first."""
+    synthesis, cards = spec.synthesis, []
+    if isinstance(synthesis, PrivacyTestedSeeds):
+        note = f"of each record, alike within a factor {float(synthesis.gamma):g}"
+        cards.append(Card("Plausible seeds", f"k = {synthesis.k}", note))
+    if isinstance(synthesis, HistogramSeeds) and synthesis.k is not None:
+        cards.append(Card("Plausible seeds", f"k = {synthesis.k}", "of each record, all equally probable"))
+    if accounts.record:
+        cards.append(_cost_card("One record", accounts.record, "each by itself, by Theorem 1"))
+    if accounts.histogram:
+        cards.append(_cost_card("The histogram", accounts.histogram, "that prefixes are drawn from"))
+    cards.append(_cost_card("The model", accounts.model, "and all that follows from it alone"))
+    if accounts.total:
+        cards.append(_cost_card("The whole release", accounts.total, "everything together"))
+    else:
+        cards.append(Card("The whole release", "no DP", "privacy test 1 gives none", "bad"))
+    return cards
+
+
+def _cost_card(title: str, guarantee: Guarantee, covers: str) -> Card:
+    note = f"δ = {cost(guarantee.delta)}; {covers}"
+    if guarantee.is_vacuous:
+        return Card(title, f"ε = {cost(guarantee.epsilon)}", f"vacuous; {note}", "bad")
+    return Card(title, f"ε = {cost(guarantee.epsilon)}", note)
+
+
+def count(number: float) -> str:
+    """A number of things."""
+    return f"{number:,.0f}"
+
+
+def cost(value: float) -> str:
+    """A cost in four digits, never less than it is."""
+    if not isfinite(value):
+        return "∞"
+    # What has four digits anyway must not be taken for a little more by a float's last bit.
+    rounded = float(_COST_DIGITS.create_decimal(_FLOAT_DIGITS.create_decimal(repr(float(value)))))
+    if rounded and rounded < _SMALL:
+        mantissa, exponent = f"{rounded:e}".split("e")
+        power = f"10{str(int(exponent)).translate(_SUPERSCRIPTS)}"
+        return power if float(mantissa) == 1 else f"{float(mantissa):g}·{power}"
+    return f"{rounded:,.0f}" if rounded >= 1000 else f"{rounded:g}"
+
+
+def guessed(guarantee: Guarantee) -> str:
+    """How often a guess is right at most, in percent, never less than it is."""
+    return f"{ceil(1000 * guarantee.guessing_bound) / 10:g}%"
+
+
+def figure(value: float) -> str:
+    """A figure of an evaluation: a share, a distance, or a number of records."""
+    return f"{value:.4f}" if abs(value) <= 1 else f"{value:,.0f}"
+
+
+def percent(value: float) -> str:
+    """A share in hundredths of a percent."""
+    return f"{value:.2%}"
+
+
+def share(value: float) -> str:
+    """A share of records, in tenths of a percent."""
+    return "<0.1%" if 0 < value < 0.0005 else f"{value:.1%}"
+
+
+def short_digest(digest: str) -> str:
+    """The beginning of a digest, to be recognized by."""
+    return f"{digest[:_SHORT_DIGEST]}…"
+
+
+def size(number: int) -> str:
+    """A number of bytes."""
+    return (
+        f"{number:,} B"
+        if number < 10_000
+        else f"{number / 1000:,.0f} kB"
+        if number < 10**7
+        else f"{number / 10**6:,.0f} MB"
+    )
