@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 RUNTIME := $(VENV)/.installed-runtime
 DEV := $(VENV)/.installed-dev
 
-.PHONY: help release plan test ui bench lint lock
+.PHONY: help release plan verify replay test ui bench lint lock
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1  /'
 
@@ -15,6 +15,12 @@ release: $(RUNTIME) ## run the release that SPEC=path describes (default: ACS Ma
 
 plan: $(RUNTIME) ## what the release of SPEC=path would cost, and whether the budget has room for it
 	@$(BIN)/python -m flows plan $(SPEC)
+
+verify: $(RUNTIME) ## check the folder of the release RELEASE=name or path, offline
+	@$(BIN)/python -m deniable verify $(if $(wildcard $(RELEASE)),$(RELEASE),$(or $(DENIABLE_STATE),var)/releases/$(RELEASE)) $(if $(KEYS),--keys $(KEYS))
+
+replay: $(RUNTIME) ## run the release RELEASE=name again from its record, and compare every step bit for bit
+	@$(BIN)/python -m flows replay $(RELEASE) $(if $(KEYS),--keys $(KEYS))
 
 test: $(DEV) ## run all tests
 	@$(BIN)/python -m pytest

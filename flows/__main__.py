@@ -1,4 +1,4 @@
-"""The command line: `python -m flows release SPEC`, `plan SPEC`, `ledger ...`, `discard RELEASE` and `ui`.
+"""The command line: `python -m flows release SPEC` and what goes with it; `python -m flows --help` lists the commands.
 
 Prefect and MLflow are imported only after the environment is set and the spec is found right: a wrong spec is refused
 within a second or two.
@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
@@ -19,8 +19,10 @@ from rich.console import Console
 from deniable.errors import DeniableError, InvalidInput
 from flows.discarding import discard_release
 from flows.environment import prepare_environment
+from flows.keys import add_key_commands, run_key_command
 from flows.ledger import add_ledger_commands, run_ledger_command
 from flows.planning import show_plan
+from flows.replaying import add_replay_command, run_replay_command
 from flows.services import start_prefect
 from flows.showing import show
 from schemas.release_spec import ReleaseSpec, load_spec
@@ -28,6 +30,13 @@ from stores.disk import DISK_FULL, disk_is_full
 from stores.unfinished import other_unfinished_releases, unfinished_release
 
 OK, FAILED, REFUSED, INTERRUPTED = 0, 1, 2, 130
+
+# Commands that have a module of their own.
+_COMMANDS: dict[str, Callable[[argparse.Namespace, Path], int]] = {
+    "keys": run_key_command,
+    "ledger": run_ledger_command,
+    "replay": run_replay_command,
+}
 
 
 class _SpecRefused(InvalidInput):
@@ -66,8 +75,8 @@ def _carry_out(asked: argparse.Namespace, state: Path) -> int:
     if asked.command == "ui":
         show(state, mlflow_port=asked.mlflow_port, prefect_port=asked.prefect_port)
         return OK
-    if asked.command == "ledger":
-        return run_ledger_command(asked, state)
+    if asked.command in _COMMANDS:
+        return _COMMANDS[asked.command](asked, state)
     if asked.command == "plan":
         return show_plan(_checked(asked.spec), state)
     if asked.command == "discard":
@@ -153,7 +162,9 @@ def _parser() -> argparse.ArgumentParser:
     plan.add_argument("spec", type=Path, metavar="SPEC", help="a release spec; its data are not looked at")
     discard = commands.add_parser("discard", parents=[common], help="give up a release that was not finished")
     discard.add_argument("release", metavar="RELEASE", help="its name; what was charged for it stays charged")
+    add_replay_command(commands, [common])
     add_ledger_commands(commands, [common])
+    add_key_commands(commands, [common])
     show = commands.add_parser(
         "ui", parents=[common], help="look at what was done: MLflow and Prefect, on this machine"
     )
