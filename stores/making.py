@@ -107,7 +107,7 @@ def making_in_words(spec: ReleaseSpec, accounts: Accounts, records: int) -> str:
 def _shares(spec: ReleaseSpec) -> dict[str, Fraction]:
     """Probability of each part that a record may go to, and of none."""
     shares = {name: share for name, share in spec.split.probabilities.items() if share > 0}
-    unused = 1 - sum(shares.values())
+    unused = Fraction(1) - sum(shares.values(), Fraction(0))
     return {**shares, **({"unused": unused} if unused > 0 else {})}
 
 

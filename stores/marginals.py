@@ -32,11 +32,13 @@ class ValueRow:
         label: the value in words.
         shares: its share in each table.
         lengths: lengths of the bars in percent of the longest in the panel.
+        rest: whether it stands for all values that are not shown.
     """
 
     label: str
     shares: tuple[float, ...]
     lengths: tuple[float, ...]
+    rest: bool = False
 
 
 @dataclass(frozen=True)
@@ -157,15 +159,21 @@ def _written(value: object) -> str:
 
 def _rows(labels: Sequence[str], tables: Sequence[Shares]) -> tuple[ValueRow, ...]:
     """The values in their public order; of many, the commonest in the last table, and then the rest together."""
-    shares = list(zip(*tables, strict=True))
-    named = list(zip(labels, shares, strict=True))
+    named = list(zip(labels, zip(*tables, strict=True), strict=True))
+    rest: list[tuple[float, ...]] = []
     if len(named) > _FEW_VALUES:
         named.sort(key=lambda row: -row[1][-1])
-        rest = tuple(sum(column) for column in zip(*(share for _, share in named[_SHOWN_OF_MANY:]), strict=True))
-        named = [*named[:_SHOWN_OF_MANY], (f"{len(shares) - _SHOWN_OF_MANY} other values", rest)]
+        rest = [share for _, share in named[_SHOWN_OF_MANY:]]
+        named = [*named[:_SHOWN_OF_MANY], (f"{len(rest)} other values", tuple(map(sum, zip(*rest, strict=True))))]
     longest = max(max(share) for _, share in named) or 1.0
     return tuple(
-        ValueRow(label, share, tuple(round(100 * part / longest, 2) for part in share)) for label, share in named
+        ValueRow(
+            label,
+            share,
+            lengths=tuple(round(100 * part / longest, 2) for part in share),
+            rest=bool(rest) and number == _SHOWN_OF_MANY,
+        )
+        for number, (label, share) in enumerate(named)
     )
 
 

@@ -89,6 +89,7 @@ def render_page(template: str, values: Mapping[str, Any]) -> str:
         "count": count,
         "figure": figure,
         "guessed": guessed,
+        "halves": halves,
         "percent": percent,
         "proof": proof_in_words,
         "share": share,
@@ -192,6 +193,12 @@ def share(value: float) -> str:
 def short_digest(digest: str) -> str:
     """The beginning of a digest, to be recognized by."""
     return f"{digest[:_SHORT_DIGEST]}…"
+
+
+def halves(digest: str) -> Markup:
+    """A digest that may be broken in the middle, and nowhere else."""
+    middle = len(digest) // 2
+    return Markup("{}<wbr>{}").format(digest[:middle], digest[middle:])
 
 
 def size(number: int) -> str:

@@ -163,7 +163,8 @@ def render_public_page(content: PublicContent) -> str:
         raise Refused(f"a public page must be made of the public record, got the {record.rendering} one; publish that.")
     domain = spec.domain
     edges = {(parent, child): weight for child, into in content.parents.items() for parent, weight in into.items()}
-    graph = draw_graph(domain.names, content.parents, domain.target, edges) if edges else None
+    parents = {child: list(into) for child, into in content.parents.items()}
+    graph = draw_graph(domain.names, parents, domain.target, edges) if edges else None
     making = making_in_words(spec, accounts, record.release.records)
     cards = [
         Card("Made-up records", count(record.release.records), f"with {len(domain)} attributes each"),
