@@ -27,7 +27,7 @@ def changes(signed: Digests, now: Listing, titles: Mapping[str, str]) -> list[st
     Args:
         signed: digest of each thing as it was signed, by its place.
         now: what there is now.
-        titles: what runs are called in sentences, by their ids, in the order in which they come.
+        titles: what owners are called in sentences, in the order in which they come.
 
     Returns:
         The differences, a sentence each without its full stop.
@@ -50,7 +50,7 @@ class _Comparison:
 
     def differences(self) -> Iterator[str]:
         before, after = _by_owner(self.signed), _by_owner(self.now.items)
-        order = [f"run {run_id}" for run_id in self.titles]
+        order = list(self.titles)
         experiment_deleted = False
         for owner in sorted(before, key=lambda owner: _position(owner, order)):
             here = self._title(owner)
@@ -104,9 +104,11 @@ class _Comparison:
 
     def _title(self, owner: str) -> str:
         """What a run, a model, a version of a model or an experiment is called in a sentence."""
+        if owner in self.titles:
+            return self.titles[owner]
         kind, _, name = owner.partition(" ")
         if kind == "run":
-            return self.titles.get(name) or f"run {self.now.names.get(owner, '')} ({name})"
+            return f"run {self.now.names.get(owner, '')} ({name})"
         if kind == "version":
             return "version {1} of the registered model {0}".format(*name.rsplit(" ", 1))
         return "the experiment" if kind == "experiment" else owner

@@ -1,0 +1,132 @@
+"""The audit: whether MLflow, the shelf, the folder and the ledger still say of a release what its record does.
+
+It changes none of them: what it finds goes to whoever started it, and to Prefect.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from prefect import flow
+from prefect.artifacts import create_markdown_artifact
+
+from deniable.checks import Check
+from deniable.errors import DeniableError
+from flows.environment import state_folder
+from stores.run_changes import printable
+from stores.sealed_release import SealedRelease, find_sealed
+from tasks.check import Checks
+from tasks.compare_ledger import compare_ledger_task
+from tasks.compare_records import compare_records_task
+from tasks.compare_runs import compare_runs_task
+
+_COMPARISONS = (compare_records_task, compare_runs_task, compare_ledger_task)
+_NOT_IN_KEYS = re.compile(r"[^a-z0-9]+")
+
+
+@dataclass(frozen=True)
+class Audited:
+    """What an audit found.
+
+    Attributes:
+        release: the release's name.
+        checks: each thing that was checked.
+    """
+
+    release: str
+    checks: tuple[Check, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing was found that is wrong."""
+        return all(check.holds for check in self.checks)
+
+    @property
+    def verdict(self) -> str:
+        """The outcome in one sentence."""
+        failed = [check for check in self.checks if not check.holds]
+        if not failed:
+            return f"{self.release} is as it was when its record was signed: all {len(self.checks)} checks hold."
+        return (
+            f"{self.release} IS NOT AS IT WAS WHEN ITS RECORD WAS SIGNED: {len(failed)} of {len(self.checks)} checks "
+            f"failed."
+        )
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """A line a check, what was found below it, and the verdict."""
+        return (*(line for check in self.checks for line in _lines(check)), self.verdict)
+
+
+class AuditFailed(DeniableError):
+    """A release is not as it was when its record was signed.
+
+    Attributes:
+        audited: what was found.
+    """
+
+    def __init__(self, audited: Audited) -> None:
+        """Say the verdict."""
+        super().__init__(audited.verdict)
+        self.audited = audited
+
+
+@flow(name="audit", persist_result=False)
+def audit(release: str, state: Path | None = None, keys: Path | None = None) -> Audited:
+    """Compare all that is kept of a release with its record, and leave what was found with the run.
+
+    Args:
+        release: its name, or the path of its public folder.
+        state: the state folder that it was made in; by default DENIABLE_STATE or `var`.
+        keys: the trust file; by default the one that DENIABLE_TRUSTED_KEYS names, else the one beside the releases.
+
+    Returns:
+        What was found: nothing that is wrong.
+
+    Raises:
+        AuditFailed: something is not as it was.
+        InvalidInput: there is no such release.
+    """
+    sealed = find_sealed(release, state or state_folder(), keys)
+    audited = _audited(sealed, _COMPARISONS)
+    create_markdown_artifact(
+        _page(audited), key=f"audit-{_NOT_IN_KEYS.sub('-', sealed.release_id.lower())}", description=audited.verdict
+    )
+    if not audited.holds:
+        raise AuditFailed(audited)
+    return audited
+
+
+def audit_here(release: str, state: Path, keys: Path | None = None) -> Audited:
+    """Do the same in this process alone, without Prefect.
+
+    Args:
+        release: its name, or the path of its public folder.
+        state: the state folder that it was made in.
+        keys: the trust file.
+
+    Returns:
+        What was found, whether or not it is wrong.
+
+    Raises:
+        InvalidInput: there is no such release.
+    """
+    return _audited(find_sealed(release, state, keys), [comparison.fn for comparison in _COMPARISONS])
+
+
+def _audited(sealed: SealedRelease, comparisons: Iterable[Callable[[SealedRelease], Checks]]) -> Audited:
+    return Audited(sealed.release_id, tuple(check for compare in comparisons for check in compare(sealed)))
+
+
+def _lines(check: Check) -> list[str]:
+    """A check, and below it what was found; texts that somebody else wrote cannot pretend to be lines of ours."""
+    if check.holds:
+        return [printable(check.line)]
+    return [f"FAILED  {check.name}:", *(f"        - {printable(fault)}" for fault in check.faults)]
+
+
+def _page(audited: Audited) -> str:
+    """What was found, in Markdown."""
+    lines = "\n".join(audited.lines[:-1]).replace("```", "'''")
+    return f"**{audited.verdict}**\n\n```text\n{lines}\n```\n"

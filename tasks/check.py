@@ -1,0 +1,38 @@
+"""Binds a comparison of an audit to a Prefect task: nothing of it is stored, and one that fails does not hold."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import TypeAlias
+
+from prefect import Task, task
+from prefect.cache_policies import NO_CACHE
+
+from deniable.checks import Check
+from deniable.errors import DeniableError
+from stores.sealed_release import SealedRelease
+
+Checks: TypeAlias = tuple[Check, ...]
+
+
+def as_check(function: Callable[[SealedRelease], Checks], what: str) -> Task[[SealedRelease], Checks]:
+    """Bind a comparison to a Prefect task of the same name.
+
+    Args:
+        function: the comparison.
+        what: what it compares, to be said where it cannot be made.
+
+    Returns:
+        The task; `.fn` is the guarded function, which never raises.
+    """
+
+    @wraps(function)
+    def guarded(sealed: SealedRelease) -> Checks:
+        try:
+            return function(sealed)
+        except DeniableError as error:
+            fault = str(error)
+        except Exception as error:  # noqa: BLE001 - whatever it is, its message may quote what is internal
+            fault = f"{type(error).__name__}, whose message may quote what is internal"
+        return (Check(f"{what} can be compared", (fault,)),)
+
+    return task(name=function.__name__, persist_result=False, cache_policy=NO_CACHE)(guarded)

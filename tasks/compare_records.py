@@ -1,0 +1,142 @@
+"""Compare the records of a release with each other, with their copies, and with the files that they speak of."""
+
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+
+from deniable.checks import Check
+from deniable.errors import DeniableError
+from schemas.provenance import RECORD, LedgerSegment, Provenance, Step
+from schemas.references import Audience
+from stores.recorded import trusted_record
+from stores.run_tree import RECORD_DIGEST, RECORD_PUBLIC_DIGEST, record_in_mlflow
+from stores.sealed_release import SealedRelease, internal_part
+from stores.signed_record import SignedRecord
+from stores.workspace import file_digest
+from tasks.check import Checks, as_check
+
+# The steps whose files in MLflow are those that lie on the shelf.
+_FROM_THE_SHELF = ("publish", "report")
+# What only one of the two says, or each in its own way.
+_APART = {"rendering", "steps", "ledger", "signed", "internal"}
+
+
+def compare_records(sealed: SealedRelease) -> Checks:
+    """See that both records are of one mind and that nothing that they speak of was changed.
+
+    Args:
+        sealed: the release.
+
+    Returns:
+        What was checked.
+
+    Raises:
+        DeniableError: there is no internal record whose signature counts.
+    """
+    internal = sealed.internal()
+    return (
+        _shelved(sealed),
+        _held("MLflow's copy of the internal record is one, and its tags name both records", _copies(sealed, internal)),
+        _held("the internal record is about the public one and its files", _subjects(sealed, internal)),
+        _held("both records say the same of what both speak of", _contradictions(sealed, internal.record)),
+        _held("the internal files that the record names are as they were", _shelf(sealed, internal.record)),
+    )
+
+
+def _held(name: str, faults: Iterator[str]) -> Check:
+    """A check; where its faults cannot be looked for, that is one."""
+    try:
+        return Check(name, tuple(faults))
+    except DeniableError as error:
+        return Check(name, (str(error),))
+
+
+def _shelved(sealed: SealedRelease) -> Check:
+    """Whether the internal record lies on the shelf as it was signed."""
+    name = "the internal record on the shelf is signed by a trusted key"
+    trusted = sealed.trusted()
+    try:
+        said = trusted_record(sealed.shelf / RECORD, trusted).record.signed
+    except DeniableError as error:
+        return Check(name, (str(error),))
+    return Check(name, note=f"{trusted.note(said.keyid, said.time)}, on {said.time}")
+
+
+def _copies(sealed: SealedRelease, internal: SignedRecord) -> Iterator[str]:
+    kept = record_in_mlflow(sealed.state, internal.record.runs.mlflow_run)
+    if kept.content is None:
+        yield f"the artifact internal/{RECORD} of the release was deleted"
+    elif sha256(kept.content).hexdigest() != internal.digest:
+        yield f"the artifact internal/{RECORD} of the release was changed"
+    digests = {RECORD_DIGEST: internal.digest, RECORD_PUBLIC_DIGEST: internal_part(internal).public_record}
+    for tag, digest in digests.items():
+        if tag not in kept.tags:
+            yield f"the tag {tag} of the release was deleted"
+        elif kept.tags[tag] != digest:
+            yield f"the tag {tag} of the release was changed"
+
+
+def _subjects(sealed: SealedRelease, internal: SignedRecord) -> Iterator[str]:
+    """Where the files in the folder are not those that the internal record is about."""
+    folder = sealed.folder
+    if not folder.is_dir():
+        yield f"the folder {folder} was deleted"
+        return
+    found = {path.name: file_digest(path) if path.is_file() else "" for path in folder.iterdir()}
+    for name in sorted({*found, *internal.subjects}):
+        if name not in found:
+            yield f"{name} was deleted from the folder"
+        elif name not in internal.subjects:
+            yield f"{name} was added to the folder"
+        elif found[name] != internal.subjects[name]:
+            yield f"{name} was changed in the folder"
+    if internal.subjects.get(RECORD) != internal_part(internal).public_record:
+        yield "the internal record names two public ones"
+
+
+def _contradictions(sealed: SealedRelease, internal: Provenance) -> Iterator[str]:
+    """Where the two records do not say the same."""
+    public = sealed.public().record
+    if public.rendering != "public":
+        yield "the record in the folder is not the public one"
+    for name in sorted(type(public).model_fields.keys() - _APART):
+        if getattr(public, name) != getattr(internal, name):
+            yield f"they differ in {name}"
+    told = {(step.step, step.part): step for step in internal.steps}
+    for step in public.steps:
+        if not _is_part_of(step, told.get((step.step, step.part))):
+            yield f"they differ in step {' '.join(filter(None, (step.step, step.part)))}"
+    if not _begins(public.ledger, internal.ledger):
+        yield "they differ in the entries of the ledger"
+
+
+def _is_part_of(public: Step, internal: Step | None) -> bool:
+    """Whether a step is told as it is elsewhere; of the one that publishes, not all had happened yet."""
+    if internal is None:
+        return False
+    whole = internal.public()
+    return (
+        (public.inputs, public.cost, public.events) == (whole.inputs, whole.cost, whole.events)
+        and set(public.outputs) <= set(whole.outputs)
+        and set(public.artifacts) <= set(whole.artifacts)
+    )
+
+
+def _begins(public: LedgerSegment, internal: LedgerSegment) -> bool:
+    """Whether entries are the first of others."""
+    return (public.before, public.entries) == (internal.before, internal.entries[: len(public.entries)])
+
+
+def _shelf(sealed: SealedRelease, record: Provenance) -> Iterator[str]:
+    """Where the report, or what was published from the shelf, is not as it was."""
+    for step in record.steps:
+        for artifact in step.artifacts if step.step in _FROM_THE_SHELF else ():
+            place = Path(artifact.name if artifact.audience is Audience.INTERNAL else f"public/{artifact.name}")
+            path = sealed.shelf / place
+            if path.is_file() and file_digest(path) != artifact.sha256:
+                yield f"{place} was changed on the shelf"
+            elif artifact.audience is Audience.INTERNAL and not path.is_file():
+                yield f"{place} was deleted from the shelf"
+
+
+compare_records_task = as_check(compare_records, "the records of the release")
