@@ -23,7 +23,7 @@ from stores.statement import TEMPLATES
 
 DESCRIPTION = "mlflow.note.content"
 _DEFAULT = "Default"
-_NAME_WIDTH, _WIDTH = 260, 130
+_NAME_WIDTH, _WIDTH = 260, 115
 
 # What the view shows beside a run's name and when it began, in this order: by whom, at what cost, how good.
 _SHOWN = (

@@ -57,7 +57,7 @@ def register_model(workspace: Workspace, record: Provenance, record_digest: str)
         return client.create_model_version(
             name,
             source=model.model_uri,
-            run_id=model.source_run_id,
+            run_id=workspace.mlflow_run_id,
             model_id=model.model_id,
             tags=_tags(record, record_digest),
             description=_description(workspace, record, run.info.experiment_id),
@@ -137,4 +137,4 @@ def _description(workspace: Workspace, record: Provenance, experiment: str) -> s
 
 
 def _shown(epsilon: float | None) -> str:
-    return "infinite" if epsilon is None else f"{epsilon:.6g}"
+    return "infinite" if epsilon is None else repr(epsilon)

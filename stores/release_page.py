@@ -4,7 +4,7 @@ It is written when the release is public, from its signed record. What stands on
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date
 from math import inf
 
@@ -12,7 +12,7 @@ from mlflow import MlflowClient
 from mlflow.entities.model_registry import ModelVersion
 
 from schemas.accounts import accounts_of
-from schemas.provenance import RECORD, Provenance, Thing
+from schemas.provenance import RECORD, Provenance, Spent, Thing
 from stores.addresses import (
     artifact_page,
     flow_run_page,
@@ -23,7 +23,7 @@ from stores.addresses import (
 from stores.experiment_page import DESCRIPTION
 from stores.lineage import STEPS, as_dataset, log_totals, recording, step_title, tag_release
 from stores.release_search import APPROVED_BY, EPSILON_TOTAL, NOBODY, PUBLISHED_DAY, day_number
-from stores.statement import TEMPLATES, statement_in_short
+from stores.statement import TEMPLATES, rounded_up, statement_in_short
 from stores.step_notes import noted_steps
 from stores.workspace import Workspace
 
@@ -31,16 +31,18 @@ READABLE_RECORD = "public/record.json"
 """The record as it can be read; what is signed, and what counts, is the envelope beside it."""
 
 _REPORT = "internal/report.html"
+_SEAL = "seal"
 _NONE = "none"
 
 
-def complete_page(workspace: Workspace, record: Provenance, version: ModelVersion) -> None:
+def complete_page(workspace: Workspace, record: Provenance, version: ModelVersion, *, sealing: str) -> None:
     """Write down in the run of a release, now that it is public, what an auditor looks for first.
 
     Args:
         workspace: the release.
         record: its public record.
         version: its model in the registry.
+        sealing: the run of the step that this is a part of, the last one.
 
     Raises:
         RecordFailed: MLflow does not take it.
@@ -61,7 +63,7 @@ def complete_page(workspace: Workspace, record: Provenance, version: ModelVersio
             version=version,
             pages=_pages(experiment, run_id, record, version),
             previous=previous and run_page(experiment, previous),
-            steps=list(_steps(workspace, experiment)),
+            steps=list(_steps(workspace, experiment, sealing)),
         )
         client.set_tag(run_id, DESCRIPTION, description)
 
@@ -81,18 +83,31 @@ def _pages(experiment: str, run_id: str, record: Provenance, version: ModelVersi
     }
 
 
-def _steps(workspace: Workspace, experiment: str) -> Iterator[dict[str, str | None]]:
-    """What each step spent, read and made, with its page."""
+def _steps(workspace: Workspace, experiment: str, sealing: str) -> Iterator[dict[str, str]]:
+    """A line for each step: those that have ended well, and the last one, which is under way."""
     for step in noted_steps(workspace, tuple(STEPS)):
-        cost = step.cost
-        yield {
-            "title": step_title(workspace.spec, step.step, step.part),
-            "page": step.mlflow_run and run_page(experiment, step.mlflow_run),
-            "epsilon": "none" if cost is None or cost.epsilon is None else f"{cost.epsilon:.4g}",
-            "delta": "" if cost is None else f"{cost.delta:.2g}",
-            "reads": ", ".join(dict.fromkeys(item.name for item in step.inputs)),
-            "makes": ", ".join(dict.fromkeys(item.name for item in step.outputs)),
-        }
+        if step.step != _SEAL:
+            yield {
+                "title": step_title(workspace.spec, step.step, step.part),
+                "page": run_page(experiment, step.mlflow_run or workspace.mlflow_run_id),
+                "reads": _names(step.inputs),
+                "makes": _names(step.outputs),
+                "cost": _cost(step.cost),
+            }
+    title = step_title(workspace.spec, _SEAL)
+    yield {"title": title, "page": run_page(experiment, sealing), "reads": "", "makes": "record", "cost": "0"}
+
+
+def _names(things: Sequence[Thing]) -> str:
+    """Names of some things, each once."""
+    return ", ".join(dict.fromkeys(item.name for item in things))
+
+
+def _cost(spent: Spent | None) -> str:
+    """What a step spent."""
+    if spent is None or spent.epsilon is None:
+        return "no differential privacy"
+    return f"{rounded_up(spent.epsilon)}, {rounded_up(spent.delta)}" if spent.epsilon or spent.delta else "0"
 
 
 def _run_of(client: MlflowClient, experiment: str, release_id: str | None) -> str | None:

@@ -165,12 +165,12 @@ def statement_in_short(accounts: Accounts) -> str:
 
 def _said_of(accounts: Accounts) -> dict[str, Any]:
     """The accounts as templates know them."""
-    return {**vars(accounts), "words": in_words, "proof": proof_in_words, "number": _number, "number_up": _rounded_up}
+    return {**vars(accounts), "words": in_words, "proof": proof_in_words, "number": _number, "number_up": rounded_up}
 
 
 def in_words(guarantee: Guarantee) -> str:
     """A guarantee as it stands in a sentence, and that it is vacuous where it is."""
-    said = f"epsilon = {_rounded_up(guarantee.epsilon)}, delta = {_rounded_up(guarantee.delta)}"
+    said = f"epsilon = {rounded_up(guarantee.epsilon)}, delta = {rounded_up(guarantee.delta)}"
     return f"{said} (vacuous)" if guarantee.is_vacuous else said
 
 
@@ -179,7 +179,7 @@ def proof_in_words(guarantee: Guarantee) -> str:
     return "; ".join(_PROOFS.get(name, name) for name in guarantee.accountant.split(" + "))
 
 
-def _rounded_up(value: float) -> str:
+def rounded_up(value: float) -> str:
     """A cost in four digits, never less than it is."""
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"

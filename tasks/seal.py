@@ -33,7 +33,7 @@ def seal(workspace: Workspace) -> Reference:
         key = signing_key(workspace.state)
         public = read_signed(workspace.release_folder / RECORD)
         version = register_model(workspace, public.record, public.digest)
-        complete_page(workspace, public.record, version)
+        complete_page(workspace, public.record, version, sealing=step.run_id)
         record = internal_record(
             workspace,
             public.record,
