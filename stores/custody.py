@@ -50,7 +50,11 @@ def fetch_key(workspace: Workspace) -> ReleaseKey:
     if custodian == "environment":
         return _derived(workspace)
     if custodian == "prefect_secret":
-        block = cast("Secret[str]", Secret.load(_block_name(workspace)))
+        try:
+            block = cast("Secret[str]", Secret.load(_block_name(workspace)))
+        except ValueError:
+            msg = f"the key of {workspace.release_id} must be in Prefect's block {_block_name(workspace)}, and is not."
+            raise InvalidInput(msg) from None
         return ReleaseKey(bytes.fromhex(str(block.get())))
     try:
         return ReleaseKey((workspace.vault / "key").read_bytes())

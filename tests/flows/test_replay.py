@@ -1,0 +1,436 @@
+"""A release that is run again from its record gives the same bytes, or it is said which step did not, and why."""
+
+import argparse
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from prefect.client.orchestration import get_client
+from prefect.task_runners import ProcessPoolTaskRunner, TaskRunner, ThreadPoolTaskRunner
+
+from deniable.attestation import SignatureBroken
+from deniable.bayes_net import BayesNet
+from deniable.errors import InvalidInput, Refused
+from deniable.noise import DiscreteLaplace
+from flows.release import Released, release
+from flows.replay import ReplayDiffers, replay
+from flows.replaying import add_replay_command, run_replay_command
+from schemas import datasets
+from schemas.provenance import RECORD, Provenance
+from stores.sameness import Replayed
+from stores.signed_record import read_signed, signed_text
+from stores.signing_keys import new_key, signing_key
+from stores.tables import encode
+from tests.isolation import STATE
+from tests.small_release import SCHEMA, made_up_people, write_small_release
+from tests.whole_release import GUARANTEES
+
+pytestmark = pytest.mark.usefixtures("prefect")
+
+
+def digests(*folders: Path) -> dict[Path, str]:
+    """Digest of each file that is kept of releases; Prefect's own records are not among them."""
+    return {
+        path: sha256(path.read_bytes()).hexdigest()
+        for folder in folders
+        for path in folder.rglob("*")
+        if path.is_file() and "prefect" not in path.parts
+    }
+
+
+@contextmanager
+def apart(*states: Path) -> Iterator[None]:
+    """Whatever comes of a replay: ledgers, MLflow's store, vaults and releases are as before, and scratch is gone."""
+    before = digests(STATE, *states)
+    try:
+        yield
+    finally:
+        assert digests(STATE, *states) == before
+        assert [left for state in states for left in (state / "scratch").glob("*")] == []
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """A release that was carried to another place: its folder, and what only cleared staff have, beside it."""
+
+    folder: Path
+    state: Path
+    key: Path
+    snapshot: Path
+    trusted: Path
+    origin: Path
+
+    def replay(self, *, runner: TaskRunner[Any] | None = None, **changes: Any) -> Replayed:
+        brought = {"key_file": self.key, "snapshot": self.snapshot, "keys": self.trusted}
+        flow = replay.with_options(task_runner=runner) if runner else replay
+        with apart(self.state, self.origin):
+            replayed: Replayed = flow(self.folder, self.state, **{**brought, **changes})
+        return replayed
+
+    def says(self, change: Callable[[dict[str, Any]], None]) -> None:
+        """Have those who signed the record sign another."""
+        place = self.folder / RECORD
+        signed = read_signed(place)
+        said = signed.record.to_predicate()
+        change(said)
+        place.write_text(signed_text(signing_key(self.origin), signed.subjects, Provenance.model_validate(said)))
+
+
+@pytest.fixture(scope="module")
+def origin(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A state folder in which a release of each guarantee is published."""
+    return tmp_path_factory.mktemp("replays") / "state"
+
+
+@pytest.fixture(scope="module")
+def made(origin: Path, prefect: None) -> Mapping[str, Released]:
+    """Releases of all guarantees, one after the other; six blocks of four chunks where seeds are tested."""
+    changes = {**GUARANTEES, "tested_seeds": {"synthesis__chunk_candidates": 64}}
+    return {
+        kind: release(write_small_release(origin.parent / kind, name=f"small-{kind}", **changed), origin)
+        for kind, changed in changes.items()
+    }
+
+
+def carried(released: Released, place: Path) -> Elsewhere:
+    """Carry a release to another place, without its internal record."""
+    workspace = released.workspace
+    there = Elsewhere(
+        folder=place / "published" / "release",
+        state=place / "state",
+        key=place / "key",
+        snapshot=place / "people.parquet",
+        trusted=place / "trusted.json",
+        origin=workspace.state,
+    )
+    shutil.copytree(workspace.release_folder, there.folder)
+    shutil.copyfile(workspace.vault / "key", there.key)
+    shutil.copyfile(workspace.vault / "snapshot.parquet", there.snapshot)
+    shutil.copyfile(workspace.state / "keys" / "trusted.json", there.trusted)
+    return there
+
+
+@pytest.fixture
+def elsewhere(made: Mapping[str, Released], tmp_path: Path) -> Elsewhere:
+    return carried(made["tested_seeds"], tmp_path)
+
+
+def outcomes(replayed: Replayed) -> dict[str, str]:
+    return {finding.step: finding.outcome for finding in replayed.findings}
+
+
+def differs(elsewhere: Elsewhere, **changes: Any) -> Replayed:
+    with pytest.raises(ReplayDiffers) as refused:
+        elsewhere.replay(**changes)
+    replayed = refused.value.replayed
+    assert not replayed.same
+    assert replayed.first is not None
+    assert replayed.first.step in str(refused.value)
+    return replayed
+
+
+@pytest.mark.parametrize("kind", list(GUARANTEES))
+def test_a_release_of_each_guarantee_is_replayed_to_the_bit(
+    kind: str, made: Mapping[str, Released], origin: Path
+) -> None:
+    """By its name, in the state folder that knows its internal figures; what others spent meanwhile is no matter."""
+    with apart(origin):
+        replayed = replay(made[kind].workspace.release_id, origin)
+    assert replayed.same
+    assert {**outcomes(replayed), "ingest": "same"} == dict.fromkeys(outcomes(replayed), "same")
+    assert {"evaluate_utility", "evaluate_risk", "decide", "publish"} <= set(outcomes(replayed))
+    published = next(finding for finding in replayed.findings if finding.step == "publish")
+    files = {path.name for path in made[kind].workspace.release_folder.iterdir()}
+    assert published.said.startswith(f"all {len(files - {'index.html', RECORD})} files")
+
+
+@pytest.mark.parametrize(
+    "runner",
+    [ThreadPoolTaskRunner(max_workers=1), ThreadPoolTaskRunner(max_workers=4), ProcessPoolTaskRunner(max_workers=2)],
+    ids=["one thread", "four threads", "two processes"],
+)
+def test_threads_and_processes_replay_to_the_bit(elsewhere: Elsewhere, runner: TaskRunner[Any]) -> None:
+    replayed = elsewhere.replay(runner=runner)
+    assert replayed.same
+    drawn = next(finding for finding in replayed.findings if finding.step == "synthesize")
+    assert (drawn.outcome, drawn.said) == ("same", "all 6 parts")
+
+
+def test_a_release_is_replayed_elsewhere_with_key_and_snapshot_alone_whatever_ledger_and_mlflow_are_named(
+    elsewhere: Elsewhere, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others = {"DENIABLE_LEDGER": tmp_path / "ledger.db", "MLFLOW_TRACKING_URI": tmp_path / "mlflow.db"}
+    for name, place in others.items():
+        monkeypatch.setenv(name, f"sqlite:///{place}" if name.startswith("MLFLOW") else str(place))
+    replayed = elsewhere.replay()
+    assert replayed.same
+    assert outcomes(replayed)["evaluate_risk"] == "not replayed"
+    assert not any(place.exists() for place in others.values())
+
+
+def test_the_source_may_be_read_again_instead_of_the_snapshot(elsewhere: Elsewhere, origin: Path) -> None:
+    elsewhere.snapshot.unlink()
+    source = origin.parent / "tested_seeds" / "people.csv"
+    assert outcomes(elsewhere.replay(snapshot=None, source=source))["ingest"] == "same"
+
+
+def test_another_source_is_named_at_the_first_step_and_nothing_is_drawn_from_it(
+    elsewhere: Elsewhere, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = write_small_release(tmp_path / "other", people=made_up_people()[1:]).parent / "people.csv"
+    noise = counted_noise(monkeypatch)
+    replayed = differs(elsewhere, snapshot=None, source=source)
+    assert replayed.first is not None
+    assert replayed.first.step == "ingest"
+    assert [reason.kind for reason in replayed.reasons] == ["input"]
+    assert outcomes(replayed)["learn_structure"] == "failed"
+    assert noise == []
+
+
+def test_another_key_is_named(elsewhere: Elsewhere) -> None:
+    elsewhere.key.write_bytes(bytes(32))
+    replayed = differs(elsewhere)
+    assert replayed.first is not None
+    assert (replayed.first.step, [reason.kind for reason in replayed.reasons]) == ("ingest", ["key"])
+    assert outcomes(replayed)["validate"] == "not reached"
+
+
+def test_another_snapshot_is_named(elsewhere: Elsewhere) -> None:
+    content = bytearray(elsewhere.snapshot.read_bytes())
+    content[len(content) // 2] ^= 1
+    elsewhere.snapshot.write_bytes(content)
+    replayed = differs(elsewhere)
+    assert replayed.first is not None
+    assert (replayed.first.step, [reason.kind for reason in replayed.reasons]) == ("ingest", ["input"])
+    assert outcomes(replayed)["validate"] == "not reached"
+
+
+def counted_noise(monkeypatch: pytest.MonkeyPatch, *, added: int = 0) -> list[int]:
+    """Count the draws of noise, and add something to each."""
+    sample, drawn = DiscreteLaplace.sample, []
+
+    def counting(law: DiscreteLaplace, words: Any, count: int) -> Any:
+        drawn.append(count)
+        return sample(law, words, count) + added
+
+    monkeypatch.setattr(DiscreteLaplace, "sample", counting)
+    return drawn
+
+
+def test_a_change_of_the_noise_is_caught_where_it_is_drawn_first_and_nothing_is_drawn_from_it(
+    elsewhere: Elsewhere, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert counted_noise(monkeypatch, added=1) == []
+    replayed = differs(elsewhere)
+    assert replayed.first is not None
+    assert (replayed.first.step, replayed.first.outcome) == ("learn_structure", "differs")
+    assert [reason.kind for reason in replayed.reasons] == ["unexplained"]
+    assert outcomes(replayed)["learn_parameters"] == "not reached"
+
+
+def planted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Estimate other probabilities from the same noisy counts."""
+    monkeypatch.setattr(
+        "deniable.parameters.posterior_mean", lambda counts, _: np.full(counts.shape, 1 / counts.shape[1])
+    )
+
+
+def test_a_change_of_the_model_is_caught_where_it_is_estimated(
+    elsewhere: Elsewhere, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planted(monkeypatch)
+    replayed = differs(elsewhere)
+    assert replayed.first is not None
+    assert replayed.first.step == "learn_parameters"
+    assert outcomes(replayed)["learn_structure"] == "same"
+    assert [reason.kind for reason in replayed.reasons] == ["unexplained"]
+
+
+def test_a_change_before_any_draw_leads_to_no_draw(elsewhere: Elsewhere, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other codes would be another draw, which nobody has paid for: the ledger refuses it before there is noise."""
+    monkeypatch.setattr("tasks.clean.encode", lambda frame, domain: encode(frame, domain)[::-1])
+    noise = counted_noise(monkeypatch)
+    replayed = differs(elsewhere)
+    assert replayed.first is not None
+    assert replayed.first.step == "clean"
+    assert replayed.first.said == "it made another codes"
+    assert outcomes(replayed)["split"] == "differs"
+    assert outcomes(replayed)["learn_structure"] == "failed"
+    assert noise == []
+
+
+def test_a_change_of_what_is_drawn_from_the_model_is_named_by_its_parts(
+    made: Mapping[str, Released], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Drawn from public things alone, it is charged to nobody, and goes on to the end."""
+    elsewhere = carried(made["seedless"], tmp_path)
+    sample = BayesNet.sample
+    monkeypatch.setattr(BayesNet, "sample", lambda net, words: sample(net, words[::-1]))
+    replayed = differs(elsewhere)
+    assert replayed.first is not None
+    assert replayed.first.step == "synthesize"
+    assert "chunks 0-3: it made another candidates" in replayed.first.said
+    publication = next(finding for finding in replayed.findings if finding.step == "publish")
+    assert publication.said == "it made another datapackage.json and synthetic.csv and synthetic.parquet"
+
+
+def test_an_environment_that_is_another_is_the_reason_where_a_step_differs_and_none_where_not(
+    elsewhere: Elsewhere, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere.says(lambda said: said["environment"]["packages"].update(numpy="1.0.0"))
+    replayed = elsewhere.replay()
+    assert replayed.same
+    assert [reason.kind for reason in replayed.reasons] == ["environment"]
+    planted(monkeypatch)
+    replayed = differs(elsewhere)
+    assert replayed.first is not None
+    assert replayed.first.step == "learn_parameters"
+    assert [str(reason) for reason in replayed.reasons] == [
+        f"environment: numpy {np.__version__} here, 1.0.0 in the record"
+    ]
+
+
+def test_code_that_is_another_is_the_reason_where_a_step_differs(
+    elsewhere: Elsewhere, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere.says(lambda said: said["code"].update(package="0" * 64, commit="1" * 40, dirty=False))
+    planted(monkeypatch)
+    replayed = differs(elsewhere)
+    assert replayed.first is not None
+    assert replayed.first.step == "learn_parameters"
+    (reason,) = replayed.reasons
+    assert reason.kind == "code"
+    assert "000000000000 (version" in reason.said
+    assert "commit 111111111111) in the record" in reason.said
+
+
+def test_a_schema_that_ships_and_was_changed_since_is_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Codes follow the order of the values: `clean` is the first to give something else."""
+    shipped = tmp_path / "datasets"
+    shipped.mkdir()
+    (shipped / "villagers.py").write_text(SCHEMA)
+    monkeypatch.setattr(datasets, "__path__", [str(shipped)])
+    released = release(write_small_release(tmp_path / "spec", dataset="villagers"), tmp_path / "origin")
+    elsewhere = carried(released, tmp_path)
+    assert elsewhere.replay().same
+    (shipped / "villagers.py").write_text(SCHEMA.replace('["f", "m"]', '["m", "f"]'))
+    monkeypatch.delitem(sys.modules, "schemas.datasets.villagers")
+    replayed = differs(elsewhere)
+    assert replayed.first is not None
+    assert replayed.first.step == "clean"
+    (reason,) = replayed.reasons
+    assert str(reason).startswith("code: the schema villagers is another, ")
+    monkeypatch.delitem(sys.modules, "schemas.datasets.villagers")
+
+
+def test_a_key_that_was_destroyed_says_so(tmp_path: Path) -> None:
+    released = release(write_small_release(tmp_path / "spec", key={"custodian": "destroyed"}), tmp_path / "origin")
+    with apart(tmp_path / "origin"), pytest.raises(InvalidInput, match="was destroyed when it was published"):
+        replay(released.workspace.release_id, tmp_path / "origin")
+
+
+@pytest.mark.parametrize(
+    "custody", [{"custodian": "environment", "variable": "AGENCY_KEY"}, {"custodian": "prefect_secret"}]
+)
+def test_the_custodian_is_asked_for_the_key_and_none_of_it_stays(
+    custody: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGENCY_KEY", "5a" * 32)
+    state = tmp_path / "origin"
+    released = release(write_small_release(tmp_path / "spec", key=custody), state)
+    (state / "shelf" / released.workspace.release_id / RECORD).unlink()
+    with apart(state):
+        assert replay(released.workspace.release_id, state).same
+        monkeypatch.delenv("AGENCY_KEY")
+        monkeypatch.setattr("stores.custody._block_name", lambda _: "no-such-block")
+        with pytest.raises(InvalidInput, match=r"and (is|does) not.* brought along by --key FILE"):
+            replay(released.workspace.release_id, state)
+
+
+def test_what_must_not_be_trusted_is_not_run(elsewhere: Elsewhere, tmp_path: Path) -> None:
+    new_key(tmp_path / "others", owner="Somebody else")
+    with pytest.raises(SignatureBroken, match="signed by a known key"):
+        elsewhere.replay(keys=tmp_path / "others" / "keys" / "trusted.json")
+    with pytest.raises(InvalidInput, match="name the agency's trust file by --keys"):
+        elsewhere.replay(keys=None)
+    table = elsewhere.folder / "synthetic.csv"
+    table.write_bytes(table.read_bytes().replace(b"yes", b"no ", 1))
+    with pytest.raises(Refused, match=r"another synthetic\.csv"):
+        elsewhere.replay()
+
+
+def test_what_is_not_there_is_asked_for(elsewhere: Elsewhere, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="bring it along by --snapshot FILE"):
+        elsewhere.replay(snapshot=None)
+    with pytest.raises(InvalidInput, match="brought along by --key FILE"):
+        elsewhere.replay(key_file=None)
+    with apart(elsewhere.state), pytest.raises(InvalidInput, match="must be published in"):
+        replay("no-such-release", elsewhere.state)
+
+
+def test_an_internal_record_of_another_release_is_refused(elsewhere: Elsewhere, made: Mapping[str, Released]) -> None:
+    released, other = made["tested_seeds"].workspace, made["seedless"].workspace
+    shelf = elsewhere.state / "shelf" / released.release_id
+    shelf.mkdir(parents=True)
+    shutil.copyfile(other.shelf / RECORD, shelf / RECORD)
+    with pytest.raises(Refused, match="which is of another"):
+        elsewhere.replay()
+
+
+def test_a_scratch_folder_is_kept_on_request_for_its_owner_alone(elsewhere: Elsewhere) -> None:
+    replayed = replay(
+        elsewhere.folder, elsewhere.state, elsewhere.key, elsewhere.snapshot, elsewhere.trusted, keep=True
+    )
+    assert replayed.kept is not None
+    assert [replayed.kept] == list((elsewhere.state / "scratch").iterdir())
+    assert replayed.kept.stat().st_mode & 0o777 == 0o700
+    assert list(replayed.kept.glob("vault/*/codes.parquet"))
+    shutil.rmtree(replayed.kept)
+
+
+def test_a_replay_that_is_interrupted_leaves_nothing(elsewhere: Elsewhere, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        assert list(elsewhere.state.glob("scratch/*/vault/*/key"))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tasks.clean.encode", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        elsewhere.replay()
+    monkeypatch.undo()
+    assert elsewhere.replay().same
+
+
+def command(monkeypatch: pytest.MonkeyPatch, *arguments: str | Path) -> Callable[[Path], int]:
+    """The command as it is typed, with the Prefect server that is there."""
+    monkeypatch.setenv("PREFECT_API_URL", str(get_client(sync_client=True).api_url))
+    parser = argparse.ArgumentParser()
+    add_replay_command(parser.add_subparsers())
+    asked = parser.parse_args(["replay", *map(str, arguments)])
+    return lambda state: run_replay_command(asked, state)
+
+
+def test_the_command_prints_a_line_a_step_and_a_verdict(
+    elsewhere: Elsewhere, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    brought: list[str | Path] = ["--key", elsewhere.key, "--snapshot", elsewhere.snapshot, "--keys", elsewhere.trusted]
+    run = command(monkeypatch, elsewhere.folder, *brought, "--workers", "2")
+    with apart(elsewhere.state, elsewhere.origin):
+        assert run(elsewhere.state) == 0
+        lines = capsys.readouterr().out.splitlines()
+        planted(monkeypatch)
+        assert run(elsewhere.state) == 1
+    steps = list(dict.fromkeys(step.step for step in read_signed(elsewhere.folder / RECORD).record.steps))
+    assert [line.split()[0] for line in lines[:-1]] == steps
+    assert lines[-1] == "Every step gives the same bytes."
+    told = capsys.readouterr().out.splitlines()
+    assert told[len(steps)].startswith("The first step whose output differs is learn_parameters: ")
+    assert told[len(steps) + 1].startswith("Why: unexplained: ")
