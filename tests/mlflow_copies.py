@@ -1,0 +1,40 @@
+"""State folders whose MLflow store tests may tamper with: copies that know where they are."""
+
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+from mlflow.tracking._tracking_service import utils
+
+_PLACES = {
+    "runs": "artifact_uri",
+    "experiments": "artifact_location",
+    "logged_models": "artifact_location",
+    "model_versions": "storage_location",
+}
+
+
+def mlflow_uri(state: Path) -> str:
+    """Address of the MLflow database in a state folder."""
+    return f"sqlite:///{state / 'mlflow' / 'mlflow.db'}"
+
+
+def change_mlflow(state: Path, *statements: str) -> None:
+    """Do to MLflow's database what its owner can do without MLflow."""
+    connection = sqlite3.connect(state / "mlflow" / "mlflow.db")
+    with connection:
+        for statement in statements:
+            assert connection.execute(statement).rowcount != 0, f"{statement} changes nothing"
+    connection.close()
+
+
+def copied_state(state: Path, copy: Path, patch: pytest.MonkeyPatch) -> Path:
+    """Copy a state folder but for Prefect's part, let MLflow's part of the copy know its place, and use it."""
+    shutil.copytree(state, copy, ignore=shutil.ignore_patterns("prefect", "vault"))
+    for table, column in _PLACES.items():
+        change_mlflow(copy, f"UPDATE {table} SET {column} = replace({column}, '{state}', '{copy}')")  # noqa: S608
+    # MLflow remembers where the files of a run are.
+    utils._artifact_repos_cache.clear()
+    patch.setenv("MLFLOW_TRACKING_URI", mlflow_uri(copy))
+    return copy
