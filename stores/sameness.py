@@ -194,7 +194,7 @@ def _other_place(then: Environment, now: Environment) -> Iterator[Reason]:
     if not said and None not in (now.requirements, then.requirements) and now.requirements != then.requirements:
         said = ["the pinned requirements are others, and what is installed is the same"]
     if said:
-        yield Reason("environment", ", ".join(said))
+        yield Reason("environment", "; ".join(said))
 
 
 def _named(code: Code) -> str:
