@@ -90,9 +90,13 @@ def test_a_key_that_was_compromised_is_revoked_and_what_to_do_next_is_said(
     command(state, "rotate")
     command(state, "revoke", signing_key(state).keyid, "--reason", "superseded")
     assert "what it signed before now still counts" in capsys.readouterr().out
+    command(state, "rotate")
     command(state, "show")
-    states = [row[-1].strip().split()[0] for row in shown(capsys)[-2:]]
-    assert states == ["compromised", "superseded"]
+    states = [row[-1].strip().split()[0] for row in shown(capsys)[-3:]]
+    assert states == ["compromised", "superseded", "signs"]
+    # Another key than the one that signs.
+    command(state, "revoke", trusted_keys(state).keys[1].keyid, "--reason", "compromised")
+    assert "It is the key that signs" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("words", [("revoke", "ab" * 32), ("revoke", "ab" * 32, "--reason", "lost"), ("new",), ()])

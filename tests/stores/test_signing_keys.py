@@ -7,7 +7,7 @@ import stat
 import sys
 import traceback
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -27,7 +27,7 @@ from cryptography.hazmat.primitives.serialization import (
 from deniable.attestation import Envelope, keyid_of, verify
 from deniable.errors import DeniableError, InvalidInput, Refused
 from deniable.trust import Revocation, TrustedKey, TrustedKeys
-from stores.private_key_file import load_private_key
+from stores.private_key_file import let_wait, load_private_key
 from stores.signing_keys import (
     SIGNING_KEY_VARIABLE,
     SigningKey,
@@ -47,10 +47,13 @@ MAKE_ONE = "make one by python -m flows keys new --owner NAME"
 
 
 @pytest.fixture
-def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.delenv(SIGNING_KEY_VARIABLE, raising=False)
     monkeypatch.delenv(TRUSTED_KEYS_VARIABLE, raising=False)
-    return tmp_path / "state"
+    # Nothing is to depend on a careful shell.
+    before = os.umask(0)
+    yield tmp_path / "state"
+    os.umask(before)
 
 
 def mode(path: Path) -> int:
@@ -118,12 +121,8 @@ def test_two_state_folders_have_two_keys(state: Path) -> None:
 
 
 def test_the_key_is_readable_by_nobody_else_whatever_the_umask(state: Path) -> None:
-    before = os.umask(0)
-    try:
-        signing_key(state)
-        rotate_key(state)
-    finally:
-        os.umask(before)
+    signing_key(state)
+    rotate_key(state)
     assert mode(state / "keys") == 0o700
     assert {mode(path) for path in (state / "keys").iterdir()} == {0o600}
 
@@ -151,9 +150,18 @@ def test_a_key_is_made_for_whom_it_is_asked_for_and_for_as_long(state: Path) -> 
     assert signing_key(state).trusted == key
 
 
-@pytest.mark.parametrize(("owner", "years"), [("", 2), ("a\nb", 2), ("Ada", 0), ("Ada", -1), ("Ada", 21)])
-def test_a_key_for_nobody_or_for_ever_is_not_made(state: Path, owner: str, years: int) -> None:
-    with pytest.raises(InvalidInput):
+@pytest.mark.parametrize(
+    ("owner", "years", "fault"),
+    [
+        ("", 2, "the owner of a key must be a name"),
+        ("a\nb", 2, "the owner of a key must be a name"),
+        ("Ada", 0, "a key must be valid for 1 to 20 years, got 0"),
+        ("Ada", -1, "a key must be valid for 1 to 20 years, got -1"),
+        ("Ada", 21, "a key must be valid for 1 to 20 years, got 21"),
+    ],
+)
+def test_a_key_for_nobody_or_for_ever_is_not_made(state: Path, owner: str, years: int, fault: str) -> None:
+    with pytest.raises(InvalidInput, match=fault):
         new_key(state, owner=owner, years=years)
     assert [path for path in state.rglob("*") if path.is_file()] == []
 
@@ -386,12 +394,15 @@ def test_keys_are_kept_where_the_environment_says(state: Path, tmp_path: Path, m
     assert not state.exists()
 
 
-def test_a_key_that_lies_behind_a_link_is_read(state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_behind_a_link_is_read_and_replaced(state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     key = with_key(state)
     link = tmp_path / "link.pem"
     link.symlink_to(signing_key_place(state))
     monkeypatch.setenv(SIGNING_KEY_VARIABLE, str(link))
     assert signing_key(state).keyid == key.keyid
+    assert rotate_key(state).after.keyid == signing_key(state).keyid
+    assert link.is_symlink()
+    assert keyid_of(load_private_key(state / "keys" / "signing.pem").public_key()) != key.keyid
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff", b"[]", b'{"keys": [{"keyid": "hush"}]}'])
@@ -470,6 +481,7 @@ def test_the_private_key_is_in_no_error_no_log_and_no_repr(
         repr(key.private),
     ]
     assert key.keyid in repr(key)
+    assert "Ed25519PrivateKey" not in repr(key)
     for way, fail in ways_to_fail(state):
         with pytest.raises((DeniableError, TypeError)) as failure:
             fail()
@@ -541,6 +553,25 @@ def test_whenever_it_is_killed_the_next_finds_one_key_that_signs(state: Path, tm
     assert not was_killed
     # Killed early it is as if nothing had been asked for, killed late as if it had been done.
     assert outcomes == ({True, False} if begun else set())
+
+
+def test_a_key_that_was_left_waiting_takes_its_place_only_where_it_is_trusted(state: Path) -> None:
+    """As a process leaves it that is killed; by a rotation it comes after the key that it replaces."""
+    key = with_key(state)
+    let_wait(private_key("Bob"), signing_key_place(state))
+    assert signing_key(state).keyid == key.keyid
+    bob = TrustedKey.of(private_key("Bob").public_key(), owner="Bob", valid_from=FROM, valid_until=AFTER)
+    for revoked in (Revocation(time=FROM, reason="compromised"), None):
+        let_wait(private_key("Bob"), signing_key_place(state))
+        write_trusted_keys(TrustedKeys((key, replace(bob, revoked=revoked))), trusted_keys_place(state))
+        assert signing_key(state).trusted == (key if revoked else bob)
+        assert len(list(signing_key_place(state).parent.iterdir())) == 2
+
+
+def test_two_keys_do_not_wait_for_one_place(state: Path) -> None:
+    let_wait(private_key("Ada"), signing_key_place(state))
+    with pytest.raises(InvalidInput, match="must be in a folder that can be written to"):
+        let_wait(private_key("Bob"), signing_key_place(state))
 
 
 def test_a_signing_key_is_what_its_parts_are(state: Path) -> None:
