@@ -1,45 +1,187 @@
-"""The command line of an auditor: `python -m deniable verify-ledger FILE`, offline, without the rest of the project."""
+"""The command line of an auditor, offline, without the rest of the project: `python -m deniable verify RELEASE_DIR`.
+
+It is the one place of the package that opens files; what is checked in them does not belong here.
+"""
 
 import argparse
+import json
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from importlib import resources
+from typing import Any, BinaryIO
 
+from deniable.errors import InvalidInput
 from deniable.ledger_verification import records_of, verify
 
 HOLDS, DOES_NOT_HOLD, UNREADABLE = 0, 1, 2
+
+KEYS_VARIABLE = "DENIABLE_TRUSTED_KEYS"
+_BESIDE_RELEASES = ("..", "..", "keys", "trusted.json")
+_GIVE_KEYS = f"give a trust file by --keys FILE, or name one in {KEYS_VARIABLE}"
+
+
+class _Unreadable(Exception):
+    """Something that was named cannot be read."""
+
+
+class _FolderOnDisk:
+    """A folder, as `release_verification` looks at one."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def members(self) -> Mapping[str, str]:
+        with os.scandir(self._path) as entries:
+            return {entry.name: _kind(entry) for entry in entries}
+
+    def open(self, name: str) -> BinaryIO:
+        return open(os.path.join(self._path, name), "rb")  # noqa: PTH118, PTH123 - who asks closes it
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Carry out one command.
 
     Returns:
-        0 when the ledger holds, 1 when it does not, 2 when it cannot be read.
+        0 when all holds, 1 when something does not, 2 when something cannot be read.
     """
     asked = _parser().parse_args(arguments)
+    command: Callable[[argparse.Namespace], int] = asked.carry_out
+    try:
+        status = command(asked)
+        sys.stdout.flush()
+    except _Unreadable as error:
+        print(error, file=sys.stderr)  # noqa: T201 - this is the command line
+        return UNREADABLE
+    except BrokenPipeError:
+        # Whoever reads has read enough; there is nobody left to say so to, nor at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return UNREADABLE
+    return status
+
+
+def _verify_release(asked: argparse.Namespace) -> int:
+    # Slow to import, and no other command needs it.
+    from deniable.release_verification import verify_release  # noqa: PLC0415
+
+    ledger = None if asked.ledger is None else records_of(_lines(asked.ledger, "the ledger"))
+    trust = _trust(asked)
+    try:
+        report = verify_release(_FolderOnDisk(asked.release), trust, _schema(), ledger)
+    except OSError as error:
+        raise _Unreadable(
+            f"a release must be a folder that can be read, got {asked.release}: {error}; name another."
+        ) from None
+    return _say(report.lines, holds=report.holds)
+
+
+def _verify_ledger(asked: argparse.Namespace) -> int:
+    report = verify(records_of(_lines(asked.file, "the ledger")), head=asked.head, count=asked.count)
+    return _say(report.lines, holds=report.holds)
+
+
+def _show_record(asked: argparse.Namespace) -> int:
+    from deniable.release_verification import RECORD, readable_record  # noqa: PLC0415 - as above
+
+    path = os.path.join(asked.release, RECORD)  # noqa: PTH118
+    try:
+        readable = readable_record(_content(path, "the record"))
+    except InvalidInput as error:
+        raise _Unreadable(f"{path}: {error}") from None
+    print(readable)  # noqa: T201
+    print("Not verified: python -m deniable verify does that.", file=sys.stderr)  # noqa: T201
+    return HOLDS
+
+
+def _trust(asked: argparse.Namespace) -> Any:
+    """The trusted keys: those that are named, else those beside the releases."""
+    from deniable.release_verification import Trust  # noqa: PLC0415 - as above
+    from deniable.trust import TrustedKeys  # noqa: PLC0415
+
+    beside = os.path.join(asked.release, *_BESIDE_RELEASES)  # noqa: PTH118
+    named = os.environ.get(KEYS_VARIABLE)
+    if asked.keys is not None:
+        path, found = asked.keys, "as given"
+    elif named:
+        path, found = os.path.expanduser(named), f"named by {KEYS_VARIABLE}"  # noqa: PTH111
+    elif os.path.isfile(beside):  # noqa: PTH113
+        path, found = beside, "found beside the releases: whoever made these may have made those"
+    else:
+        return Trust(None, _GIVE_KEYS)
+    try:
+        return Trust(TrustedKeys.from_text(_content(path, "the trust file").decode()), found)
+    except (InvalidInput, UnicodeDecodeError) as error:
+        raise _Unreadable(f"{path}: {error}") from None
+
+
+def _schema() -> Any:
+    """The JSON Schema of records, which lies in the package."""
+    return json.loads(resources.files("deniable").joinpath("record.schema.json").read_bytes())
+
+
+def _lines(path: str, what: str) -> list[str]:
     try:
         # Only the end of a line ends an entry: text within may hold other things that look like one.
-        with open(asked.file, encoding="utf-8") as file:  # noqa: PTH123 - no part of `deniable` knows paths
-            lines = file.read().removesuffix("\n").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        print(f"the ledger must be a readable file, got {asked.file}: {error}; name another.", file=sys.stderr)  # noqa: T201
-        return UNREADABLE
-    report = verify(records_of(lines if lines != [""] else []), head=asked.head, count=asked.count)
-    print("\n".join(report.lines))  # noqa: T201 - this is the command line
-    return HOLDS if report.holds else DOES_NOT_HOLD
+        lines = _content(path, what).decode().removesuffix("\n").split("\n")
+    except UnicodeDecodeError as error:
+        raise _Unreadable(f"{what} must be a readable file, got {path}: {error}; name another.") from None
+    return lines if lines != [""] else []
+
+
+def _content(path: str, what: str) -> bytes:
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 - no part of `deniable` knows paths
+            return file.read()
+    except OSError as error:
+        raise _Unreadable(f"{what} must be a readable file, got {path}: {error}; name another.") from None
+
+
+def _kind(entry: "os.DirEntry[str]") -> str:
+    if entry.is_symlink():
+        return "link"
+    if entry.is_dir():
+        return "folder"
+    return "file" if entry.is_file() else "thing of another kind"
+
+
+def _say(lines: Sequence[str], *, holds: bool) -> int:
+    print("\n".join(lines))  # noqa: T201
+    return HOLDS if holds else DOES_NOT_HOLD
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m deniable", description="Check what a release claims, offline.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    verifying = commands.add_parser(
+    release = commands.add_parser(
+        "verify",
+        help="check a published release",
+        description="Check the signature of a release's record, every file against its digest, the table against its "
+        "public domain, the stated costs against the events, and the ledger's entries against each other. Exits with 0 "
+        "if all holds, with 1 if something does not, with 2 if something cannot be read.",
+    )
+    release.add_argument("release", metavar="RELEASE_DIR", help="the release folder")
+    release.add_argument(
+        "--keys", metavar="FILE", help=f"the trusted keys (default: {KEYS_VARIABLE}, else those beside the releases)"
+    )
+    release.add_argument("--ledger", metavar="EXPORT", help="the whole privacy ledger as it was exported")
+    release.set_defaults(carry_out=_verify_release)
+    record = commands.add_parser(
+        "record",
+        help="show what a release's record says",
+        description="Show a record's statement as JSON that people can read. It is not verified.",
+    )
+    record.add_argument("release", metavar="RELEASE_DIR", help="the release folder")
+    record.set_defaults(carry_out=_show_record)
+    ledger = commands.add_parser(
         "verify-ledger",
         help="check an exported privacy ledger",
         description="Recompute the chain of an exported privacy ledger, add its sums up again, compare them with the "
         "caps entry by entry, and compose the events of every charge again.",
     )
-    verifying.add_argument("file", metavar="FILE", help="the exported ledger, one entry a line")
-    verifying.add_argument("--head", metavar="HASH", help="digest of the last entry, as it was noted elsewhere")
-    verifying.add_argument("--count", type=int, metavar="N", help="number of entries, as it was noted elsewhere")
+    ledger.add_argument("file", metavar="FILE", help="the exported ledger, one entry a line")
+    ledger.add_argument("--head", metavar="HASH", help="digest of the last entry, as it was noted elsewhere")
+    ledger.add_argument("--count", type=int, metavar="N", help="number of entries, as it was noted elsewhere")
+    ledger.set_defaults(carry_out=_verify_ledger)
     return parser
 
 

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 from deniable.accounting import best_again
 from deniable.books import Books
 from deniable.budget import NOTHING, shown, shown_down, shown_up
+from deniable.checks import Check
 from deniable.deniability import best_t, theorem_1
 from deniable.errors import DeniableError, InvalidInput
 from deniable.ledger import Charge, Cost, Entry
@@ -26,34 +27,6 @@ Events: TypeAlias = tuple[MechanismEvent, ...]
 _FLOATING = Fraction(1, 10**6)
 # Releases of one spec have the same events.
 _REMEMBERED = 1024
-
-
-@dataclass(frozen=True)
-class Check:
-    """One thing that was checked.
-
-    Attributes:
-        name: what must hold.
-        faults: what was found that is wrong, each naming the entry; empty where it holds.
-        note: what else there is to say.
-    """
-
-    name: str
-    faults: tuple[str, ...] = ()
-    note: str = ""
-
-    @property
-    def holds(self) -> bool:
-        """Whether nothing was found that is wrong."""
-        return not self.faults
-
-    @property
-    def line(self) -> str:
-        """The check in one line, with the first of what is wrong."""
-        if self.holds:
-            return f"ok      {self.name}{f' ({self.note})' if self.note else ''}"
-        more = f" (and {len(self.faults) - 1} more)" if len(self.faults) > 1 else ""
-        return f"FAILED  {self.name}: {self.faults[0]}{more}"
 
 
 @dataclass(frozen=True)
@@ -193,10 +166,15 @@ def _claim_faults(entry: Entry) -> list[str]:
         return []
     if not isinstance(charge, Charge):
         return []
-    faults = [_claim_fault(charge.events, charge.claim.cost, _together)]
+    faults = [fault_of_claim(charge.events, charge.claim.cost)]
     if charge.per_record is not None:
         faults.append(_claim_fault(charge.events, charge.per_record.cost, _each_record))
     return [f"entry {entry.number}: step {charge.step}: {fault}" for fault in faults if fault is not None]
+
+
+def fault_of_claim(events: Events, claimed: Cost) -> str | None:
+    """Say what is wrong with what all outputs of some events are claimed to cost together; None if nothing is."""
+    return _claim_fault(events, claimed, _together)
 
 
 def _claim_fault(events: Events, claimed: Cost, composed: Callable[[Events, Fraction], float]) -> str | None:

@@ -1,0 +1,47 @@
+"""What verification finds: one line a check, with the first of what is wrong. What is checked does not belong here."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from deniable.errors import DeniableError
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was checked.
+
+    Attributes:
+        name: what must hold.
+        faults: what was found that is wrong, each naming the entry, file, step or figure; empty where it holds.
+        note: what else there is to say.
+    """
+
+    name: str
+    faults: tuple[str, ...] = ()
+    note: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing was found that is wrong."""
+        return not self.faults
+
+    @property
+    def line(self) -> str:
+        """The check in one line, with the first of what is wrong."""
+        if self.holds:
+            return f"ok      {self.name}{f' ({self.note})' if self.note else ''}"
+        more = f" (and {len(self.faults) - 1} more)" if len(self.faults) > 1 else ""
+        return f"FAILED  {self.name}: {self.faults[0]}{more}"
+
+
+def found(faults: Callable[[], Iterable[str]]) -> tuple[str, ...]:
+    """What is found wrong with values that anyone may have made up; what cannot be worked out at all is wrong too."""
+    listed: list[str] = []
+    try:
+        listed.extend(faults())
+    except DeniableError as error:
+        listed.append(str(error))
+    # Numbers that are none, names that are missing, texts where lists must be.
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        listed.append(f"it cannot be worked out ({type(error).__name__})")
+    return tuple(listed)

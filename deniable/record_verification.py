@@ -1,0 +1,162 @@
+"""Verification of what a release's record says: whether its parts agree with each other and with what lies beside it.
+
+Whose signature the record has, whether it has the right form, and whether the files are those that were signed, does
+not belong here (release_verification).
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from deniable.checks import Check, found
+from deniable.cost_verification import check_composition, check_events, check_totals, step_costs
+from deniable.domain import Attribute, Domain
+from deniable.ledger import digest_of
+from deniable.segment_verification import check_chain, check_charges, check_exported, read_segment
+from deniable.statement_figures import differences
+
+Record: TypeAlias = Mapping[str, Any]
+Exported: TypeAlias = Sequence[object] | None
+
+_COSTS = "what the record says of costs follows from its events, its ledger and its spec"
+_PUBLISH = "publish"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Released:
+    """A release's record, and what lies beside it.
+
+    Attributes:
+        record: the predicate, of the shape that public records have.
+        subjects: SHA-256 of each file that was signed, by name.
+        keyid: the key that signed.
+        described: schema.json.
+        stated: privacy.json.
+    """
+
+    record: Record
+    subjects: Mapping[str, str]
+    keyid: str
+    described: Mapping[str, Any]
+    stated: Mapping[str, Any]
+
+
+def check_record(released: Released, exported: Exported = None) -> tuple[Check, ...]:
+    """Check all that a record says.
+
+    Args:
+        released: the record and what lies beside it.
+        exported: the whole ledger, as plain values, where it is at hand.
+    """
+    record, stated = released.record, released.stated
+    checks = [
+        Check(
+            "the record's spec, schema and domain are those that it names",
+            found(lambda: _faults_of_documents(released)),
+        ),
+        Check(
+            "every step read what was made before it, and what is public is in the folder",
+            found(lambda: _faults_of_lineage(released)),
+        ),
+    ]
+    on_costs: tuple[Callable[[], tuple[Check, ...]], ...] = (
+        lambda: (check_events(record),),
+        lambda: (check_composition(record, step_costs(record["cost"])),),
+        lambda: (check_totals(record["cost"], step_costs(record["cost"])),),
+        lambda: (Check("privacy.json states what follows from the record", tuple(_differences(stated, record))),),
+        lambda: (check_chain(read_segment(record["ledger"])),),
+        lambda: (check_charges(record, step_costs(record["cost"]), read_segment(record["ledger"])),),
+        lambda: check_exported(record, read_segment(record["ledger"]), exported, stated),
+    )
+    for check in on_costs:
+        checks += _worked_out(check)
+    return tuple(checks)
+
+
+def described_domain(described: Mapping[str, Any]) -> Domain:
+    """The public domain that schema.json describes.
+
+    Raises:
+        InvalidInput, LookupError, TypeError: it describes none.
+    """
+    return Domain(
+        tuple(
+            Attribute(
+                name=attribute["name"],
+                values=tuple(each["value"] for each in attribute["values"]),
+                kind=attribute["kind"],
+                buckets=tuple(each["bucket"] for each in attribute["values"]),
+            )
+            for attribute in described["attributes"]
+        ),
+        target=described["target"],
+    )
+
+
+def _worked_out(check: Callable[[], tuple[Check, ...]]) -> tuple[Check, ...]:
+    """The checks, or one that says why they cannot be made."""
+    made: list[Check] = []
+
+    def make() -> tuple[str, ...]:
+        made.extend(check())
+        return ()
+
+    faults = found(make)
+    return (Check(_COSTS, faults),) if faults else tuple(made)
+
+
+def _differences(stated: Mapping[str, Any], record: Record) -> Iterator[str]:
+    return (f"privacy.json: {difference}" for difference in differences(stated, record))
+
+
+def _faults_of_documents(released: Released) -> Iterator[str]:
+    """Where parts of the record contradict each other, or the domain in the folder."""
+    record = released.record
+    spec, schema, release = record["spec"]["document"], record["schema"], record["release"]
+    domain = described_domain(released.described)
+    named = None if spec["budget"] is None else spec["budget"]["dataset"]
+    facts = [
+        ("spec.digest", record["spec"]["digest"], digest_of(spec)),
+        ("schema.code", schema["code"], hashlib.sha256(schema["source"].encode()).hexdigest()),
+        ("schema.domain", schema["domain"], domain.digest),
+        ("schema.dataset", schema["dataset"], spec["dataset"]),
+        ("release.title", release["title"], spec["title"]),
+        ("release.dataset", release["dataset"], named or spec["dataset"].removesuffix(".py")),
+        ("signed.keyid", record["signed"]["keyid"], released.keyid),
+    ]
+    for name, said, right in facts:
+        if said != right:
+            yield f"{name} is {said}, and must be {right}"
+    target = spec["evaluation"]["target"]
+    if target is not None and target != domain.target:
+        yield f"the spec's target is {target}, and that of schema.json {domain.target}"
+    wanted, records = spec["synthesis"]["records"], release["records"]
+    # Only what is tested for plausible deniability may come to less than was wanted.
+    if records > wanted or (records < wanted and spec["synthesis"]["guarantee"] != "tested_seeds"):
+        yield f"release.records is {records}, and the spec asks for {wanted}"
+    if not release["begun"] <= release["published"] <= record["signed"]["time"][: len(release["published"])]:
+        yield "release.begun, release.published and signed.time must follow each other"
+
+
+def _faults_of_lineage(released: Released) -> Iterator[str]:
+    """Where a step read what no step before it made, or what is public is not in the folder."""
+    record, held = released.record, set(released.subjects.values())
+    made: dict[str, str] = {}
+    for step in record["steps"]:
+        name = step["step"] if step["part"] is None else f"{step['step']}, {step['part']},"
+        for thing in step["inputs"]:
+            if made.get(thing["digest"]) != thing["name"]:
+                yield f"step {name} read {thing['name']}, which no step before it made"
+        for thing in step["outputs"]:
+            made[thing["digest"]] = thing["name"]
+            if thing["audience"] == "public" and thing["digest"] not in held:
+                yield f"step {name} made {thing['name']}, which is public and not in the folder"
+    if made.get(record["input"]["commitment"]) != "snapshot":
+        yield "input.commitment is not that of the snapshot that was taken"
+    published = [step for step in record["steps"] if step["step"] == _PUBLISH]
+    if len(published) != 1:
+        yield f"step {_PUBLISH} was taken {len(published)} times, and must be taken once"
+    for artifact in (artifact for step in published for artifact in step["artifacts"]):
+        if released.subjects.get(artifact["name"]) != artifact["sha256"]:
+            yield f"step {_PUBLISH} left {artifact['name']} in MLflow, which is another in the folder"

@@ -1,0 +1,264 @@
+"""Verification of a published release by someone who was not there: from its folder alone, without trusting its makers.
+
+The signed record is read, every file is held against its digest, the table against its public domain, and what the
+record says is worked out again (record_verification). How a folder is opened does not belong here: whoever calls hands
+in something that lists and opens files. Of what the files hold nothing is quoted but what record and statement say.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, BinaryIO, Protocol
+
+from deniable.attestation import Envelope, SignatureBroken, Statement
+from deniable.attestation import verify as verify_signature
+from deniable.checks import Check, found
+from deniable.domain import Domain
+from deniable.errors import DeniableError, InvalidInput
+from deniable.record_shape import faults_of_shape
+from deniable.record_verification import Exported, Released, check_record, described_domain
+from deniable.released_table import TableFindings, check_csv, check_parquet, parquet_reader
+from deniable.strict_json import parsed
+from deniable.trust import TrustedKeys
+
+RECORD = "record.dsse.json"
+CSV = "synthetic.csv"
+PARQUET = "synthetic.parquet"
+STATEMENT = "privacy.json"
+DOMAIN = "schema.json"
+
+FILE = "file"
+"""What a member of a folder is, if it is a file of its own: neither a folder nor a link."""
+
+_BLOCK = 1 << 20
+# Documents are read whole; no release has larger ones.
+_LARGEST_DOCUMENT = 1 << 28
+_PUBLIC = "public"
+
+_SIGNED = "the record is whole, and signed by a trusted key that was valid when it signed"
+_FILES = "every file is the one that was signed, none is missing and none too many"
+_FORM = "the record has the form of a public record, all of it and nothing else"
+_TABLE = "keeps to the public domain, and has all of its records"
+_SAYS = "what the record says holds"
+_UNREAD = "it cannot be checked, for the record cannot be read"
+_MISSHAPEN = "it cannot be checked, for the record has not the form that it must have"
+
+
+class Folder(Protocol):
+    """A folder that can be looked at."""
+
+    def members(self) -> Mapping[str, str]:
+        """What is in it, hidden or not: by name, `file` or what else it is."""
+
+    def open(self, name: str) -> AbstractContextManager[BinaryIO]:
+        """Open a file to be read."""
+
+
+@dataclass(frozen=True)
+class Trust:
+    """Whose signatures count.
+
+    Attributes:
+        keys: the trusted keys; None where there are none.
+        found: where they were found, to be read after `trusted keys`; what to do, where there are none.
+    """
+
+    keys: TrustedKeys | None
+    found: str
+
+
+@dataclass(frozen=True)
+class ReleaseReport:
+    """What verification found.
+
+    Attributes:
+        release: the release's name, as its record has it; empty where that cannot be read.
+        checks: each thing that was checked.
+    """
+
+    release: str
+    checks: tuple[Check, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether everything holds."""
+        return all(check.holds for check in self.checks)
+
+    @property
+    def verdict(self) -> str:
+        """The outcome in one sentence."""
+        if self.holds:
+            return f"The release {self.release} holds: {len(self.checks)} checks."
+        failed = sum(not check.holds for check in self.checks)
+        return f"THE RELEASE DOES NOT HOLD: {failed} of {len(self.checks)} checks failed; do not rely on it."
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The report: a line a check, and the verdict."""
+        return (*(check.line for check in self.checks), self.verdict)
+
+
+def verify_release(folder: Folder, trust: Trust, schema: Mapping[str, Any], ledger: Exported = None) -> ReleaseReport:
+    """Check a published release against its own signed record.
+
+    Args:
+        folder: the release folder.
+        trust: whose signatures count.
+        schema: the JSON Schema of the record, as the package has it.
+        ledger: the whole ledger, as plain values, where it was exported.
+
+    Returns:
+        The report. Only what opening the folder raises is raised.
+    """
+    names = folder.members()
+    try:
+        envelope, statement = _record_in(folder, names)
+    except DeniableError as error:
+        return ReleaseReport(
+            "", (Check(_SIGNED, (f"{RECORD}: {error}",)), *(Check(name, (_UNREAD,)) for name in (_FILES, _FORM, _SAYS)))
+        )
+    record: Any = statement.predicate
+    misshapen = (*found(lambda: faults_of_shape(record, schema)), *_not_public(record))
+    checks = [
+        _signature(envelope, record, trust),
+        _files(folder, names, statement.subjects),
+        Check(_FORM, misshapen),
+    ]
+    if misshapen:
+        return ReleaseReport("", (*checks, Check(_SAYS, (_MISSHAPEN,))))
+    described, stated = _document(folder, names, DOMAIN), _document(folder, names, STATEMENT)
+    records = record["release"]["records"]
+    checks += [
+        _table(folder, names, CSV, described, records, check_csv),
+        _parquet(folder, names, described, records),
+        *check_record(
+            Released(
+                record=record,
+                subjects=statement.subjects,
+                keyid=envelope.keyid,
+                described=described,
+                stated=stated,
+            ),
+            ledger,
+        ),
+    ]
+    return ReleaseReport(record["release"]["id"], tuple(checks))
+
+
+def readable_record(content: bytes) -> str:
+    """A record's statement as people read it. Whether it is signed, and by whom, is not looked at.
+
+    Args:
+        content: what the record's file holds.
+
+    Raises:
+        InvalidInput: it is no record.
+    """
+    return json.dumps(json.loads(Envelope.from_text(content).payload), indent=2, ensure_ascii=False)
+
+
+def _record_in(folder: Folder, names: Mapping[str, str]) -> tuple[Envelope, Statement]:
+    if names.get(RECORD) != FILE:
+        raise InvalidInput("the record must be in the folder, and is not.")
+    envelope = Envelope.from_text(_content(folder, RECORD))
+    return envelope, Statement.from_payload(envelope.payload)
+
+
+def _content(folder: Folder, name: str) -> bytes:
+    """What a file holds, if it is not too large to be held."""
+    with folder.open(name) as file:
+        content = file.read(_LARGEST_DOCUMENT + 1)
+    if len(content) > _LARGEST_DOCUMENT:
+        raise InvalidInput(f"{name} must be of at most {_LARGEST_DOCUMENT:,} bytes, got more.")
+    return content
+
+
+def _document(folder: Folder, names: Mapping[str, str], name: str) -> Mapping[str, Any]:
+    """A JSON document of the folder; nothing where it is none, which every check of it then finds."""
+    if names.get(name) != FILE:
+        return {}
+    try:
+        value = parsed(_content(folder, name).decode(), name)
+    except (DeniableError, UnicodeDecodeError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _not_public(record: Any) -> tuple[str, ...]:
+    """The shape allows two renderings, of which one is for cleared staff alone."""
+    return () if record.get("rendering") == _PUBLIC else (f"rendering must be {_PUBLIC} in a release folder",)
+
+
+def _signature(envelope: Envelope, record: Any, trust: Trust) -> Check:
+    if trust.keys is None:
+        return Check(_SIGNED, (f"there are no trusted keys; {trust.found}",))
+    signed = record.get("signed")
+    time = signed.get("time") if isinstance(signed, dict) else None
+    time = time if isinstance(time, str) else ""
+    fault = trust.keys.judge(envelope.keyid, time)
+    key = trust.keys.get(envelope.keyid)
+    if key is not None:
+        try:
+            verify_signature(envelope, [key.public_key])
+        except SignatureBroken as error:
+            fault = str(error)
+    if fault is not None:
+        return Check(_SIGNED, (f"{RECORD}: {fault}; trusted keys {trust.found}",))
+    return Check(_SIGNED, (), f"{trust.keys.note(envelope.keyid, time)}; trusted keys {trust.found}")
+
+
+def _files(folder: Folder, names: Mapping[str, str], subjects: Mapping[str, str]) -> Check:
+    faults = []
+    for name in sorted(set(subjects) | set(names)):
+        if name == RECORD:
+            faults += [f"{name} must not be among the files that it is about"] if name in subjects else []
+        elif name not in names:
+            faults.append(f"{name} is missing")
+        elif names[name] != FILE:
+            faults.append(f"{name} is a {names[name]}, and a release has files alone")
+        elif name not in subjects:
+            faults.append(f"{name} is not among the files that were signed")
+        elif _digest(folder, name) != subjects[name]:
+            faults.append(f"{name} is not what was signed: it was altered")
+    return Check(_FILES, tuple(faults), f"{len(subjects)} files and the record")
+
+
+def _digest(folder: Folder, name: str) -> str:
+    hasher = hashlib.sha256()
+    with folder.open(name) as file:
+        while block := file.read(_BLOCK):
+            hasher.update(block)
+    return hasher.hexdigest()
+
+
+def _table(
+    folder: Folder,
+    names: Mapping[str, str],
+    name: str,
+    described: Mapping[str, Any],
+    records: int,
+    check: Callable[[BinaryIO, Domain], TableFindings],
+) -> Check:
+    """Hold one of the two forms of the table against the domain."""
+
+    def faults() -> tuple[str, ...]:
+        if names.get(name) != FILE:
+            return ("it is missing",)
+        domain = described_domain(described)
+        with folder.open(name) as file:
+            findings = check(file, domain)
+        if findings.faults or findings.records == records:
+            return findings.faults
+        return (f"it has {findings.records:,} records, and release.records is {records:,}",)
+
+    return Check(f"{name} {_TABLE}", tuple(f"{name}: {fault}" for fault in found(faults)), f"{records:,} records")
+
+
+def _parquet(folder: Folder, names: Mapping[str, str], described: Mapping[str, Any], records: int) -> Check:
+    reader = parquet_reader()
+    if reader is None:
+        unread = "not checked beyond its digest: pyarrow, which reads it, is not installed"
+        return Check(f"{PARQUET} {_TABLE}", (), unread)
+    return _table(folder, names, PARQUET, described, records, lambda file, domain: check_parquet(file, domain, reader))

@@ -1,0 +1,131 @@
+"""Holds a released table against the public domain: the columns in order, no value from outside, and how many records.
+
+The table is read once, a batch at a time, so that memory does not grow with it. What the domain is, and whether the
+table is the one that was signed, does not belong here (release_verification). Nothing that stands in the table is
+quoted: what does not belong there may be confidential.
+"""
+
+import csv
+import importlib
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, BinaryIO
+
+from deniable.domain import Domain, Value
+
+_BATCH_ROWS = 20_000
+# No line of a table is as long as this; one that is belongs to no table.
+_LONGEST_LINE = 1 << 20
+
+
+@dataclass(frozen=True)
+class TableFindings:
+    """What a table was found to be.
+
+    Attributes:
+        records: how many records it has, as far as it was read.
+        faults: what is wrong with it; nothing is read on after the first.
+    """
+
+    records: int
+    faults: tuple[str, ...] = ()
+
+
+def check_csv(file: BinaryIO, domain: Domain) -> TableFindings:
+    """Read a CSV table, as RFC 4180 has it, in UTF-8.
+
+    Args:
+        file: the table, at its beginning.
+        domain: the public domain; a value is written as Python writes it.
+    """
+    allowed = [frozenset(str(value) for value in attribute.values) for attribute in domain.attributes]
+    records = 0
+    rows = csv.reader(_lines(file), strict=True)
+    try:
+        if (fault := _columns_fault(next(rows, []), domain)) is not None:
+            return TableFindings(0, (fault,))
+        while batch := list(islice(rows, _BATCH_ROWS)):
+            fault = _batch_fault(batch, domain.names, allowed, first=records + 1)
+            if fault is not None:
+                return TableFindings(records, (fault,))
+            records += len(batch)
+    except UnicodeDecodeError:
+        return TableFindings(records, (f"it is not written in UTF-8 after record {records}",))
+    except csv.Error:
+        return TableFindings(records, (f"it is no CSV after record {records}",))
+    return TableFindings(records)
+
+
+def parquet_reader() -> Any | None:
+    """The module that reads Parquet, if it is installed: pyarrow, which verification does not depend on."""
+    try:
+        return importlib.import_module("pyarrow.parquet")
+    except ImportError:
+        return None
+
+
+def check_parquet(file: BinaryIO, domain: Domain, reader: Any) -> TableFindings:
+    """Read a Parquet table.
+
+    Args:
+        file: the table.
+        domain: the public domain; a value has the type that it has there.
+        reader: `parquet_reader()`.
+    """
+    allowed = [frozenset(_typed(attribute.values)) for attribute in domain.attributes]
+    records = 0
+    try:
+        table = reader.ParquetFile(file)
+        if (fault := _columns_fault(list(table.schema_arrow.names), domain)) is not None:
+            return TableFindings(0, (fault,))
+        for batch in table.iter_batches(_BATCH_ROWS):
+            for name, values, column in zip(domain.names, allowed, batch.columns, strict=True):
+                if not values.issuperset(_typed(column.unique().to_pylist())):
+                    fault = f"after record {records}: {name} has a value that is not in its public domain"
+                    return TableFindings(records, (fault,))
+            records += batch.num_rows
+    # What a damaged file makes a reader raise is of many kinds, and may quote it.
+    except Exception:  # noqa: BLE001
+        return TableFindings(records, (f"it cannot be read as Parquet after record {records}",))
+    return TableFindings(records)
+
+
+def _lines(file: BinaryIO) -> Iterator[str]:
+    """The lines of a text, each of bounded length."""
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+    try:
+        while line := text.readline(_LONGEST_LINE):
+            yield line
+    finally:
+        # Whoever opened the file closes it.
+        text.detach()
+
+
+def _columns_fault(columns: Sequence[str], domain: Domain) -> str | None:
+    if tuple(columns) == domain.names:
+        return None
+    if sorted(columns) == sorted(domain.names):
+        return "its columns are not in the order of the domain"
+    return f"its columns are not those of the domain, {', '.join(domain.names)}"
+
+
+def _batch_fault(
+    batch: Sequence[Sequence[str]], names: Sequence[str], allowed: Sequence[frozenset[str]], *, first: int
+) -> str | None:
+    """What is wrong with some records, the first of which has a number; None if nothing is."""
+    widths = {len(row) for row in batch}
+    if widths != {len(names)}:
+        number = next(number for number, row in enumerate(batch, first) if len(row) != len(names))
+        return f"record {number} does not have {len(names)} values"
+    for name, values, column in zip(names, allowed, zip(*batch, strict=True), strict=True):
+        if not values.issuperset(column):
+            number = next(number for number, value in enumerate(column, first) if value not in values)
+            return f"record {number}: {name} has a value that is not in its public domain"
+    return None
+
+
+def _typed(values: Sequence[Value | None]) -> list[tuple[type, Value | None]]:
+    """Values with their types: Python takes True for 1, and 1 for 1.0."""
+    return [(type(value), value) for value in values]
