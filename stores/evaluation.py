@@ -52,6 +52,19 @@ def utility_pictures(found: EvaluationFigures, domain: Domain) -> dict[str, Figu
     Returns:
         Pictures named `distances`, `learning` and `marginals`.
     """
+    return {**comparison_pictures(found, domain), "marginals": _marginals_picture(found, domain)}
+
+
+def comparison_pictures(found: EvaluationFigures, domain: Domain) -> dict[str, Figure]:
+    """Draw how the tables compare with the holdout.
+
+    Args:
+        found: figures of the evaluation of utility.
+        domain: the release's domain.
+
+    Returns:
+        Pictures named `distances` and `learning`.
+    """
     series, figures, names = found.series, found.figures, domain.names
     tables = {table: suffix for table, suffix in _SUFFIXES.items() if f"tvd_1way{suffix}" in series}
     orders = compared_marginals(domain.cardinalities)
@@ -80,13 +93,18 @@ def utility_pictures(found: EvaluationFigures, domain: Domain) -> dict[str, Figu
             {table: figures[f"distinguished{suffix}"] for table, suffix in tables.items()},
             figures["accuracy_majority"],
         ),
-        "marginals": marginal_panels(
-            domain.attributes,
-            {name: series[f"shares_holdout/{name}"] for name in names},
-            {name: series[f"shares_released/{name}"] for name in names},
-            dict(zip(names, series["tvd_1way"], strict=True)),
-        ),
     }
+
+
+def _marginals_picture(found: EvaluationFigures, domain: Domain) -> Figure:
+    """The distribution of every attribute, real and released."""
+    series, names = found.series, domain.names
+    return marginal_panels(
+        domain.attributes,
+        {name: series[f"shares_holdout/{name}"] for name in names},
+        {name: series[f"shares_released/{name}"] for name in names},
+        dict(zip(names, series["tvd_1way"], strict=True)),
+    )
 
 
 def risk_pictures(found: EvaluationFigures, evaluation: Evaluation) -> dict[str, Figure]:

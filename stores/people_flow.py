@@ -13,6 +13,7 @@ from stores.shapes import draw_band, draw_bar, draw_ribbon, make_sheet
 from stores.theme import HOLDOUT, INK, MUTED, RELEASED, TRAINING
 
 _PURPOSES = {
+    "shared": ("shared", "all is learnt from these"),
     "seeds": ("seeds", "where candidates start from"),
     "structure": ("structure", "tells what depends on what"),
     "parameters": ("parameters", "tells how much"),

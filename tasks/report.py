@@ -1,7 +1,7 @@
 """Write the internal report: one page that shows what went in, what came out, what it cost and how good it is."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from schemas.accounts import Accounts
 from schemas.evaluation import EvaluationFigures
@@ -10,6 +10,7 @@ from stores.drawing import draw_graph
 from stores.lineage import recorded_step
 from stores.people_flow import PeopleFlow, Stage
 from stores.report import ReportContent, write_report
+from stores.spending import spending
 from stores.workspace import Workspace
 from tasks.step import as_task
 
@@ -23,6 +24,7 @@ def report(
     passed: int,
     utility: EvaluationFigures,
     risk: EvaluationFigures,
+    verification: Sequence[str] = (),
 ) -> Reference:
     """Write the report.
 
@@ -34,6 +36,7 @@ def report(
         passed: candidates that may be released, released or not.
         utility: what was found of utility.
         risk: what was found of risk.
+        verification: what verifying the published record said, a line a check.
 
     Returns:
         The page, internal.
@@ -67,7 +70,8 @@ def report(
             graph=drawn if any(edges.values()) else None,
             utility=utility,
             risk=risk,
-            labels=spec.titles,
+            spending=spending(workspace),
+            verification=tuple(verification),
         )
         page = write_report(workspace, content)
         step.artifact(page.path, Audience.INTERNAL)

@@ -21,7 +21,6 @@ FOREIGN = {
     "audio",
     "source",
     "image",
-    "use",
 }
 REFERENCES = (
     "href",
@@ -49,6 +48,7 @@ SVG_SHAPES = {
     "line",
     "polygon",
     "polyline",
+    "use",
 }
 # Elements that may hold only some others (HTML, section 4), as far as the pages use them.
 ALLOWED_IN = {

@@ -1,0 +1,145 @@
+"""Utility and risk at a glance: the figures that matter most, what to compare them with, and what was allowed.
+
+Nothing is measured here.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from schemas.evaluation import Verdict
+
+Mark = Literal["released", "training", "baseline"]
+Kind = Literal["utility", "risk"]
+
+COMPARED: Final[dict[Kind, tuple[str, str]]] = {
+    "utility": ("Real", "Independent"),
+    "risk": ("People used", "Not used"),
+}
+"""What each figure is compared with, as the heads of columns."""
+
+_TABLES: Final[dict[Mark, str]] = {"released": "", "training": "_training", "baseline": "_baseline"}
+_EXCESS, _SIDES = "_excess", ("_training", "_holdout")
+CLASSIFIERS: Final = {"tree": "decision tree", "forest": "random forest", "adaboost": "AdaBoost"}
+_UTILITY: Final = {
+    "tvd_1way": "distance of single attributes",
+    "tvd_2way": "distance of pairs of attributes",
+    "tvd_3way": "distance of triples of attributes",
+    "distinguished": "records told from real ones",
+    **{f"accuracy_{name}": f"accuracy, {words}" for name, words in CLASSIFIERS.items()},
+}
+_RISK: Final = {
+    "exact_match_excess": "copies of people used, beyond those of people not used",
+    "reproduced_excess": "people reproduced, beyond those not used",
+    "unique_found_excess": "unique people found, beyond those not used",
+    "inferred_excess_worst": "inferred about people used, beyond others",
+    "nearer_to_training": "records nearer to people used than to others",
+}
+_AT_ONE_HALF: Final = frozenset({"distinguished", "nearer_to_training"})
+"""Figures for which one half is what chance gives."""
+
+_ROOM: Final = 0.05
+"""What is worth seeing on a line: a twentieth; less is near the ground."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A figure as a point on a line.
+
+    Attributes:
+        mark: which table it is about.
+        value: the figure.
+        place: where it lies, in percent of the line.
+    """
+
+    mark: Mark
+    value: float
+    place: float
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A threshold as a place on the line.
+
+    Attributes:
+        verdict: the threshold, and whether it is met.
+        place: where it lies, in percent of the line.
+        most: whether the figure may be at most this, or must be at least this.
+    """
+
+    verdict: Verdict
+    place: float
+    most: bool
+
+
+@dataclass(frozen=True)
+class GlanceRow:
+    """One figure.
+
+    Attributes:
+        figure: its name, as thresholds use it.
+        words: what it is.
+        value: the figure of the release.
+        points: the release, and for utility real training records and independent ones, on a line.
+        compared: what to compare the figure with, as far as that is known.
+        bounds: its thresholds.
+        ground: where the line has what chance or nothing gives, in percent.
+    """
+
+    figure: str
+    words: str
+    value: float
+    points: tuple[Point, ...]
+    compared: tuple[float | None, float | None]
+    bounds: tuple[Bound, ...]
+    ground: float
+
+
+def at_a_glance(figures: Mapping[str, float], verdicts: Sequence[Verdict], kind: Kind) -> list[GlanceRow]:
+    """Pick the figures that matter, and those that have thresholds.
+
+    Args:
+        figures: all figures of one evaluation, by name.
+        verdicts: its verdicts.
+        kind: which evaluation it is.
+
+    Returns:
+        A row a figure.
+    """
+    words = _UTILITY if kind == "utility" else _RISK
+    named = [name for name in words if name in figures]
+    named += sorted({verdict.figure for verdict in verdicts} - set(named))
+    return [_row(name, words.get(name, name), figures, verdicts) for name in named]
+
+
+def _ground(name: str, figures: Mapping[str, float]) -> float:
+    """What a figure would be without any skill."""
+    if name.startswith("accuracy_") and not name.startswith("accuracy_loss"):
+        return figures.get("accuracy_majority", 0.0)
+    return 0.5 if name in _AT_ONE_HALF else 0.0
+
+
+def _row(name: str, words: str, figures: Mapping[str, float], verdicts: Sequence[Verdict]) -> GlanceRow:
+    values = {mark: figures[name + suffix] for mark, suffix in _TABLES.items() if name + suffix in figures}
+    about = [verdict for verdict in verdicts if verdict.figure == name]
+    everything = [*values.values(), *(verdict.bound for verdict in about)]
+    ground = _ground(name, figures)
+    least, most = min(*everything, ground), max(*everything, ground + _ROOM)
+    length = 1.06 * (most - least)
+
+    def place(value: float) -> float:
+        return round(100 * (value - least) / length, 2)
+
+    attack = name.removesuffix(_EXCESS)
+    one, other = _SIDES if attack != name else (_TABLES["training"], _TABLES["baseline"])
+    return GlanceRow(
+        figure=name,
+        words=words,
+        value=figures[name],
+        points=tuple(Point(mark, value, place(value)) for mark, value in values.items()),
+        compared=(figures.get(attack + one), figures.get(attack + other)),
+        bounds=tuple(
+            Bound(verdict, place(verdict.bound), most=verdict.threshold.endswith("_max")) for verdict in about
+        ),
+        ground=place(ground),
+    )
