@@ -14,11 +14,13 @@ class Check:
         name: what must hold.
         faults: what was found that is wrong, each naming the entry, file, step or figure; empty where it holds.
         note: what else there is to say.
+        made: whether it could be made with what was given; the note says what it would take.
     """
 
     name: str
     faults: tuple[str, ...] = ()
     note: str = ""
+    made: bool = True
 
     @property
     def holds(self) -> bool:
@@ -29,7 +31,7 @@ class Check:
     def line(self) -> str:
         """The check in one line, with the first of what is wrong."""
         if self.holds:
-            return f"ok      {self.name}{f' ({self.note})' if self.note else ''}"
+            return f"{'ok    ' if self.made else '--    '}  {self.name}{f' ({self.note})' if self.note else ''}"
         more = f" (and {len(self.faults) - 1} more)" if len(self.faults) > 1 else ""
         return f"FAILED  {self.name}: {self.faults[0]}{more}"
 

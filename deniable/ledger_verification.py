@@ -136,10 +136,9 @@ def _end(entries: int, ended: str, head: str | None, count: int | None) -> Check
         faults.append(f"entry {max(entries - 1, 0)} is the last and has the digest {ended or '(none)'}, not {head}")
     if count is not None and count != entries:
         faults.append(f"entry {min(entries, count)} is where it should not end: {entries} entries, not {count}")
-    unknown = head is None and count is None
-    return Check(
-        "the ledger ends where it should", tuple(faults), "not checked: no head was given to compare" if unknown else ""
-    )
+    given = head is not None or count is not None
+    note = "" if given else "not checked: no head was given to compare"
+    return Check("the ledger ends where it should", tuple(faults), note, made=given)
 
 
 def _follow(books: Books, entry: Entry, *, contents: list[str], caps: list[str]) -> None:

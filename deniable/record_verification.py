@@ -7,6 +7,7 @@ not belong here (release_verification).
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeAlias
 
 from deniable.checks import Check, found
@@ -60,14 +61,15 @@ def check_record(released: Released, exported: Exported = None) -> tuple[Check, 
             found(lambda: _faults_of_lineage(released)),
         ),
     ]
+    steps, segment = cache(lambda: step_costs(record["cost"])), cache(lambda: read_segment(record["ledger"]))
     on_costs: tuple[Callable[[], tuple[Check, ...]], ...] = (
         lambda: (check_events(record),),
-        lambda: (check_composition(record, step_costs(record["cost"])),),
-        lambda: (check_totals(record["cost"], step_costs(record["cost"])),),
+        lambda: (check_composition(record, steps()),),
+        lambda: (check_totals(record["cost"], steps()),),
         lambda: (Check("privacy.json states what follows from the record", tuple(_differences(stated, record))),),
-        lambda: (check_chain(read_segment(record["ledger"])),),
-        lambda: (check_charges(record, step_costs(record["cost"]), read_segment(record["ledger"])),),
-        lambda: check_exported(record, read_segment(record["ledger"]), exported, stated),
+        lambda: (check_chain(segment()),),
+        lambda: (check_charges(record, steps(), segment()),),
+        lambda: check_exported(record, segment(), exported, stated),
     )
     for check in on_costs:
         checks += _worked_out(check)

@@ -90,7 +90,10 @@ class ReleaseReport:
     def verdict(self) -> str:
         """The outcome in one sentence."""
         if self.holds:
-            return f"The release {self.release} holds: {len(self.checks)} checks."
+            made = sum(check.made for check in self.checks)
+            rest = len(self.checks) - made
+            more = f", and {rest} that could not be made with what was given" if rest else ""
+            return f"The release {self.release} holds: {made} checks{more}."
         failed = sum(not check.holds for check in self.checks)
         return f"THE RELEASE DOES NOT HOLD: {failed} of {len(self.checks)} checks failed; do not rely on it."
 
@@ -260,5 +263,5 @@ def _parquet(folder: Folder, names: Mapping[str, str], described: Mapping[str, A
     reader = parquet_reader()
     if reader is None:
         unread = "not checked beyond its digest: pyarrow, which reads it, is not installed"
-        return Check(f"{PARQUET} {_TABLE}", (), unread)
+        return Check(f"{PARQUET} {_TABLE}", (), unread, made=False)
     return _table(folder, names, PARQUET, described, records, lambda file, domain: check_parquet(file, domain, reader))

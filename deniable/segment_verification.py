@@ -127,8 +127,8 @@ def check_exported(
     if exported is None:
         unknown = "not checked: no ledger was given"
         return (
-            Check(in_ledger, (), unknown),
-            Check(f"{sum_of_dataset} includes this release", tuple(_faults_of_least_sum(segment, stated)), unknown),
+            Check(in_ledger, (), unknown, made=False),
+            Check(f"{sum_of_dataset} includes this release", tuple(_faults_of_least_sum(segment, stated))),
         )
     return (
         Check(in_ledger, tuple(_faults_in_ledger(record, segment, exported))),
@@ -233,7 +233,18 @@ def _faults_in_ledger(record: Mapping[str, Any], segment: Segment, exported: Seq
         elif held.digest != entry.digest:
             yield f"entry {entry.number} is another in the exported ledger"
     shown, release = set(segment.facts), record["release"]
-    for number, fact in _facts(whole.values()).items():
+    facts = _facts(whole.values())
+    earlier = [
+        fact.release
+        for number, fact in sorted(facts.items())
+        if isinstance(fact, Publication)
+        and fact.dataset == release["dataset"]
+        and fact.release != release["id"]
+        and number <= record["ledger"]["head"]["number"]
+    ]
+    if release["previous"] != (earlier[-1] if earlier else None):
+        yield f"release.previous is {release['previous']}, and the ledger knows {', '.join(earlier) or 'of none'}"
+    for number, fact in facts.items():
         own = isinstance(fact, Charge) and (
             fact.commitment == record["input"]["key"]
             or (fact.release, fact.dataset) == (release["id"], release["dataset"])
