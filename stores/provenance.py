@@ -101,6 +101,11 @@ def public_record(
     )
 
 
+def with_publication(record: Provenance, publishing: Step) -> Provenance:
+    """A public record with publication, its last step, as far as it has come by now."""
+    return record.model_copy(update={"steps": (*record.steps[:-1], publishing.public())})
+
+
 def internal_record(
     workspace: Workspace, public: Provenance, *, public_digest: str, run_tree: RunTree, signed: Signed
 ) -> Provenance:

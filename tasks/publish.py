@@ -11,12 +11,13 @@ from pydantic import BaseModel
 from deniable.errors import Refused
 from deniable.loss import Guarantee
 from schemas.accounts import Accounts, SpentSoFar
-from schemas.provenance import RECORD, Step
+from schemas.provenance import RECORD, Provenance, Step
 from schemas.references import Audience, Reference
 from stores.charging import spent_so_far
 from stores.data_package import DATA_PACKAGE, data_package
-from stores.lineage import StepRecord, describe_release, recorded_step
-from stores.provenance import public_record
+from stores.lineage import StepRecord, recorded_step
+from stores.provenance import public_record, with_publication
+from stores.public_page import write_public_page
 from stores.release_folder import (
     CSV,
     PARQUET,
@@ -28,10 +29,12 @@ from stores.release_folder import (
     write_table,
 )
 from stores.signed_record import kept_or_signed, signed_now
-from stores.signing_keys import signing_key
-from stores.statement import TEMPLATES, statement, statement_in_short, statement_in_words
+from stores.signing_keys import SigningKey, signing_key
+from stores.statement import TEMPLATES, statement, statement_in_words
 from stores.step_notes import note_step
 from stores.tables import read_codes
+from stores.trust_file import trusted_keys
+from stores.verified_release import require_verified, verified_release
 from stores.workspace import PRIVATE_FOLDER, Workspace, file_digest
 from tasks.step import as_task
 
@@ -70,9 +73,10 @@ def publish(
         The published table.
 
     Raises:
-        Refused: something is not public, the folder is not what it must be, or the name is taken.
+        Refused: something is not public, the folder is not what it must be, its record does not hold, or the name is
+            taken.
     """
-    domain = workspace.spec.domain
+    spec, domain = workspace.spec, workspace.spec.domain
     for item in learnt:
         if item.audience is not Audience.PUBLIC:
             raise Refused(f"what is published must be public, got {item.name}, which is {item.audience.value}.")
@@ -97,16 +101,12 @@ def publish(
             step.artifact(folder / name, Audience.PUBLIC)
         step.spent(_NOTHING)
         step.figure("records", records, Audience.PUBLIC)
-        describe_release(
-            workspace,
-            f"{records:,} records in `releases/{workspace.release_id}`. {statement_in_short(accounts)}\n"
-            f"{(folder / PRIVACY).read_text(encoding='utf-8')}",
-            _totals(accounts),
-        )
         staged = step.output(workspace.describe("synthetic", folder / PARQUET, Audience.PUBLIC, records))
         reference = staged.model_copy(update={"path": workspace.release_folder / PARQUET})
         record = public_record(workspace, accounts, _so_far(step), records=records, day=day, signed=signed_now(key))
-        _write_record(workspace, folder, kept_or_signed(_kept_record(workspace), key, _digests(folder), record))
+        step.artifact(write_public_page(folder, record=record, spec=spec, accounts=accounts), Audience.PUBLIC)
+        _write_record(workspace, folder, key, with_publication(record, _so_far(step)))
+        require_verified(verified_release(folder, trusted_keys(workspace.state)))
         step.artifact(folder / RECORD, Audience.PUBLIC)
         # If this process ends right after the rename, the next one knows by these notes what was done, and by whom.
         note_step(workspace, _so_far(step))
@@ -171,8 +171,9 @@ def _kept_record(workspace: Workspace) -> Path:
     return workspace.folder(Audience.PUBLIC) / RECORD
 
 
-def _write_record(workspace: Workspace, folder: Path, text: str) -> None:
+def _write_record(workspace: Workspace, folder: Path, key: SigningKey, record: Provenance) -> None:
     """Write the signed record into the staged release, and keep it."""
+    text = kept_or_signed(_kept_record(workspace), key, _digests(folder), record)
     with workspace.writing(RECORD, Audience.PUBLIC) as path:
         path.write_text(text, encoding="ascii")
     shutil.copyfile(_kept_record(workspace), folder / RECORD)
@@ -199,17 +200,6 @@ def _published_before(workspace: Workspace) -> Reference | None:
     if _digests(folder) != note.files:
         raise Refused(f"{folder} must be as it was published, and is not; find out who changed it.")
     return note.table
-
-
-def _totals(accounts: Accounts) -> dict[str, float]:
-    """The figures that releases are compared by."""
-    guarantees = {"model": accounts.model, "record": accounts.record, "total": accounts.total}
-    return {
-        f"{figure}.{name}": getattr(guarantee, figure)
-        for name, guarantee in guarantees.items()
-        if guarantee is not None
-        for figure in ("epsilon", "delta")
-    }
 
 
 publish_task = as_task(publish, kept=False)

@@ -79,6 +79,7 @@ def test_a_release_holds_its_files_and_nothing_else(drawn: Drawn, workspace: Wor
         "PRIVACY.md",
         "README.md",
         "datapackage.json",
+        "index.html",
         "record.dsse.json",
     }
     assert not workspace.staging.exists()
@@ -289,6 +290,26 @@ def test_what_is_published_holds_no_key_no_place_and_of_internal_things_only_key
         assert str(workspace.state).encode() not in read
         assert (drawn.codes.digest.encode() in read) == (name == RECORD)
         assert sha256(drawn.codes.path.read_bytes()).hexdigest().encode() not in read
+
+
+@pytest.mark.parametrize("figure", ["total", "model", "parameters"])
+def test_a_release_whose_cost_does_not_follow_from_its_events_is_not_published(
+    figure: str, drawn: Drawn, workspace: Workspace
+) -> None:
+    claimed = getattr(drawn.accounts, figure)
+    accounts = replace(drawn.accounts, **{figure: replace(claimed, epsilon=claimed.epsilon / 2)})
+    with pytest.raises(Refused, match=r"must hold against its own record, .* nothing was published"):
+        replace(drawn, accounts=accounts).publish()
+    assert not workspace.release_folder.exists()
+    drawn.publish()
+    assert workspace.release_folder.exists()
+
+
+def test_a_release_that_was_not_charged_what_it_spent_is_not_published(drawn: Drawn, workspace: Workspace) -> None:
+    shutil.rmtree(workspace.state / "ledger")
+    with pytest.raises(Refused, match=r"must hold against its own record, .* nothing was published"):
+        drawn.publish()
+    assert not workspace.release_folder.exists()
 
 
 def test_the_readme_says_how_to_verify_the_release(drawn: Drawn, workspace: Workspace) -> None:
