@@ -12,6 +12,7 @@ from schemas.evaluation import EvaluationFigures, Verdict
 from schemas.references import Audience, Reference
 from schemas.release_spec import load_spec
 from stores.charging import note_publication
+from stores.signing_keys import signing_key
 from stores.workspace import Workspace
 from tasks.account import account_task
 from tasks.clean import clean_task
@@ -115,8 +116,10 @@ def release(spec: Path, state: Path | None = None, key_file: Path | None = None,
     Raises:
         DeniableError: the release failed; nothing was published, or what was is not reported on and sealed yet.
     """
-    asked = load_spec(spec)
-    with opened_release(asked, state or state_folder(), key_file, anew=anew) as workspace:
+    asked, state = load_spec(spec), state or state_folder()
+    # What could not be signed in the end must not be begun.
+    signing_key(state)
+    with opened_release(asked, state, key_file, anew=anew) as workspace:
         accounts = account_task(workspace)
         drawn = draw(workspace, ingest_task(workspace))
         judged = judge(workspace, drawn)

@@ -19,6 +19,7 @@ from flows.progress import Screen
 from flows.release import Released, release
 from schemas.release_spec import ReleaseSpec
 from stores.charging import open_ledger
+from stores.signing_keys import signing_key
 from stores.statement import in_words
 from tasks.progress import watching
 
@@ -45,6 +46,8 @@ def run_release(path: Path, spec: ReleaseSpec, state: Path, *, anew: bool = Fals
         DeniableError: the release failed; nothing was published.
         KeyboardInterrupt: it was interrupted; the message says whether that came too late.
     """
+    if told := signing_key(state).to_tell:
+        Console(stderr=True, highlight=False).print(told, soft_wrap=True)
     before = _published(state)
     runner: TaskRunner[Any] = ThreadPoolTaskRunner(max_workers=os.cpu_count() or 1)
     try:
