@@ -273,7 +273,7 @@ def _maybe(spent: Mapping[str, Any] | None) -> Guarantee | None:
 
 
 def _is_free(spent: Mapping[str, Any] | None) -> bool:
-    return spent is not None and spent["epsilon"] == 0 and spent["delta"] == 0
+    return spent == {"epsilon": 0.0, "delta": 0.0, "accountant": "basic"}
 
 
 def _same(one: object, other: object) -> bool:

@@ -14,6 +14,7 @@ from deniable.checks import Check, found
 from deniable.cost_verification import check_composition, check_events, check_totals, step_costs
 from deniable.domain import Attribute, Domain
 from deniable.ledger import digest_of
+from deniable.lineage_verification import check_lineage
 from deniable.segment_verification import check_chain, check_charges, check_exported, read_segment
 from deniable.statement_figures import differences
 
@@ -21,7 +22,6 @@ Record: TypeAlias = Mapping[str, Any]
 Exported: TypeAlias = Sequence[object] | None
 
 _COSTS = "what the record says of costs follows from its events, its ledger and its spec"
-_PUBLISH = "publish"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,15 +51,10 @@ def check_record(released: Released, exported: Exported = None) -> tuple[Check, 
         exported: the whole ledger, as plain values, where it is at hand.
     """
     record, stated = released.record, released.stated
+    named = "the record's spec, schema and domain are those that it names"
     checks = [
-        Check(
-            "the record's spec, schema and domain are those that it names",
-            found(lambda: _faults_of_documents(released)),
-        ),
-        Check(
-            "every step read what was made before it, and what is public is in the folder",
-            found(lambda: _faults_of_lineage(released)),
-        ),
+        Check(named, found(lambda: _faults_of_documents(released))),
+        check_lineage(record, released.subjects),
     ]
     steps, segment = cache(lambda: step_costs(record["cost"])), cache(lambda: read_segment(record["ledger"]))
     on_costs: tuple[Callable[[], tuple[Check, ...]], ...] = (
@@ -125,6 +120,7 @@ def _faults_of_documents(released: Released) -> Iterator[str]:
         ("schema.dataset", schema["dataset"], spec["dataset"]),
         ("release.title", release["title"], spec["title"]),
         ("release.dataset", release["dataset"], named or spec["dataset"].removesuffix(".py")),
+        ("runs.mlflow_experiment", record["runs"]["mlflow_experiment"], release["dataset"]),
         ("signed.keyid", record["signed"]["keyid"], released.keyid),
     ]
     for name, said, right in facts:
@@ -139,26 +135,3 @@ def _faults_of_documents(released: Released) -> Iterator[str]:
         yield f"release.records is {records}, and the spec asks for {wanted}"
     if not release["begun"] <= release["published"] <= record["signed"]["time"][: len(release["published"])]:
         yield "release.begun, release.published and signed.time must follow each other"
-
-
-def _faults_of_lineage(released: Released) -> Iterator[str]:
-    """Where a step read what no step before it made, or what is public is not in the folder."""
-    record, held = released.record, set(released.subjects.values())
-    made: dict[str, str] = {}
-    for step in record["steps"]:
-        name = step["step"] if step["part"] is None else f"{step['step']}, {step['part']},"
-        for thing in step["inputs"]:
-            if made.get(thing["digest"]) != thing["name"]:
-                yield f"step {name} read {thing['name']}, which no step before it made"
-        for thing in step["outputs"]:
-            made[thing["digest"]] = thing["name"]
-            if thing["audience"] == "public" and thing["digest"] not in held:
-                yield f"step {name} made {thing['name']}, which is public and not in the folder"
-    if made.get(record["input"]["commitment"]) != "snapshot":
-        yield "input.commitment is not that of the snapshot that was taken"
-    published = [step for step in record["steps"] if step["step"] == _PUBLISH]
-    if len(published) != 1:
-        yield f"step {_PUBLISH} was taken {len(published)} times, and must be taken once"
-    for artifact in (artifact for step in published for artifact in step["artifacts"]):
-        if released.subjects.get(artifact["name"]) != artifact["sha256"]:
-            yield f"step {_PUBLISH} left {artifact['name']} in MLflow, which is another in the folder"

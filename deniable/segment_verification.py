@@ -8,7 +8,7 @@ does a whole ledger (ledger_verification).
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, nextafter
-from typing import Any
+from typing import Any, get_args
 
 from deniable.books import Books
 from deniable.budget import cost_of
@@ -25,6 +25,7 @@ from deniable.ledger import (
     Policy,
     Publication,
     SealedEntry,
+    SeedCost,
     digest_of,
     entry_of,
 )
@@ -32,6 +33,8 @@ from deniable.ledger_verification import verify
 from deniable.loss import Guarantee
 from deniable.statement_figures import SO_FAR
 from deniable.step_costs import StepCost
+
+_COUNTED = "counted_against_the_budget"
 
 
 @dataclass(frozen=True)
@@ -128,7 +131,11 @@ def check_exported(
         unknown = "not checked: no ledger was given"
         return (
             Check(in_ledger, (), unknown, made=False),
-            Check(f"{sum_of_dataset} includes this release", tuple(_faults_of_least_sum(segment, stated))),
+            Check(
+                f"{sum_of_dataset} includes this release",
+                tuple(_faults_of_least_sum(segment, stated)),
+                "no more can be said of it without the ledger",
+            ),
         )
     return (
         Check(in_ledger, tuple(_faults_in_ledger(record, segment, exported))),
@@ -254,32 +261,26 @@ def _faults_in_ledger(record: Mapping[str, Any], segment: Segment, exported: Seq
 
 
 def _faults_of_least_sum(segment: Segment, stated: Mapping[str, Any]) -> Iterator[str]:
-    """Where the stated sum is less than what this release alone was charged."""
+    """Where the stated sum is less than what this release alone was charged, or is not that, if it is the only one."""
     said = stated.get(SO_FAR)
     if said is None:
         return
     own = [charge for _, charge in segment.charges]
     alone = len({charge.release for charge in own})
-    if not isinstance(said, dict) or not isinstance(said.get("releases"), int) or said["releases"] < alone:
-        yield f"privacy.json: {SO_FAR}.releases must count this release"
+    counted: Any = said.get(_COUNTED) if isinstance(said, dict) else None
+    seed_cost = counted.get("seed_cost") if isinstance(counted, dict) else None
+    if seed_cost not in get_args(SeedCost):
+        yield f"privacy.json: {SO_FAR}.{_COUNTED}.seed_cost must be {' or '.join(get_args(SeedCost))}"
         return
-    try:
-        seed_cost = said["counted_against_the_budget"]["seed_cost"]
-        least = _sum_of(own, seed_cost)
-        sums = [(name, said[name], least[name]) for name in ("epsilon", "delta")]
-        counted = said["counted_against_the_budget"], least["counted_against_the_budget"]
-        sums += [
-            (f"counted_against_the_budget.{name}", counted[0][name], counted[1][name]) for name in ("epsilon", "delta")
-        ]
-    except (KeyError, TypeError):
-        yield f"privacy.json: {SO_FAR} is not of the form that it must have"
-        return
-    if said["releases"] == alone:
+    least = _sum_of(own, seed_cost)
+    if said.get("releases") == alone:
         yield from _unequal_sums(said, least)
         return
-    for name, found, smallest in sums:
-        if not isinstance(found, int | float) or found < smallest:
-            yield f"privacy.json: {SO_FAR}.{name} is {found}, and this release alone was charged {smallest}"
+    for place, right in (("", least), (f"{_COUNTED}.", least[_COUNTED])):
+        stands = said if right is least else counted
+        for name in ("releases", "epsilon", "delta"):
+            if name in right and not (_is_number(stands.get(name)) and stands[name] >= right[name]):
+                yield f"privacy.json: {SO_FAR}.{place}{name} must be at least {right[name]}, of this release alone"
 
 
 def _faults_of_sum(
@@ -316,7 +317,7 @@ def _sum_of(charges: Sequence[Charge], seed_cost: Any) -> dict[str, Any]:
         "vacuous": spent.is_vacuous,
         "accountant": spent.accountant,
         "releases": len({charge.release for charge in charges}),
-        "counted_against_the_budget": {
+        _COUNTED: {
             "seed_cost": seed_cost,
             "epsilon": nextafter(float(counted.epsilon), inf),
             "delta": nextafter(float(counted.delta), inf),
@@ -333,6 +334,10 @@ def _unequal_sums(said: object, right: Mapping[str, Any], place: str = SO_FAR) -
             yield from _unequal_sums(said[name], value, f"{place}.{name}")
         elif type(said[name]) is not type(value) or said[name] != value:
             yield f"privacy.json: {place}.{name} is {said[name]}, and the ledger makes it {value}"
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _readable(exported: Sequence[object]) -> dict[int, AnyEntry]:
