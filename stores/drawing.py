@@ -3,8 +3,10 @@
 Which graph it is, and where the picture goes, does not belong here.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Final, Literal
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -12,7 +14,10 @@ from matplotlib.patches import FancyBboxPatch, PathPatch, Polygon
 from matplotlib.path import Path
 
 from stores.layered_layout import Place, lay_out
-from stores.theme import INK, MUTED, PAPER, RELEASED, TARGET, make_figure
+from stores.theme import BASELINE, INK, MUTED, PAPER, RELEASED, TARGET, TRAINING, make_figure
+
+Change = Literal["kept", "added", "removed", "turned"]
+"""What became of a dependency from one graph to another."""
 
 # Inches, which are also the units of the axes.
 _BOX_HEIGHT = 0.36
@@ -24,6 +29,31 @@ _MARGIN = 0.15
 _ROW_WIDTH = 8.0
 _ARROW_LENGTH = 0.11
 _ARROW_HALF_WIDTH = 0.045
+
+
+@dataclass(frozen=True)
+class Look:
+    """How an arrow looks.
+
+    Attributes:
+        colour: its colour.
+        width: width of its line.
+        dashes: lengths of dashes and gaps; none for a solid line.
+        upwards: whether it points from the lower box to the upper one.
+    """
+
+    colour: str
+    width: float
+    dashes: tuple[float, ...] = ()
+    upwards: bool = False
+
+
+_LOOKS: Final[dict[Change, Look]] = {
+    "kept": Look(MUTED, 0.9),
+    "added": Look(TRAINING, 2.4),
+    "removed": Look(BASELINE, 1.6, (4, 3)),
+    "turned": Look(TARGET, 2.0, (1, 1.6)),
+}
 
 
 def draw_graph(
@@ -46,6 +76,57 @@ def draw_graph(
     Raises:
         InvalidInput: the graph has a cycle, or names an attribute that is not listed.
     """
+
+    def look(parent: str, child: str) -> Look:
+        strength = 0.4 if weights is None else min(max(weights.get((parent, child), 0.0), 0.0), 1.0)
+        return Look(TARGET if target in {parent, child} else MUTED, 0.7 + 1.3 * strength)
+
+    return _draw(names, parents, target, look)
+
+
+def draw_graph_changes(names: Sequence[str], edges: Mapping[tuple[str, str], Change], target: str | None) -> Figure:
+    """Draw what became of the dependencies of one graph in another, told apart by dashes as well as by colour.
+
+    Args:
+        names: the attributes of both graphs.
+        edges: by (parent, child), what became of each dependency; those of the second graph have no cycle.
+        target: the attribute to highlight, if any.
+
+    Returns:
+        The picture; a dependency that is gone and that would close a circle is drawn upwards.
+    """
+    parents: dict[str, list[str]] = {}
+    upwards = set()
+    for parent, child in sorted(edges, key=lambda edge: edges[edge] == "removed"):
+        up = _leads(parents, child, parent)
+        upwards |= {(child, parent)} if up else set()
+        above, below = (child, parent) if up else (parent, child)
+        parents.setdefault(below, []).append(above)
+
+    def look(above: str, below: str) -> Look:
+        up = (above, below) in upwards
+        return replace(_LOOKS[edges[(below, above) if up else (above, below)]], upwards=up)
+
+    return _draw(names, parents, target, look)
+
+
+def _leads(parents: Mapping[str, Sequence[str]], start: str, end: str) -> bool:
+    """Whether arrows lead from one attribute to another."""
+    reached, waiting = set(), [end]
+    while waiting:
+        name = waiting.pop()
+        reached.add(name)
+        waiting += [parent for parent in parents.get(name, ()) if parent not in reached]
+    return start in reached
+
+
+def _draw(
+    names: Sequence[str],
+    parents: Mapping[str, Sequence[str]],
+    target: str | None,
+    look: Callable[[str, str], Look],
+) -> Figure:
+    """Lay a graph out and draw it."""
     widths = {name: _BOX_PADDING + _CHARACTER_WIDTH * len(name) for name in names}
     layout = lay_out(names, parents, widths, gap=_GAP, row_width=_ROW_WIDTH)
     width = layout.width + 2 * _MARGIN
@@ -54,14 +135,8 @@ def draw_graph(
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set(xlim=(-_MARGIN, width - _MARGIN), ylim=(height - _BOX_HEIGHT / 2 - _MARGIN, -_BOX_HEIGHT / 2 - _MARGIN))
     axes.axis("off")
-    for (parent, child), route in layout.routes.items():
-        strength = 0.4 if weights is None else min(max(weights.get((parent, child), 0.0), 0.0), 1.0)
-        _draw_arrow(
-            axes,
-            [(x, y * _LAYER_HEIGHT) for x, y in route],
-            colour=TARGET if target in {parent, child} else MUTED,
-            line_width=0.7 + 1.3 * strength,
-        )
+    for (above, below), route in layout.routes.items():
+        _draw_arrow(axes, [(x, y * _LAYER_HEIGHT) for x, y in route], look(above, below))
     for name, (x, y) in layout.places.items():
         _draw_box(axes, name, (x, y * _LAYER_HEIGHT), widths[name], highlighted=name == target)
     return figure
@@ -86,18 +161,30 @@ def _draw_box(axes: Axes, name: str, centre: Place, width: float, *, highlighted
     axes.text(x, y, name, ha="center", va="center_baseline", color=colour, fontsize=10, fontweight=weight, zorder=3)
 
 
-def _draw_arrow(axes: Axes, route: Sequence[Place], *, colour: str, line_width: float) -> None:
+def _draw_arrow(axes: Axes, route: Sequence[Place], look: Look) -> None:
     """A smooth line from the foot of one box to the head of another, upright at every point of its route."""
-    (x0, y0), *bends, (x1, y1) = route
-    tip = (x1, y1 - _BOX_HEIGHT / 2)
-    points = [(x0, y0 + _BOX_HEIGHT / 2), *bends, (x1, tip[1] - _ARROW_LENGTH)]
+    # Drawn from where it starts to where it points; `down` is -1 where that is upwards.
+    (x0, y0), *bends, (x1, y1) = route[::-1] if look.upwards else route
+    down = -1 if look.upwards else 1
+    tip = (x1, y1 - down * _BOX_HEIGHT / 2)
+    base = tip[1] - down * _ARROW_LENGTH
+    points = [(x0, y0 + down * _BOX_HEIGHT / 2), *bends, (x1, base)]
     vertices, codes = [points[0]], [Path.MOVETO]
     for (left, upper), (right, lower) in pairwise(points):
         middle = (upper + lower) / 2
         vertices += [(left, middle), (right, middle), (right, lower)]
         codes += [Path.CURVE4] * 3
     line = Path(vertices, codes)
-    axes.add_patch(PathPatch(line, facecolor="none", edgecolor=colour, linewidth=line_width, alpha=0.85, zorder=1))
-    base = tip[1] - _ARROW_LENGTH
+    axes.add_patch(
+        PathPatch(
+            line,
+            facecolor="none",
+            edgecolor=look.colour,
+            linewidth=look.width,
+            linestyle=(0, look.dashes) if look.dashes else "solid",
+            alpha=0.85,
+            zorder=1,
+        )
+    )
     head = [tip, (tip[0] - _ARROW_HALF_WIDTH, base), (tip[0] + _ARROW_HALF_WIDTH, base)]
-    axes.add_patch(Polygon(head, facecolor=colour, edgecolor="none", zorder=1))
+    axes.add_patch(Polygon(head, facecolor=look.colour, edgecolor="none", zorder=1))

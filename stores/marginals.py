@@ -25,6 +25,26 @@ _WIDTH, _HEIGHT = 100.0, 40.0
 
 
 @dataclass(frozen=True)
+class DescribedTable:
+    """A table's attributes, and what they and their values mean.
+
+    Attributes:
+        domain: the attributes.
+        titles: what an attribute is, in words, by its name.
+        labels: what a value stands for, by attribute and by value as text.
+    """
+
+    domain: Domain
+    titles: Mapping[str, str]
+    labels: Mapping[str, Mapping[str, str]]
+
+    @classmethod
+    def of(cls, spec: ReleaseSpec) -> "DescribedTable":
+        """The table of a release."""
+        return cls(spec.domain, spec.titles, spec.labels)
+
+
+@dataclass(frozen=True)
 class ValueRow:
     """One value, or the rest of them.
 
@@ -102,12 +122,12 @@ def shares_of(table: Path, domain: Domain) -> dict[str, tuple[float, ...]]:
 
 
 def panels(
-    spec: ReleaseSpec, tables: Sequence[Mapping[str, Shares]], distances: Mapping[str, float] | None = None
+    table: DescribedTable, tables: Sequence[Mapping[str, Shares]], distances: Mapping[str, float] | None = None
 ) -> list[Panel]:
     """Prepare a panel for each attribute.
 
     Args:
-        spec: the release, for what attributes and values mean.
+        table: the attributes, and what they and their values mean.
         tables: one table's shares by attribute, or two tables'; of an attribute with very many values they may be the
             shares of equal runs of neighbouring values.
         distances: by attribute, the distance between the two tables.
@@ -115,16 +135,15 @@ def panels(
     Returns:
         The panels, in the order of the attributes.
     """
-    titles, labels = spec.titles, spec.labels
     return [
         _panel(
             attribute,
-            titles.get(attribute.name, ""),
-            labels.get(attribute.name, {}),
-            [table[attribute.name] for table in tables],
+            table.titles.get(attribute.name, ""),
+            table.labels.get(attribute.name, {}),
+            [shares[attribute.name] for shares in tables],
             distances[attribute.name] if distances is not None else None,
         )
-        for attribute in spec.domain.attributes
+        for attribute in table.domain.attributes
     ]
 
 

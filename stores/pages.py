@@ -85,6 +85,7 @@ def render_page(template: str, values: Mapping[str, Any]) -> str:
         lstrip_blocks=True,
     )
     environment.filters |= {
+        "change": change,
         "cost": cost,
         "count": count,
         "figure": figure,
@@ -178,6 +179,13 @@ def guessed(guarantee: Guarantee) -> str:
 def figure(value: float) -> str:
     """A figure of an evaluation: a share, a distance, or a number of records."""
     return f"{value:.4f}" if abs(value) <= 1 else f"{value:,.0f}"
+
+
+def change(value: float) -> str:
+    """How much a figure changed, with its sign."""
+    if value == 0:
+        return "0"
+    return f"{value:+.4g}" if abs(value) < 10_000 else f"{value:+,.0f}"
 
 
 def percent(value: float) -> str:

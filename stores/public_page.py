@@ -16,7 +16,7 @@ from schemas.provenance import RECORD, Provenance, Step, Thing
 from schemas.release_spec import ReleaseSpec
 from stores.drawing import draw_graph
 from stores.making import draw_making, making_in_words
-from stores.marginals import panels, shares_of
+from stores.marginals import DescribedTable, panels, shares_of
 from stores.pages import Card, cost_cards, cost_lines, count, picture, render_page
 from stores.release_folder import PARQUET
 from stores.workspace import file_digest
@@ -183,7 +183,7 @@ def render_public_page(content: PublicContent) -> str:
             "making_words": making,
             "graph": graph and picture(graph, f"Which of {len(domain)} attributes depend on which, drawn as a graph."),
             "edges": sorted(edges, key=lambda edge: (domain.index(edge[1]), -edges[edge])),
-            "panels": panels(spec, [content.shares]),
+            "panels": panels(DescribedTable.of(spec), [content.shares]),
             "steps": _steps(record.steps),
             "files": content.files,
             "own_name": PUBLIC_PAGE,

@@ -15,7 +15,7 @@ from schemas.references import Audience, Reference
 from schemas.release_spec import ReleaseSpec
 from stores.evaluation import comparison_pictures, risk_pictures
 from stores.glance import CLASSIFIERS, COMPARED, at_a_glance
-from stores.marginals import Panel, panels
+from stores.marginals import DescribedTable, Panel, panels
 from stores.pages import Card, cost_cards, cost_lines, count, picture, render_page
 from stores.people_flow import PeopleFlow, draw_people_flow
 from stores.spending import Spending
@@ -128,7 +128,7 @@ def _panels(content: ReportContent) -> list[Panel]:
     """The distribution of every attribute, in the holdout and in the release."""
     series, names = content.utility.series, content.spec.domain.names
     return panels(
-        content.spec,
+        DescribedTable.of(content.spec),
         [{name: series[f"shares_{table}/{name}"] for name in names} for table in ("holdout", "released")],
         dict(zip(names, series["tvd_1way"], strict=True)),
     )
