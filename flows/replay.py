@@ -14,9 +14,11 @@ from prefect import flow
 from deniable.budget import BudgetExceeded
 from deniable.errors import DeniableError, InvalidInput, Refused
 from deniable.keys import ReleaseKey
+from deniable.release_verification import ReleaseReport
 from flows.environment import state_folder
 from flows.opening import name_prefect_run, read_key
 from flows.release import draw, judge
+from schemas.accounts import Accounts
 from schemas.catalog import schema_code
 from schemas.provenance import RECORD, Provenance, Step
 from schemas.references import Audience, Reference
@@ -24,12 +26,12 @@ from schemas.release_spec import ReleaseSpec
 from stores.custody import fetch_key
 from stores.ledger import OtherOutput, ledger_place
 from stores.lineage import STEPS, recorded_release
+from stores.provenance import cost_of
 from stores.recorded import (
     find_release_folder,
     internal_record_of,
     keys_to_trust,
     recorded_spec,
-    require_files,
     trusted_record,
 )
 from stores.sameness import Finding, Reason, Replayed, compared, differing, names_in_order
@@ -39,6 +41,7 @@ from stores.signed_record import SignedRecord
 from stores.statement import so_far_in
 from stores.step_notes import noted_steps
 from stores.surroundings import code_that_runs, environment_here
+from stores.verified_release import verified_release
 from stores.workspace import Workspace, make_private_folder
 from tasks.account import account_task
 from tasks.ingest import ingest_task
@@ -116,6 +119,23 @@ class _Brought:
     source: Path | None
 
 
+@dataclass(frozen=True)
+class _Again:
+    """What came of taking the steps again.
+
+    Attributes:
+        accounts: what accounting found; None where it did not come to that.
+        files: digests of the public files, by name.
+        failure: what ended the steps early, if anything did.
+        reread: whether the source was read again.
+    """
+
+    accounts: Accounts | None
+    files: Mapping[str, str]
+    failure: DeniableError | None
+    reread: bool
+
+
 @flow(name="replay", persist_result=False)
 def replay(
     release: str | Path,
@@ -144,13 +164,14 @@ def replay(
     Raises:
         ReplayDiffers: a step gave something else; it says which, and why.
         InvalidInput: release, key or snapshot is not there.
-        DeniableError: the record must not be trusted, or the machine does not let the release run.
+        DeniableError: the release does not hold against its own record, that must not be trusted, or the machine does
+            not let the release run.
     """
     state = state or state_folder()
     folder = find_release_folder(release, state)
     trusted = keys_to_trust(folder, keys)
     public = trusted_record(folder / RECORD, trusted)
-    require_files(folder, public)
+    _require_holds(verified_release(folder, trusted))
     told = _Told(folder, public, internal_record_of(public, state, trusted))
     name_prefect_run(f"replay of {told.record.release.id}")
     with scratch_folder(state, told.record.release.id, keep=keep) as scratch:
@@ -158,6 +179,13 @@ def replay(
     if not replayed.same:
         raise ReplayDiffers(replayed)
     return replayed
+
+
+def _require_holds(report: ReleaseReport) -> None:
+    """Refuse a release that anybody can see is not what was signed: there is nothing to replay."""
+    wrong = next((check for check in report.checks if not check.holds), None)
+    if wrong is not None:
+        raise Refused(f"a release must hold against its own record to be run again, and does not: {wrong.line}.")
 
 
 def _replayed(told: _Told, brought: _Brought, scratch: Path, *, kept: Path | None) -> Replayed:
@@ -179,8 +207,8 @@ def _replayed(told: _Told, brought: _Brought, scratch: Path, *, kept: Path | Non
         if rows is not None and rows.digest != record.input.commitment:
             reason = Reason("input", f"{rows.path} is not the snapshot that the record commits to")
             return _not_begun(told, "the snapshot at hand is another", reason, kept)
-        files, failure = _take_steps(told, workspace, rows)
-    findings = _findings(told, workspace, files, failure, reread=rows is None)
+        again = _take_steps(told, workspace, rows)
+    findings = _findings(told, workspace, again)
     first = next((finding for finding in findings if finding.contradicts), None)
     reasons = differences if first is None else _reasons(first, differences, record)
     return Replayed(release_id, findings, reasons, kept)
@@ -216,20 +244,16 @@ def _snapshot(workspace: Workspace, brought: _Brought) -> Reference:
         ) from None
 
 
-def _take_steps(
-    told: _Told, workspace: Workspace, rows: Reference | None
-) -> tuple[Mapping[str, str], DeniableError | None]:
+def _take_steps(told: _Told, workspace: Workspace, rows: Reference | None) -> _Again:
     """Take the steps of the release up to its publication.
 
     Args:
         told: what is said of the release.
         workspace: the release, in a scratch folder.
         rows: the rows as they were read; None where they are to be read again.
-
-    Returns:
-        Digests of the public files, and what ended the steps early, if anything did.
     """
     said = json.loads((told.folder / "privacy.json").read_text(encoding="utf-8"))
+    accounts, files, failure = None, {}, None
     allow_steps(workspace.release_id)
     try:
         accounts = account_task(workspace)
@@ -243,29 +267,29 @@ def _take_steps(
         stop_steps(workspace.release_id, _PATIENCE_S)
         if not isinstance(error, Refused | InvalidInput | StepFailed):
             raise
-        return {}, error
-    return files, None
+        failure = error
+    return _Again(accounts, files, failure, reread=rows is None)
 
 
-def _findings(
-    told: _Told, workspace: Workspace, files: Mapping[str, str], failure: DeniableError | None, *, reread: bool
-) -> tuple[Finding, ...]:
+def _findings(told: _Told, workspace: Workspace, again: _Again) -> tuple[Finding, ...]:
     """What was found of each step, in the order of the flow; the first that is missing is the one that failed."""
-    again = noted_steps(workspace, tuple(STEPS))
+    notes = noted_steps(workspace, tuple(STEPS))
     findings, ended = [], False
     for name in names_in_order(told.steps):
         recorded = [step for step in told.steps if step.step == name]
-        done = [step for step in again if step.step == name]
-        if name == "ingest" and not reread:
+        done = [step for step in notes if step.step == name]
+        if name == "ingest" and not again.reread:
             finding = Finding(name, "not replayed", "the snapshot at hand is the one that the record commits to")
+        elif name == "account" and again.accounts and cost_of(workspace.spec, again.accounts) != told.record.cost:
+            finding = Finding(name, "differs", "it worked out another cost")
         elif name in _JUDGING and told.internal is None:
             finding = Finding(name, "not replayed", "its figures stand in the internal record, which is not at hand")
-        elif name == "publish" and failure is None:
-            finding = _publication(told, files)
-        elif failure is None or len(done) == len(recorded):
+        elif name == "publish" and again.failure is None:
+            finding = _publication(told, again.files)
+        elif again.failure is None or len(done) == len(recorded):
             finding = compared(name, recorded, done)
         elif not ended:
-            finding, ended = _failing(name, failure, workspace), True
+            finding, ended = _failing(name, again.failure, workspace), True
         else:
             finding = Finding(name, "not reached")
         findings.append(finding)

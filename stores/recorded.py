@@ -13,7 +13,6 @@ from schemas.provenance import RECORD, Provenance
 from schemas.release_spec import ReleaseSpec, load_spec
 from stores.signed_record import SignedRecord, read_signed
 from stores.trust_file import TRUSTED_KEYS_VARIABLE, named_place, read_trusted_keys
-from stores.workspace import file_digest
 
 
 def find_release_folder(release: str | Path, state: Path) -> Path:
@@ -78,20 +77,6 @@ def trusted_record(place: Path, trusted: TrustedKeys) -> SignedRecord:
     if fault is not None:
         raise Refused(f"the record must be signed by a key that is trusted, got {place}: {fault}.")
     return signed
-
-
-def require_files(folder: Path, signed: SignedRecord) -> None:
-    """Refuse a folder whose files are not those that its record is about.
-
-    Raises:
-        Refused: a file is missing, one too many, or another.
-    """
-    found = {path.name: file_digest(path) for path in folder.iterdir() if path.is_file() and path.name != RECORD}
-    if others := sorted(name for name in {*found, *signed.subjects} if found.get(name) != signed.subjects.get(name)):
-        raise Refused(
-            f"the files of a release must be those that were signed, and in {folder} there is another "
-            f"{' and '.join(others)}; see python -m deniable verify."
-        )
 
 
 def internal_record_of(public: SignedRecord, state: Path, trusted: TrustedKeys) -> SignedRecord | None:

@@ -5,7 +5,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,9 @@ from flows.release import Released, release
 from flows.replay import ReplayDiffers, replay
 from flows.replaying import add_replay_command, run_replay_command
 from schemas import datasets
+from schemas.accounts import Accounts, accounts_of
 from schemas.provenance import RECORD, Provenance
+from schemas.release_spec import ReleaseSpec
 from stores.sameness import Replayed
 from stores.signed_record import read_signed, signed_text
 from stores.signing_keys import new_key, signing_key
@@ -311,6 +313,29 @@ def test_code_that_is_another_is_the_reason_where_a_step_differs(
     assert "commit 111111111111) in the record" in reason.said
 
 
+def test_a_change_of_the_accounting_is_caught_where_it_is_worked_out(
+    elsewhere: Elsewhere, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cheaper(spec: ReleaseSpec) -> Accounts:
+        accounts = accounts_of(spec)
+        return replace(accounts, model=replace(accounts.model, epsilon=accounts.model.epsilon / 2))
+
+    monkeypatch.setattr("tasks.account.accounts_of", cheaper)
+    replayed = differs(elsewhere)
+    assert replayed.first is not None
+    assert (replayed.first.step, replayed.first.said) == ("account", "it worked out another cost")
+    assert {finding.step for finding in replayed.findings if finding.contradicts} == {"account", "publish"}
+
+
+def test_a_replay_that_wrote_where_releases_are_recorded_would_be_found_out(
+    elsewhere: Elsewhere, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the other tests rely on."""
+    monkeypatch.setattr("stores.lineage.is_scratch", lambda _: False)
+    with pytest.raises(AssertionError, match=r"mlflow\.db"):
+        elsewhere.replay()
+
+
 def test_a_schema_that_ships_and_was_changed_since_is_the_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -364,7 +389,7 @@ def test_what_must_not_be_trusted_is_not_run(elsewhere: Elsewhere, tmp_path: Pat
         elsewhere.replay(keys=None)
     table = elsewhere.folder / "synthetic.csv"
     table.write_bytes(table.read_bytes().replace(b"yes", b"no ", 1))
-    with pytest.raises(Refused, match=r"another synthetic\.csv"):
+    with pytest.raises(Refused, match=r"synthetic\.csv is not what was signed"):
         elsewhere.replay()
 
 
