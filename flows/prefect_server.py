@@ -13,13 +13,14 @@ import threading
 import uvicorn
 
 
-def _stop_when_abandoned() -> None:
+def stop_when_abandoned() -> None:
+    """Wait for the end of standard input, then end this process in order."""
     sys.stdin.read()
     os.kill(os.getpid(), signal.SIGTERM)
 
 
 if __name__ == "__main__":
-    threading.Thread(target=_stop_when_abandoned, daemon=True).start()
+    threading.Thread(target=stop_when_abandoned, daemon=True).start()
     uvicorn.run(
         "prefect.server.api.server:create_app", factory=True, port=int(sys.argv[1]), log_level="error", lifespan="on"
     )

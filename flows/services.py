@@ -121,15 +121,12 @@ def start_mlflow(state: Path, port: int | None = None) -> Server:
     port = port or free_port()
     return Server(
         "the MLflow server",
-        [sys.executable, "-m", "mlflow", "server", "--host", _LOOPBACK, "--port", str(port), "--workers", "1"],
+        # Not the address of the store, which may hold a password: every user of the machine can read arguments.
+        [sys.executable, "-m", "flows.mlflow_server", str(port), str(state / "mlflow" / "artifacts")],
         port=port,
         health="/health",
         log=state / "mlflow" / "pages.log",
-        # Not among the arguments, which every user of the machine can read: an address may hold a password.
-        environment={
-            "MLFLOW_BACKEND_STORE_URI": store,
-            "MLFLOW_DEFAULT_ARTIFACT_ROOT": str(state / "mlflow" / "artifacts"),
-        },
+        environment={},
     )
 
 

@@ -32,6 +32,7 @@ _SHOWN = (
     "tags.`guarantee`",
     "metrics.`epsilon.total`",
     "metrics.`delta.total`",
+    "metrics.`epsilon`",
     "metrics.`epsilon.model`",
     "metrics.`epsilon.record`",
     "metrics.`public/records`",

@@ -22,7 +22,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from mlflow import MlflowClient
-from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run, RunTag
+from mlflow.entities import Dataset, DatasetInput, InputTag, LoggedModel, LoggedModelInput, Metric, Param, Run, RunTag
 from mlflow.exceptions import MlflowException
 from prefect import runtime
 from prefect.artifacts import create_link_artifact
@@ -33,7 +33,8 @@ from deniable.loss import Guarantee, MechanismEvent
 from schemas.provenance import Thing
 from schemas.references import Audience, Reference
 from schemas.release_spec import ReleaseSpec
-from stores.addresses import MLFLOW_PAGES, flow_run_page, logged_model_page, run_page
+from stores.addresses import MLFLOW_PAGES, flow_run_page, run_page
+from stores.columns import columns_of
 from stores.disk import DISK_FULL, disk_is_full
 from stores.experiment_page import DESCRIPTION, experiment_of
 from stores.people import operator
@@ -44,6 +45,7 @@ from stores.workspace import Workspace, make_private_folder
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from mlflow.types import Schema
 
 # What a step's page says of it; in the order of the flow.
 STEPS = {
@@ -73,7 +75,11 @@ _ONLY_FOR = {"index_seeds": "tested_seeds", "noise_seeds": "histogram_seeds"}
 _NOTHING = Guarantee(0.0, 0.0, "basic")
 _NO_GUARANTEE = "none: privacy test 1 gives no differential privacy"
 _DIGEST_CHARACTERS = 36  # the longest that MLflow takes
+_DIGESTS = {"public": "SHA-256", "keyed": "HMAC-SHA256 under the release key"}
 _PARENT = "mlflow.parentRunId"
+_USER = "mlflow.user"
+_FAILURE = "failure"
+_MODEL = "model"
 
 
 _one_at_a_time = Lock()
@@ -193,7 +199,14 @@ class StepRecord:
 
     def _lineage(self, references: Sequence[Reference], role: str) -> None:
         with recording(self.workspace.state) as client:
-            client.log_inputs(self.run_id, datasets=[as_dataset(item, role) for item in references])
+            client.log_inputs(
+                self.run_id, datasets=[as_dataset(item, role, self._columns(item)) for item in references]
+            )
+
+    def _columns(self, item: Reference) -> "Schema | None":
+        """The columns of a public table, the only one that may be shown to have any."""
+        is_table = item.rows is not None and item.audience is Audience.PUBLIC
+        return columns_of(self.workspace.spec.domain) if is_table else None
 
     def _metrics(self, values: Mapping[str, float]) -> None:
         _log_metrics(self.workspace.state, self.run_id, values)
@@ -228,10 +241,13 @@ def recorded_step(
                 _PARENT: workspace.mlflow_run_id,
                 "release": workspace.release_id,
                 "step": name,
+                _USER: parent.data.tags[_USER],
                 DESCRIPTION: STEPS[name],
                 **_prefect_tags(),
             },
         )
+        if any(item.name == _MODEL for item in inputs) and (model := model_of(client, parent)) is not None:
+            client.log_inputs(run.info.run_id, models=[LoggedModelInput(model.model_id)])
     _link_from_prefect(workspace.state, run)
     step = StepRecord(workspace, run.info.run_id, headline=part is None)
     with _closing(workspace.state, step.run_id):
@@ -275,6 +291,8 @@ def recorded_release(state: Path, release_id: str, spec: ReleaseSpec) -> Iterato
         run = runs[0] if runs else _new_run(client, experiment, release_id, spec)
         if runs:
             client.update_run(run.info.run_id, status="RUNNING")
+            if _FAILURE in run.data.tags:  # the step that failed keeps what it said
+                client.delete_tag(run.info.run_id, _FAILURE)
             for name, value in _prefect_tags().items():
                 client.set_tag(run.info.run_id, name, value)
     _link_from_prefect(state, run)
@@ -299,7 +317,7 @@ def _new_run(client: MlflowClient, experiment: str, release_id: str, spec: Relea
             "started_by": operator(),
             APPROVED_BY: NOBODY,
             "deniable.version": version("deniable"),
-            "mlflow.user": getpass.getuser(),
+            _USER: getpass.getuser(),
             DESCRIPTION: f"**{spec.title}**, release `{release_id}`. {_prefect_link()}",
             **_prefect_tags(),
         },
@@ -337,7 +355,7 @@ def _closing(state: Path, run_id: str) -> Iterator[None]:
     except BaseException as error:
         with suppress(RecordFailed), recording(state) as client:
             if isinstance(error, DeniableError):
-                client.set_tag(run_id, "failure", str(error))
+                client.set_tag(run_id, _FAILURE, str(error))
             client.set_terminated(run_id, "FAILED" if isinstance(error, Exception) else "KILLED")
         raise
     with recording(state) as client:
@@ -360,7 +378,7 @@ def _spec_parameters(values: Mapping[Any, Any], place: str = "") -> Iterator[Par
         if isinstance(value, Mapping) and name != "source":
             yield from _spec_parameters(value, f"{name}.")
         elif value is not None and name not in {"name", "title", "source"}:
-            yield Param(name, str(value))
+            yield Param(name, ", ".join(map(str, value)) if isinstance(value, tuple) else str(value))
 
 
 def _may_be_recorded(name: str, audience: Audience) -> str:
@@ -371,10 +389,25 @@ def _may_be_recorded(name: str, audience: Audience) -> str:
     return audience.value
 
 
-def as_dataset(item: Reference | Thing, role: str) -> DatasetInput:
-    """A thing as MLflow's lineage knows it: a name, and a digest that is keyed unless the thing is public."""
+def as_dataset(item: Reference | Thing, role: str, columns: "Schema | None" = None) -> DatasetInput:
+    """A thing as MLflow's lineage knows it: a name, and a digest that is keyed unless the thing is public.
+
+    Args:
+        item: the thing.
+        role: `input` or `output`.
+        columns: what columns it has, where it is a public table.
+    """
     source = json.dumps({"audience": item.audience.value})
-    dataset = Dataset(item.name, item.digest[:_DIGEST_CHARACTERS], f"deniable-{item.audience}", source)
+    how = _DIGESTS["public" if item.audience is Audience.PUBLIC else "keyed"]
+    profile = {"audience": item.audience.value, "digest": f"{how}, the first {_DIGEST_CHARACTERS} of 64 characters"}
+    dataset = Dataset(
+        item.name,
+        item.digest[:_DIGEST_CHARACTERS],
+        f"deniable-{item.audience}",
+        source,
+        json.dumps({"mlflow_colspec": columns.to_dict()}) if columns is not None else None,
+        json.dumps(profile),
+    )
     return DatasetInput(dataset, tags=[InputTag("mlflow.data.context", role)])
 
 
@@ -403,11 +436,11 @@ def _prefect_link() -> str:
     return f"[How it ran, step by step]({flow_run_page(str(flow_run))}) (while `make ui` runs)." if flow_run else ""
 
 
-def _model_links(run: Run) -> str:
-    """Links to the models that a run has, in Markdown; its page lists them below all else."""
-    models = run.outputs.model_outputs if run.outputs else []
-    pages = [logged_model_page(run.info.experiment_id, model.model_id) for model in models]
-    return " ".join(f"[The model, to draw from]({page})." for page in pages)
+def model_of(client: MlflowClient, run: Run) -> LoggedModel | None:
+    """The model that a release's run has made; the last one, should a step have been done again."""
+    made = run.outputs.model_outputs if run.outputs else []
+    models = [client.get_logged_model(output.model_id) for output in made]
+    return max(models, key=lambda model: model.creation_timestamp, default=None)
 
 
 def _prefect_tags() -> dict[str, str]:

@@ -22,14 +22,14 @@ from mlflow.exceptions import MlflowException
 from mlflow.models import Model, ModelSignature
 from mlflow.types import ColSpec, DataType, Schema
 
-from deniable.domain import Attribute
 from deniable.errors import Refused
 from deniable.loss import Guarantee
 from schemas.references import Audience, Reference
 from schemas.release_spec import ReleaseSpec
 from stores.addresses import MLFLOW_PAGES, run_page
+from stores.columns import columns_of
 from stores.experiment_page import DESCRIPTION
-from stores.lineage import StepRecord, recording
+from stores.lineage import StepRecord, as_dataset, recording
 from stores.release_folder import SCHEMA, describe_domain, write_document
 from stores.statement import TEMPLATES
 from stores.workspace import Workspace, make_private_folder
@@ -38,8 +38,6 @@ _CODE = Path(__file__).with_name("seedless_model.py")
 _USER = "mlflow.user"
 _LOADER = "mlflow.pyfunc.loaders.code_model"
 _ASKED = Schema([ColSpec(DataType.long, "records"), ColSpec(DataType.string, "draw")])
-# Widest first.
-_TYPES = {str: DataType.string, float: DataType.double, int: DataType.long, bool: DataType.boolean}
 # What runs the code, beside `deniable` itself, which is not to be taken from an index, where anyone may
 # have put something of that name. Nothing is looked up: MLflow would import the model, and ask pip.
 _REQUIRED = ("cryptography", "mlflow", "numba", "numpy", "pandas", "scipy")
@@ -71,7 +69,10 @@ def record_model(step: StepRecord, model: Reference, guarantee: Guarantee) -> st
             client.log_model_artifacts(logged.model_id, str(folder))
             now = int(time.time() * 1000)
             cost = {"epsilon.model": guarantee.epsilon, "delta.model": guarantee.delta}
-            metrics = [Metric(name, _short(value), now, 0, model_id=logged.model_id) for name, value in cost.items()]
+            metrics = [
+                Metric(name, _short(value), now, 0, model_id=logged.model_id, **_learnt_from(step))
+                for name, value in cost.items()
+            ]
             client.log_batch(step.run_id, metrics=metrics)
         for run_id in (step.run_id, workspace.mlflow_run_id):
             client.log_outputs(run_id, [LoggedModelOutput(logged.model_id, step=0)])
@@ -129,6 +130,12 @@ def _description(workspace: Workspace, guarantee: Guarantee, logged: LoggedModel
     )
 
 
+def _learnt_from(step: StepRecord) -> dict[str, str]:
+    """The records that a model was learnt from, as the run of the step names them."""
+    read = [as_dataset(item, "input").dataset for item in step.draft.inputs if item.audience is Audience.RESTRICTED]
+    return {"dataset_name": read[0].name, "dataset_digest": read[0].digest} if read else {}
+
+
 def _short(value: float) -> float:
     """A figure in the twelve digits that the page of a model has room for; of more it shows no exponent."""
     return float(f"{value:.12g}")
@@ -150,7 +157,7 @@ def _write_folder(folder: Path, model: Path, spec: ReleaseSpec, logged: LoggedMo
         run_id=logged.source_run_id,
         model_id=logged.model_id,
         model_uuid=logged.model_id,
-        signature=ModelSignature(_ASKED, Schema([_column(attribute) for attribute in domain.attributes])),
+        signature=ModelSignature(_ASKED, columns_of(domain)),
     )
     pyfunc.add_to_model(
         described,
@@ -165,9 +172,3 @@ def _write_folder(folder: Path, model: Path, spec: ReleaseSpec, logged: LoggedMo
 def _beside(name: str) -> dict[str, str]:
     """A file of the folder, as MLflow notes it."""
     return {"path": name, "uri": name}
-
-
-def _column(attribute: Attribute) -> ColSpec:
-    """An attribute as a signature has it, of the widest type among its values."""
-    kinds = {type(value) for value in attribute.values}
-    return ColSpec(next(theirs for kind, theirs in _TYPES.items() if kind in kinds), attribute.name)

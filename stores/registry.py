@@ -4,6 +4,7 @@ A model is registered when its release is public, never before. The model itself
 (stores.model_record); what its version says is in `templates/VERSION.md.jinja`.
 """
 
+import json
 from contextlib import suppress
 
 from mlflow import MlflowClient
@@ -15,7 +16,7 @@ from deniable.errors import Refused
 from schemas.accounts import accounts_of
 from schemas.provenance import RECORD, Provenance
 from stores.addresses import MLFLOW_PAGES, artifact_page, registered_name, releases_page, run_page
-from stores.lineage import recording
+from stores.lineage import model_of, recording
 from stores.release_search import APPROVED_BY, NOBODY
 from stores.statement import TEMPLATES, statement_in_short
 from stores.workspace import Workspace
@@ -23,6 +24,8 @@ from stores.workspace import Workspace
 CURRENT = "current"
 """The alias of the version of the release that was published last."""
 
+# What the page of a logged model finds its versions by.
+_VERSIONS = "mlflow.modelVersions"
 _RELEASE, _PUBLISHED = "release", "published"
 
 
@@ -45,16 +48,12 @@ def register_model(workspace: Workspace, record: Provenance, record_digest: str)
         raise Refused(f"a model must be of a published release to be registered, got one of {workspace.release_id}.")
     name = registered_name(record.release.dataset)
     with recording(workspace.state) as client:
-        registered = version_of(client, name, workspace.release_id)
-        if registered is not None:
-            return registered
         run = client.get_run(workspace.mlflow_run_id)
-        made = run.outputs.model_outputs if run.outputs else []
-        if not made:
+        model = model_of(client, run)
+        if model is None:
             raise Refused(f"a release must have logged a model to have it registered, got none of {run.info.run_name}.")
         _make_registered_model(client, name, record, run.info.experiment_id)
-        model = client.get_logged_model(made[-1].model_id)
-        return client.create_model_version(
+        version = version_of(client, name, workspace.release_id) or client.create_model_version(
             name,
             source=model.model_uri,
             run_id=workspace.mlflow_run_id,
@@ -62,6 +61,9 @@ def register_model(workspace: Workspace, record: Provenance, record_digest: str)
             tags=_tags(record, record_digest),
             description=_description(workspace, record, run.info.experiment_id),
         )
+        named = [{"name": name, "version": str(version.version)}]
+        client.set_logged_model_tags(model.model_id, {_VERSIONS: json.dumps(named)})
+        return version
 
 
 def make_current(workspace: Workspace, version: ModelVersion) -> None:

@@ -1,5 +1,6 @@
 """MLflow holds what was done, at what cost, on what; with everything's audience, and nothing restricted."""
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
@@ -14,16 +15,18 @@ from prefect import flow
 from deniable.errors import Refused
 from deniable.keys import ReleaseKey
 from deniable.loss import DiscreteLaplaceEvent, Guarantee
-from flows import showing
 from schemas.references import Audience, Reference
-from schemas.release_spec import ReleaseSpec
+from schemas.release_spec import load_spec
 from stores import lineage
-from stores.lineage import RecordFailed, StepRecord, describe_release, recorded_release, recorded_step
+from stores.addresses import TRAINING_PAGES
+from stores.lineage import RecordFailed, StepRecord, log_totals, recorded_release, recorded_step
 from stores.workspace import Workspace
 from tasks.step import as_task
+from tests.isolation import STATE
+from tests.small_release import write_small_release
 
 ROOT = Path(__file__).resolve().parents[2]
-SPEC = ReleaseSpec.model_construct(name="small", title="Made-up people", dataset="folder/listed_people.py")
+SPEC = load_spec(write_small_release(STATE / "listed", budget={"dataset": "listed_people", "epsilon": 9, "delta": 0.1}))
 
 
 @pytest.fixture
@@ -43,7 +46,7 @@ def release_named(name: str, state: Path) -> Iterator[Workspace]:
 def steps_of(workspace: Workspace, client: MlflowClient) -> dict[str, Run]:
     experiment = client.get_run(workspace.mlflow_run_id).info.experiment_id
     children = client.search_runs([experiment], f"tags.`mlflow.parentRunId` = '{workspace.mlflow_run_id}'")
-    return {run.info.run_name or "": run for run in children}
+    return {(run.info.run_name or "").partition(" ")[2]: run for run in children}
 
 
 def test_a_release_is_one_run_in_the_experiment_of_its_dataset(state: Path, client: MlflowClient) -> None:
@@ -54,11 +57,6 @@ def test_a_release_is_one_run_in_the_experiment_of_its_dataset(state: Path, clie
     assert (experiment.name, run.info.run_name, run.info.status) == ("listed_people", "one-run", "FINISHED")
     assert experiment.artifact_location.startswith(str(state))
     assert "Made-up people" in run.data.tags["mlflow.note.content"]
-    assert f"mlflow.sharedViewState.{lineage.RELEASES_VIEW}" in experiment.tags
-
-
-def test_the_pages_are_shown_in_the_view_that_experiments_keep() -> None:
-    assert f"viewStateShareKey={lineage.RELEASES_VIEW}&" in showing._VIEW
 
 
 def test_a_step_is_a_nested_run_with_its_parameters_figures_and_costs(state: Path, client: MlflowClient) -> None:
@@ -108,13 +106,16 @@ def test_every_step_there_is_has_its_description() -> None:
     assert lineage.STEPS.keys() == steps
 
 
-def test_totals_and_the_description_stand_in_the_run_of_the_release(state: Path, client: MlflowClient) -> None:
+def test_totals_stand_in_the_run_of_the_release_and_infinite_ones_above_all_others(
+    state: Path, client: MlflowClient
+) -> None:
     with release_named("totals", state) as workspace:
-        describe_release(workspace, "# Made-up people", {"epsilon.total": 3.5, "delta.total": float("inf")})
+        log_totals(workspace, {"epsilon.model": 3.5, "epsilon.total": float("inf")})
     run = client.get_run(workspace.mlflow_run_id)
-    assert run.data.metrics == {"epsilon.total": 3.5}
-    assert run.data.tags["delta.total"] == "inf"
-    assert run.data.tags["mlflow.note.content"] == "# Made-up people"
+    assert run.data.metrics == {"epsilon.model": 3.5, "epsilon.total": sys.float_info.max}
+    assert run.data.tags["epsilon.total"] == "infinite"
+    above = client.search_runs([run.info.experiment_id], "metrics.epsilon.total > 1e300")
+    assert [found.info.run_name for found in above] == ["totals"]
 
 
 def test_inputs_and_outputs_are_recorded_by_name_and_keyed_digest_alone(state: Path, client: MlflowClient) -> None:
@@ -229,7 +230,7 @@ def test_runs_of_prefect_and_mlflow_lead_to_each_other(state: Path, client: Mlfl
     assert any(step_run_id in text for text in links[step_tags["prefect.task_run_id"]])
     to_mlflow = [text for texts in links.values() for text in texts if "#/experiments/" in text]
     assert to_mlflow
-    assert all(f"?{lineage.TRAINING_PAGES})" in text for text in to_mlflow)
+    assert all(f"?{TRAINING_PAGES})" in text for text in to_mlflow)
 
 
 def links_in_prefect() -> dict[str, list[str]]:

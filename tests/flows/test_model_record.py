@@ -26,7 +26,7 @@ from deniable.loss import Guarantee
 from flows.release import Released, release
 from schemas.references import Audience, Reference
 from schemas.release_spec import load_spec
-from stores import lineage
+from stores.addresses import TRAINING_PAGES
 from stores.lineage import RecordFailed, StepRecord, recorded_release, recorded_step
 from stores.model_record import record_model
 from stores.workspace import Workspace
@@ -106,7 +106,7 @@ def test_a_model_is_found_from_the_runs_of_the_step_and_of_the_release(
 ) -> None:
     step = client.get_run(logged.source_run_id)
     of_the_release = client.get_run(step.data.tags["mlflow.parentRunId"])
-    assert (step.info.run_name, of_the_release.info.run_name) == ("learn_parameters", "logged-model")
+    assert (step.info.run_name, of_the_release.info.run_name) == ("07 learn_parameters", "logged-model")
     for run in (step, of_the_release):
         assert [output.model_id for output in run.outputs.model_outputs] == [logged.model_id]
 
@@ -123,15 +123,23 @@ def test_a_model_says_what_it_is_what_it_cost_and_that_it_is_drawn_from_without_
         assert words in description
 
 
-def test_every_link_to_mlflow_opens_the_pages_on_which_releases_are_found(
-    logged: LoggedModel, client: MlflowClient
+def test_every_link_to_mlflow_opens_the_pages_on_which_releases_are_found(logged: LoggedModel) -> None:
+    links = [piece.partition(")")[0] for piece in logged.tags["mlflow.note.content"].split("#/experiments/")[1:]]
+    assert links
+    assert all(link.endswith(f"?{TRAINING_PAGES}") for link in links)
+
+
+def test_a_model_names_the_records_that_it_was_learnt_from_as_its_step_does(
+    state: Path, spec_path: Path, client: MlflowClient
 ) -> None:
-    step = client.get_run(logged.source_run_id)
-    release_page = lineage._model_links(client.get_run(step.data.tags["mlflow.parentRunId"]))
-    for text in (logged.tags["mlflow.note.content"], release_page):
-        links = [piece.partition(")")[0] for piece in text.split("#/experiments/")[1:]]
-        assert links
-        assert all(link.endswith(f"?{lineage.TRAINING_PAGES}") for link in links)
+    with recorded_release(state, "learnt-from", load_spec(spec_path)) as run_id:
+        workspace = Workspace(state=state, release_id="learnt-from", spec=load_spec(spec_path), mlflow_run_id=run_id)
+        part = Reference(name="parameters", path=spec_path, digest="ab" * 32, rows=7, audience=Audience.RESTRICTED)
+        with recorded_step(workspace, "learn_parameters", inputs=[part]) as step:
+            model_id = record_model(step, made_model(workspace), GUARANTEE)
+    [read] = client.get_run(step.run_id).inputs.dataset_inputs
+    for metric in client.get_logged_model(model_id).metrics:
+        assert (metric.dataset_name, metric.dataset_digest) == (read.dataset.name, read.dataset.digest)
 
 
 def test_a_model_costs_on_its_own_page_and_leaves_the_cost_of_the_step_alone(
@@ -260,6 +268,5 @@ def test_a_release_logs_the_model_that_it_publishes_at_the_cost_that_it_states(
     costs = {metric.key: metric.value for metric in model.metrics}
     assert costs["epsilon.model"] == pytest.approx(made.accounts.model.epsilon, rel=1e-11)
     assert costs["delta.model"] == pytest.approx(made.accounts.model.delta, rel=1e-11)
-    assert f"/models/{model.model_id}?" in run.data.tags["mlflow.note.content"]
     key = made.workspace.key()
     assert not any(key.secret.hex() in text or key.commitment() in text for text in files.values())

@@ -38,11 +38,11 @@ def exact(tmp_path_factory: pytest.TempPathFactory, prefect: None) -> Released:
 
 
 def steps_of(made: Released, client: MlflowClient) -> dict[str, Run]:
-    """The runs of a release's steps, by their names; of a mapped step, those of its parts."""
+    """The runs of a release's steps, by their names without numbers; of a mapped step, those of its parts."""
     run_id = made.workspace.mlflow_run_id
     experiment = client.get_run(run_id).info.experiment_id
     found = client.search_runs([experiment], f"tags.`mlflow.parentRunId` = '{run_id}'")
-    return {run.info.run_name or "": run for run in found}
+    return {(run.info.run_name or "").partition(" ")[2]: run for run in found}
 
 
 def planned_cost(made: Released, step: str) -> StepCost:

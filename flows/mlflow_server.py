@@ -1,0 +1,81 @@
+"""Serves MLflow's pages on the loopback until standard input ends: `python -m flows.mlflow_server PORT ARTIFACTS`.
+
+They are to look at: whatever would change the record is refused. So is what MLflow would run, or ask elsewhere, for
+whoever opens a page: its assistant, which asks language models and runs programs, its gateway and its jobs.
+"""
+
+import json
+import os
+import re
+import sys
+import threading
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import uvicorn
+from starlette.middleware.base import BaseHTTPMiddleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from flows.prefect_server import stop_when_abandoned
+
+_READING = ("GET", "HEAD", "OPTIONS")
+_ASKED_BY_POST = re.compile(r"/graphql|/(ajax-)?api/\d\.\d/mlflow/[a-z-]+/(search|search-datasets|get-latest-versions)")
+_CLOSED = re.compile(r"/(assistant|gateway|jobs|mcp)(/|$)")
+_REFUSED = {
+    "error_code": "PERMISSION_DENIED",
+    "message": "These pages show the record of releases, and change nothing.",
+}
+
+# What MLflow keeps in a browser, and what it would begin with: language models, its assistant, and news of itself.
+_PREFERRED = {
+    "mlflow.workflowType_v1": "machine_learning",
+    "_mlflow_model_registry_promo_modal_dismissed_v1": True,
+    "mlflow.assistant.fab.autoOpenedOnFirstLoad_v1": True,
+}
+_ALWAYS = {"mlflow.assistant.panelOpen_v1": False}
+_PREPARATION = """
+<style>[data-assistant-ui] {{ display: none !important }}</style>
+<script>
+for (const [key, value] of Object.entries({preferred}))
+  if (localStorage.getItem(key) === null) localStorage.setItem(key, JSON.stringify(value));
+for (const [key, value] of Object.entries({always})) localStorage.setItem(key, JSON.stringify(value));
+</script>
+<script"""
+
+
+def front_page(page: str) -> str:
+    """MLflow's own front page, which every page of it begins as, prepared for whoever looks at releases."""
+    preparation = _PREPARATION.format(preferred=json.dumps(_PREFERRED), always=json.dumps(_ALWAYS))
+    return page.replace("<script", preparation.strip(), 1)
+
+
+def is_to_look_at(method: str, path: str) -> bool:
+    """Whether a request only asks what there is."""
+    if _CLOSED.search(path):
+        return False
+    return method in _READING or (method == "POST" and _ASKED_BY_POST.fullmatch(path) is not None)
+
+
+async def _refuse_all_else(request: Request, answer: Callable[[Request], Awaitable[Response]]) -> Response:
+    if is_to_look_at(request.method, request.url.path):
+        return await answer(request)
+    return JSONResponse(_REFUSED, status_code=403)
+
+
+def _serve(port: int, store: str, artifacts: str) -> None:
+    from mlflow.server import app as pages  # noqa: PLC0415 - it takes seconds, and reads the environment
+    from mlflow.server.constants import ARTIFACT_ROOT_ENV_VAR, BACKEND_STORE_URI_ENV_VAR  # noqa: PLC0415
+    from mlflow.server.fastapi_app import create_fastapi_app  # noqa: PLC0415
+
+    os.environ |= {BACKEND_STORE_URI_ENV_VAR: store, ARTIFACT_ROOT_ENV_VAR: artifacts}
+    text = front_page((Path(str(pages.static_folder)) / "index.html").read_text(encoding="utf-8"))
+    pages.view_functions["serve"] = lambda: text
+    server = create_fastapi_app(pages)
+    server.add_middleware(BaseHTTPMiddleware, dispatch=_refuse_all_else)
+    uvicorn.run(server, port=port, log_level="warning")
+
+
+if __name__ == "__main__":
+    threading.Thread(target=stop_when_abandoned, daemon=True).start()
+    _serve(int(sys.argv[1]), os.environ["MLFLOW_TRACKING_URI"], sys.argv[2])
