@@ -20,8 +20,9 @@ from tasks.check import Checks
 from tasks.compare_ledger import compare_ledger_task
 from tasks.compare_records import compare_records_task
 from tasks.compare_runs import compare_runs_task
+from tasks.verify_folder import verify_folder_task
 
-_COMPARISONS = (compare_records_task, compare_runs_task, compare_ledger_task)
+_COMPARISONS = (verify_folder_task, compare_records_task, compare_runs_task, compare_ledger_task)
 _NOT_IN_KEYS = re.compile(r"[^a-z0-9]+")
 
 

@@ -34,6 +34,8 @@ _DEFAULTS = {
     "PREFECT_LOGGING_LEVEL": "CRITICAL",  # the command itself says what went wrong, once
     "PREFECT_LOGGING_SERVER_LEVEL": "ERROR",
     "MLFLOW_SKIP_PIP_REQUIREMENTS_CHECK": "true",
+    "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
+    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
     "GIT_PYTHON_REFRESH": "quiet",
     "MPLBACKEND": "Agg",
 }

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import unquote, urlsplit
 
-from mlflow.artifacts import download_artifacts
+from mlflow.artifacts import download_artifacts, list_artifacts
 
 from deniable.ledger import digest_of
 from stores.workspace import file_digest
@@ -44,9 +44,10 @@ def artifact_digests(
 
 
 def read_artifact(state: Path, uri: str, tracking_uri: str, path: str) -> bytes | None:
-    """The content of one file below an address of MLflow's; None if there is no such file."""
-    with _folders(state, uri, tracking_uri) as folders:
-        file = folders[0] / path if folders else None
+    """The content of one file below an address of MLflow's, by its folder and name; None if there is no such file."""
+    folder, _, name = path.rpartition("/")
+    with _folders(state, f"{uri}/{folder}", tracking_uri) as folders:
+        file = folders[0] / name if folders else None
         return file.read_bytes() if file is not None and file.is_file() else None
 
 
@@ -58,9 +59,12 @@ def _folders(state: Path, uri: str, tracking_uri: str) -> Iterator[Sequence[Path
         here = {folder.resolve(): folder for folder in (_within(state, noted), noted) if folder.is_dir()}
         yield list(here.values())
         return
+    # MLflow takes a folder without files for an error.
+    if not list_artifacts(artifact_uri=uri, tracking_uri=tracking_uri):
+        yield []
+        return
     with TemporaryDirectory(dir=state) as temporary:
-        download_artifacts(artifact_uri=uri, dst_path=temporary, tracking_uri=tracking_uri)
-        yield [Path(temporary)]
+        yield [Path(download_artifacts(artifact_uri=uri, dst_path=temporary, tracking_uri=tracking_uri))]
 
 
 def _local(uri: str) -> Path | None:

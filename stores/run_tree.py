@@ -202,15 +202,13 @@ def _everything(
         but = _is_record if number == 0 else _is_nothing
         files = artifact_digests(state, run.info.artifact_uri, client.tracking_uri, but=but)
         yield _owner(run), _run_items(client, run, is_root=number == 0), files
-    models = _models(client, runs)
-    for model in models:
+    for model in _models(client, runs):
         files = artifact_digests(state, model.artifact_location, client.tracking_uri, but=_is_left_by_loading)
         yield f"model {model.model_id}", _model_items(model), files
-    listed = {model.artifact_location for model in models}
     for version in _versions(client, runs):
+        # As a rule the folder of its model; a version is loaded from wherever it says.
         uri = client.get_model_version_download_uri(version.name, version.version)
-        # As a rule a version is loaded from the folder of its model.
-        files = {} if uri in listed else artifact_digests(state, uri, client.tracking_uri, but=_is_left_by_loading)
+        files = artifact_digests(state, uri, client.tracking_uri, but=_is_left_by_loading)
         yield f"version {version.name} {version.version}", _version_items(version), files
     for experiment in [run.info.experiment_id for run in runs[:1]]:
         yield f"experiment {experiment}", _experiment_items(client, experiment), {}

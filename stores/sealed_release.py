@@ -19,6 +19,7 @@ from stores.ledger_database import LedgerDatabase, LedgerUnavailable, entry_rows
 from stores.recorded import keys_to_trust, trusted_record
 from stores.run_tree import record_in_mlflow
 from stores.signed_record import SignedRecord, read_signed
+from stores.trust_file import TRUSTED_KEYS_VARIABLE, named_place
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,16 @@ class SealedRelease:
         Raises:
             InvalidInput: there is no trust file, or it is none.
         """
-        return keys_to_trust(self.folder, self.keys)
+        return keys_to_trust(self.state / "releases" / self.release_id, self.keys)
+
+    @property
+    def trusted_where(self) -> str:
+        """Where the trust file was found, to be read after `trusted keys`."""
+        if self.keys is not None:
+            return "as given"
+        if named_place(TRUSTED_KEYS_VARIABLE) is not None:
+            return f"named by {TRUSTED_KEYS_VARIABLE}"
+        return "found beside the releases: whoever made these may have made those"
 
     def public(self) -> SignedRecord:
         """The public record, whoever signed it.

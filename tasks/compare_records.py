@@ -59,7 +59,9 @@ def _shelved(sealed: SealedRelease) -> Check:
         said = trusted_record(sealed.shelf / RECORD, trusted).record.signed
     except DeniableError as error:
         return Check(name, (str(error),))
-    return Check(name, note=f"{trusted.note(said.keyid, said.time)}, on {said.time}")
+    return Check(
+        name, note=f"{trusted.note(said.keyid, said.time)}, on {said.time}; trusted keys {sealed.trusted_where}"
+    )
 
 
 def _copies(sealed: SealedRelease, internal: SignedRecord) -> Iterator[str]:

@@ -1,0 +1,783 @@
+"""An audit names whatever anybody changed after a release was sealed, however they did it, and nothing else."""
+
+import argparse
+import hashlib
+import json
+import shutil
+import sqlite3
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mlflow import MlflowClient
+from mlflow.artifacts import download_artifacts
+from mlflow.entities import Dataset, DatasetInput
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.sorting import ArtifactSort
+
+from deniable.errors import InvalidInput
+from deniable.ledger import Charge, Entry
+from deniable.trust import TrustedKeys
+from flows.audit import Audited, audit, audit_here
+from flows.auditing import DOES_NOT_HOLD, HOLDS, add_audit_command, run_audit_command
+from flows.release import release
+from flows.services import Server, free_port
+from schemas.provenance import RECORD
+from stores.ledger import LEDGER_VARIABLE, Ledger, ledger_place
+from stores.registry import CURRENT
+from stores.signed_record import read_signed, signed_text
+from stores.signing_keys import new_key, revoke_key, signing_key
+from tests.mlflow_copies import change_mlflow, copied_state, mlflow_uri
+from tests.small_release import write_small_release
+
+RUNS = "MLflow's runs are as they were when the record was signed"
+SINCE = "all that came into MLflow's runs since is the record"
+COPIES = "MLflow's copy of the internal record is one, and its tags name both records"
+SHELVED = "the internal record on the shelf is signed by a trusted key"
+SUBJECTS = "the internal record is about the public one and its files"
+SAME = "both records say the same of what both speak of"
+SHELF = "the internal files that the record names are as they were"
+LEDGER = "the ledger holds"
+SEGMENT = "the ledger has the entries that the record shows, unchanged"
+PUBLISHED = "the ledger says that the table in the folder was published"
+CHARGED = "nothing was charged for the release but what the record shows"
+FILES = "every file is the one that was signed, none is missing and none too many"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """All that is kept of two releases of one dataset; the first is audited."""
+
+    state: Path
+    name: str
+    run: str
+    steps: dict[str, str]
+    model: str
+
+    @property
+    def client(self) -> MlflowClient:
+        return MlflowClient(mlflow_uri(self.state))
+
+    @property
+    def folder(self) -> Path:
+        return self.state / "releases" / self.name
+
+    @property
+    def shelf(self) -> Path:
+        return self.state / "shelf" / self.name
+
+    def artifact(self, path: str, run: str | None = None) -> Path:
+        return self.state / "mlflow" / "artifacts" / "people" / (run or self.run) / "artifacts" / path
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory, prefect: None) -> Kept:
+    folder = tmp_path_factory.mktemp("audited")
+    spec = write_small_release(folder / "spec")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MLFLOW_TRACKING_URI", mlflow_uri(folder / "state"))
+        patch.delenv(LEDGER_VARIABLE, raising=False)
+        first = release(spec, folder / "state").workspace
+        release(spec, folder / "state", anew=True)
+    client = MlflowClient(mlflow_uri(folder / "state"))
+    run = client.get_run(first.mlflow_run_id)
+    steps = client.search_runs([run.info.experiment_id], f"tags.`mlflow.parentRunId` = '{run.info.run_id}'")
+    return Kept(
+        state=folder / "state",
+        name=first.release_id,
+        run=run.info.run_id,
+        steps={step.data.tags["step"]: step.info.run_id for step in steps},
+        model=run.outputs.model_outputs[0].model_id,
+    )
+
+
+@pytest.fixture
+def kept(made: Kept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kept:
+    monkeypatch.delenv(LEDGER_VARIABLE, raising=False)
+    copy = copied_state(made.state, tmp_path / "state", monkeypatch)
+    return Kept(copy, made.name, made.run, made.steps, made.model)
+
+
+def faults(audited: Audited) -> dict[str, tuple[str, ...]]:
+    return {check.name: check.faults for check in audited.checks if not check.holds}
+
+
+def audited(kept: Kept) -> dict[str, tuple[str, ...]]:
+    return faults(audit_here(kept.name, kept.state))
+
+
+def everything_in(state: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(state)): path.read_bytes() for path in state.rglob("*") if path.is_file()}
+
+
+def test_a_release_that_nobody_touched_holds_also_after_the_next_one_was_made(kept: Kept) -> None:
+    assert kept.client.get_model_version_by_alias("people", CURRENT).tags["release"] != kept.name
+    report = audit_here(kept.name, kept.state)
+    assert faults(report) == {}
+    assert report.holds
+    assert len(report.checks) > 20
+    assert (
+        report.verdict == f"{kept.name} is as it was when its record was signed: all {len(report.checks)} checks hold."
+    )
+    assert len(report.lines) == len(report.checks) + 1
+    assert all(line.startswith("ok      ") for line in report.lines[:-1])
+
+
+def test_it_is_found_by_its_folder_and_by_a_copy_of_that(kept: Kept, tmp_path: Path) -> None:
+    copy = shutil.copytree(kept.folder, tmp_path / "downloaded")
+    for place in (str(kept.folder), str(copy), f"{kept.folder}/"):
+        assert faults(audit_here(place, kept.state)) == {}
+    (copy / "README.md").write_text("forged")
+    assert FILES in faults(audit_here(str(copy), kept.state))
+    assert faults(audit_here(kept.name, kept.state)) == {}
+
+
+def test_a_state_folder_that_was_moved_holds(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    moved = kept.state.rename(kept.state.with_name("moved"))
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", mlflow_uri(moved))
+    assert faults(audit_here(kept.name, moved)) == {}
+
+
+def test_looking_at_it_and_loading_its_model_is_no_change(kept: Kept) -> None:
+    client = kept.client
+    client.search_runs(["1"], order_by=["metrics.`epsilon.total` DESC"])
+    client.get_metric_history(kept.run, "epsilon.total")
+    client.download_artifacts(kept.run, "internal/report.html")
+    client.set_experiment_tag("1", "mlflow.experimentKind", "custom_model_development")
+    download_artifacts(artifact_uri=f"models:/{kept.model}", tracking_uri=mlflow_uri(kept.state))
+    download_artifacts(artifact_uri=f"models:/people@{CURRENT}", tracking_uri=mlflow_uri(kept.state))
+    assert (kept.artifact("registered_model_meta", f"models/{kept.model}")).is_file()
+    assert audited(kept) == {}
+
+
+@pytest.mark.parametrize("forged", [False, True])
+def test_an_audit_changes_nothing_of_what_it_audits(kept: Kept, *, forged: bool) -> None:
+    if forged:
+        kept.client.set_tag(kept.run, "approved_by", "somebody else")
+        (kept.folder / "README.md").unlink()
+        (kept.shelf / RECORD).write_text("forged")
+    before = everything_in(kept.state)
+    assert audit_here(kept.name, kept.state).holds is not forged
+    assert everything_in(kept.state) == before
+
+
+def _log_input(kept: Kept) -> None:
+    dataset = Dataset("people", "0" * 36, "local", "{}")
+    kept.client.log_inputs(kept.run, [DatasetInput(dataset, [])])
+
+
+def _delete_step(kept: Kept) -> None:
+    kept.client.delete_run(kept.steps["clean"])
+
+
+def _add_run(kept: Kept) -> None:
+    kept.client.create_run("1", run_name="another", tags={"mlflow.parentRunId": kept.run})
+
+
+def _add_version(kept: Kept) -> None:
+    kept.client.create_model_version("people", "/elsewhere", run_id=kept.steps["learn_parameters"])
+
+
+def _write(path: str, step: str | None = None) -> Callable[[Kept], object]:
+    return lambda kept: kept.client.log_text(kept.steps[step] if step else kept.run, "forged", path)
+
+
+GONE = "is gone: it was deleted for good, or no longer lies below the release"
+THROUGH_MLFLOW: dict[str, tuple[Callable[[Kept], object], str]] = {
+    "a metric of the release, logged again": (
+        lambda kept: kept.client.log_metric(kept.run, "epsilon.total", 0.125),
+        "metric epsilon.total of the release has an entry more; it is now 0.125",
+    ),
+    "a metric of the release, logged as earlier than it was": (
+        lambda kept: kept.client.log_metric(kept.run, "epsilon.total", 0.125, timestamp=1),
+        "metric epsilon.total of the release has an entry more",
+    ),
+    "a metric of a step, logged again": (
+        lambda kept: kept.client.log_metric(kept.steps["learn_structure"], "epsilon", 0.125),
+        "metric epsilon of step learn_structure has an entry more; it is now 0.125",
+    ),
+    "an internal figure, which is not quoted": (
+        lambda kept: kept.client.log_metric(kept.run, "internal/tvd_2way", 0.125),
+        "metric internal/tvd_2way of the release has an entry more",
+    ),
+    "a new metric": (
+        lambda kept: kept.client.log_metric(kept.run, "public/quality", 1),
+        "metric public/quality of the release was added; it is now 1.0",
+    ),
+    "a tag, set anew": (
+        lambda kept: kept.client.set_tag(kept.run, "approved_by", "the director"),
+        "tag approved_by of the release was changed; it is now the director",
+    ),
+    "a new tag": (
+        lambda kept: kept.client.set_tag(kept.run, "quality", "high"),
+        "tag quality of the release was added; it is now high",
+    ),
+    "a tag, deleted": (
+        lambda kept: kept.client.delete_tag(kept.steps["split"], "prefect.task_run_id"),
+        "tag prefect.task_run_id of step split was deleted",
+    ),
+    "the description": (
+        lambda kept: kept.client.set_tag(kept.run, "mlflow.note.content", "All is well.\nVery well."),
+        "tag mlflow.note.content of the release was changed",
+    ),
+    "a new parameter": (
+        lambda kept: kept.client.log_param(kept.run, "learner.quality", "high"),
+        "parameter learner.quality of the release was added; it is now high",
+    ),
+    "an artifact of the release, written anew": (
+        _write("public/privacy.json"),
+        "artifact public/privacy.json of the release was changed",
+    ),
+    "an artifact of a step, written anew": (
+        _write("internal/risk.json", "evaluate_risk"),
+        "artifact internal/risk.json of step evaluate_risk was changed",
+    ),
+    "a new artifact": (
+        _write("public/certificate.txt"),
+        "artifact public/certificate.txt of the release was added",
+    ),
+    "a step, deleted": (_delete_step, "step clean was deleted; MLflow hides it"),
+    "the release, deleted": (
+        lambda kept: kept.client.delete_run(kept.run),
+        "the release was deleted; MLflow hides it",
+    ),
+    "the experiment, deleted": (
+        lambda kept: kept.client.delete_experiment("1"),
+        "the experiment was deleted, and all its runs with it; MLflow hides them",
+    ),
+    "the status of a step": (
+        lambda kept: kept.client.update_run(kept.steps["clean"], status="FAILED"),
+        "status of step clean was changed; it is now FAILED",
+    ),
+    "an input": (_log_input, f"input people {'0' * 36} of the release was added"),
+    "a tag of the model": (
+        lambda kept: kept.client.set_logged_model_tags(kept.model, {"audience": "internal"}),
+        "tag audience of model {model} was changed; it is now internal",
+    ),
+    "a metric of the model": (
+        lambda kept: change_mlflow(kept.state, "UPDATE logged_model_metrics SET metric_value = 0.125"),
+        "metric epsilon.model at {time}, step 0, of run {learn_parameters} of model {model} was changed",
+    ),
+    "the model, deleted": (
+        lambda kept: kept.client.delete_logged_model(kept.model),
+        "model {model} " + GONE,
+    ),
+    "the registered version, deleted": (
+        lambda kept: kept.client.delete_model_version("people", "1"),
+        f"version 1 of the registered model people {GONE}",
+    ),
+    "the registered version, described anew": (
+        lambda kept: kept.client.update_model_version("people", "1", "Good."),
+        "description of version 1 of the registered model people was changed",
+    ),
+    "a tag of the registered version": (
+        lambda kept: kept.client.set_model_version_tag("people", "1", "epsilon.total", "0.1"),
+        "tag epsilon.total of version 1 of the registered model people was changed; it is now 0.1",
+    ),
+    "another version": (_add_version, "version 3 of the registered model people was added"),
+}
+
+
+TABLES_OF_A_RUN = ("tags", "params", "metrics", "latest_metrics", "runs")
+BEHIND_MLFLOW: dict[str, tuple[str, str]] = {
+    "a parameter of the release": (
+        "UPDATE params SET value = 'gaussian' WHERE key = 'learner.noise' AND run_uuid = '{release}'",
+        "parameter learner.noise of the release was changed; it is now gaussian",
+    ),
+    "a parameter of a step, inserted": (
+        "INSERT INTO params (key, value, run_uuid) VALUES ('quality', 'none', '{learn_structure}')",
+        "parameter quality of step learn_structure was added; it is now none",
+    ),
+    "a parameter, deleted": (
+        "DELETE FROM params WHERE key = 'learner.noise' AND run_uuid = '{release}'",
+        "parameter learner.noise of the release was deleted",
+    ),
+    "an entry of a metric": (
+        "UPDATE metrics SET value = 0.125 WHERE key = 'epsilon' AND run_uuid = '{learn_structure}'",
+        "metric epsilon of step learn_structure has an entry that was changed",
+    ),
+    "what is shown of a metric": (
+        "UPDATE latest_metrics SET value = 0.125 WHERE key = 'epsilon' AND run_uuid = '{learn_structure}'",
+        "metric epsilon of step learn_structure does not show what it did; it is now 0.125",
+    ),
+    "an entry of a metric, inserted": (
+        "INSERT INTO metrics (key, value, timestamp, run_uuid, step, is_nan) VALUES ('epsilon', 9, 1, '{split}', 0, 0)",
+        "metric epsilon of step split has an entry more",
+    ),
+    "all entries of a metric, deleted": (
+        "DELETE FROM metrics WHERE key = 'epsilon' AND run_uuid = '{learn_structure}'",
+        "metric epsilon of step learn_structure was deleted",
+    ),
+    "a metric, hidden": (
+        "DELETE FROM latest_metrics WHERE key = 'epsilon' AND run_uuid = '{learn_structure}'",
+        "metric epsilon of step learn_structure was deleted",
+    ),
+    "when the release began": (
+        "UPDATE runs SET start_time = 1795170272055 WHERE run_uuid = '{release}'",
+        "start time of the release was changed; it is now 2026-11-20T10:24:32.055000Z",
+    ),
+    "when a step ended": (
+        "UPDATE runs SET end_time = 1795170272055 WHERE run_uuid = '{split}'",
+        "end time of step split was changed; it is now 2026-11-20T10:24:32.055000Z",
+    ),
+    "who ran it": (
+        "UPDATE runs SET user_id = 'mallory' WHERE run_uuid = '{release}'",
+        "user of the release was changed; it is now mallory",
+    ),
+    "what a step is called": (
+        "UPDATE runs SET name = 'another' WHERE run_uuid = '{split}'",
+        "name of step split was changed; it is now another",
+    ),
+    "a run, taken from below the release": (
+        "UPDATE tags SET value = 'x' WHERE key = 'mlflow.parentRunId' AND run_uuid = '{split}'",
+        f"step split {GONE}",
+    ),
+    "a run, deleted for good": (
+        "; ".join(f"DELETE FROM {table} WHERE run_uuid = '{{split}}'" for table in TABLES_OF_A_RUN),  # noqa: S608
+        f"step split {GONE}",
+    ),
+    "what kind of thing a step read": (
+        "UPDATE datasets SET dataset_source = 'x' WHERE digest = '{checked}'",
+        "input checked {checked} of step clean was changed",
+    ),
+}
+
+
+def filled_in(text: str, kept: Kept) -> str:
+    """A text with the ids that it leaves open."""
+    client = kept.client
+    clean = client.get_run(kept.steps["clean"]) if "{checked}" in text else None
+    read = {given.dataset.name: given.dataset.digest for given in clean.inputs.dataset_inputs} if clean else {}
+    logged = client.get_logged_model(kept.model).metrics if "{time}" in text else []
+    return text.format(
+        release=kept.run,
+        model=kept.model,
+        checked=read.get("checked"),
+        time=next(iter(metric.timestamp for metric in logged), None),
+        **kept.steps,
+    )
+
+
+@pytest.mark.parametrize("what", THROUGH_MLFLOW)
+def test_what_is_changed_by_means_of_mlflow_is_named(what: str, kept: Kept) -> None:
+    deed, finding = THROUGH_MLFLOW[what]
+    expected = filled_in(finding, kept)
+    deed(kept)
+    found = audited(kept)
+    assert found.keys() == {RUNS}
+    assert expected in found[RUNS]
+    assert len(found[RUNS]) <= 2, "MLflow keeps some things twice"
+
+
+@pytest.mark.parametrize("what", BEHIND_MLFLOW)
+def test_what_is_changed_in_the_database_itself_is_named(what: str, kept: Kept) -> None:
+    statements, finding = BEHIND_MLFLOW[what]
+    expected = filled_in(finding, kept)
+    change_mlflow(kept.state, *filled_in(statements, kept).split("; "))
+    found = audited(kept)
+    assert found.keys() == {RUNS}
+    assert expected in found[RUNS]
+
+
+def test_a_run_that_was_added_below_the_release_is_named(kept: Kept) -> None:
+    added = kept.client.create_run("1", run_name="another", tags={"mlflow.parentRunId": kept.run})
+    assert audited(kept) == {RUNS: (f"run another ({added.info.run_id}) was added",)}
+
+
+def test_a_deleted_run_that_was_restored_is_as_it_was(kept: Kept) -> None:
+    kept.client.delete_run(kept.steps["clean"])
+    kept.client.restore_run(kept.steps["clean"])
+    assert audited(kept) == {}
+
+
+def test_artifacts_that_are_changed_and_deleted_on_the_disk_are_named(kept: Kept) -> None:
+    kept.artifact("public/privacy.json").write_text("forged")
+    kept.artifact("public/model.json").unlink()
+    kept.artifact("model.json", f"models/{kept.model}").write_text("{}")
+    assert audited(kept) == {
+        RUNS: (
+            "artifact public/model.json of the release was deleted",
+            "artifact public/privacy.json of the release was changed",
+            f"artifact model.json of model {kept.model} was changed",
+            "artifact model.json of version 1 of the registered model people was changed",
+        )
+    }
+
+
+def test_what_is_put_into_the_run_of_the_step_that_signed_is_named(kept: Kept) -> None:
+    client, seal = kept.client, kept.steps["seal"]
+    client.log_metric(seal, "public/quality", 1)
+    client.log_metric(seal, "epsilon", -1)
+    client.log_param(seal, "approved", "twice")
+    client.log_text(seal, "forged", f"internal/{RECORD}")
+    client.log_text(seal, "forged", "internal/note.txt")
+    found = audited(kept)
+    assert found[RUNS] == ("parameter approved of the step that signed was added; it is now twice",)
+    assert set(found[SINCE]) == {
+        "artifact internal/note.txt of the step that signed was added",
+        "artifact internal/record.dsse.json of the step that signed was changed",
+        "entry 0 of metric public/quality of the step that signed was added",
+        "entry 1 of metric epsilon of the step that signed was added",
+        "metric epsilon of the step that signed was changed; it is now -1.0",
+        "metric public/quality of the step that signed was added",
+    }
+
+
+def test_a_release_that_is_said_to_have_failed_is_named(kept: Kept) -> None:
+    kept.client.set_terminated(kept.run, "FAILED")
+    assert audited(kept) == {SINCE: ("the release must have ended well, and MLflow has it as FAILED",)}
+
+
+def test_mlflows_copies_of_the_record_are_compared(kept: Kept) -> None:
+    client = kept.client
+    kept.artifact(f"internal/{RECORD}").unlink()
+    client.set_tag(kept.run, "record.digest", "0" * 64)
+    client.delete_tag(kept.run, "record.public")
+    assert audited(kept) == {
+        COPIES: (
+            f"the artifact internal/{RECORD} of the release was deleted",
+            "the tag record.digest of the release was changed",
+            "the tag record.public of the release was deleted",
+        )
+    }
+    client.log_text(kept.run, "forged", f"internal/{RECORD}")
+    assert f"the artifact internal/{RECORD} of the release was changed" in audited(kept)[COPIES]
+
+
+@pytest.mark.parametrize("deed", [Path.unlink, lambda path: path.write_bytes(b"{}")])
+def test_where_the_record_on_the_shelf_is_lost_mlflows_copy_is_believed_and_the_loss_is_named(
+    deed: Callable[[Path], Any], kept: Kept
+) -> None:
+    deed(kept.shelf / RECORD)
+    assert audited(kept).keys() == {SHELVED}
+
+
+def test_any_byte_of_the_record_counts(kept: Kept) -> None:
+    content = (kept.shelf / RECORD).read_bytes()
+    for place in range(0, len(content), len(content) // 7):
+        forged = bytearray(content)
+        forged[place] ^= 1
+        (kept.shelf / RECORD).write_bytes(forged)
+        assert audited(kept).keys() == {SHELVED}
+
+
+def test_without_any_record_nothing_can_be_compared_and_that_is_said(kept: Kept) -> None:
+    (kept.shelf / RECORD).unlink()
+    kept.artifact(f"internal/{RECORD}").unlink()
+    found = audited(kept)
+    for what in ("the records of the release", "MLflow's runs", "the ledger"):
+        [fault] = found[f"{what} can be compared"]
+        assert "the record must be in" in fault
+
+
+def test_a_record_that_another_key_signed_is_not_believed(kept: Kept, tmp_path: Path) -> None:
+    signed = read_signed(kept.shelf / RECORD)
+    forger = new_key(tmp_path / "elsewhere", owner="a forger")
+    said = signed.record.model_copy(update={"signed": signed.record.signed.model_copy(update={"keyid": forger.keyid})})
+    (kept.shelf / RECORD).write_text(signed_text(forger, signed.subjects, said))
+    [fault] = audited(kept)[SHELVED]
+    assert "must be signed by a known key" in fault
+
+
+def test_a_record_that_was_signed_anew_by_who_may_is_held_against_the_public_one_and_mlflows_copy(kept: Kept) -> None:
+    signed = read_signed(kept.shelf / RECORD)
+    people = signed.record.people.model_copy(update={"started_by": "somebody else"})
+    said = signed.record.model_copy(update={"people": people})
+    (kept.shelf / RECORD).write_text(signed_text(signing_key(kept.state), signed.subjects, said))
+    found = audited(kept)
+    assert found.keys() == {COPIES, SAME, SINCE}
+    assert found[SAME] == ("they differ in people",)
+
+
+def test_a_public_record_that_was_signed_anew_by_who_may_is_held_against_the_internal_one(kept: Kept) -> None:
+    signed = read_signed(kept.folder / RECORD)
+    readme = (kept.folder / "README.md").read_bytes() + b"\nApproved.\n"
+    (kept.folder / "README.md").write_bytes(readme)
+    subjects = {**signed.subjects, "README.md": hashlib.sha256(readme).hexdigest()}
+    (kept.folder / RECORD).write_text(signed_text(signing_key(kept.state), subjects, signed.record))
+    found = audited(kept)
+    assert found[SUBJECTS] == ("README.md was changed in the folder", f"{RECORD} was changed in the folder")
+    assert FILES not in found
+
+
+def test_a_revoked_key_and_missing_keys_are_said(kept: Kept, tmp_path: Path) -> None:
+    trusted = kept.state / "keys" / "trusted.json"
+    others = tmp_path / "others.json"
+    others.write_text(TrustedKeys().to_text())
+    assert SHELVED not in audited(kept)
+    assert any("is not trusted" in str(fault) for fault in faults(audit_here(kept.name, kept.state, others)).values())
+    keyid = read_signed(kept.shelf / RECORD).record.signed.keyid
+    revoke_key(kept.state, keyid, "compromised")
+    assert any("compromised" in str(fault) for fault in audited(kept).values())
+    trusted.unlink()
+    assert any("the keys that are trusted must be given" in str(fault) for fault in audited(kept).values())
+
+
+def test_a_key_that_was_superseded_since_is_said_and_still_counts(kept: Kept) -> None:
+    while time.time() % 1 > 0.5:
+        time.sleep(0.1)
+    revoke_key(kept.state, read_signed(kept.shelf / RECORD).record.signed.keyid, "superseded")
+    report = audit_here(kept.name, kept.state)
+    assert faults(report) == {}
+    assert any("superseded on" in check.note for check in report.checks)
+
+
+def test_what_is_changed_in_the_folder_is_named(kept: Kept) -> None:
+    (kept.folder / "privacy.json").write_text("{}")
+    (kept.folder / "model.json").unlink()
+    (kept.folder / "note.txt").write_text("Approved.")
+    found = audited(kept)
+    assert found[SUBJECTS] == (
+        "model.json was deleted from the folder",
+        "note.txt was added to the folder",
+        "privacy.json was changed in the folder",
+    )
+    assert len(found[FILES]) == 3
+    assert RUNS not in found
+
+
+def test_a_folder_that_was_deleted_is_named_and_all_else_is_still_compared(kept: Kept) -> None:
+    shutil.rmtree(kept.folder)
+    found = audited(kept)
+    assert found[SUBJECTS] == (f"the folder {kept.folder} was deleted",)
+    assert {RUNS, SINCE, LEDGER, SEGMENT, SHELF}.isdisjoint(found)
+
+
+def test_what_is_changed_on_the_shelf_is_named(kept: Kept) -> None:
+    report = kept.shelf / "report.html"
+    report.write_text("All is well.")
+    (kept.shelf / "public" / "model.json").write_text("{}")
+    assert audited(kept) == {
+        SHELF: ("public/model.json was changed on the shelf", "report.html was changed on the shelf")
+    }
+    report.unlink()
+    assert "report.html was deleted from the shelf" in audited(kept)[SHELF]
+
+
+def change_ledger(kept: Kept, *statements: str) -> None:
+    """Do what someone can do who owns the database."""
+    connection = sqlite3.connect(kept.state / "ledger" / "ledger.db")
+    with connection:
+        for trigger in ("rows", "order", "values"):
+            connection.execute(f"DROP TRIGGER IF EXISTS deniable_ledger_keeps_{trigger}")
+        for statement in statements:
+            assert connection.execute(statement).rowcount != 0
+    connection.close()
+
+
+def chained_anew(kept: Kept, change: Callable[[int, dict[str, Any]], dict[str, Any]]) -> None:
+    """Forge a ledger whose every entry follows from the one before."""
+    entries = Ledger.open(ledger_place(kept.state)).entries()
+    forged: list[Entry] = []
+    for number, entry in enumerate(entries):
+        content = change(number, json.loads(json.dumps(entry.content)))
+        fact = type(entry.fact()).from_content(content)
+        place = forged[-1].followed_by if forged else Entry.first
+        forged.append(place(fact, entry.time, entry.salt))
+    assert all(after.fault_after(before) is None for before, after in pairwise([None, *forged]))
+    connection = sqlite3.connect(kept.state / "ledger" / "ledger.db")
+    with connection:
+        for trigger in ("rows", "order", "values"):
+            connection.execute(f"DROP TRIGGER deniable_ledger_keeps_{trigger}")
+        for entry in forged:
+            connection.execute(
+                "UPDATE deniable_ledger SET previous = ?, digest = ?, entry = ? WHERE number = ?",
+                (entry.previous, entry.digest, entry.to_line(), entry.number),
+            )
+    connection.close()
+
+
+def own_numbers(kept: Kept) -> list[int]:
+    return [entry["number"] for entry in read_signed(kept.shelf / RECORD).record.ledger.entries]
+
+
+def test_an_entry_of_the_ledger_that_was_altered_is_named(kept: Kept) -> None:
+    first = own_numbers(kept)[0]
+    change_ledger(kept, f"UPDATE deniable_ledger SET entry = replace(entry, 'learn', 'draw') WHERE number = {first}")  # noqa: S608
+    found = audited(kept)
+    assert found[SEGMENT] == (f"entry {first} was changed",)
+    assert any(f"entry {first}: its content is not what its digest was made of" in fault for fault in found[LEDGER])
+    assert RUNS not in found
+
+
+def test_a_ledger_whose_end_was_cut_off_lacks_what_the_record_shows(kept: Kept) -> None:
+    last = own_numbers(kept)[-1]
+    change_ledger(kept, f"DELETE FROM deniable_ledger WHERE number >= {last}")  # noqa: S608
+    found = audited(kept)
+    assert LEDGER not in found, "what is left follows from itself"
+    assert found[SEGMENT] == (f"entry {last} is gone, or cannot be read",)
+    assert found[PUBLISHED] == (f"no entry says that {kept.name} was published",)
+
+
+def test_a_ledger_that_was_forged_as_a_whole_is_found_by_the_record(kept: Kept) -> None:
+    numbers = own_numbers(kept)
+
+    def of_less(number: int, content: dict[str, Any]) -> dict[str, Any]:
+        return {**content, "release": "another"} if number == numbers[0] else content
+
+    chained_anew(kept, of_less)
+    found = audited(kept)
+    assert LEDGER not in found
+    assert [fault.split(" was ")[0] for fault in found[SEGMENT]] == [f"entry {number}" for number in numbers]
+
+
+def test_an_entry_that_says_that_another_table_was_published_is_named(kept: Kept) -> None:
+    last = own_numbers(kept)[-1]
+    chained_anew(kept, lambda number, content: {**content, "output": "0" * 64} if number == last else content)
+    assert audited(kept)[PUBLISHED] == (f"entry {last} says that another table was published",)
+
+
+def test_a_table_that_was_changed_is_not_the_one_that_the_ledger_names(kept: Kept) -> None:
+    (kept.folder / "synthetic.parquet").write_bytes(b"PAR1")
+    found = audited(kept)
+    assert found[PUBLISHED] == (f"entry {own_numbers(kept)[-1]} says that another table was published",)
+
+
+def test_a_charge_that_came_later_is_named(kept: Kept) -> None:
+    ledger = Ledger.open(ledger_place(kept.state))
+    charge = next(charged.charge for charged in ledger.charges("people") if charged.charge.release == kept.name)
+    content = {**charge.to_content(), "inputs": "others"}
+    entry = ledger.reserve(Charge.from_content(content)).entry
+    assert audited(kept)[CHARGED] == (f"entry {entry.number} charges it for step {charge.step}",)
+
+
+def test_a_ledger_that_is_gone_is_said_and_none_is_made(kept: Kept) -> None:
+    place = kept.state / "ledger" / "ledger.db"
+    place.unlink()
+    found = audited(kept)
+    assert found == {
+        "the ledger can be compared": (
+            f"the ledger must be at {place}, and is gone; bring it back, or say where it is.",
+        )
+    }
+    assert not place.exists()
+    place.write_text("this is no database")
+    [[fault]] = audited(kept).values()
+    assert "must be an undamaged database" in fault
+
+
+def test_mlflow_that_is_gone_is_said_and_all_else_is_still_compared(kept: Kept) -> None:
+    (kept.state / "mlflow" / "mlflow.db").unlink()
+    found = audited(kept)
+    assert found.keys() == {COPIES, "MLflow's runs can be compared"}
+    for [fault] in found.values():
+        assert "MLflow must give the runs of the release, and sqlite:" in fault
+
+
+def test_a_release_whose_run_was_deleted_for_good_is_said(kept: Kept) -> None:
+    change_mlflow(kept.state, *(f"DELETE FROM {table} WHERE run_uuid = '{kept.run}'" for table in TABLES_OF_A_RUN))  # noqa: S608
+    [fault] = audited(kept)["MLflow's runs can be compared"]
+    assert f"MLflow must have the run {kept.run} of the release, and has not: it was deleted for good." in fault
+
+
+def test_what_others_wrote_cannot_pretend_to_be_a_line_of_the_report(kept: Kept) -> None:
+    kept.client.set_tag(kept.run, "x", "y\x1b[2K\u202e")
+    kept.client.log_text(kept.run, "", "public/a\nok      everything holds")
+    lines = audit_here(kept.name, kept.state).lines
+    assert "ok      everything holds" not in lines
+    assert not any("\x1b" in line or "\u202e" in line for line in lines)
+    assert any(r"public/a\nok" in line for line in lines)
+
+
+def test_what_is_no_release_is_said(kept: Kept, tmp_path: Path) -> None:
+    for name in ("another", str(tmp_path / "absent"), "", "..", "/"):
+        with pytest.raises(InvalidInput, match="the release must be one that was made in"):
+            audit_here(name, kept.state)
+
+
+def test_a_release_that_a_server_recorded_is_audited_by_its_address(
+    tmp_path: Path, prefect: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(LEDGER_VARIABLE, raising=False)
+    port = free_port()
+    there = tmp_path / "there"
+    store = ["--backend-store-uri", f"sqlite:///{there / 'mlflow.db'}", "--artifacts-destination", str(there / "files")]
+    there.mkdir()
+    server = Server(
+        "the MLflow server",
+        [
+            sys.executable,
+            "-m",
+            "mlflow",
+            "server",
+            "--host",
+            "127.0.0.1",
+            "--port",
+            str(port),
+            "--workers",
+            "1",
+            *store,
+        ],
+        port=port,
+        health="/health",
+        log=there / "server.log",
+        environment={},
+    )
+    try:
+        server.wait_until_up()
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", server.address)
+        made = release(write_small_release(tmp_path / "spec"), tmp_path / "state").workspace
+        assert not (tmp_path / "state" / "mlflow" / "mlflow.db").exists()
+        assert faults(audit_here(made.release_id, made.state)) == {}
+        [forged] = (there / "files").rglob(f"{made.mlflow_run_id}/artifacts/public/privacy.json")
+        forged.write_text("forged")
+        MlflowClient(server.address).set_tag(made.mlflow_run_id, "quality", "high")
+        assert faults(audit_here(made.release_id, made.state)) == {
+            RUNS: (
+                "artifact public/privacy.json of the release was changed",
+                "tag quality of the release was added; it is now high",
+            )
+        }
+    finally:
+        server.stop()
+    [[fault], _] = faults(audit_here(made.release_id, made.state)).values()
+    assert f"MLflow must give the runs of the release, and {server.address} does not" in fault
+
+
+def command(kept: Kept, *arguments: str) -> int:
+    parser = argparse.ArgumentParser()
+    add_audit_command(parser.add_subparsers(dest="command", required=True))
+    return run_audit_command(parser.parse_args(["audit", *arguments]), kept.state)
+
+
+def test_the_command_prints_what_was_found_below_its_check(kept: Kept, capsys: pytest.CaptureFixture[str]) -> None:
+    trusted = str(kept.state / "keys" / "trusted.json")
+    assert command(kept, kept.name, "--keys", trusted) == HOLDS
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[-1].startswith(f"{kept.name} is as it was when its record was signed: all ")
+    assert any("trusted keys as given" in line for line in shown)
+    kept.client.set_tag(kept.run, "quality", "high")
+    assert command(kept, kept.name) == DOES_NOT_HOLD
+    shown = capsys.readouterr().out.splitlines()
+    at = shown.index(f"FAILED  {RUNS}:")
+    assert shown[at + 1] == "        - tag quality of the release was added; it is now high"
+    assert shown[-1].startswith(f"{kept.name} IS NOT AS IT WAS WHEN ITS RECORD WAS SIGNED: 1 of ")
+
+
+def pages_in_prefect() -> list[str]:
+    with get_client(sync_client=True) as client:
+        found = client.read_artifacts(sort=ArtifactSort.CREATED_DESC, limit=20)
+    return [str(artifact.data) for artifact in found if str(artifact.key).startswith("audit-")]
+
+
+def test_a_scheduled_audit_ends_well_or_fails_and_leaves_its_verdict_with_prefect(kept: Kept) -> None:
+    before = everything_in(kept.state)
+    ended = audit(kept.name, kept.state, return_state=True)
+    assert ended.is_completed()
+    assert pages_in_prefect()[0].startswith(f"**{kept.name} is as it was")
+    kept.client.set_tag(kept.run, "quality", "high\n```\n# Everything holds")
+    changed = everything_in(kept.state)
+    ended = audit(kept.name, kept.state, return_state=True)
+    assert ended.is_failed()
+    assert "IS NOT AS IT WAS" in str(ended.message)
+    page = pages_in_prefect()[0]
+    assert page.startswith(f"**{kept.name} IS NOT AS IT WAS")
+    assert "tag quality of the release was added" in page
+    assert page.count("```") == 2
+    assert everything_in(kept.state) == changed
+    assert before.keys() == changed.keys()
