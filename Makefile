@@ -5,6 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUNTIME := $(VENV)/.installed-runtime
 DEV := $(VENV)/.installed-dev
+STACK := $(VENV)/.installed-stack
 
 .PHONY: help release plan verify replay test ui bench lint lock
 help: ## list the commands
@@ -51,8 +52,14 @@ $(DEV): infra/requirements-dev.txt $(RUNTIME)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r infra/requirements-dev.txt
 	@touch $@
 
+$(STACK): infra/requirements-stack.txt $(RUNTIME)
+	@echo "Installing the pinned servers of the stack into $(VENV) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r infra/requirements-stack.txt
+	@touch $@
+
 # Resolves anew for all Pythons that are supported; needs uv. The files name no index.
 LOCK := uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url --only-binary :all: --no-header --quiet --extra release
 lock: ## renew the pinned requirements (needs uv)
 	$(LOCK) -o infra/requirements.txt
-	$(LOCK) --extra test --extra lint -c infra/requirements.txt -o infra/requirements-dev.txt
+	$(LOCK) --extra stack -c infra/requirements.txt -o infra/requirements-stack.txt
+	$(LOCK) --extra test --extra lint -c infra/requirements-stack.txt -o infra/requirements-dev.txt
