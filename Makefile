@@ -7,7 +7,7 @@ RUNTIME := $(VENV)/.installed-runtime
 DEV := $(VENV)/.installed-dev
 STACK := $(VENV)/.installed-stack
 
-.PHONY: help release plan verify replay test ui bench lint lock
+.PHONY: help release plan verify replay test ui stack stack-down bench lint lock
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1  /'
 
@@ -28,6 +28,12 @@ test: $(DEV) ## run all tests
 
 ui: $(RUNTIME) ## look at what was done: MLflow and Prefect on this machine's loopback
 	@$(BIN)/python -m flows ui
+
+stack: $(STACK) ## start PostgreSQL, Prefect, MLflow with users and a worker on this machine's loopback
+	@$(BIN)/python -m flows stack up
+
+stack-down: ## stop what make stack started; all data are kept
+	@$(BIN)/python -m flows stack down
 
 bench: $(DEV) ## measure speed and memory; the README's table quotes this
 	@$(BIN)/python -m benchmarks

@@ -25,6 +25,7 @@ from flows.planning import show_plan
 from flows.replaying import add_replay_command, run_replay_command
 from flows.services import start_prefect
 from flows.showing import show
+from flows.stacking import add_stack_commands, run_stack_command, run_worker
 from schemas.release_spec import ReleaseSpec, load_spec
 from stores.disk import DISK_FULL, disk_is_full
 from stores.unfinished import other_unfinished_releases, unfinished_release
@@ -36,6 +37,8 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace, Path], int]] = {
     "keys": run_key_command,
     "ledger": run_ledger_command,
     "replay": run_replay_command,
+    "stack": run_stack_command,
+    "worker": run_worker,
 }
 
 
@@ -165,6 +168,7 @@ def _parser() -> argparse.ArgumentParser:
     add_replay_command(commands, [common])
     add_ledger_commands(commands, [common])
     add_key_commands(commands, [common])
+    add_stack_commands(commands, [common])
     show = commands.add_parser(
         "ui", parents=[common], help="look at what was done: MLflow and Prefect, on this machine"
     )

@@ -3,6 +3,7 @@
 Nothing here imports either of them, or anything that does.
 """
 
+import json
 import os
 from pathlib import Path
 
@@ -51,12 +52,21 @@ def state_folder() -> Path:
     return Path(os.environ.get(STATE_VARIABLE) or default_state_folder()).expanduser().resolve()
 
 
+def _stack(state: Path) -> dict[str, str]:
+    """What the stack of a state folder says of itself; without its ledger a dataset would have two."""
+    try:
+        said: dict[str, str] = json.loads((state / "stack" / "environment.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    return said
+
+
 def prepare_environment(state: Path | None = None) -> Path:
     """Point Prefect and MLflow at the state folder, quietly and without a word to the outside.
 
     Shells often carry the address of some other project's server (PREFECT_API_URL, MLFLOW_TRACKING_URI). Internal
     figures must not go there by accident, so an own server is named by DENIABLE_PREFECT_API_URL and
-    DENIABLE_MLFLOW_TRACKING_URI instead.
+    DENIABLE_MLFLOW_TRACKING_URI instead. A state folder that has a stack uses it (flows.stack), unless told otherwise.
 
     Args:
         state: the state folder; by default `state_folder()`.
@@ -74,6 +84,8 @@ def prepare_environment(state: Path | None = None) -> Path:
         if folder.stat().st_mode & _NOBODY_ELSE:
             folder.chmod(_PRIVATE_FOLDER)
 
+    for name, value in _stack(state).items():
+        os.environ.setdefault(name, value)
     os.environ.update(_ALWAYS)
     for name, value in _DEFAULTS.items():
         os.environ.setdefault(name, value)

@@ -1,0 +1,107 @@
+"""Starts and stops the servers of an agency on one machine, and says what runs."""
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from deniable.errors import InvalidInput
+from flows.stack import postgres, servers
+from flows.stack.asking import make_pool
+from flows.stack.daemons import running, stop
+from flows.stack.settings import ADMINISTRATOR, AUDITOR, ENGINEER, LOOPBACK, Stack
+from stores.ledger_moving import move_ledger
+
+DONE, NOT_ALL_UP = 0, 1
+
+# In the order in which they are started; they are stopped in the opposite one.
+_STOP_SIGNALS = {
+    "postgres": signal.SIGINT,
+    "prefect": signal.SIGTERM,
+    "mlflow": signal.SIGTERM,
+    "worker": signal.SIGTERM,
+}
+
+
+def stack_command(command: str, state: Path) -> int:
+    """Carry out one command of `stack`: up, down or status.
+
+    Returns:
+        0; 1 where `status` finds something down.
+
+    Raises:
+        DeniableError: a server does not start or stop.
+    """
+    stack, console = Stack(state), Console(highlight=False, markup=False, soft_wrap=True)
+    if command == "up":
+        start(stack, console)
+        _tell(stack, console)
+        return DONE
+    if command == "down":
+        stopped = [name for name in reversed(_STOP_SIGNALS) if stop(_run(stack), name, _STOP_SIGNALS[name])]
+        console.print(f"Stopped {', '.join(stopped)}; the data are kept." if stopped else "Nothing of the stack ran.")
+        return DONE
+    return _show_status(stack, console)
+
+
+def start(stack: Stack, console: Console) -> None:
+    """Start what does not run, and wait until all of it answers; what this starts is stopped if something fails."""
+    started: list[str] = []
+    try:
+        for name in _started(stack):
+            started.append(name)
+            console.print(f"{name}: up")
+    except BaseException:
+        for name in reversed(_STOP_SIGNALS):
+            if name in started or (_run(stack) / f"{name}.starting").exists():
+                stop(_run(stack), name, _STOP_SIGNALS[name])
+        raise
+
+
+def _started(stack: Stack) -> Iterator[str]:
+    """Start the servers one after the other; Prefect and MLflow side by side."""
+    database = postgres.daemon(stack)
+    if database.start():
+        yield database.name
+    database.wait_until_up()
+    postgres.prepare(stack)
+    move_ledger(stack.state, stack.database("ledger"))
+    both = [servers.prefect_server(stack), servers.mlflow_server(stack)]
+    fresh = [server for server in both if server.start()]
+    for server in both:
+        server.wait_until_up()
+    yield from (server.name for server in fresh)
+    servers.make_users(stack)
+    make_pool(stack)
+    stack.keep_environment()
+    hands = servers.worker(stack)
+    if hands.start():
+        yield hands.name
+    hands.wait_until_up()
+
+
+def _run(stack: Stack) -> Path:
+    return stack.folder / "run"
+
+
+def _tell(stack: Stack, console: Console) -> None:
+    """Where things are, and who may enter."""
+    table = Table.grid(padding=(0, 2))
+    table.add_row("Prefect", stack.prefect_pages, "password: prefect_server (as deniable:PASSWORD)")
+    table.add_row("MLflow", stack.mlflow_pages, f"users: {ENGINEER} writes, {AUDITOR} reads, {ADMINISTRATOR}")
+    table.add_row("PostgreSQL", f"{LOOPBACK}:{stack.ports['postgres']}", "databases: ledger, prefect, mlflow")
+    table.add_row("passwords", str(stack.folder / "secrets.json"), "for you alone")
+    console.print(table)
+    console.print("All commands of this state folder use the stack from now on. make stack-down stops it.")
+
+
+def _show_status(stack: Stack, console: Console) -> int:
+    if not stack.is_set_up:
+        raise InvalidInput(f"{stack.state} has no stack; make stack starts one.")
+    processes = {name: running(_run(stack), name) for name in _STOP_SIGNALS}
+    for name, process in processes.items():
+        console.print(f"{name:<10}{'down' if process is None else f'up, process {process.pid}'}")
+    _tell(stack, console)
+    return DONE if all(processes.values()) else NOT_ALL_UP

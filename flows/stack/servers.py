@@ -1,0 +1,149 @@
+"""The servers of the stack beside PostgreSQL: Prefect's, MLflow's with its users, and a worker that runs flows."""
+
+import configparser
+import os
+import sys
+from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
+from urllib.error import HTTPError, URLError
+from urllib.request import urlopen
+
+from flows.stack.daemons import Daemon, DaemonFailed
+from flows.stack.settings import ADMINISTRATOR, LOOPBACK, POOL, USERS, Stack
+from stores.workspace import PRIVATE_FILE
+
+_GRACE_S = 5
+_READ = "READ"
+_UNAUTHORISED = 401
+
+
+def prefect_server(stack: Stack) -> Daemon:
+    """Prefect's server and its pages, on PostgreSQL, with the one password that it has for everybody."""
+    return _daemon(
+        stack,
+        "prefect",
+        [sys.executable, "-m", "prefect", "server", "start", "--host", LOOPBACK, "--port", str(stack.ports["prefect"])],
+        {
+            "PREFECT_HOME": str(stack.part("prefect")),
+            "PREFECT_API_DATABASE_CONNECTION_URL": stack.database("prefect", "+asyncpg"),
+            "PREFECT_SERVER_API_AUTH_STRING": stack.prefect_credentials,
+            "PREFECT_SERVER_ENCRYPTION_KEY": stack.encryption_key,
+            "PREFECT_SERVER_UI_API_URL": f"{stack.prefect_pages}/api",
+            "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+            "PREFECT_LOGGING_SERVER_LEVEL": "WARNING",
+            "PREFECT_LOGGING_LEVEL": "WARNING",
+        },
+        _answering(f"{stack.prefect_pages}/api/health"),
+    )
+
+
+def mlflow_server(stack: Stack) -> Daemon:
+    """MLflow's server and its pages, on PostgreSQL, with users, and with all artifacts going through it."""
+    settings = stack.folder / "mlflow_users.ini"
+    _write_users_settings(stack, settings)
+    return _daemon(
+        stack,
+        "mlflow",
+        [
+            *(sys.executable, "-m", "mlflow", "server", "--app-name", "basic-auth", "--workers", "1"),
+            *("--host", LOOPBACK, "--port", str(stack.ports["mlflow"]), "--serve-artifacts"),
+            *("--artifacts-destination", str(stack.part("artifacts"))),
+        ],
+        {
+            # Not among the arguments, which every user of the machine can read.
+            "MLFLOW_BACKEND_STORE_URI": stack.database("mlflow", "+psycopg"),
+            "MLFLOW_AUTH_CONFIG_PATH": str(settings),
+            "MLFLOW_FLASK_SERVER_SECRET_KEY": stack.secrets["flask"],
+            "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
+            "MLFLOW_ENABLE_REMOTE_ASSISTANT": "false",
+        },
+        _answering(f"{stack.mlflow_pages}/health"),
+    )
+
+
+def worker(stack: Stack) -> Daemon:
+    """A worker that runs the flows of deployments, one process each, with the environment of the stack."""
+    return _daemon(
+        stack,
+        "worker",
+        [sys.executable, "-m", "flows", "worker", "--state", str(stack.state)],
+        {**stack.environment(), "PREFECT_LOGGING_LEVEL": "WARNING"},
+        lambda: _works(stack),
+    )
+
+
+def make_users(stack: Stack) -> None:
+    """Make MLflow's users that are not there yet: an engineer, who may write, and an auditor, who may read.
+
+    Raises:
+        DaemonFailed: MLflow does not let them be made.
+    """
+    os.environ["MLFLOW_TRACKING_USERNAME"] = ADMINISTRATOR
+    os.environ["MLFLOW_TRACKING_PASSWORD"] = stack.secrets[ADMINISTRATOR]
+    from mlflow.exceptions import MlflowException  # noqa: PLC0415 - it takes seconds, and reads the environment
+    from mlflow.server import get_app_client  # noqa: PLC0415
+
+    users = get_app_client("basic-auth", tracking_uri=stack.mlflow_pages)
+    for name in USERS:
+        try:
+            users.get_user(name)
+        except MlflowException:
+            try:
+                users.create_user(name, stack.secrets[name])
+            except MlflowException:
+                msg = f"MLflow must let its administrator make the user {name}, and does not; its log says why."
+                raise DaemonFailed(msg) from None
+
+
+def _write_users_settings(stack: Stack, place: Path) -> None:
+    """What MLflow's users are kept by; whoever is a user may read, and who makes an experiment may write to it."""
+    settings = configparser.ConfigParser(interpolation=None)
+    settings["mlflow"] = {
+        "default_permission": _READ,
+        "database_uri": stack.database("mlflow_users", "+psycopg"),
+        "admin_username": ADMINISTRATOR,
+        "admin_password": stack.secrets[ADMINISTRATOR],
+        "authorization_function": "mlflow.server.auth:authenticate_request_basic_auth",
+    }
+    text = StringIO()
+    settings.write(text)
+    place.touch(mode=PRIVATE_FILE)
+    place.write_text(text.getvalue(), encoding="utf-8")
+
+
+def _daemon(stack: Stack, name: str, command: list[str], environment: dict[str, str], up: Callable[[], bool]) -> Daemon:
+    """A server that has the commands' own quiet environment, and nothing of some other server's."""
+    own = {
+        variable: value
+        for variable, value in os.environ.items()
+        if not variable.startswith(("PREFECT_API", "MLFLOW_TRACKING", "PG"))
+    }
+    return Daemon(
+        name=name,
+        command=command,
+        environment={**own, **environment},
+        run=stack.part("run"),
+        logs=stack.part("logs"),
+        up=up,
+    )
+
+
+def _answering(page: str) -> Callable[[], bool]:
+    def answers() -> bool:
+        try:
+            with urlopen(page, timeout=_GRACE_S):  # noqa: S310 - our own server
+                return True
+        except HTTPError as error:
+            return error.code == _UNAUTHORISED
+        except (URLError, TimeoutError, ConnectionError):
+            return False
+
+    return answers
+
+
+def _works(stack: Stack) -> bool:
+    """Whether a worker has told Prefect that it is there."""
+    from flows.stack.asking import online_workers  # noqa: PLC0415 - imports Prefect
+
+    return bool(online_workers(stack, POOL))

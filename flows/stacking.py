@@ -1,0 +1,66 @@
+"""The commands `stack up`, `stack down`, `stack status` and `worker`: the servers of an agency, on one machine.
+
+What they need beside the rest is installed by `make stack`, and imported only when they are used.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from deniable.errors import InvalidInput
+from flows.stack.settings import POOL
+
+if TYPE_CHECKING:
+    # The library's own class is generic in its stubs alone.
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001
+
+
+def add_stack_commands(subparsers: "Subparsers", parents: Sequence[argparse.ArgumentParser] = ()) -> None:
+    """Add the commands `stack` and `worker` to a parser.
+
+    Args:
+        subparsers: where commands are added.
+        parents: parsers of the options that all commands share.
+    """
+    stack = subparsers.add_parser("stack", help="PostgreSQL, Prefect, MLflow with users, and a worker, on this machine")
+    commands = stack.add_subparsers(dest="stack_command", required=True, metavar="COMMAND")
+    commands.add_parser("up", parents=parents, help="start what does not run, and wait until all of it answers")
+    commands.add_parser("down", parents=parents, help="stop what was started; all data are kept")
+    commands.add_parser("status", parents=parents, help="what runs, and where")
+    subparsers.add_parser("worker", parents=parents, help="run the flows of deployments, until it is stopped")
+
+
+def run_stack_command(asked: argparse.Namespace, state: Path) -> int:
+    """Carry out one command of `stack`.
+
+    Returns:
+        0; 1 where `status` finds something down.
+
+    Raises:
+        DeniableError: a server does not start or stop, or is not installed.
+    """
+    try:
+        from flows.stack.command import stack_command  # noqa: PLC0415 - needs what only the stack needs
+    except ImportError as error:
+        raise InvalidInput(f"the stack needs {error.name}, which is not installed; make stack installs it.") from None
+    return stack_command(asked.stack_command, state)
+
+
+def run_worker(_asked: argparse.Namespace, state: Path) -> int:
+    """Become a worker of Prefect's, which runs the flows of deployments as processes of their own.
+
+    Raises:
+        InvalidInput: nothing says where Prefect's server is.
+    """
+    if "PREFECT_API_URL" not in os.environ:
+        msg = (
+            f"a worker needs Prefect's server, and neither DENIABLE_PREFECT_API_URL nor a stack in {state} names one; "
+            "make stack starts one."
+        )
+        raise InvalidInput(msg)
+    os.environ["PREFECT_SERVER_ALLOW_EPHEMERAL_MODE"] = "false"
+    command = [sys.executable, "-m", "prefect", "worker", "start", "--pool", POOL, "--type", "process"]
+    os.execv(sys.executable, command)  # noqa: S606 - a worker in place of this process
