@@ -9,7 +9,7 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 import uvicorn
@@ -28,26 +28,33 @@ _REFUSED = {
 }
 
 # What MLflow keeps in a browser, and what it would begin with: language models, its assistant, and news of itself.
-_PREFERRED = {
+_BEGINNING = {
     "mlflow.workflowType_v1": "machine_learning",
     "_mlflow_model_registry_promo_modal_dismissed_v1": True,
     "mlflow.assistant.fab.autoOpenedOnFirstLoad_v1": True,
 }
-_ALWAYS = {"mlflow.assistant.panelOpen_v1": False}
-_PREPARATION = """
-<style>[data-assistant-ui] {{ display: none !important }}</style>
+_PREPARATION = """<style>[data-assistant-ui] {{ display: none !important }}</style>
 <script>
-for (const [key, value] of Object.entries({preferred}))
-  if (localStorage.getItem(key) === null) localStorage.setItem(key, JSON.stringify(value));
-for (const [key, value] of Object.entries({always})) localStorage.setItem(key, JSON.stringify(value));
+const beginning = {beginning}, listed = {listed}, kept = Storage.prototype.getItem;
+Storage.prototype.getItem = function (key) {{
+  const list = /-ExperimentPage-.*-ReactComponentState$/.test(key) ? listed : undefined;
+  const begun = key in beginning ? beginning[key] : list;
+  return kept.call(this, key) ?? (begun === undefined ? null : JSON.stringify(begun));
+}};
+localStorage.removeItem("mlflow.assistant.panelOpen_v1");
 </script>
 <script"""
 
 
-def front_page(page: str) -> str:
-    """MLflow's own front page, which every page of it begins as, prepared for whoever looks at releases."""
-    preparation = _PREPARATION.format(preferred=json.dumps(_PREFERRED), always=json.dumps(_ALWAYS))
-    return page.replace("<script", preparation.strip(), 1)
+def front_page(page: str, view: Mapping[str, object]) -> str:
+    """MLflow's own front page, which every page of it begins as, prepared for whoever looks at releases.
+
+    Args:
+        page: the front page.
+        view: what runs are listed with, where a browser knows nothing better.
+    """
+    preparation = _PREPARATION.format(beginning=json.dumps(_BEGINNING), listed=json.dumps(view))
+    return page.replace("<script", preparation, 1)
 
 
 def is_to_look_at(method: str, path: str) -> bool:
@@ -68,8 +75,11 @@ def _serve(port: int, store: str, artifacts: str) -> None:
     from mlflow.server.constants import ARTIFACT_ROOT_ENV_VAR, BACKEND_STORE_URI_ENV_VAR  # noqa: PLC0415
     from mlflow.server.fastapi_app import create_fastapi_app  # noqa: PLC0415
 
+    from stores.experiment_page import releases_view  # noqa: PLC0415
+
     os.environ |= {BACKEND_STORE_URI_ENV_VAR: store, ARTIFACT_ROOT_ENV_VAR: artifacts}
-    text = front_page((Path(str(pages.static_folder)) / "index.html").read_text(encoding="utf-8"))
+    front = (Path(str(pages.static_folder)) / "index.html").read_text(encoding="utf-8")
+    text = front_page(front, releases_view())
     pages.view_functions["serve"] = lambda: text
     server = create_fastapi_app(pages)
     server.add_middleware(BaseHTTPMiddleware, dispatch=_refuse_all_else)

@@ -3,13 +3,14 @@
 import json
 import signal
 from pathlib import Path
+from typing import Any
 from urllib.request import Request, urlopen
 
 from flows.services import Server, free_port, start_mlflow, start_prefect
+from stores.addresses import artifact_page, registered_model_page, releases_page, run_page
+from stores.release_search import release_filter
 
-# The view is kept with each experiment (stores.lineage.RELEASES_VIEW, which would take seconds to import). Without the
-# type of work MLflow opens its pages for language models, where a release is hard to find.
-_VIEW = "viewStateShareKey=releases&workflowType=machine_learning"
+_REPORT = "internal/report.html"
 
 
 def show(state: Path, *, mlflow_port: int, prefect_port: int) -> None:
@@ -39,20 +40,48 @@ def show(state: Path, *, mlflow_port: int, prefect_port: int) -> None:
 def _wait_and_tell(mlflow: Server, prefect: Server) -> None:
     mlflow.wait_until_up()
     prefect.wait_until_up()
-    print("\nReleases, what they cost and how good they are (MLflow):")  # noqa: T201
-    for name, number in _datasets(mlflow).items():
-        print(f"  {name}: {mlflow.address}/#/experiments/{number}/runs?{_VIEW}")  # noqa: T201
-    print(f"How each release ran, step by step (Prefect):\n  {prefect.address}/runs")  # noqa: T201
+    print("\nThe record of releases (MLflow):", *pages_of(mlflow.address), sep="\n")  # noqa: T201
+    print(f"\nHow each release ran, step by step (Prefect):\n  {prefect.address}/runs")  # noqa: T201
     print("\nCtrl-C stops both.", flush=True)  # noqa: T201
 
 
-def _datasets(mlflow: Server) -> dict[str, str]:
-    """Names and numbers of the experiments, one a dataset, less the empty one that MLflow makes."""
+def pages_of(address: str) -> list[str]:
+    """Where MLflow shows each dataset: all its releases, their models, and what was published last.
+
+    Args:
+        address: of a server of MLflow's.
+
+    Returns:
+        Lines to print.
+    """
+    lines = []
+    datasets = _ask(address, "experiments/search", max_results=1000).get("experiments", [])
+    for dataset in datasets:
+        name, number = dataset["name"], dataset["experiment_id"]
+        published = _ask(
+            address,
+            "runs/search",
+            experiment_ids=[number],
+            filter=release_filter(),
+            order_by=["attributes.start_time DESC"],
+            max_results=1,
+        ).get("runs", [])
+        pages = {"all releases, what they cost and how good they are": releases_page(number)}
+        for run in (run["info"] for run in published):
+            pages["their models"] = registered_model_page(name)
+            pages[f"the newest, {run['run_name']}"] = run_page(number, run["run_id"])
+            pages["its report"] = artifact_page(number, run["run_id"], _REPORT)
+        lines += [f"  {name}", *(f"    {what}: {address}/{page}" for what, page in pages.items())]
+    return lines
+
+
+def _ask(address: str, what: str, **query: Any) -> dict[str, Any]:
+    """What a server of our own answers."""
     asked = Request(  # noqa: S310 - our own server
-        f"{mlflow.address}/api/2.0/mlflow/experiments/search",
-        data=json.dumps({"max_results": 1000}).encode(),
+        f"{address}/api/2.0/mlflow/{what}",
+        data=json.dumps(query).encode(),
         headers={"Content-Type": "application/json"},
     )
     with urlopen(asked, timeout=30) as answer:  # noqa: S310 - our own server
-        found = json.load(answer).get("experiments", [])
-    return {item["name"]: item["experiment_id"] for item in found if item["name"] != "Default"}
+        found: dict[str, Any] = json.load(answer)
+    return found

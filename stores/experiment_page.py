@@ -64,12 +64,22 @@ def experiment_of(client: MlflowClient, spec: ReleaseSpec, artifacts: str | None
             _forget_the_empty_one(client)
     else:
         number = found.experiment_id
-    said = {DESCRIPTION: _description(number, spec), f"mlflow.sharedViewState.{RELEASES_VIEW}": json.dumps(_view())}
+    said = {
+        DESCRIPTION: _description(number, spec),
+        f"mlflow.sharedViewState.{RELEASES_VIEW}": json.dumps(releases_view()),
+    }
     before = found.tags if found is not None else {}
     for key, value in said.items():
         if before.get(key) != value:
             client.set_experiment_tag(number, key, value)
     return number
+
+
+def releases_view() -> dict[str, object]:
+    """What the runs are listed with: columns, their order and their widths, as MLflow's pages keep them."""
+    columns = [*_FIRST, *_SHOWN]
+    widths = dict.fromkeys(_SHOWN, _WIDTH) | {_FIRST[0]: _NAME_WIDTH}
+    return {"selectedColumns": list(_SHOWN), "columnOrder": columns, "columnWidths": widths}
 
 
 def _description(number: str, spec: ReleaseSpec) -> str:
@@ -87,13 +97,6 @@ def _description(number: str, spec: ReleaseSpec) -> str:
         example=example,
         example_page=search_page([number], example),
     )
-
-
-def _view() -> dict[str, object]:
-    """What the runs are shown with: columns, their order and their widths."""
-    columns = [*_FIRST, *_SHOWN]
-    widths = dict.fromkeys(_SHOWN, _WIDTH) | {_FIRST[0]: _NAME_WIDTH}
-    return {"selectedColumns": list(_SHOWN), "columnOrder": columns, "columnWidths": widths}
 
 
 def _forget_the_empty_one(client: MlflowClient) -> None:
