@@ -43,7 +43,9 @@ def found(faults: Callable[[], Iterable[str]]) -> tuple[str, ...]:
         listed.extend(faults())
     except DeniableError as error:
         listed.append(str(error))
-    # Numbers that are none, names that are missing, texts where lists must be.
-    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+    except KeyError as error:
+        listed.append(f"it cannot be worked out without {error.args[0]}")
+    # Numbers that are none, texts where lists must be.
+    except (ArithmeticError, AttributeError, IndexError, RecursionError, TypeError, ValueError) as error:
         listed.append(f"it cannot be worked out ({type(error).__name__})")
     return tuple(listed)

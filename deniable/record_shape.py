@@ -107,7 +107,7 @@ def _any_of(place: str, value: object, said: list[Schema], _: Schema, parts: Map
     found = [list(_faults(place, value, choice, parts)) for choice in said]
     if all(found):
         # What comes nearest says most: a place inside rather than the whole.
-        yield from max(found, key=lambda faults: len(faults[0]))
+        yield from max(found, key=lambda faults: _depth(faults[0]))
 
 
 def _enum(place: str, value: object, said: list[object], _: Schema, __: Mapping[str, Any]) -> Iterator[str]:
@@ -156,6 +156,12 @@ _KEYWORDS: dict[str, Callable[..., Iterator[str]]] = {
 def _same(value: object, other: object) -> bool:
     """Equality as JSON has it: true is not 1."""
     return isinstance(value, bool) == isinstance(other, bool) and value == other
+
+
+def _depth(fault: str) -> int:
+    """How far inside the place is that a sentence begins with."""
+    place, _, _ = fault.partition(" ")
+    return place.count(".") + place.count("[")
 
 
 def _inside(place: str, name: str) -> str:

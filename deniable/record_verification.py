@@ -111,10 +111,11 @@ def _faults_of_documents(released: Released) -> Iterator[str]:
     """Where parts of the record contradict each other, or the domain in the folder."""
     record = released.record
     spec, schema, release = record["spec"]["document"], record["schema"], record["release"]
+    if record["spec"]["digest"] != digest_of(spec):
+        yield f"spec.digest is {record['spec']['digest']}, and must be {digest_of(spec)}"
     domain = described_domain(released.described)
     named = None if spec["budget"] is None else spec["budget"]["dataset"]
     facts = [
-        ("spec.digest", record["spec"]["digest"], digest_of(spec)),
         ("schema.code", schema["code"], hashlib.sha256(schema["source"].encode()).hexdigest()),
         ("schema.domain", schema["domain"], domain.digest),
         ("schema.dataset", schema["dataset"], spec["dataset"]),

@@ -1,0 +1,170 @@
+"""A published release in memory, to be altered, signed again and verified; nothing of it is believed."""
+
+import io
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from importlib import resources
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from deniable.attestation import Envelope, Statement, sign
+from deniable.ledger_verification import records_of
+from deniable.release_verification import RECORD, ReleaseReport, Trust, verify_release
+from deniable.trust import TrustedKeys
+from stores.charging import open_ledger
+from stores.signing_keys import signing_key
+from stores.trust_file import trusted_keys
+from tests.whole_release import Drawn
+
+SCHEMA = json.loads(resources.files("deniable").joinpath("record.schema.json").read_bytes())
+Place = tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
+class InMemory:
+    """A folder of files that are held in memory.
+
+    Attributes:
+        files: what each file holds, by name.
+        others: what else is in it, by name: `link`, say.
+    """
+
+    files: Mapping[str, bytes]
+    others: Mapping[str, str] = field(default_factory=dict)
+
+    def members(self) -> dict[str, str]:
+        return {**dict.fromkeys(self.files, "file"), **self.others}
+
+    def open(self, name: str) -> BinaryIO:
+        return io.BytesIO(self.files[name])
+
+
+@dataclass(frozen=True)
+class Published:
+    """A release folder with all that is needed to forge another one as well as its makers could.
+
+    Attributes:
+        files: what each file holds, by name.
+        keys: whose signatures count.
+        private: the key that it was signed with.
+        ledger: lines of the whole ledger.
+    """
+
+    files: Mapping[str, bytes]
+    keys: TrustedKeys
+    private: Ed25519PrivateKey
+    ledger: tuple[str, ...]
+
+    @classmethod
+    def of(cls, drawn: Drawn) -> "Published":
+        """Take a release that was published."""
+        state, folder = drawn.workspace.state, drawn.workspace.release_folder
+        return cls(
+            files={path.name: path.read_bytes() for path in folder.iterdir()},
+            keys=trusted_keys(state),
+            private=signing_key(state).private,
+            ledger=tuple(entry.to_line() for entry in open_ledger(drawn.workspace).entries()),
+        )
+
+    @property
+    def statement(self) -> Statement:
+        return Statement.from_payload(Envelope.from_text(self.files[RECORD]).payload)
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """A copy of what the record says."""
+        said: dict[str, Any] = deepcopy(dict(self.statement.predicate))
+        return said
+
+    def document(self, name: str) -> dict[str, Any]:
+        """A copy of what a JSON file of the folder says."""
+        said: dict[str, Any] = json.loads(self.files[name])
+        return said
+
+    def verify(self, *, with_ledger: bool = False, trusted: TrustedKeys | None = None) -> ReleaseReport:
+        ledger = records_of(self.ledger) if with_ledger else None
+        return verify_release(InMemory(self.files), Trust(trusted or self.keys, "of the tests"), SCHEMA, ledger)
+
+    def with_files(self, changed: Mapping[str, bytes | None]) -> "Published":
+        """Other content in some files, `None` for none; the record is as it was."""
+        files = {**self.files, **changed}
+        return replace(self, files={name: content for name, content in files.items() if content is not None})
+
+    def signed_again(self, record: Mapping[str, Any]) -> "Published":
+        """Another record, about the files as they are, signed by the trusted key."""
+        subjects = {name: sha256(content).hexdigest() for name, content in self.files.items() if name != RECORD}
+        payload = Statement(subjects=subjects, predicate=record).to_payload()
+        return self.with_files({RECORD: sign(payload, self.private).to_text().encode("ascii")})
+
+    def with_document(self, name: str, value: Any) -> "Published":
+        """Another JSON document, with the record signed again, its digest brought up to date wherever it stands."""
+        changed = self.with_files({name: (json.dumps(value, indent=2) + "\n").encode()})
+        before, after = (sha256(each.files[name]).hexdigest() for each in (self, changed))
+        record = json.loads(json.dumps(self.record).replace(before, after))
+        return changed.signed_again(record)
+
+
+def faults(report: ReleaseReport) -> str:
+    """All that was found wrong, a line each."""
+    return "\n".join(fault for check in report.checks for fault in check.faults)
+
+
+def leaves(value: Any, place: Place = ()) -> Iterator[Place]:
+    """Places of all values within plain values that have nothing in them."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in items:
+        yield from leaves(inner, (*place, key))
+    if not isinstance(value, dict | list) or not value:
+        yield place
+
+
+def at(value: Any, place: Place) -> Any:
+    """What stands at a place."""
+    for key in place:
+        value = value[key]
+    return value
+
+
+def with_change(value: Any, place: Place, change: Callable[[Any], Any]) -> Any:
+    """A copy in which something else stands at a place."""
+    copied = deepcopy(value)
+    *outer, last = place
+    inner = at(copied, tuple(outer))
+    inner[last] = change(inner[last])
+    return copied
+
+
+def another(value: Any) -> Any:
+    """Another value, of the same type where that is possible."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, str):
+        exact = value.replace("/", "").isdigit()
+        return f"{value}1" if exact else f"{value[:-1]}{'0' if value[-1:] != '0' else '1'}"
+    if isinstance(value, int):
+        return value + 1
+    if isinstance(value, float):
+        return value * 1.001 or 1e-9
+    return "something" if value is None else ["something"]
+
+
+def shuffles(length: int) -> Iterator[tuple[str, Callable[[Sequence[Any]], list[Any]]]]:
+    """Ways to remove, repeat and reorder members of a list."""
+    for number in range(length):
+        yield f"{number} removed", lambda those, n=number: [*those[:n], *those[n + 1 :]]
+        yield f"{number} repeated", lambda those, n=number: [*those[: n + 1], *those[n:]]
+        if number:
+            yield f"{number} moved", lambda those, n=number: [*those[: n - 1], those[n], those[n - 1], *those[n + 1 :]]
+
+
+def folder_in(path: Path, published: Published) -> Path:
+    """Write a release into a folder."""
+    path.mkdir(parents=True)
+    for name, content in published.files.items():
+        (path / name).write_bytes(content)
+    return path
