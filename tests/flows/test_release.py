@@ -12,8 +12,14 @@ from mlflow import MlflowClient
 from prefect.task_runners import ProcessPoolTaskRunner, TaskRunner, ThreadPoolTaskRunner
 
 from deniable.budget import BudgetExceeded
-from deniable.errors import InvalidInput
+from deniable.errors import InvalidInput, Refused
 from flows.release import Released, release
+from schemas.provenance import RECORD
+from stores.ledger import Ledger, ledger_place
+from stores.signed_record import read_signed
+from stores.signing_keys import revoke_key, signing_key
+from stores.trust_file import trusted_keys
+from stores.verified_release import verified_release
 from tests.small_release import NAMES, write_small_release
 
 pytestmark = pytest.mark.usefixtures("prefect")
@@ -64,6 +70,36 @@ def test_the_statement_that_is_published_is_that_of_the_accounts(released: Relea
     assert released.accounts.total is not None
     assert said["total"]["epsilon"] == released.accounts.total.epsilon
     assert said["model"]["epsilon"] == released.accounts.model.epsilon
+
+
+def test_the_record_names_the_runs_that_the_release_was_made_in(released: Released) -> None:
+    public = read_signed(released.workspace.release_folder / RECORD).record
+    internal = read_signed(released.record.path).record
+    assert released.record.path == released.workspace.shelf / RECORD
+    assert public.runs == internal.runs
+    assert (public.runs.mlflow_run, public.runs.mlflow_experiment) == (released.workspace.mlflow_run_id, "people")
+    assert public.runs.prefect_flow_run is not None
+    assert all(step.prefect_task_run and step.mlflow_run for step in internal.steps)
+    assert [step.step for step in internal.steps] == [*(step.step for step in public.steps), "report"]
+    assert internal.ledger.entries[-1]["content"]["release"] == released.workspace.release_id
+
+
+def test_a_release_that_is_published_verifies(released: Released) -> None:
+    lines = Ledger.open(ledger_place(released.workspace.state)).entries()
+    report = verified_release(
+        released.workspace.release_folder,
+        trusted_keys(released.workspace.state),
+        ledger=[entry.to_line() for entry in lines],
+    )
+    assert report.holds, report.lines
+
+
+def test_a_release_that_nobody_may_sign_is_not_begun(tmp_path: Path) -> None:
+    spec, state = write_small_release(tmp_path / "spec"), tmp_path / "state"
+    revoke_key(state, signing_key(state).keyid, "compromised")
+    with pytest.raises(Refused, match="compromised"):
+        release(spec, state)
+    assert [path.name for path in state.iterdir()] == ["keys"]
 
 
 def test_a_release_with_the_same_key_is_the_same_to_the_bit(released: Released, folder: Path) -> None:
