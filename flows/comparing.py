@@ -204,11 +204,11 @@ def _marginals(comparison: "Comparison") -> Table:
 
 
 def _figures(comparison: "Comparison") -> Table:
-    from stores.pages import change, figure  # noqa: PLC0415 - imports matplotlib
+    from stores.pages import change, named_figure  # noqa: PLC0415 - imports matplotlib
 
     table = _table("figure (internal)", "A", "B", "B less A", numbers=("A", "B", "B less A"))
     for pair in comparison.figures or ():
-        shown = ["-" if value is None else figure(value) for value in (pair.one, pair.other)]
+        shown = ["-" if value is None else named_figure(pair.name, value) for value in (pair.one, pair.other)]
         table.add_row(pair.name, *shown, "" if pair.more is None else change(pair.more))
     return table
 

@@ -12,6 +12,7 @@ from deniable.loss import VACUOUS_EPSILON
 from schemas.provenance import Spent
 from stores.comparison import Comparison, Snapshot, shared_attributes
 from stores.drawing import Change, draw_graph_changes
+from stores.glance import WORDS
 from stores.marginals import DescribedTable, Panel, panels
 from stores.pages import picture, render_page
 
@@ -22,10 +23,10 @@ _SNAPSHOTS: Final[dict[Snapshot, str]] = {
     "and are made so that nobody can compare them without those keys.",
 }
 _EDGES: Final[dict[Change, str]] = {
-    "kept": "are kept",
-    "added": "are added",
-    "removed": "are gone",
-    "turned": "are turned round",
+    "kept": "kept",
+    "added": "added",
+    "removed": "gone",
+    "turned": "turned round",
 }
 
 
@@ -46,7 +47,7 @@ def summary(comparison: Comparison) -> list[str]:
         _counted("What a table may hold differs in {}.", len(comparison.schema), "point", "points")
         or "Both may hold the same values.",
         _SNAPSHOTS[comparison.snapshot],
-        f"Of the dependences {graph}." if graph else "Neither graph has a dependence.",
+        f"Dependences: {graph}." if graph else "Neither graph has a dependence.",
         _counted("What made them differs in {}.", len(comparison.made_by), "point", "points")
         or "The same code made both, in the same environment.",
     ]
@@ -84,7 +85,8 @@ def render_comparison(comparison: Comparison) -> str:
                 (pair, 100 * pair.distance / furthest, min(100 * pair.by_chance / furthest, 100.0))
                 for pair in comparison.marginals
             ],
-            "figures": [pair for pair in comparison.figures or () if pair.one is not None or pair.other is not None],
+            "figures": comparison.figures or (),
+            "words": WORDS,
             "panels": _panels(comparison),
         },
     )

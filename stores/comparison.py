@@ -185,7 +185,7 @@ def compare(one: Side, other: Side) -> Comparison:
         spec=_differences(one.record.spec.document, other.record.spec.document),
         schema=tuple(_schema_differences(one, other)),
         snapshot=_snapshot(one.record, other.record),
-        edges=_edges(one.parents, other.parents),
+        edges=changed_edges(one.parents, other.parents),
         costs=_costs(one.record.cost, other.record.cost),
         made_by=_differences(_made_by(one.record), _made_by(other.record)),
         figures=_figures(one.figures, other.figures),
@@ -266,8 +266,18 @@ def _snapshot(one: Provenance, other: Provenance) -> Snapshot:
     return "same" if one.input.commitment == other.input.commitment else "another"
 
 
-def _edges(one: Mapping[str, Mapping[str, float]], other: Mapping[str, Mapping[str, float]]) -> dict[Edge, Change]:
-    """What became of each dependency; one that was turned round stands there once, as it is in the second graph."""
+def changed_edges(
+    one: Mapping[str, Mapping[str, float]], other: Mapping[str, Mapping[str, float]]
+) -> dict[Edge, Change]:
+    """Say what became of each dependency of two graphs.
+
+    Args:
+        one: by attribute, what it depends on in the first graph.
+        other: the same in the second.
+
+    Returns:
+        The dependencies, by (parent, child); one that was turned round once, as it is in the second graph.
+    """
     before = {(parent, child) for child, into in one.items() for parent in into}
     after = {(parent, child) for child, into in other.items() for parent in into}
     changes: dict[Edge, Change] = {}
@@ -315,13 +325,26 @@ def _figures(one: Mapping[str, float] | None, other: Mapping[str, float] | None)
 
 def _marginals(one: Side, other: Side) -> Iterator[MarginalPair]:
     """The attributes that have the same values in both tables, and how far these are apart in each."""
-    names = shared_attributes(one.table.domain, other.table.domain)
-    sizes = 1 / one.record.release.records + 1 / other.record.release.records
-    for name in names:
+    sizes = one.record.release.records, other.record.release.records
+    for name in shared_attributes(one.table.domain, other.table.domain):
         first, second = one.shares[name], other.shares[name]
         pooled = [(a + b) / 2 for a, b in zip(first, second, strict=True)]
-        by_chance = sum(math.sqrt(share * (1 - share) * sizes) for share in pooled) / math.sqrt(2 * math.pi)
-        yield MarginalPair(name, distance(first, second), by_chance)
+        yield MarginalPair(name, distance(first, second), distance_by_chance(pooled, *sizes))
+
+
+def distance_by_chance(shares: Sequence[float], records: int, others: int) -> float:
+    """About how far two tables are apart by chance alone: the mean total variation distance of their shares.
+
+    Args:
+        shares: probability of each value, in both tables alike.
+        records: records of the one table.
+        others: records of the other.
+
+    Returns:
+        The mean, by the normal approximation of each share: half the sum of E|N(0, p (1 - p) (1/n + 1/m))|.
+    """
+    spread = 1 / records + 1 / others
+    return sum(math.sqrt(share * (1 - share) * spread) for share in shares) / math.sqrt(2 * math.pi)
 
 
 def shared_attributes(one: Domain, other: Domain) -> tuple[str, ...]:

@@ -4,10 +4,11 @@ The description follows from the spec, the public domain and the files' bytes. W
 """
 
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from deniable.domain import Attribute, Value
+from deniable.domain import Attribute, Domain, Value
 from schemas.release_spec import ReleaseSpec
 from stores.release_folder import CSV, PARQUET
 from stores.workspace import file_digest
@@ -56,7 +57,7 @@ def data_package(folder: Path, *, release_id: str, day: str, spec: ReleaseSpec) 
                     "doubleQuote": True,
                     "skipInitialSpace": False,
                 },
-                "schema": table_schema(spec),
+                "schema": table_schema(spec.domain, spec.titles, spec.labels),
             },
             {
                 **_file(
@@ -70,16 +71,20 @@ def data_package(folder: Path, *, release_id: str, day: str, spec: ReleaseSpec) 
     }
 
 
-def table_schema(spec: ReleaseSpec) -> dict[str, Any]:
-    """The public domain of a release as a Table Schema: the fields in column order, every value that each may have.
+def table_schema(domain: Domain, titles: Mapping[str, str], labels: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
+    """A public domain as a Table Schema: the fields in column order, every value that each may have.
 
     No value of a release is ever missing, so that nothing in it is to be read as missing, not even an empty text.
+
+    Args:
+        domain: the domain.
+        titles: what an attribute is, in words, by its name.
+        labels: what a value stands for, by attribute and by value as text.
     """
-    titles, labels = spec.titles, spec.labels
     return {
         "fields": [
             _field(attribute, titles.get(attribute.name, ""), labels.get(attribute.name, {}))
-            for attribute in spec.domain.attributes
+            for attribute in domain.attributes
         ],
         "fieldsMatch": "exact",
         "missingValues": [],
@@ -106,7 +111,7 @@ def _field(attribute: Attribute, title: str, labels: Mapping[str, str]) -> dict[
     if attribute.kind == "nominal" and field_type in {"string", "integer"}:
         # The enumeration once more, for readers that load categories, with what each value stands for.
         field |= {"categories": [_category(value, labels) for value in values], "categoriesOrdered": False}
-    elif field_type == "integer" and list(values) == list(range(int(values[0]), int(values[-1]) + 1)):
+    elif field_type == "integer" and all(after == int(before) + 1 for before, after in pairwise(values)):
         return field | {"constraints": {"required": True, "minimum": values[0], "maximum": values[-1]}}
     return field | {"constraints": {"required": True, "enum": list(values)}}
 

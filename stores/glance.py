@@ -35,6 +35,9 @@ _RISK: Final = {
     "inferred_excess_worst": "inferred about people used, beyond others",
     "nearer_to_training": "records nearer to people used than to others",
 }
+WORDS: Final = {**_UTILITY, **_RISK}
+"""The figures that matter most, in words."""
+
 _AT_ONE_HALF: Final = frozenset({"distinguished", "nearer_to_training"})
 """Figures for which one half is what chance gives."""
 

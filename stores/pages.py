@@ -3,10 +3,11 @@
 What a page shows is for the module of that page.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Context
-from math import ceil, isfinite
+from math import ceil, inf, isfinite
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,6 +17,7 @@ from matplotlib.figure import Figure
 
 from deniable.loss import VACUOUS_EPSILON, Guarantee
 from schemas.accounts import Accounts
+from schemas.provenance import Spent
 from schemas.release_spec import ReleaseSpec
 from schemas.synthesis import HistogramSeeds, PrivacyTestedSeeds
 from stores.statement import NEIGHBOURING_RELATION, NOT_COVERED, PRIVACY_UNIT, proof_in_words
@@ -26,6 +28,8 @@ _FLOAT_DIGITS = Context(prec=12, rounding=ROUND_HALF_EVEN)
 _SMALL = 0.001
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _SHORT_DIGEST = 12
+_DIGEST = re.compile("[0-9a-f]{40,64}")
+_COUNTS = ("rows_", "candidates_", "compared_", "thresholds_", "seeds_", "prefixes_")
 
 
 @dataclass(frozen=True)
@@ -91,12 +95,15 @@ def render_page(template: str, values: Mapping[str, Any]) -> str:
         "figure": figure,
         "guessed": guessed,
         "halves": halves,
+        "named_figure": named_figure,
         "percent": percent,
         "proof": proof_in_words,
         "share": share,
         "short": short_digest,
         "size": size,
+        "with_digests": with_digests,
     }
+    environment.tests["vacuous"] = is_vacuous
     return environment.get_template(template).render(
         values,
         vacuous_epsilon=VACUOUS_EPSILON,
@@ -188,6 +195,11 @@ def change(value: float) -> str:
     return f"{value:+.4g}" if abs(value) < 10_000 else f"{value:+,.0f}"
 
 
+def named_figure(name: str, value: float) -> str:
+    """A figure by its name: those of some kinds are numbers of rows or of other things."""
+    return count(value) if name.startswith(_COUNTS) else figure(value)
+
+
 def percent(value: float) -> str:
     """A share in hundredths of a percent."""
     return f"{value:.2%}"
@@ -207,6 +219,21 @@ def halves(digest: str) -> Markup:
     """A digest that may be broken in the middle, and nowhere else."""
     middle = len(digest) // 2
     return Markup("{}<wbr>{}").format(digest[:middle], digest[middle:])
+
+
+def is_vacuous(spent: Spent) -> bool:
+    """Whether a guarantee, as a record states it, is so weak that it must be called vacuous."""
+    epsilon = inf if spent.epsilon is None else spent.epsilon
+    return Guarantee(epsilon, spent.delta, spent.accountant).is_vacuous
+
+
+def with_digests(text: str) -> Markup:
+    """A text in which digests are set as such."""
+    words = [
+        Markup('<code class="digest">{}</code>').format(halves(word)) if _DIGEST.fullmatch(word) else word
+        for word in text.split(" ")
+    ]
+    return Markup(" ").join(words)
 
 
 def size(number: int) -> str:

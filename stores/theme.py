@@ -41,6 +41,8 @@ _FONTS = re.compile(r"'DejaVu Sans'[^;\"]*")
 _SVG = "{http://www.w3.org/2000/svg}"
 _LEFT_OUT = {f"{_SVG}metadata", f"{_SVG}style"}
 _POINTS_PER_INCH = 72
+_LARGEST_MAGNIFICATION = 1.6
+"""Pixels a point; four thirds are as large as it was drawn."""
 
 
 def make_figure(width_in: float, height_in: float, *, arranged: bool = True) -> Figure:
@@ -81,7 +83,7 @@ def page_svg(figure: Figure, *, title: str) -> str:
         title: what the picture shows, for those who cannot see it; no two pictures of a page have one title.
 
     Returns:
-        One `svg` element, as wide as its container.
+        One `svg` element, as wide as its container, but not magnified much.
     """
     drawn = io.BytesIO()
     # The salt goes into the names of markers and clip paths, which all pictures of a page share.
@@ -99,7 +101,7 @@ def page_svg(figure: Figure, *, title: str) -> str:
         "role": "img",
         "aria-label": title,
         "viewBox": f"0 0 {width:g} {height:g}",
-        "style": "stroke-linejoin: round",
+        "style": f"stroke-linejoin: round; max-width: {_LARGEST_MAGNIFICATION * width:.0f}px",
     }
     svg = _FONTS.sub("var(--font)", ET.tostring(root, encoding="unicode"))
     return _COLOUR.sub(lambda match: f"var({_VARIABLES[match.group()]})", svg)

@@ -4,9 +4,10 @@ import xml.etree.ElementTree as ET
 from itertools import combinations, pairwise
 
 import pytest
+from matplotlib.patches import PathPatch
 
 from deniable.errors import InvalidInput
-from stores.drawing import draw_graph
+from stores.drawing import Change, draw_graph, draw_graph_changes
 from stores.layered_layout import Layout, lay_out
 from stores.theme import page_svg
 
@@ -88,3 +89,43 @@ def test_a_picture_in_a_page_is_one_element_with_text_words_and_the_pages_colour
 def test_one_figure_gives_one_picture() -> None:
     first, second = (page_svg(draw_graph(NAMES, PARENTS, "income"), title="A graph") for _ in range(2))
     assert first == second
+
+
+def arrows(edges: dict[tuple[str, str], Change]) -> dict[tuple[str, str], PathPatch]:
+    """The line of each arrow, by what it leads from and to, as it is drawn."""
+    [axes] = draw_graph_changes(NAMES, edges, None).axes
+    boxes = {text.get_text(): text.get_position() for text in axes.texts}
+    lines = [patch for patch in axes.patches if type(patch) is PathPatch]
+    found = {}
+    for line in lines:
+        vertices = line.get_path().vertices
+        ends = [
+            min(boxes, key=lambda name: abs(boxes[name][0] - x) + abs(boxes[name][1] - y)) for x, y in vertices[[0, -1]]
+        ]
+        found[ends[0], ends[1]] = line
+    return found
+
+
+def test_what_became_of_a_dependence_is_told_by_its_line_and_not_by_colour_alone() -> None:
+    edges: dict[tuple[str, str], Change] = {
+        ("age", "school"): "kept",
+        ("school", "work"): "added",
+        ("age", "hours"): "removed",
+        ("work", "income"): "turned",
+    }
+    drawn = arrows(edges)
+    assert set(drawn) == set(edges)
+    looks = {(line.get_linestyle(), line.get_linewidth()) for line in drawn.values()}
+    assert len(looks) == 4
+
+
+def test_a_dependence_that_is_gone_and_would_close_a_circle_points_upwards() -> None:
+    edges: dict[tuple[str, str], Change] = {
+        ("age", "school"): "kept",
+        ("school", "work"): "added",
+        ("work", "age"): "removed",
+    }
+    drawn = arrows(edges)
+    assert set(drawn) == set(edges)
+    [(_, start), *_, (_, end)] = drawn["work", "age"].get_path().vertices
+    assert end < start  # y grows downwards

@@ -1,5 +1,6 @@
 """The public page shows a release to everybody: what is public and nothing else, whole in itself, always the same."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,9 +8,11 @@ import pytest
 
 from deniable.errors import Refused
 from schemas.provenance import RECORD, Provenance
+from stores.lineage import STEPS
 from stores.public_page import PUBLIC_PAGE, PublicContent, public_content, render_public_page
 from stores.signed_record import read_signed
 from stores.statement import NOT_COVERED
+from stores.step_notes import noted_steps
 from tests.html_page import Page
 from tests.whole_release import GUARANTEES, Drawn, drawn_release
 
@@ -17,7 +20,7 @@ from tests.whole_release import GUARANTEES, Drawn, drawn_release
 @pytest.fixture(scope="module", params=GUARANTEES)
 def drawn(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Drawn:
     changes = {**GUARANTEES[request.param], "title": "Made-up <people>"}
-    made = drawn_release(tmp_path_factory.mktemp("shown"), "people-2026", **changes)
+    made = drawn_release(tmp_path_factory.mktemp("shown"), "people-2026", bytes(range(32)), **changes)
     made.publish()
     return made
 
@@ -43,6 +46,7 @@ def test_the_page_is_sound_and_leads_to_nothing_but_the_files_beside_it(page: Pa
 
 
 def test_the_same_release_gives_the_same_page(drawn: Drawn, folder: Path, page: Page, content: PublicContent) -> None:
+    assert (folder / PUBLIC_PAGE).read_text(encoding="utf-8") == page.html
     again = public_content(folder, record=content.record, spec=drawn.workspace.spec, accounts=drawn.accounts)
     assert render_public_page(again) == page.html
 
@@ -61,6 +65,42 @@ def test_a_page_is_never_made_of_the_internal_record(content: PublicContent) -> 
     internal = Provenance.model_construct(**{**vars(content.record), "rendering": "internal"})
     with pytest.raises(Refused, match="public record"):
         render_public_page(replace(content, record=internal))
+
+
+def test_no_internal_figure_is_in_the_page(drawn: Drawn, page: Page) -> None:
+    """Numbers of rows, and all that was measured on real records, as any page would write them."""
+    steps = noted_steps(drawn.workspace, tuple(STEPS))
+    measured = {
+        name: value for step in steps for name, value in (step.figures or {}).items() if name.startswith("internal/")
+    }
+    assert {"internal/rows_clean", "internal/tvd_2way", "internal/exact_match_training"} <= measured.keys()
+    written = {
+        text
+        for value in measured.values()
+        for text in (
+            [f"{value:,.0f}", f"{value:.0f}"] if value > 100 else [f"{value:.4f}", f"{value:.3f}", f"{value:.2%}"]
+        )
+        if len(re.sub(r"\D", "", text).lstrip("0")) >= 3
+    }
+    assert len(written) > 60
+    shown = set(re.findall(r"[\d,.]*\d%?", page.words))
+    # How many records were released is public, and candidates that passed may be as many.
+    assert not written & shown - {"400"}
+
+
+def test_what_a_record_has_by_mistake_is_not_shown(content: PublicContent) -> None:
+    """A public record has no place for these; were one made with them, the page would still not show them."""
+    planted = {
+        "started": "2026-01-02T03:04:05Z",
+        "ended": "2026-01-02T03:09:59Z",
+        "parameters": {"rows": "31337"},
+        "figures": {"internal/tvd_2way": 0.271828182},
+        "mlflow_run": "planted-run",
+        "prefect_task_run": "planted-task",
+    }
+    steps = tuple(step.model_copy(update=planted) for step in content.record.steps)
+    html = render_public_page(replace(content, record=content.record.model_copy(update={"steps": steps})))
+    assert html == render_public_page(content)
 
 
 def test_the_digests_of_the_page_and_of_the_record_are_not_in_it(content: PublicContent) -> None:

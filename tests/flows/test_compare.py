@@ -1,0 +1,243 @@
+"""Two releases are held side by side by what they signed: what changed is named, and nothing internal gets out."""
+
+import argparse
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from deniable.errors import DeniableError, InvalidInput, Refused
+from flows.comparing import add_compare_command, run_compare_command
+from schemas.provenance import RECORD
+from stores.charging import note_publication
+from stores.compare_page import render_comparison, summary
+from stores.comparison import Comparison, compare, distance_by_chance, read_side
+from stores.signed_record import read_signed
+from tests.html_page import Page
+from tests.small_release import made_up_people
+from tests.whole_release import Drawn, drawn_release
+
+KEY, OTHER_KEY = bytes(range(32)), bytes(range(1, 33))
+CHANGED = {
+    "title": "Made-up <people> again",
+    "synthesis__k": 30,
+    "synthesis__records": 500,
+    "learner__structure__epsilon": 2,
+    "thresholds": {},
+}
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two releases in one state folder."""
+
+    one: Drawn
+    other: Drawn
+
+    @property
+    def state(self) -> Path:
+        return self.one.workspace.state
+
+    def comparison(self, *, public: bool = False) -> Comparison:
+        sides = []
+        for drawn in (self.one, self.other):
+            workspace = drawn.workspace
+            internal = None if public else read_signed(workspace.shelf / RECORD)
+            sides.append(read_side(workspace.release_folder, read_signed(workspace.release_folder / RECORD), internal))
+        return compare(*sides)
+
+
+def released(folder: Path, name: str, key: bytes, **changes: Any) -> Drawn:
+    drawn = drawn_release(folder, name, key, **changes)
+    note_publication(drawn.workspace, drawn.publish())
+    drawn.seal()
+    return drawn
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> Pair:
+    folder = tmp_path_factory.mktemp("compared")
+    one = released(folder, "people-1", KEY)
+    schema = folder / "spec" / "people.py"
+    text = schema.read_text().replace("width=5", "width=4").replace('["f", "m"]', '{"f": "female", "m": "male"}')
+    schema.with_name("changed.py").write_text(text)
+    people = made_up_people(3100)
+    return Pair(one, released(folder, "people-2", OTHER_KEY, people=people, dataset="changed.py", **CHANGED))
+
+
+@pytest.fixture(scope="module")
+def page(pair: Pair) -> Page:
+    return Page(render_comparison(pair.comparison()))
+
+
+def run(pair: Pair, *arguments: object) -> int:
+    parser = argparse.ArgumentParser()
+    add_compare_command(parser.add_subparsers())
+    return run_compare_command(parser.parse_args(["compare", *map(str, arguments)]), pair.state)
+
+
+def internal_numbers(pair: Pair) -> set[str]:
+    """Numbers that only internal records have, as pages write them; not those that might be anything."""
+    found = set()
+    for drawn in (pair.one, pair.other):
+        internal = read_signed(drawn.workspace.shelf / RECORD).record.internal
+        assert internal is not None
+        for value in internal.figures.values():
+            found |= {f"{value:,.0f}", f"{value:.0f}"} if value > 100 else {f"{value:.4f}", f"{value:.6f}", repr(value)}
+    return {number for number in found if len(re.sub(r"\D", "", number).lstrip("0")) >= 4}
+
+
+def test_the_page_is_sound_and_always_the_same(pair: Pair, page: Page) -> None:
+    page.require_sound()
+    assert render_comparison(pair.comparison()) == page.html
+    assert "Made-up <people> again" in page.words
+
+
+def test_every_entry_of_the_spec_that_differs_is_named_and_no_other(pair: Pair, page: Page) -> None:
+    differences = {item.place: (item.one, item.other) for item in pair.comparison().spec}
+    assert differences == {
+        "title": ("Made-up people", "Made-up <people> again"),
+        "dataset": ("people.py", "changed.py"),
+        "synthesis.k": ("20", "30"),
+        "synthesis.records": ("400", "500"),
+        "learner.structure.epsilon": ("1", "2"),
+        "thresholds.tvd_2way_max": ("0.5", None),
+    }
+    [spec] = [table for table in page.all("table") if "Entries of the spec" in table.text]
+    assert len([row for row in page.all("tr") if spec in row.up()]) == 1 + len(differences)
+
+
+def test_what_changed_in_schema_and_domain_is_named(pair: Pair) -> None:
+    changes = {item.place: (item.one, item.other) for item in pair.comparison().schema}
+    assert set(changes) == {"file", "age: buckets"}
+    assert changes["age: buckets"] == ("4 buckets", "5 buckets")
+
+
+def test_commitments_are_compared_under_one_key_only(pair: Pair, tmp_path: Path) -> None:
+    assert pair.comparison().snapshot == "unknown"
+    assert any("cannot be told" in sentence for sentence in summary(pair.comparison()))
+    again = released(tmp_path / "again", "people-3", KEY, synthesis__records=300)
+    assert Pair(pair.one, again).comparison().snapshot == "same"
+    grown = released(tmp_path / "grown", "people-4", KEY, people=made_up_people(3001))
+    comparison = Pair(pair.one, grown).comparison()
+    assert comparison.snapshot == "another"
+    assert any("from different rows" in sentence for sentence in summary(comparison))
+
+
+def test_costs_figures_and_distances_are_those_of_the_records_and_the_tables(pair: Pair) -> None:
+    comparison = pair.comparison()
+    costs = {cost.title: cost for cost in comparison.costs}
+    assert costs["structure"].one.epsilon == pytest.approx(0.99, abs=0.02)
+    assert costs["structure"].more == pytest.approx(1.0, abs=0.05)
+    assert costs["parameters"].more == 0
+    figures = {figure.name: figure for figure in comparison.figures or ()}
+    assert (figures["rows_clean"].one, figures["rows_clean"].other, figures["rows_clean"].more) == (3000, 3100, 100)
+    assert [pair.name for pair in comparison.marginals] == ["age", "sex", "school", "employed"]
+    for marginal in comparison.marginals:
+        sides = (comparison.one.shares[marginal.name], comparison.other.shares[marginal.name])
+        assert marginal.distance == pytest.approx(sum(abs(a - b) for a, b in zip(*sides, strict=True)) / 2)
+
+
+def test_chance_alone_puts_tables_as_far_apart_as_is_said() -> None:
+    draw = np.random.default_rng(list(b"chance"))
+    shares = [0.5, 0.3, 0.15, 0.05]
+    tables = [draw.multinomial(size, shares, 4000) / size for size in (400, 900)]
+    distances = np.abs(tables[0] - tables[1]).sum(axis=1) / 2
+    assert distance_by_chance(shares, 400, 900) == pytest.approx(distances.mean(), rel=0.03)
+
+
+def test_each_dependence_of_either_graph_is_kept_added_gone_or_turned(pair: Pair) -> None:
+    comparison = pair.comparison()
+    graphs = [
+        {(parent, child) for child, into in side.parents.items() for parent in into}
+        for side in (comparison.one, comparison.other)
+    ]
+    assert {edge for edge in comparison.edges if comparison.edges[edge] != "removed"} == graphs[1]
+    assert set(comparison.edges_that("kept")) == graphs[0] & graphs[1]
+    assert all(edge in graphs[0] for edge in comparison.edges_that("removed"))
+    assert all(edge[::-1] in graphs[0] for edge in comparison.edges_that("turned"))
+
+
+def test_the_command_prints_what_differs_and_leaves_the_page_to_cleared_staff(
+    pair: Pair, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(pair, "people-1", "people-2") == 0
+    said = capsys.readouterr().out
+    for words in ("people-1", "synthesis.k", "age: buckets", "cannot be told", "whole release", "rows_clean", "3,100"):
+        assert words in said
+    written = pair.other.workspace.shelf / "compare-people-1.html"
+    assert str(written) in said
+    assert written.stat().st_mode & 0o077 == 0
+    assert "Internal: measured on real records" in Page(written.read_text()).words
+
+
+def test_what_is_public_holds_no_internal_number(
+    pair: Pair, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    numbers = internal_numbers(pair)
+    assert {"3,100", "3,000"} <= numbers
+    assert len(numbers) > 50
+    internal = tmp_path / "internal.html"
+    run(pair, "people-1", "people-2", "--out", internal)
+    said = capsys.readouterr().out
+    assert len([number for number in numbers if number in Page(internal.read_text()).words]) > 50
+    assert len([number for number in numbers if number in said]) > 50
+
+    public = tmp_path / "public.html"
+    run(pair, "people-1", "people-2", "--public", "--out", public)
+    page = Page(public.read_text())
+    page.require_sound()
+    for text in (page.words, capsys.readouterr().out):
+        shown = set(re.findall(r"[\d,.]*\d", text))
+        # A distance of marginals is public, and may be written as something internal is.
+        assert not numbers & shown - {f"{pair.distance:.4f}" for pair in pair.comparison().marginals}
+    assert "Public: from the published folders alone" in page.words
+
+
+def test_what_is_public_is_written_only_where_it_is_asked_for(pair: Pair, capsys: pytest.CaptureFixture[str]) -> None:
+    before = sorted(pair.state.rglob("compare-*.html"))
+    run(pair, "people-1", "people-2", "--public")
+    assert "No page was written" in capsys.readouterr().out
+    assert sorted(pair.state.rglob("compare-*.html")) == before
+
+
+def test_folders_can_be_compared_anywhere_without_what_is_internal(
+    pair: Pair, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folders = [tmp_path / name for name in ("a", "b")]
+    for folder, drawn in zip(folders, (pair.one, pair.other), strict=True):
+        shutil.copytree(drawn.workspace.release_folder, folder)
+    parser = argparse.ArgumentParser()
+    add_compare_command(parser.add_subparsers())
+    asked = parser.parse_args(["compare", *map(str, folders), "--keys", str(pair.state / "keys" / "trusted.json")])
+    assert run_compare_command(asked, tmp_path / "elsewhere") == 0
+    said = capsys.readouterr().out
+    assert "rows_clean" not in said
+    assert "No page was written" in said
+
+
+@pytest.mark.parametrize("file_name", ["synthetic.csv", "graph.json", "index.html", RECORD])
+def test_a_release_that_was_altered_is_not_compared(pair: Pair, tmp_path: Path, file_name: str) -> None:
+    copy = tmp_path / "people-2"
+    shutil.copytree(pair.other.workspace.release_folder, copy)
+    content = bytearray((copy / file_name).read_bytes())
+    content[len(content) // 2] ^= 1
+    (copy / file_name).write_bytes(content)
+    with pytest.raises(DeniableError):
+        run(pair, "people-1", copy, "--keys", pair.state / "keys" / "trusted.json")
+
+
+def test_an_internal_page_never_lies_in_a_release_folder(pair: Pair) -> None:
+    page = pair.other.workspace.release_folder / "compare.html"
+    with pytest.raises(Refused, match="release folder"):
+        run(pair, "people-1", "people-2", "--out", page)
+    assert not page.exists()
+
+
+def test_a_release_that_is_not_there_is_named(pair: Pair) -> None:
+    with pytest.raises(InvalidInput, match="people-9"):
+        run(pair, "people-1", "people-9")
