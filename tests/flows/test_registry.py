@@ -1,0 +1,156 @@
+"""A dataset's models: a version for each release that is public, and `current` the one that was published last."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import mlflow
+import pytest
+from mlflow import MlflowClient
+from mlflow.entities import LoggedModel
+from mlflow.entities.model_registry import ModelVersion
+
+from deniable.errors import DeniableError, Refused
+from flows.release import release
+from schemas.provenance import RECORD
+from stores.addresses import TRAINING_PAGES, registered_name
+from stores.charging import note_publication
+from stores.registry import CURRENT, register_model
+from stores.signed_record import read_signed
+from tests.small_release import write_small_release
+from tests.whole_release import SEEDLESS, Drawn, drawn_release
+
+
+@pytest.fixture(scope="module")
+def client(state: Path) -> MlflowClient:
+    return MlflowClient(f"sqlite:///{state}/mlflow/mlflow.db")
+
+
+def changes(dataset: str, **others: Any) -> dict[str, Any]:
+    return {"budget": {"dataset": dataset, "epsilon": 1000, "delta": 0.1}, **others}
+
+
+def published(folder: Path, release_id: str, dataset: str, **others: Any) -> Drawn:
+    """A release that is public and sealed."""
+    drawn = drawn_release(folder, release_id, **changes(dataset, **others))
+    note_publication(drawn.workspace, drawn.publish())
+    drawn.seal()
+    return drawn
+
+
+def versions_of(dataset: str, client: MlflowClient) -> list[ModelVersion]:
+    found = client.search_model_versions(f"name = '{dataset}'")
+    return sorted(found, key=lambda version: int(version.version))
+
+
+def model_of(version: ModelVersion, client: MlflowClient) -> LoggedModel:
+    return client.get_logged_model(version.source.removeprefix("models:/"))
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory, state: Path) -> tuple[Drawn, Drawn]:
+    folder = tmp_path_factory.mktemp("two")
+    return published(folder, "first", "registered"), published(folder, "second", "registered", **SEEDLESS)
+
+
+def test_every_published_release_has_a_version_that_says_which_it_is_and_what_it_costs(
+    two: tuple[Drawn, Drawn], client: MlflowClient
+) -> None:
+    versions = versions_of("registered", client)
+    assert [version.tags["release"] for version in versions] == ["first", "second"]
+    assert [version.run_id for version in versions] == [made.workspace.mlflow_run_id for made in two]
+    for version, made in zip(versions, two, strict=True):
+        record = (made.workspace.release_folder / RECORD).read_bytes()
+        assert version.tags["record"] == sha256(record).hexdigest()
+        assert made.accounts.total is not None
+        assert float(version.tags["epsilon.total"]) == made.accounts.total.epsilon
+        assert (version.tags["guarantee"], version.tags["approved_by"]) == (made.accounts.kind, "nobody")
+
+
+def test_the_version_of_the_release_that_was_published_last_is_current(
+    two: tuple[Drawn, Drawn], client: MlflowClient
+) -> None:
+    assert client.get_model_version_by_alias("registered", CURRENT).tags["release"] == "second"
+
+
+def test_an_earlier_release_that_is_sealed_again_is_not_registered_again_and_does_not_become_current(
+    two: tuple[Drawn, Drawn], client: MlflowClient
+) -> None:
+    two[0].seal()
+    assert [version.tags["release"] for version in versions_of("registered", client)] == ["first", "second"]
+    assert client.get_model_version_by_alias("registered", CURRENT).tags["release"] == "second"
+
+
+def test_the_current_model_is_loaded_by_the_name_of_its_dataset_and_draws(
+    two: tuple[Drawn, Drawn], client: MlflowClient, state: Path
+) -> None:
+    mlflow.set_tracking_uri(f"sqlite:///{state}/mlflow/mlflow.db")
+    records = mlflow.pyfunc.load_model(f"models:/registered@{CURRENT}").predict({"records": 9, "draw": "a look"})
+    assert tuple(records.columns) == two[1].workspace.spec.domain.names
+    assert len(records) == 9
+    model = model_of(client.get_model_version_by_alias("registered", CURRENT), client)
+    kept = Path(model.artifact_location.removeprefix("file://")) / "model.json"
+    assert kept.read_bytes() == (two[1].workspace.release_folder / "model.json").read_bytes()
+
+
+def test_no_place_on_this_machine_stands_in_a_version(two: tuple[Drawn, Drawn], client: MlflowClient) -> None:
+    for version in versions_of("registered", client):
+        said = json.dumps([version.source, version.description, version.tags])
+        assert str(two[0].workspace.state) not in said
+        assert version.source == model_of(version, client).model_uri
+
+
+def test_a_version_and_its_model_lead_to_the_release_and_to_each_other(
+    two: tuple[Drawn, Drawn], client: MlflowClient
+) -> None:
+    for version, made in zip(versions_of("registered", client), two, strict=True):
+        assert f"/runs/{made.workspace.mlflow_run_id}?{TRAINING_PAGES})" in version.description
+        model = model_of(version, client)
+        assert json.loads(model.tags["mlflow.modelVersions"]) == [
+            {"name": "registered", "version": str(version.version)}
+        ]
+    entry = client.get_registered_model("registered")
+    assert f"models:/registered@{CURRENT}" in entry.description
+    assert entry.tags == {"dataset": "registered"}
+
+
+def test_models_of_different_datasets_are_apart(two: tuple[Drawn, Drawn], tmp_path: Path, client: MlflowClient) -> None:
+    published(tmp_path, "elsewhere", "registered-elsewhere", **SEEDLESS)
+    assert [version.tags["release"] for version in versions_of("registered-elsewhere", client)] == ["elsewhere"]
+    assert client.get_model_version_by_alias("registered", CURRENT).tags["release"] == "second"
+
+
+def test_a_release_that_is_not_published_has_no_version(tmp_path: Path, client: MlflowClient) -> None:
+    drawn = drawn_release(tmp_path, "kept-back", **changes("kept-back", **SEEDLESS))
+    drawn.publish()
+    public = read_signed(drawn.workspace.release_folder / RECORD)
+    drawn.workspace.release_folder.rename(tmp_path / "gone")
+    with pytest.raises(Refused, match="published"):
+        register_model(drawn.workspace, public.record, public.digest)
+    assert versions_of("kept-back", client) == []
+
+
+@pytest.mark.usefixtures("prefect")
+def test_a_release_that_fails_leaves_no_model_of_its_dataset(state: Path, tmp_path: Path, client: MlflowClient) -> None:
+    spec = write_small_release(tmp_path, **changes("failing", synthesis__k=700, synthesis__gamma=1.01))
+    with pytest.raises(DeniableError):
+        release(spec, state)
+    assert client.get_experiment_by_name("failing") is not None
+    assert [entry.name for entry in client.search_registered_models() if entry.name == "failing"] == []
+
+
+def test_the_first_two_releases_of_a_dataset_are_registered_at_once(tmp_path: Path, client: MlflowClient) -> None:
+    both = [drawn_release(tmp_path / name, name, **changes("at-once", **SEEDLESS)) for name in ("one", "other")]
+    for drawn in both:
+        drawn.publish()
+    with ThreadPoolExecutor(2) as workers:
+        list(workers.map(Drawn.seal, both))
+    versions = versions_of("at-once", client)
+    assert {version.tags["release"] for version in versions} == {"one", "other"}
+    assert client.get_model_version_by_alias("at-once", CURRENT).version in {version.version for version in versions}
+
+
+def test_a_name_that_no_registry_takes_is_written_otherwise() -> None:
+    assert registered_name("people:2024/all") == "people_2024_all"
