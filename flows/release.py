@@ -32,6 +32,7 @@ from tasks.seal import seal_task
 from tasks.split import part, split_task
 from tasks.synthesize import blocks, synthesize_task
 from tasks.validate import validate_task
+from tasks.verify_published import verify_published_task
 
 
 @dataclass(frozen=True)
@@ -133,6 +134,7 @@ def release(spec: Path, state: Path | None = None, key_file: Path | None = None,
             passed=drawn.passed,
             utility=judged.utility,
             risk=judged.risk,
+            verification=verify_published_task(workspace),
         )
         record = seal_task(workspace)
         return Released(

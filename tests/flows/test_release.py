@@ -94,6 +94,12 @@ def test_a_release_that_is_published_verifies(released: Released) -> None:
     assert report.holds, report.lines
 
 
+def test_the_report_says_that_the_record_holds_ledger_and_all(released: Released) -> None:
+    page = released.report.path.read_text()
+    assert f"The release {released.workspace.release_id} holds" in page
+    assert "not checked: no ledger was given" not in page
+
+
 def test_a_release_that_nobody_may_sign_is_not_begun(tmp_path: Path) -> None:
     spec, state = write_small_release(tmp_path / "spec"), tmp_path / "state"
     revoke_key(state, signing_key(state).keyid, "compromised")
