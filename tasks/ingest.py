@@ -1,6 +1,9 @@
 """Take the columns that are needed out of the source, and commit to them."""
 
+from pathlib import Path
+
 from schemas.references import Audience, Reference
+from schemas.release_spec import FileSource, PackageSource
 from schemas.table import columns_read
 from stores.lineage import recorded_step
 from stores.sources import opened_source
@@ -24,7 +27,7 @@ def ingest(workspace: Workspace) -> Reference:
     spec = workspace.spec
     with recorded_step(workspace, "ingest") as step:
         columns = columns_read(spec.schema)
-        step.parameters(source=spec.source.kind, dataset=spec.dataset, columns=len(columns))
+        step.parameters(**said_of_source(spec.source), dataset=Path(spec.dataset).name, columns=len(columns))
         with (
             opened_source(spec, workspace.state / "cache") as source,
             workspace.writing("snapshot.parquet", Audience.RESTRICTED) as path,
@@ -32,6 +35,14 @@ def ingest(workspace: Workspace) -> Reference:
             rows = write_snapshot(path, source)
         step.figure("rows_read", rows, Audience.INTERNAL)
         return step.output(workspace.refer("snapshot", "snapshot.parquet", Audience.RESTRICTED, rows))
+
+
+def said_of_source(source: PackageSource | FileSource) -> dict[str, str]:
+    """What may be said of a source: of a package, which anyone may have, which one; of a file, not where it is."""
+    said = {"source": source.kind}
+    if isinstance(source, PackageSource):
+        said |= {"package": source.package, "package_version": source.version, "package_sha256": source.sha256}
+    return said
 
 
 ingest_task = as_task(ingest)

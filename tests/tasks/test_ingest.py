@@ -7,8 +7,9 @@ import pytest
 
 from deniable.errors import InvalidInput
 from schemas.references import Audience
+from schemas.release_spec import FileSource, PackageSource, PackageTable
 from stores.tables import malformed_rows
-from tasks.ingest import ingest
+from tasks.ingest import ingest, said_of_source
 from tests.tasks.hand_made import MISSING, VALID, workspace_of, write_people
 
 
@@ -59,3 +60,16 @@ def test_a_source_that_lacks_columns_leaves_nothing_and_quotes_nothing(tmp_path:
         ingest(workspace)
     assert "Ann" not in str(caught.value)
     assert [path.name for path in workspace.vault.iterdir()] == ["key"]
+
+
+def test_of_a_package_it_is_said_which_one_and_of_a_file_not_where_it_is() -> None:
+    package = PackageSource(
+        kind="package", package="people", version="1.2", sha256="0" * 64, tables=(PackageTable(member="people.csv"),)
+    )
+    assert said_of_source(package) == {
+        "source": "package",
+        "package": "people",
+        "package_version": "1.2",
+        "package_sha256": "0" * 64,
+    }
+    assert said_of_source(FileSource(kind="file", path="confidential/people.csv")) == {"source": "file"}
