@@ -39,7 +39,7 @@ def ingest(workspace: Workspace) -> Reference:
 
 def said_of_source(source: PackageSource | FileSource) -> dict[str, str]:
     """What may be said of a source: of a package, which anyone may have, which one; of a file, not where it is."""
-    said = {"source": source.kind}
+    said: dict[str, str] = {"source": source.kind}
     if isinstance(source, PackageSource):
         said |= {"package": source.package, "package_version": source.version, "package_sha256": source.sha256}
     return said
