@@ -105,6 +105,8 @@ def _write_users_settings(stack: Stack, place: Path) -> None:
         "admin_username": ADMINISTRATOR,
         "admin_password": stack.secrets[ADMINISTRATOR],
         "authorization_function": "mlflow.server.auth:authenticate_request_basic_auth",
+        # A password is hashed anew for every request otherwise, and the record of a release takes hundreds of them.
+        "auth_cache_ttl_seconds": "60",
     }
     text = StringIO()
     settings.write(text)
