@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
+from sklearn.ensemble import RandomForestClassifier
 
 from deniable.errors import InvalidInput
 from schemas.evaluation import EvaluationFigures, figure_names
 from stores.lineage import _client, tracking_uri
 from tasks.evaluate_risk import evaluate_risk
-from tasks.evaluate_utility import evaluate_utility
+from tasks.evaluate_utility import Forest, evaluate_utility
 from tests.evaluated_release import EvaluatedRelease, independent, met, population
 from tests.isolation import STATE
 
@@ -110,3 +111,13 @@ def test_a_learner_without_structure_has_no_such_part(release: EvaluatedRelease,
     parts = {name: part for name, part in release.parts.items() if name != "structure"}
     released = release.released(population(2500, "best"))
     assert evaluate_utility(release.workspace, released, parts).figures["compared_records"] == 2500
+
+
+def test_a_forest_predicts_the_same_to_the_bit_however_its_threads_are_scheduled() -> None:
+    draw = np.random.default_rng(list(b"forest"))
+    codes, labels, others = draw.integers(0, 5, (2000, 6)), draw.integers(0, 3, 2000), draw.integers(0, 5, (10_000, 6))
+    forest = Forest(seed=3)
+    forest.fit(codes, labels)
+    alone = RandomForestClassifier(100, min_samples_leaf=5, n_jobs=1, random_state=3).fit(codes, labels)
+    assert np.array_equal(forest.trees.predict_proba(others), alone.predict_proba(others))
+    assert np.array_equal(forest.predict(others), alone.predict(others))
