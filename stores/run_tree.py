@@ -8,9 +8,10 @@ name it, how a run ends that is under way, the aliases of models, the text and t
 MLflow notes beside a model that it loads.
 """
 
+import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -45,6 +46,7 @@ _SAID_BY_LOADING = re.compile(r"model_name: [^\n]*\nmodel_version: [^\n]*\n")
 _PAGE = 1000
 _ABSENT = "RESOURCE_DOES_NOT_EXIST"
 _SQLITE = "sqlite:///"
+_RETRIES, _FEW = "MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2"
 
 Plain: TypeAlias = "str | int | Sequence[Plain] | None"
 Items: TypeAlias = Iterator[tuple[str, Plain]]
@@ -83,7 +85,8 @@ def snapshot(state: Path, run_id: str) -> RunTree:
     Raises:
         RunsUnreadable: MLflow does not answer, or has no such run.
     """
-    items = dict(listing(state, run_id).items)
+    with _reading(state, patiently=True) as client:
+        items = dict(_listed(client, state, run_id).items)
     return RunTree(digest=digest_of(items), items=items)
 
 
@@ -99,33 +102,8 @@ def listing(state: Path, run_id: str, under_way: Collection[str] | None = None) 
     Raises:
         RunsUnreadable: MLflow does not answer, or has no such run.
     """
-    items: dict[str, str] = {}
-    later: dict[str, str] = {}
-    shown: dict[str, str] = {}
     with _reading(state) as client:
-        runs = _runs(client, run_id)
-        if under_way is None:
-            under_way = {run.info.run_id for run in runs[1:] if run.info.status == _RUNNING}
-        for owner, values, files in _everything(client, state, runs):
-            is_open = owner.removeprefix("run ") in under_way
-            if is_open:
-                items[f"{owner}/{UNDER_WAY}"] = digest_of(UNDER_WAY)
-            for what, value in values:
-                # What is not there is None in a database and an empty text from a server.
-                held, place = "" if value is None else value, f"{owner}/{what}"
-                (later if is_open and _COMES.fullmatch(what) else items)[place] = digest_of(held)
-                if isinstance(held, str | int):
-                    shown[place] = str(held)
-            (later if is_open else items).update({f"{owner}/artifact {path}": files[path] for path in files})
-    if not runs:
-        raise RunsUnreadable(f"MLflow must have the run {run_id} of the release, and has not: it was deleted for good.")
-    return Listing(
-        items=dict(sorted(items.items())),
-        later=later,
-        shown=shown,
-        names={_owner(run): run.info.run_name or "" for run in runs},
-        ends={_owner(run): run.info.status for run in runs},
-    )
+        return _listed(client, state, run_id, under_way)
 
 
 @dataclass(frozen=True)
@@ -155,13 +133,48 @@ def record_in_mlflow(state: Path, run_id: str) -> RecordCopy:
         return RecordCopy(content, {tag: value for tag, value in run.data.tags.items() if tag in _RECORD_TAGS})
 
 
+def _listed(client: MlflowClient, state: Path, run_id: str, under_way: Collection[str] | None = None) -> Listing:
+    runs = _runs(client, run_id)
+    if not runs:
+        raise RunsUnreadable(f"MLflow must have the run {run_id} of the release, and has not: it was deleted for good.")
+    if under_way is None:
+        under_way = {run.info.run_id for run in runs[1:] if run.info.status == _RUNNING}
+    items: dict[str, str] = {}
+    later: dict[str, str] = {}
+    shown: dict[str, str] = {}
+    for owner, values, files in _everything(client, state, runs):
+        is_open = owner.removeprefix("run ") in under_way
+        if is_open:
+            items[f"{owner}/{UNDER_WAY}"] = digest_of(UNDER_WAY)
+        for what, value in values:
+            # What is not there is None in a database and an empty text from a server.
+            held, place = "" if value is None else value, f"{owner}/{what}"
+            (later if is_open and _COMES.fullmatch(what) else items)[place] = digest_of(held)
+            if isinstance(held, str | int):
+                shown[place] = str(held)
+        (later if is_open else items).update({f"{owner}/artifact {path}": files[path] for path in files})
+    return Listing(
+        items=dict(sorted(items.items())),
+        later=later,
+        shown=shown,
+        names={_owner(run): run.info.run_name or "" for run in runs},
+        ends={_owner(run): run.info.status for run in runs},
+    )
+
+
 @contextmanager
-def _reading(state: Path) -> Iterator[MlflowClient]:
-    """Yield the client, whose database must be there: MLflow would make a new one."""
+def _reading(state: Path, *, patiently: bool = False) -> Iterator[MlflowClient]:
+    """Yield the client, whose database must be there: MLflow would make a new one.
+
+    Args:
+        state: the state folder.
+        patiently: whether a server that does not answer is asked as often as while a release is made, for minutes.
+    """
     uri = tracking_uri(state)
     if Path(uri.removeprefix(_SQLITE)).is_file() or not uri.startswith(_SQLITE):
         try:
-            with recording(state) as client:
+            # One thread at a time is here.
+            with recording(state) as client, nullcontext() if patiently else _set_unless_set(_RETRIES, _FEW):
                 yield client
         except RecordFailed:
             pass
@@ -171,6 +184,19 @@ def _reading(state: Path) -> Iterator[MlflowClient]:
         f"MLflow must give the runs of the release, and {uri.rpartition('@')[2]} does not; check that it is there and "
         "can be reached, and that its version fits."
     )
+
+
+@contextmanager
+def _set_unless_set(variable: str, value: str) -> Iterator[None]:
+    """Set a variable of the environment, unless it is set, until the block ends."""
+    if variable in os.environ:
+        yield
+        return
+    os.environ[variable] = value
+    try:
+        yield
+    finally:
+        del os.environ[variable]
 
 
 def _runs(client: MlflowClient, run_id: str) -> list[Run]:
