@@ -7,7 +7,7 @@ RUNTIME := $(VENV)/.installed-runtime
 DEV := $(VENV)/.installed-dev
 STACK := $(VENV)/.installed-stack
 
-.PHONY: help release plan verify replay test ui stack stack-down bench lint lock
+.PHONY: help release plan verify replay audit compare test ui stack stack-down bench lint lock
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1  /'
 
@@ -22,6 +22,12 @@ verify: $(RUNTIME) ## check the folder of the release RELEASE=name or path, offl
 
 replay: $(RUNTIME) ## run the release RELEASE=name again from its record, and compare every step bit for bit
 	@$(BIN)/python -m flows replay $(RELEASE) $(if $(KEYS),--keys $(KEYS))
+
+audit: $(RUNTIME) ## see that nobody has touched MLflow, record, folder or ledger since RELEASE=name was published
+	@$(BIN)/python -m flows audit $(RELEASE) $(if $(KEYS),--keys $(KEYS))
+
+compare: $(RUNTIME) ## two releases side by side: A=name B=name
+	@$(BIN)/python -m flows compare $(A) $(B)
 
 test: $(DEV) ## run all tests
 	@$(BIN)/python -m pytest

@@ -17,8 +17,11 @@ from typing import NoReturn
 from rich.console import Console
 
 from deniable.errors import DeniableError, InvalidInput
+from flows.auditing import add_audit_command, run_audit_command
+from flows.comparing import add_compare_command, run_compare_command
 from flows.discarding import discard_release
 from flows.environment import prepare_environment
+from flows.finding import add_find_command, run_find_command
 from flows.keys import add_key_commands, run_key_command
 from flows.ledger import add_ledger_commands, run_ledger_command
 from flows.planning import show_plan
@@ -34,6 +37,9 @@ OK, FAILED, REFUSED, INTERRUPTED = 0, 1, 2, 130
 
 # Commands that have a module of their own.
 _COMMANDS: dict[str, Callable[[argparse.Namespace, Path], int]] = {
+    "audit": run_audit_command,
+    "compare": run_compare_command,
+    "find": run_find_command,
     "keys": run_key_command,
     "ledger": run_ledger_command,
     "replay": run_replay_command,
@@ -165,7 +171,10 @@ def _parser() -> argparse.ArgumentParser:
     plan.add_argument("spec", type=Path, metavar="SPEC", help="a release spec; its data are not looked at")
     discard = commands.add_parser("discard", parents=[common], help="give up a release that was not finished")
     discard.add_argument("release", metavar="RELEASE", help="its name; what was charged for it stays charged")
+    add_find_command(commands, [common])
+    add_audit_command(commands, [common])
     add_replay_command(commands, [common])
+    add_compare_command(commands, [common])
     add_ledger_commands(commands, [common])
     add_key_commands(commands, [common])
     add_stack_commands(commands, [common])
