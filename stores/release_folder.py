@@ -23,6 +23,7 @@ SCHEMA = "schema.json"
 PUBLIC_FILE = 0o644
 PUBLIC_FOLDER = 0o755
 _CHECKED_ROWS = 100_000
+_DAY_S = 24 * 60 * 60
 
 
 def write_table(folder: Path, domain: Domain, chunks: Iterable[Codes]) -> int:
@@ -149,11 +150,19 @@ def publish_folder(staged: Path, destination: Path) -> None:
     destination.parent.mkdir(parents=True, exist_ok=True)
     for path in staged.iterdir():
         path.chmod(PUBLIC_FILE)
+        _round_time(path)
         _flush(path)
     staged.chmod(PUBLIC_FOLDER)
+    _round_time(staged)
     _flush(staged)
     staged.rename(destination)
     _flush(destination.parent)
+
+
+def _round_time(path: Path) -> None:
+    """Say of a file that it was written as the day began: how long a release took depends on the data."""
+    day = int(path.stat().st_mtime) // _DAY_S * _DAY_S
+    os.utime(path, (day, day))
 
 
 def _flush(path: Path) -> None:

@@ -9,7 +9,7 @@ from schemas.synthesis import PrivacyTestedSeeds
 from stores.charging import commit
 from stores.lineage import recorded_step
 from stores.models import forget_index
-from stores.tables import read_codes, write_codes
+from stores.tables import CodesWriter, read_codes
 from stores.workspace import Workspace
 from tasks.step import as_task
 
@@ -43,10 +43,15 @@ def gather(workspace: Workspace, blocks: Sequence[Reference], seeds: Reference |
                 "raise omega, lower k, give seeds a larger share, or bring more records."
             )
             raise Refused(msg)
-        with workspace.writing("released.parquet", Audience.INTERNAL) as path:
-            rows = write_codes(path, spec.domain, _first(blocks, workspace))
-        step.figure("records_released", rows, Audience.PUBLIC)
-        released = step.output(workspace.refer("released", "released.parquet", Audience.INTERNAL, rows))
+        with (
+            workspace.writing("released.parquet", Audience.INTERNAL) as path,
+            # What is published has the same row groups, and those of the blocks tell how many of each chunk passed.
+            CodesWriter(path, spec.domain, spec.chunk_rows) as writer,
+        ):
+            for codes in _first(blocks, workspace):
+                writer.write(codes)
+        step.figure("records_released", writer.rows, Audience.PUBLIC)
+        released = step.output(workspace.refer("released", "released.parquet", Audience.INTERNAL, writer.rows))
         if seeds is not None and seeds.charge:
             commit(workspace, seeds.charge, released)
         return released
