@@ -5,6 +5,7 @@ It shows what was measured on real records and is for cleared staff. Nothing is 
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
 
 from markupsafe import Markup
 from matplotlib.figure import Figure
@@ -21,7 +22,10 @@ from stores.people_flow import PeopleFlow, draw_people_flow
 from stores.spending import Spending
 from stores.workspace import Workspace
 
-_PASSED, _FAILED = "ok", "FAILED"
+Outcome: TypeAlias = Literal["holds", "fails", "not made"]
+
+_OUTCOMES: Final[dict[str, Outcome]] = {"ok": "holds", "FAILED": "fails", "--": "not made"}
+"""What the lines of verification begin with."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,11 +61,11 @@ class VerifiedLine:
 
     Attributes:
         text: what was checked, and what was found.
-        holds: whether it holds; None for a line that is no check.
+        outcome: whether it holds, or could not be looked at; None for a line that is no check.
     """
 
     text: str
-    holds: bool | None
+    outcome: Outcome | None
 
 
 def write_report(workspace: Workspace, content: ReportContent) -> Reference:
@@ -107,7 +111,7 @@ def render_report(content: ReportContent) -> str:
             "panels": _panels(content),
             "pictures": _pictures(content),
             "verified": verified,
-            "broken": [line for line in verified if line.holds is False],
+            "broken": [line for line in verified if line.outcome == "fails"],
         },
     )
 
@@ -117,10 +121,8 @@ def _verified(lines: Iterable[str]) -> list[VerifiedLine]:
     said = []
     for line in lines:
         word, _, rest = line.partition(" ")
-        if word in {_PASSED, _FAILED}:
-            said.append(VerifiedLine(rest.strip(), holds=word == _PASSED))
-        else:
-            said.append(VerifiedLine(line.strip(), holds=None))
+        outcome = _OUTCOMES.get(word)
+        said.append(VerifiedLine((rest if outcome else line).strip(), outcome))
     return said
 
 

@@ -68,7 +68,8 @@ def content(release: EvaluatedRelease) -> ReportContent:
         verification=(
             "ok      the signature is of a key that is trusted (until 2027)",
             "FAILED  every file has the digest that the record states: <PRIVACY.md>",
-            "this release does not hold",
+            "--      the ledger is the one that it was taken from (give it by --ledger)",
+            "THE RELEASE DOES NOT HOLD",
         ),
     )
 
@@ -199,7 +200,8 @@ def test_the_verification_of_the_record_is_shown_line_by_line(page: Page, conten
     assert [" ".join(line.text.split()) for line in checks.children] == [
         "✓ holds the signature is of a key that is trusted (until 2027)",
         "✗ fails every file has the digest that the record states: <PRIVACY.md>",
-        "this release does not hold",
+        "○ not made the ledger is the one that it was taken from (give it by --ledger)",
+        "THE RELEASE DOES NOT HOLD",
     ]
     assert "The record does not verify" in page.words
     sound = Page(render_report(replace(content, verification=content.verification[:1])))
