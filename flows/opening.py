@@ -126,7 +126,9 @@ def read_key(key_file: Path) -> ReleaseKey:
         return ReleaseKey(key_file.read_bytes())
     except OSError:
         msg = f"the key file must be readable, got {key_file}, which is not; check its path and its owner."
-        raise InvalidInput(msg) from None
+    except InvalidInput:
+        msg = f"the key file must hold the 32 bytes of a release key, got {key_file}, which does not; name another."
+    raise InvalidInput(msg)
 
 
 def name_prefect_run(name: str) -> None:
