@@ -16,7 +16,6 @@ VERSION = 1
 PRIVACY_UNIT = "one record"
 NEIGHBOURING_RELATION = "one is the other with one record added or removed"
 DEFINITION = "(epsilon, delta)-differential privacy"
-NOISE = "discrete Laplace, drawn exactly in integers"
 
 SO_FAR = "dataset_so_far"
 """What all releases of the dataset come to: it follows from the ledger, not from the record."""
@@ -54,6 +53,11 @@ def figures(spent: Mapping[str, Any] | None) -> dict[str, Any] | None:
     }
 
 
+def noise_in_words(noise: str) -> str:
+    """Which noise was added, and how it was drawn."""
+    return f"discrete {noise.capitalize()}, drawn exactly in integers"
+
+
 def guarantee_of(spent: Mapping[str, Any]) -> Guarantee:
     """A guarantee of the record; JSON knows no infinity."""
     epsilon = spent["epsilon"]
@@ -74,7 +78,7 @@ def _expected(record: Mapping[str, Any]) -> dict[str, Any]:
             **(figures(cost["model"]) or {}),
             "structure": figures(cost["structure"]),
             "parameters": figures(cost["parameters"]),
-            "noise": f"discrete {spec['learner']['noise'].capitalize()}, drawn exactly in integers",
+            "noise": noise_in_words(spec["learner"]["noise"]),
         },
         "guarantee_of_records": cost["kind"],
         "split": cost["split"],
@@ -115,7 +119,7 @@ def _histogram(cost: Mapping[str, Any], synthesis: Mapping[str, Any]) -> dict[st
         "histogram": {
             **(figures(cost["histogram"]) or {}),
             "resampled_attributes": synthesis["omega"],
-            "noise": NOISE,
+            "noise": noise_in_words("laplace"),
             "plausible_seeds": {
                 "k": synthesis["k"],
                 "except_with_probability": _number(synthesis["beta"]),

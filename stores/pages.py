@@ -16,11 +16,12 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from deniable.loss import VACUOUS_EPSILON, Guarantee
+from deniable.statement_figures import NEIGHBOURING_RELATION, PRIVACY_UNIT
 from schemas.accounts import Accounts
 from schemas.provenance import Spent
 from schemas.release_spec import ReleaseSpec
 from schemas.synthesis import HistogramSeeds, PrivacyTestedSeeds
-from stores.statement import NEIGHBOURING_RELATION, NOT_COVERED, PRIVACY_UNIT, proof_in_words
+from stores.statement import NOT_COVERED, proof_in_words
 from stores.theme import page_svg
 
 _COST_DIGITS = Context(prec=4, rounding=ROUND_CEILING)

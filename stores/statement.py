@@ -13,15 +13,13 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from deniable.loss import VACUOUS_EPSILON, Guarantee
+from deniable.statement_figures import DEFINITION, NEIGHBOURING_RELATION, PRIVACY_UNIT, VERSION, noise_in_words
 from schemas.accounts import Accounts, SpentSoFar
 from schemas.release_spec import ReleaseSpec
 from schemas.synthesis import HistogramSeeds, PrivacyTestedSeeds
 
-VERSION = 1
 _DIGITS = 4
 
-PRIVACY_UNIT = "one record"
-NEIGHBOURING_RELATION = "one is the other with one record added or removed"
 NOT_COVERED = tuple(
     """\
 People with several records. For r records of one person epsilon is r times as large, delta r e^((r-1) epsilon) times.
@@ -69,7 +67,7 @@ def statement(
         "title": spec.title,
         "privacy_unit": PRIVACY_UNIT,
         "neighbouring_relation": NEIGHBOURING_RELATION,
-        "definition": "(epsilon, delta)-differential privacy",
+        "definition": DEFINITION,
         "model": {
             **(_figures(accounts.model) or {}),
             "structure": _figures(accounts.structure),
@@ -105,7 +103,7 @@ def statement(
         said["histogram"] = {
             **(_figures(accounts.histogram) or {}),
             "resampled_attributes": synthesis.omega,
-            "noise": "discrete Laplace, drawn exactly in integers",
+            "noise": noise_in_words("laplace"),
             "plausible_seeds": None
             if synthesis.k is None or synthesis.beta is None
             else {"k": synthesis.k, "except_with_probability": float(synthesis.beta), "up_to_rows": synthesis.max_rows},
@@ -194,7 +192,7 @@ def _number(value: Fraction | int) -> str:
 
 
 def _noise(spec: ReleaseSpec) -> str:
-    return f"discrete {spec.learner.noise.capitalize()}, drawn exactly in integers"
+    return noise_in_words(spec.learner.noise)
 
 
 def _figures(guarantee: Guarantee | None) -> dict[str, Any] | None:

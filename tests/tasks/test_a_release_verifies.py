@@ -1,0 +1,173 @@
+"""Whatever guarantee its records have, a release holds against its own record, by itself and with the whole ledger."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deniable.errors import Refused
+from deniable.ledger import Publication
+from deniable.lineage_verification import FLOW
+from deniable.record_verification import described_domain
+from deniable.trust import Revocation, TrustedKeys
+from schemas.catalog import load_schema
+from schemas.table import domain_of
+from stores.charging import note_publication, open_ledger
+from stores.lineage import STEPS
+from stores.release_folder import describe_domain
+from stores.verified_release import require_verified, verified_release
+from tests.charging import charge, policy
+from tests.published import Published, another, faults, leaves, with_change
+from tests.signing import trusted
+from tests.whole_release import GUARANTEES, Drawn, drawn_release
+
+SHARED: dict[str, Any] = {"split": {"shared": 0.8, "holdout": 0.2}}
+KINDS: dict[str, dict[str, Any]] = {
+    "tested seeds": GUARANTEES["tested_seeds"],
+    "histogram seeds": {**GUARANTEES["histogram_seeds"], "learner__noise": "gaussian"},
+    "seedless": GUARANTEES["seedless"],
+    "shared, tested": SHARED,
+    "shared, histogram": {**GUARANTEES["histogram_seeds"], **SHARED},
+    "privacy test one": {
+        "synthesis__test": 1,
+        "synthesis__accept_no_differential_privacy": True,
+        "budget": {"epsilon": 1000, "delta": 1},
+    },
+}
+KEY = bytes(range(32))
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def published(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Published:
+    drawn = drawn_release(tmp_path_factory.mktemp("verified"), "people-1", **KINDS[request.param])
+    drawn.publish()
+    return Published.of(drawn)
+
+
+def test_it_holds_by_itself_and_with_the_whole_ledger(published: Published) -> None:
+    alone, with_ledger = published.verify(), published.verify(with_ledger=True)
+    assert alone.holds, faults(alone)
+    assert with_ledger.holds, faults(with_ledger)
+    assert [check.made for check in alone.checks].count(False) == 1
+    assert all(check.made for check in with_ledger.checks)
+    assert with_ledger.verdict == f"The release people-1 holds: {len(with_ledger.checks)} checks."
+    assert alone.verdict.endswith("and 1 that could not be made with what was given.")
+
+
+def test_no_figure_of_its_cost_can_be_changed(published: Published) -> None:
+    record = published.record
+    for place in leaves(record["cost"]):
+        altered = published.signed_again(with_change(record, ("cost", *place), another))
+        assert not altered.verify().holds, place
+
+
+def test_no_figure_of_its_statement_can_be_changed(published: Published) -> None:
+    stated = published.document("privacy.json")
+    for place in leaves(stated):
+        if place[0] != "not_covered":
+            altered = published.with_document("privacy.json", with_change(stated, place, another))
+            assert not altered.verify(with_ledger=True).holds, place
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Drawn:
+    return drawn_release(tmp_path_factory.mktemp("twice"), "people-1", KEY)
+
+
+def test_a_second_release_of_a_dataset_holds_beside_the_first(drawn: Drawn, tmp_path: Path) -> None:
+    first = drawn.moved_to(tmp_path / "state")
+    note_publication(first.workspace, first.publish())
+    ledger = open_ledger(first.workspace)
+    ledger.set_policy(policy(dataset="another"))
+    # A charge of another release to the same dataset, which was never published.
+    ledger.reserve(charge(dataset="people", release="people-0", step="something else"))
+    second = drawn_release(tmp_path, "people-2")
+    second.publish()
+    published = Published.of(second)
+    report = published.verify(with_ledger=True)
+    assert report.holds, faults(report)
+    assert published.verify().holds
+    record, said = published.record, published.document("privacy.json")["dataset_so_far"]
+    assert record["release"]["previous"] == "people-1"
+    assert said["releases"] == 3
+    # What the first was charged is not shown.
+    assert "people-1" not in json.dumps(record["ledger"])
+    less = with_change(published.document("privacy.json"), ("dataset_so_far", "epsilon"), lambda epsilon: epsilon / 2)
+    assert "dataset_so_far.epsilon" in faults(published.with_document("privacy.json", less).verify(with_ledger=True))
+    much_less = with_change(published.document("privacy.json"), ("dataset_so_far", "epsilon"), lambda _: 0.1)
+    assert "must be at least" in faults(published.with_document("privacy.json", much_less).verify())
+
+
+def test_what_a_release_was_charged_must_all_be_shown(drawn: Drawn, tmp_path: Path) -> None:
+    first = drawn.moved_to(tmp_path / "state")
+    first.publish()
+    published = Published.of(first)
+    # One more draw is charged under the release's key after the record was made.
+    open_ledger(first.workspace).reserve(
+        charge(dataset="people", release="people-1", commitment=published.record["input"]["key"], step="once more")
+    )
+    lines = tuple(entry.to_line() for entry in open_ledger(first.workspace).entries())
+    report = replace(published, ledger=lines).verify(with_ledger=True)
+    assert f"entry {len(lines) - 1} of the exported ledger charges this release" in faults(report)
+
+
+def test_a_release_under_the_key_of_another_shows_what_that_one_was_charged(drawn: Drawn, tmp_path: Path) -> None:
+    first = drawn.moved_to(tmp_path / "state")
+    note_publication(first.workspace, first.publish())
+    again = drawn_release(tmp_path, "people-again", KEY)
+    again.publish()
+    published = Published.of(again)
+    for with_ledger in (False, True):
+        report = published.verify(with_ledger=with_ledger)
+        assert report.holds, faults(report)
+        assert "under the same key as release people-1, which was charged for it" in "\n".join(report.lines)
+    shown = {entry["kind"] for entry in published.record["ledger"]["entries"] if "content" in entry}
+    assert shown == {"reserved", "committed"}
+    assert Publication.kind not in shown
+
+
+def test_a_signature_counts_only_while_its_key_is_trusted(drawn: Drawn, tmp_path: Path) -> None:
+    first = drawn.moved_to(tmp_path / "state")
+    first.publish()
+    published = Published.of(first)
+    (key,) = published.keys
+    superseded = Revocation(time="2098-01-01T00:00:00Z", reason="superseded")
+    compromised = Revocation(time="2098-01-01T00:00:00Z", reason="compromised")
+    early = replace(key, valid_from="2001-01-01T00:00:00Z", valid_until="2002-01-01T00:00:00Z")
+    late = replace(key, valid_from="2098-01-01T00:00:00Z", valid_until="2099-01-01T00:00:00Z")
+    judged = {
+        "": published.keys,
+        "superseded on 2098": published.keys.with_revoked(key.keyid, superseded),
+        "nothing that it signed counts": published.keys.with_revoked(key.keyid, compromised),
+        "is not trusted": TrustedKeys((trusted("Ada"),)),
+        "expired on 2002": TrustedKeys((early,)),
+        "is not valid before 2098": TrustedKeys((late,)),
+    }
+    for said, keys in judged.items():
+        report = published.verify(trusted=keys)
+        assert report.holds == (said in ("", "superseded on 2098")), said
+        assert said in report.checks[0].line
+
+
+def test_what_does_not_hold_is_refused_before_it_is_published(drawn: Drawn, tmp_path: Path) -> None:
+    first = drawn.moved_to(tmp_path / "state")
+    first.publish()
+    folder, keys = first.workspace.release_folder, Published.of(first).keys
+    require_verified(verified_release(folder, keys))
+    (folder / "graph.json").write_bytes(b"{}")
+    with pytest.raises(Refused, match=r"does not: FAILED  every file .* graph.json .* nothing was published"):
+        require_verified(verified_release(folder, keys))
+
+
+def test_the_flow_that_verification_knows_is_the_one_that_there_is() -> None:
+    assert (*FLOW, "report", "seal") == tuple(STEPS)
+
+
+@pytest.mark.parametrize("dataset", ["acs13", "acs2024_persons", "acs2024_workers", "adult"])
+def test_the_domain_of_every_dataset_is_read_back_from_its_description(dataset: str) -> None:
+    domain = domain_of(load_schema(dataset, Path()))
+    described = json.loads(json.dumps(describe_domain(domain, {}, {})))
+    assert described_domain(described) == domain
+    assert described_domain(described).digest == domain.digest

@@ -1,0 +1,201 @@
+"""An auditor has a release folder and the wheel, nothing else: python -m deniable verify RELEASE_DIR."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from deniable.__main__ import DOES_NOT_HOLD, HOLDS, KEYS_VARIABLE, UNREADABLE, main
+from tests.published import Published, folder_in
+from tests.whole_release import drawn_release
+
+# Refuses to import whatever is neither of Python nor of the wheel and its two requirements.
+ISOLATED = """
+import sys
+
+WHEEL = {"deniable", "numpy", "cryptography", "_cffi_backend"}
+
+
+class Only:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] not in WHEEL | set(sys.stdlib_module_names):
+            raise ImportError(f"{name} is not in the wheel")
+
+
+sys.meta_path.insert(0, Only())
+from deniable.__main__ import main
+
+status = main(sys.argv[1:])
+loaded = {name.partition(".")[0] for name in sys.modules} - WHEEL - set(sys.stdlib_module_names)
+print(sorted(name for name in loaded if not name.startswith("_")), file=sys.stderr)
+sys.exit(status)
+"""
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Published:
+    drawn = drawn_release(tmp_path_factory.mktemp("command"), "people-1")
+    drawn.publish()
+    return Published.of(drawn)
+
+
+@pytest.fixture
+def release(published: Published, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A release folder in a state folder that has a trust file and a ledger."""
+    monkeypatch.delenv(KEYS_VARIABLE, raising=False)
+    (tmp_path / "keys").mkdir()
+    (tmp_path / "keys" / "trusted.json").write_text(published.keys.to_text(), encoding="utf-8")
+    (tmp_path / "ledger.jsonl").write_text("".join(f"{line}\n" for line in published.ledger), encoding="utf-8")
+    return folder_in(tmp_path / "releases" / "people-1", published)
+
+
+def test_a_release_that_holds_exits_with_0_and_says_a_line_a_check(
+    release: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["verify", str(release)]) == HOLDS
+    *lines, verdict = capsys.readouterr().out.splitlines()
+    assert len(lines) == 15
+    assert sum(line.startswith("ok      ") for line in lines) == 14
+    assert sum(line.startswith("--      ") for line in lines) == 1
+    assert verdict == "The release people-1 holds: 14 checks, and 1 that could not be made with what was given."
+
+
+def test_with_the_exported_ledger_all_is_checked(release: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ledger = release.parent.parent / "ledger.jsonl"
+    assert main(["verify", str(release), "--ledger", str(ledger)]) == HOLDS
+    assert capsys.readouterr().out.splitlines()[-1] == "The release people-1 holds: 15 checks."
+    lines = ledger.read_text(encoding="utf-8").splitlines(keepends=True)
+    ledger.write_text("".join(lines[:-1]), encoding="utf-8")
+    assert main(["verify", str(release), "--ledger", str(ledger)]) == DOES_NOT_HOLD
+    assert f"entry {len(lines) - 1} is not in the exported ledger" in capsys.readouterr().out
+
+
+def test_the_wheel_and_its_two_requirements_are_enough(release: Path, tmp_path: Path) -> None:
+    program = tmp_path / "isolated.py"
+    program.write_text(ISOLATED, encoding="utf-8")
+    root = Path(__file__).resolve().parents[2]
+    command = [sys.executable, str(program)]
+    environment = {"PYTHONPATH": str(root), "PATH": ""}
+    ledger = str(release.parent.parent / "ledger.jsonl")
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*command, *arguments], capture_output=True, text=True, env=environment, cwd=tmp_path, check=False
+        )
+
+    done = run("verify", str(release), "--ledger", ledger)
+    assert (done.returncode, done.stderr.strip()) == (HOLDS, "[]"), done.stdout + done.stderr
+    assert "not checked beyond its digest: pyarrow, which reads it, is not installed" in done.stdout
+    assert "ok      the events of every step compose to no more than its cost" in done.stdout
+    (release / "model.json").write_text("{}", encoding="utf-8")
+    altered = run("verify", str(release))
+    assert altered.returncode == DOES_NOT_HOLD
+    assert "model.json is not what was signed" in altered.stdout
+    assert run("record", str(release)).returncode == HOLDS
+
+
+def test_whatever_is_no_file_of_its_own_is_found_in_the_folder(
+    release: Path, published: Published, capsys: pytest.CaptureFixture[str]
+) -> None:
+    elsewhere = release.parent / "elsewhere.json"
+    elsewhere.write_bytes(published.files["graph.json"])
+    (release / "graph.json").unlink()
+    (release / "graph.json").symlink_to(elsewhere)
+    assert main(["verify", str(release)]) == DOES_NOT_HOLD
+    assert "graph.json is a link, and a release has files alone" in capsys.readouterr().out
+    (release / "graph.json").unlink()
+    (release / "graph.json").write_bytes(published.files["graph.json"])
+    (release / "more").mkdir()
+    (release / ".hidden").write_text("", encoding="utf-8")
+    assert main(["verify", str(release)]) == DOES_NOT_HOLD
+    assert ".hidden is not among the files that were signed (and 1 more)" in capsys.readouterr().out
+    (release / ".hidden").unlink()
+    assert main(["verify", str(release)]) == DOES_NOT_HOLD
+    assert "more is a folder, and a release has files alone" in capsys.readouterr().out
+
+
+def test_a_record_that_is_a_link_is_not_followed(release: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (release / "record.dsse.json").rename(release.parent / "record")
+    (release / "record.dsse.json").symlink_to(release.parent / "record")
+    assert main(["verify", str(release)]) == DOES_NOT_HOLD
+    assert "record.dsse.json: the record must be in the folder, and is not" in capsys.readouterr().out
+
+
+def test_trusted_keys_are_those_given_else_those_named_else_those_beside_the_releases(
+    release: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    beside = release.parent.parent / "keys" / "trusted.json"
+    mine = release.parent.parent / "mine.json"
+    assert main(["verify", str(release)]) == HOLDS
+    assert "trusted keys found beside the releases: whoever made these may have made those" in capsys.readouterr().out
+    beside.rename(mine)
+    assert main(["verify", str(release)]) == DOES_NOT_HOLD
+    out = capsys.readouterr().out
+    assert "there are no trusted keys; give a trust file by --keys FILE, or name one in DENIABLE_TRUSTED_KEYS" in out
+    assert "ok      every file is the one that was signed" in out, "the rest is checked all the same"
+    assert main(["verify", str(release), "--keys", str(mine)]) == HOLDS
+    assert "trusted keys as given" in capsys.readouterr().out
+    monkeypatch.setenv(KEYS_VARIABLE, str(mine))
+    assert main(["verify", str(release)]) == HOLDS
+    assert "trusted keys named by DENIABLE_TRUSTED_KEYS" in capsys.readouterr().out
+    monkeypatch.setenv(KEYS_VARIABLE, str(beside))
+    assert main(["verify", str(release), "--keys", str(mine)]) == HOLDS
+    assert main(["verify", str(release)]) == UNREADABLE
+
+
+def test_what_cannot_be_read_exits_with_2_and_says_what_to_name(
+    release: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    binary = tmp_path / "binary"
+    binary.write_bytes(b"\xff\xfe")
+    keys = str(tmp_path / "keys" / "trusted.json")
+    unreadable = {
+        (str(tmp_path / "absent"), "--keys", keys): "a release must be a folder that can be read",
+        (str(binary), "--keys", keys): "a release must be a folder that can be read",
+        (str(release), "--keys", str(binary)): "binary: ",
+        (str(release), "--keys", str(tmp_path)): "the trust file must be a readable file",
+        (str(release), "--ledger", str(binary)): "the ledger must be a readable file",
+        (str(release), "--ledger", str(tmp_path / "absent")): "the ledger must be a readable file",
+    }
+    for arguments, said in unreadable.items():
+        assert main(["verify", *arguments]) == UNREADABLE, arguments
+        captured = capsys.readouterr()
+        assert said in captured.err
+        assert captured.out == ""
+
+
+def test_the_record_is_shown_as_people_read_it(
+    release: Path, published: Published, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["record", str(release)]) == HOLDS
+    captured = capsys.readouterr()
+    shown = json.loads(captured.out)
+    assert shown["predicate"] == published.record
+    assert shown["predicateType"] == "urn:deniable:provenance:v1"
+    assert captured.out.startswith('{\n  "_type"')
+    assert "Not verified" in captured.err
+    (release / "record.dsse.json").write_text("{}", encoding="utf-8")
+    assert main(["record", str(release)]) == UNREADABLE
+    (release / "record.dsse.json").unlink()
+    assert main(["record", str(release)]) == UNREADABLE
+    assert "the record must be a readable file" in capsys.readouterr().err
+
+
+def test_a_reader_that_has_read_enough_is_no_error(release: Path) -> None:
+    command = f"{sys.executable} -m deniable record {release} | head -n 1"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True)
+    assert done.stdout == "{\n"
+    assert "Traceback" not in done.stderr
+    assert "BrokenPipe" not in done.stderr
+
+
+def test_a_release_without_its_statement_or_domain_does_not_hold(published: Published, tmp_path: Path) -> None:
+    keys = tmp_path / "trusted.json"
+    keys.write_text(published.keys.to_text(), encoding="utf-8")
+    for number, name in enumerate(("privacy.json", "schema.json", "synthetic.csv", "synthetic.parquet")):
+        without = replace(published, files={key: value for key, value in published.files.items() if key != name})
+        folder = folder_in(tmp_path / str(number), without.signed_again(without.record))
+        assert main(["verify", str(folder), "--keys", str(keys)]) == DOES_NOT_HOLD

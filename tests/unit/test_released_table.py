@@ -1,0 +1,153 @@
+"""A released table is held against its public domain, and nothing that stands in it is quoted."""
+
+import csv
+import io
+import sys
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from deniable.domain import Attribute, Domain
+from deniable.released_table import TableFindings, check_csv, check_parquet, parquet_reader
+
+DOMAIN = Domain(
+    (
+        Attribute("age", (18, 19, 20), "numeric", (0, 0, 1)),
+        Attribute("town", ('a, "b"', "c\nd", "plain"), "nominal", (0, 1, 2)),
+        Attribute("share", (0.5, 1.0), "numeric", (0, 1)),
+        Attribute("works", (True, False), "nominal", (0, 1)),
+    )
+)
+ROWS = [(18, 'a, "b"', 0.5, True), (19, "c\nd", 1.0, False), (20, "plain", 0.5, True)]
+HEADER = list(DOMAIN.names)
+OUTSIDE = "has a value that is not in its public domain"
+
+
+def as_csv(rows: list[Any], header: list[str] = HEADER) -> io.BytesIO:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([header, *rows])
+    return io.BytesIO(text.getvalue().encode())
+
+
+def as_parquet(columns: dict[str, list[Any]]) -> io.BytesIO:
+    file = io.BytesIO()
+    pq.write_table(pa.table(columns), file)
+    return file
+
+
+def columns(rows: list[Any]) -> dict[str, list[Any]]:
+    return dict(zip(HEADER, map(list, zip(*rows, strict=True)), strict=True))
+
+
+def parquet(file: io.BytesIO) -> TableFindings:
+    return check_parquet(file, DOMAIN, parquet_reader())
+
+
+def test_a_table_within_its_domain_is_counted_however_its_values_are_quoted() -> None:
+    assert check_csv(as_csv(ROWS * 20_000), DOMAIN) == TableFindings(60_000)
+    assert parquet(as_parquet(columns(ROWS * 20_000))) == TableFindings(60_000)
+    assert check_csv(as_csv([]), DOMAIN) == TableFindings(0)
+
+
+def test_a_file_is_left_open_for_whoever_opened_it() -> None:
+    file = as_csv(ROWS)
+    check_csv(file, DOMAIN)
+    assert not file.closed
+
+
+@pytest.mark.parametrize(
+    ("row", "fault"),
+    [
+        ((21, "plain", 0.5, True), f"age {OUTSIDE}"),
+        (("18.0", "plain", 0.5, True), f"age {OUTSIDE}"),
+        (("", "plain", 0.5, True), f"age {OUTSIDE}"),
+        ((18, "Plain", 0.5, True), f"town {OUTSIDE}"),
+        ((18, "c\r\nd", 0.5, True), f"town {OUTSIDE}"),
+        ((18, "plain", "0.50", True), f"share {OUTSIDE}"),
+        ((18, "plain", 1, True), f"share {OUTSIDE}"),
+        ((18, "plain", 0.5, 1), f"works {OUTSIDE}"),
+        ((18, "plain", 0.5), "does not have 4 values"),
+        ((18, "plain", 0.5, True, True), "does not have 4 values"),
+        ((), "does not have 4 values"),
+    ],
+)
+def test_a_row_that_does_not_belong_is_named_by_its_number_and_not_quoted(row: tuple[Any, ...], fault: str) -> None:
+    """In the middle of a later batch."""
+    rows = [*ROWS * 15_000, row, *ROWS]
+    found = check_csv(as_csv(rows), DOMAIN)
+    assert found.faults == (f"record 45001{'' if fault.startswith('does') else ':'} {fault}",)
+    assert found.records == 40_000
+
+
+@pytest.mark.parametrize(
+    ("header", "fault"),
+    [
+        (["town", "age", "share", "works"], "its columns are not in the order of the domain"),
+        (["age", "town", "share"], "its columns are not those of the domain, age, town, share, works"),
+        (["age", "town", "share", "works", "name"], "its columns are not those of the domain"),
+        (["age", "town", "share", "works", "works"], "its columns are not those of the domain"),
+    ],
+)
+def test_columns_that_are_not_the_domains_are_found(header: list[str], fault: str) -> None:
+    assert fault in check_csv(as_csv(ROWS, header), DOMAIN).faults[0]
+    if len(set(header)) == len(header):
+        table = {name: columns(ROWS).get(name, [1, 2, 3]) for name in header}
+        assert fault in parquet(as_parquet(table)).faults[0]
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        (b"", "its columns are not those of the domain"),
+        (b"age,town,share,works\n18,plain,0.5,\xff\n", "it is not written in UTF-8 after record 0"),
+        (b'age,town,share,works\n18,"plain"x,0.5,True\n', "it is no CSV after record 0"),
+        (b'age,town,share,works\n18,"plain,0.5,True\n', "it is no CSV after record 0"),
+        (b"age,town,share,works\n" + b"1" * (1 << 22), "after record 0"),
+    ],
+)
+def test_what_is_no_table_is_said_to_be_none(content: bytes, fault: str) -> None:
+    assert fault in str(check_csv(io.BytesIO(content), DOMAIN).faults)
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1" + bytes(100) + b"PAR1", b"age,town\n"])
+def test_what_is_no_parquet_is_said_to_be_none(content: bytes) -> None:
+    assert parquet(io.BytesIO(content)).faults == ("it cannot be read as Parquet after record 0",)
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("age", [18, 19, 21]),
+        ("age", [18, 19, None]),
+        ("age", [18.0, 19.0, 20.0]),
+        ("town", ["plain", "plain", "elsewhere"]),
+        ("works", [1, 0, 1]),
+        ("share", [0.5, 1.0, float("nan")]),
+    ],
+)
+def test_parquet_is_held_against_the_domain_with_its_types(name: str, values: list[Any]) -> None:
+    altered = columns(ROWS) | {name: values}
+    assert parquet(as_parquet(altered)).faults == (f"after record 0: {name} {OUTSIDE}",)
+
+
+def test_without_its_library_parquet_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    assert parquet_reader() is None
+
+
+def test_memory_does_not_grow_with_the_table(tmp_path: Path) -> None:
+    narrow = Domain(DOMAIN.attributes[:1])
+    peaks = []
+    for rows in (60_000, 240_000):
+        path = tmp_path / f"{rows}.csv"
+        path.write_text("age\n" + "18\n19\n20\n" * (rows // 3))
+        tracemalloc.start()
+        with path.open("rb") as file:
+            assert check_csv(file, narrow).records == rows
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.2 * peaks[0]
