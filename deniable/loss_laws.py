@@ -30,6 +30,7 @@ _LONGEST_GRID = 1 << 21
 # Beyond this many standard deviations the mass of a discrete Gaussian is below 1e-30, which is what is charged for it.
 _GAUSSIAN_REACH = 12
 _GAUSSIAN_TAIL = 1e-30
+_MOST_PLACES = 1 << 25
 _REMEMBERED = 256
 
 
@@ -104,8 +105,10 @@ def _on_grid(step: float, losses: Reals, probabilities: Reals, infinity_mass: fl
     """
     below = np.floor(losses / step).astype(np.int64)
     above = np.clip(np.expm1(below * step - losses) / expm1(-step), 0.0, 1.0)
-    first = int(below.min())
-    masses = np.zeros(int(below.max()) - first + 2)
+    first, places = int(below.min()), int(below.max() - below.min()) + 2
+    if places > _MOST_PLACES:
+        raise InvalidInput(f"losses must be on a grid of at most {_MOST_PLACES:,} places, got {places:,}.")
+    masses = np.zeros(places)
     np.add.at(masses, below - first, probabilities * (1 - above))
     np.add.at(masses, below - first + 1, probabilities * above)
     (kept,) = np.nonzero(masses)

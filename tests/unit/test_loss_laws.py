@@ -177,3 +177,8 @@ def test_what_cannot_be_put_on_a_grid_is_left_to_other_accountants() -> None:
     with pytest.raises(InvalidInput, match="an event must have an epsilon to be composed"):
         loss_law(attempts(1), 0.1)
     assert pld_by_hand([known("0", "1e-3", outputs=2)], 1e-3) == math.inf
+
+
+def test_noise_that_no_grid_has_room_for_is_refused_rather_than_put_on_one() -> None:
+    with pytest.raises(InvalidInput, match="losses must be on a grid of at most"):
+        loss_law(gaussian(1, "0.0001", sensitivity=10_000), 1.0)

@@ -1,0 +1,74 @@
+"""What steps cost together follows from what they cost by themselves, for who states it and for who verifies it."""
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from deniable.accounting import best, best_again
+from deniable.composition import joint_split
+from deniable.loss import DiscreteLaplaceEvent, Guarantee, PrivacyTestEvent
+from deniable.step_costs import StepCost, added_up, combine
+
+COUNTS = DiscreteLaplaceEvent(query="q", part="shared", outputs=11, sensitivity=1, scale=Fraction(20))
+TESTED = PrivacyTestEvent(
+    query="q",
+    part="shared",
+    outputs=10,
+    k=50,
+    gamma=Fraction(4),
+    eps0=Fraction(1),
+    public_rows=1000,
+    drop_probability=Fraction(1, 100),
+)
+
+
+def step(**changes: Any) -> StepCost:
+    facts: dict[str, Any] = {
+        "step": "a",
+        "part": "shared",
+        "probability": Fraction(4, 5),
+        "events": (COUNTS,),
+        "guarantee": best([COUNTS], 1e-6),
+    }
+    return StepCost(**{**facts, **changes})
+
+
+def test_steps_that_read_parts_of_their_own_are_combined_by_the_split() -> None:
+    first, second = (
+        step(part="structure", probability=Fraction(1, 5)),
+        step(part="parameters", probability=Fraction(1, 4)),
+    )
+    assert first.guarantee is not None
+    together = combine([first, second])
+    expected = joint_split([(0.25, first.guarantee), (0.2, first.guarantee)])
+    assert (together.epsilon, together.delta) == (expected.epsilon, expected.delta)
+    assert together.accountant == "joint_split + pld"
+    assert combine([second, first]) == together, "whatever their order"
+
+
+def test_noise_on_the_same_records_is_composed_as_one_whoever_composes_it() -> None:
+    steps = [step(), step(step="b")]
+    together = combine(steps)
+    summed = added_up(steps)
+    assert together.epsilon < summed.epsilon
+    assert together.delta == pytest.approx(summed.delta)
+    again = combine(steps, best_again)
+    assert again.epsilon == pytest.approx(together.epsilon, rel=1e-6)
+    assert again.accountant == together.accountant
+
+
+def test_candidates_are_added_to_noise_on_the_same_records() -> None:
+    tested = step(step="c", events=(TESTED,), guarantee=Guarantee(2.0, 1e-6, "theorem_a"))
+    together = combine([step(), step(step="b"), tested])
+    noisy = combine([replace(each, probability=Fraction(1)) for each in (step(), step(step="b"))])
+    assert combine([replace(each, probability=Fraction(1)) for each in (step(), step(step="b"), tested)]).epsilon == (
+        pytest.approx(noisy.epsilon + 2.0)
+    )
+    assert together.epsilon < noisy.epsilon + 2.0
+
+
+def test_what_has_no_guarantee_is_charged_as_what_holds_of_anything() -> None:
+    assert step(guarantee=None).charged == Guarantee(0.0, 1.0, "trivial")
+    assert added_up([step(guarantee=None), step(part="other", probability=Fraction(1, 5))]).delta == 1
