@@ -19,6 +19,7 @@ from rich.console import Console
 from deniable.errors import DeniableError, InvalidInput
 from flows.auditing import add_audit_command, run_audit_command
 from flows.comparing import add_compare_command, run_compare_command
+from flows.deploying import add_deploy_command, run_deploy_command
 from flows.discarding import discard_release
 from flows.environment import prepare_environment
 from flows.finding import add_find_command, run_find_command
@@ -28,7 +29,7 @@ from flows.planning import show_plan
 from flows.replaying import add_replay_command, run_replay_command
 from flows.services import start_prefect
 from flows.showing import show
-from flows.stacking import add_stack_commands, run_stack_command, run_worker
+from flows.stacking import add_stack_commands, run_prefect_command, run_stack_command, run_worker
 from schemas.release_spec import ReleaseSpec, load_spec
 from stores.disk import DISK_FULL, disk_is_full
 from stores.unfinished import other_unfinished_releases, unfinished_release
@@ -39,9 +40,11 @@ OK, FAILED, REFUSED, INTERRUPTED = 0, 1, 2, 130
 _COMMANDS: dict[str, Callable[[argparse.Namespace, Path], int]] = {
     "audit": run_audit_command,
     "compare": run_compare_command,
+    "deploy": run_deploy_command,
     "find": run_find_command,
     "keys": run_key_command,
     "ledger": run_ledger_command,
+    "prefect": run_prefect_command,
     "replay": run_replay_command,
     "stack": run_stack_command,
     "worker": run_worker,
@@ -178,6 +181,7 @@ def _parser() -> argparse.ArgumentParser:
     add_ledger_commands(commands, [common])
     add_key_commands(commands, [common])
     add_stack_commands(commands, [common])
+    add_deploy_command(commands, [common])
     show = commands.add_parser(
         "ui", parents=[common], help="look at what was done: MLflow and Prefect, on this machine"
     )

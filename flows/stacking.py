@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from deniable.errors import InvalidInput
 from flows.stack.settings import POOL
@@ -31,6 +31,10 @@ def add_stack_commands(subparsers: "Subparsers", parents: Sequence[argparse.Argu
     commands.add_parser("down", parents=parents, help="stop what was started; all data are kept")
     commands.add_parser("status", parents=parents, help="what runs, and where")
     subparsers.add_parser("worker", parents=parents, help="run the flows of deployments, until it is stopped")
+    prefect = subparsers.add_parser(
+        "prefect", parents=parents, help="a command of Prefect's own, such as: deployment run release/acs_ma --watch"
+    )
+    prefect.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="what Prefect is told")
 
 
 def run_stack_command(asked: argparse.Namespace, state: Path) -> int:
@@ -55,12 +59,33 @@ def run_worker(_asked: argparse.Namespace, state: Path) -> int:
     Raises:
         InvalidInput: nothing says where Prefect's server is.
     """
+    _become_prefect(["worker", "start", "--pool", POOL, "--type", "process"], state)
+
+
+def run_prefect_command(asked: argparse.Namespace, state: Path) -> int:
+    """Become a command of Prefect's, to which this state folder's server is known.
+
+    Raises:
+        InvalidInput: nothing says where Prefect's server is.
+    """
+    _become_prefect(asked.arguments, state)
+
+
+def _become_prefect(arguments: Sequence[str], state: Path) -> NoReturn:
+    require_prefect(state)
+    os.environ["PREFECT_SERVER_ALLOW_EPHEMERAL_MODE"] = "false"
+    os.execv(sys.executable, [sys.executable, "-m", "prefect", *arguments])  # noqa: S606 - in place of this process
+
+
+def require_prefect(state: Path) -> None:
+    """Refuse what needs Prefect's server where nothing says where that is.
+
+    Raises:
+        InvalidInput: nothing says so.
+    """
     if "PREFECT_API_URL" not in os.environ:
         msg = (
-            f"a worker needs Prefect's server, and neither DENIABLE_PREFECT_API_URL nor a stack in {state} names one; "
+            f"this needs Prefect's server, and neither DENIABLE_PREFECT_API_URL nor a stack in {state} names one; "
             "make stack starts one."
         )
         raise InvalidInput(msg)
-    os.environ["PREFECT_SERVER_ALLOW_EPHEMERAL_MODE"] = "false"
-    command = [sys.executable, "-m", "prefect", "worker", "start", "--pool", POOL, "--type", "process"]
-    os.execv(sys.executable, command)  # noqa: S606 - a worker in place of this process
