@@ -5,6 +5,8 @@ belong here.
 """
 
 from datetime import date
+from decimal import Decimal
+from math import isfinite
 
 from deniable.errors import InvalidInput
 
@@ -40,13 +42,13 @@ def release_filter(
         What MLflow's search box takes.
 
     Raises:
-        InvalidInput: a name cannot be searched for.
+        InvalidInput: a name or a cost cannot be searched for.
     """
     found_by = [f"metrics.{PUBLISHED_DAY} >= {day_number(since):d}" if since else f"metrics.{PUBLISHED_DAY} > 0"]
     if dataset is not None:
         found_by.insert(0, f"tags.dataset = {_quoted(dataset)}")
     if epsilon_above is not None:
-        found_by.append(f"metrics.{EPSILON_TOTAL} > {epsilon_above:g}")
+        found_by.append(f"metrics.{EPSILON_TOTAL} > {_written_out(epsilon_above)}")
     if approved_by is not None:
         found_by.append(f"tags.{APPROVED_BY} = {_quoted(approved_by)}")
     return " and ".join(found_by)
@@ -55,6 +57,13 @@ def release_filter(
 def day_number(day: date) -> int:
     """A day as a number that sorts as days do: 20 November 2026 is 20261120."""
     return day.year * 10_000 + day.month * 100 + day.day
+
+
+def _written_out(epsilon: float) -> str:
+    """A number as MLflow reads it, which knows no exponents above 0."""
+    if not (isfinite(epsilon) and epsilon >= 0):
+        raise InvalidInput(f"an epsilon must be a number, 0 or more, to be searched for, got {epsilon}.")
+    return f"{Decimal(repr(epsilon)).normalize():f}"
 
 
 def _quoted(name: str) -> str:

@@ -89,17 +89,20 @@ class Drawn:
         )
 
 
-def drawn_release(folder: Path, release_id: str = "small-1", key: bytes = b"", **changes: Any) -> Drawn:
+def drawn_release(
+    folder: Path, release_id: str = "small-1", key: bytes = b"", *, run_name: str = "", **changes: Any
+) -> Drawn:
     """Take all steps up to publication.
 
     Args:
         folder: where spec and state folder go, each in a folder of its own.
         release_id: the release's name.
         key: its key; by default a new one.
+        run_name: what MLflow calls it; by default a name that no other test gives.
         changes: what the spec says otherwise.
     """
     spec = load_spec(write_small_release(folder / "spec", **changes))
-    with recorded_release(STATE, f"{folder.name}-{release_id}", spec) as run_id:
+    with recorded_release(STATE, run_name or f"{folder.name}-{release_id}", spec) as run_id:
         workspace = Workspace(state=folder / "state", release_id=release_id, spec=spec, mlflow_run_id=run_id)
         with workspace.writing("key", Audience.RESTRICTED) as path:
             path.write_bytes(key or ReleaseKey.generate().secret)

@@ -57,6 +57,14 @@ def test_every_step_says_what_it_does_in_one_line(tested: Released, client: Mlfl
         assert "\n" not in said
 
 
+def test_steps_are_numbered_in_their_order_without_a_gap(tested: Released, client: MlflowClient) -> None:
+    names = [run.info.run_name or "" for run in steps_of(tested, client).values()]
+    numbers = {int(name[:2]) for name in names}
+    assert numbers == set(range(1, len(numbers) + 1))
+    began = sorted(steps_of(tested, client).values(), key=lambda run: run.info.start_time)
+    assert [(run.info.run_name or "")[:2] for run in began] == sorted(name[:2] for name in names)
+
+
 def test_every_step_shows_its_epsilon_and_most_show_none(tested: Released, client: MlflowClient) -> None:
     spent = {
         name: (run.data.metrics["epsilon"], run.data.metrics["delta"]) for name, run in steps_of(tested, client).items()
