@@ -73,7 +73,7 @@ class AuditFailed(DeniableError):
         self.audited = audited
 
 
-@flow(name="audit", persist_result=False)
+@flow(name="audit", flow_run_name="audit {release}", persist_result=False)
 def audit(release: str, state: Path | None = None, keys: Path | None = None) -> Audited:
     """Compare all that is kept of a release with its record, and leave what was found with the run.
 

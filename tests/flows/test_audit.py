@@ -20,7 +20,7 @@ from mlflow.entities import Dataset, DatasetInput
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.sorting import ArtifactSort
 
-from deniable.errors import InvalidInput
+from deniable.errors import InvalidInput, Refused
 from deniable.ledger import Charge, Entry
 from deniable.trust import TrustedKeys
 from flows.audit import Audited, audit, audit_here
@@ -688,6 +688,28 @@ def test_what_is_no_release_is_said(kept: Kept, tmp_path: Path) -> None:
     for name in ("another", str(tmp_path / "absent"), "", "..", "/"):
         with pytest.raises(InvalidInput, match="the release must be one that was made in"):
             audit_here(name, kept.state)
+
+
+def test_a_release_that_stopped_while_it_was_sealed_holds_once_it_was_taken_up_again(
+    tmp_path: Path, prefect: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = tmp_path / "state"
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", mlflow_uri(state))
+    monkeypatch.delenv(LEDGER_VARIABLE, raising=False)
+    spec = write_small_release(tmp_path / "spec")
+
+    def stop(*_: object) -> None:
+        raise Refused("enough for today.")
+
+    with monkeypatch.context() as stopping:
+        stopping.setattr("tasks.seal.make_current", stop)
+        with pytest.raises(Refused, match="enough for today"):
+            release(spec, state)
+    [name] = [folder.name for folder in (state / "releases").iterdir()]
+    found = faults(audit_here(name, state))
+    assert "the release must have ended well, and MLflow has it as FAILED" in found[SINCE]
+    assert release(spec, state).workspace.release_id == name
+    assert faults(audit_here(name, state)) == {}
 
 
 def test_a_release_that_a_server_recorded_is_audited_by_its_address(
