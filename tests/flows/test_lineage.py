@@ -204,6 +204,32 @@ def test_a_refusal_is_recorded_in_its_own_words_and_other_errors_are_not(state: 
         assert tags.get("failure") == ("k is too large." if name == "refusal" else None)
 
 
+def test_a_release_that_was_taken_up_again_no_longer_says_why_it_failed_before(
+    state: Path, client: MlflowClient
+) -> None:
+    with pytest.raises(Refused), release_named("taken-up", state) as workspace, recorded_step(workspace, "clean"):
+        raise Refused("k is too large.")
+    with recorded_release(state, "taken-up", SPEC) as again:
+        pass
+    assert again == workspace.mlflow_run_id
+    run = client.get_run(again)
+    assert (run.info.status, run.data.tags.get("failure")) == ("FINISHED", None)
+    assert steps_of(workspace, client)["clean"].data.tags["failure"] == "k is too large."
+
+
+def test_a_release_says_from_the_start_who_began_it_and_that_nobody_approved_it_yet(
+    state: Path, client: MlflowClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DENIABLE_OPERATOR", "ada")
+    with release_named("begun", state) as workspace, recorded_step(workspace, "clean"):
+        pass
+    run = client.get_run(workspace.mlflow_run_id)
+    said = ("started_by", "approved_by", "dataset", "guarantee")
+    assert [run.data.tags[name] for name in said] == ["ada", "nobody", "listed_people", "tested_seeds"]
+    assert run.data.params["evaluation.known"] == "age, sex"
+    assert steps_of(workspace, client)["clean"].data.tags["mlflow.user"] == run.data.tags["mlflow.user"]
+
+
 def test_a_step_that_never_ended_is_closed_with_its_release(state: Path, client: MlflowClient) -> None:
     with release_named("abandoned", state) as workspace:
         recorded_step(workspace, "synthesize").__enter__()

@@ -1,5 +1,6 @@
 """MLflow as an auditor sees it: one search finds releases, a page leads to everything, and digests line up."""
 
+import argparse
 import json
 import re
 from datetime import date
@@ -13,15 +14,17 @@ from mlflow import MlflowClient
 from mlflow.entities import Dataset, Run
 
 from deniable.errors import InvalidInput
+from flows.finding import add_find_command, run_find_command
 from schemas.provenance import RECORD, Approval, People
 from schemas.references import Audience
-from stores.addresses import TRAINING_PAGES, search_page
+from stores.addresses import TRAINING_PAGES, run_page, search_page
 from stores.charging import note_publication
 from stores.lineage import STEPS, step_title
 from stores.registry import register_model, version_of
 from stores.release_page import READABLE_RECORD, complete_page
 from stores.release_search import release_filter
 from stores.signed_record import read_signed
+from stores.statement import rounded_up
 from tests.whole_release import GUARANTEES, Drawn, drawn_release
 
 LINK = re.compile(r"\]\((#/[^)]*)\)")
@@ -296,3 +299,41 @@ def test_the_experiment_that_mlflow_begins_with_is_not_shown(made: Drawn, client
 
 def test_a_release_that_is_not_in_the_registry_has_no_version(client: MlflowClient) -> None:
     assert version_of(client, "searched", "no-such-release") is None
+
+
+def find(*arguments: str, state: Path) -> int:
+    parser = argparse.ArgumentParser()
+    add_find_command(parser.add_subparsers())
+    return run_find_command(parser.parse_args(["find", *arguments]), state)
+
+
+def test_the_command_find_prints_its_filter_and_what_it_finds_and_where_that_is_shown(
+    two: tuple[Drawn, Drawn], client: MlflowClient, state: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["--dataset", "searched", "--since", "2026-01-01", "--epsilon-above", "0.5", "--approved-by", "nobody"]
+    assert find(*asked, state=state) == 0
+    printed = capsys.readouterr().out
+    expected = release_filter(dataset="searched", since=date(2026, 1, 1), epsilon_above=0.5, approved_by="nobody")
+    assert printed.startswith(f"{expected}\n")
+    assert printed.index("second ") < printed.index("first ")
+    total = two[0].accounts.total
+    assert total is not None
+    assert f"epsilon {rounded_up(total.epsilon)}" in printed
+    assert "epsilon infinite" in printed
+    experiment = run_of(two[0], client).info.experiment_id
+    for page in (
+        search_page([experiment], expected),
+        *(run_page(experiment, made.workspace.mlflow_run_id) for made in two),
+    ):
+        assert f"http://127.0.0.1:5000/{page}\n" in printed
+
+
+def test_the_command_find_says_so_where_there_is_none(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert find("--dataset", "nobody-knows-it", state=state) == 0
+    assert "No published release" in capsys.readouterr().out
+
+
+def test_the_command_find_refuses_what_is_no_day(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        find("--since", "yesterday", state=state)
+    assert "a day must be written like" in capsys.readouterr().err
