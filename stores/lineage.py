@@ -11,7 +11,7 @@ import logging
 import math
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -171,13 +171,7 @@ class StepRecord:
         Raises:
             Refused: the figure is restricted.
         """
-        folder = _may_be_recorded(file_name, audience)
-        with TemporaryDirectory(dir=self.workspace.state) as temporary:
-            path = Path(temporary) / file_name
-            figure.savefig(path)
-            self.draft.artifact(file_name, audience, path.read_bytes())
-            with recording(self.workspace.state) as client:
-                client.log_artifact(self.run_id, str(path), folder)
+        self._made(file_name, audience, figure.savefig)
 
     def document(self, value: Any, file_name: str, audience: Audience) -> None:
         """Record a JSON document in the folder of its audience; what JSON does not know is written as text.
@@ -185,11 +179,18 @@ class StepRecord:
         Raises:
             Refused: the document is restricted.
         """
-        folder = _may_be_recorded(file_name, audience)
         text = json.dumps(value, indent=2, default=str)
-        self.draft.artifact(file_name, audience, text.encode())
-        with recording(self.workspace.state) as client:
-            client.log_text(self.run_id, text, f"{folder}/{file_name}")
+        self._made(file_name, audience, lambda path: path.write_text(text, encoding="utf-8"))
+
+    def _made(self, file_name: str, audience: Audience, write: Callable[[Path], object]) -> None:
+        """Record a file that is made for that; MLflow itself would make it in the folder of all temporary files."""
+        folder = _may_be_recorded(file_name, audience)
+        with TemporaryDirectory(dir=self.workspace.state) as temporary:
+            path = Path(temporary) / file_name
+            write(path)
+            self.draft.artifact(file_name, audience, path.read_bytes())
+            with recording(self.workspace.state) as client:
+                client.log_artifact(self.run_id, str(path), folder)
 
     def output(self, reference: Reference) -> Reference:
         """Record that the step made a thing, and return its reference."""
