@@ -1,4 +1,4 @@
-"""Draws how a release is made: what is confidential on the left, what is public on the right, and the noise between.
+"""Draws how a release is made: what is confidential on the left, what is public on the right, and what lies between.
 
 All of it is public: the probabilities of the split, the parameters and the guarantees. How many people there are, and
 how many candidates passed, is not.
@@ -76,7 +76,7 @@ def draw_making(spec: ReleaseSpec, accounts: Accounts, records: int) -> Figure:
     spans, bottom = _spans(shares)
     height = max(bottom, _TOP + boxes) + 0.25
     figure, axes = make_sheet(_WIDTH, height)
-    _draw_sides(axes, height)
+    _draw_sides(axes, height, "noise and privacy test" if accounts.tested else "noise")
     draw_bar(axes, (_TABLE, _TOP, _TOP + _FULL), _BAR, MUTED)
     axes.text(_TABLE, _TOP - 0.09, "the confidential table", color=INK, fontsize=10, fontweight="bold", va="bottom")
     _draw_parts(axes, shares, spans)
@@ -97,10 +97,19 @@ def draw_making(spec: ReleaseSpec, accounts: Accounts, records: int) -> Figure:
 def making_in_words(spec: ReleaseSpec, accounts: Accounts, records: int) -> str:
     """The same in a sentence or two."""
     shares = ", ".join(f"{_chance(share)} to {name}" for name, share in _shares(spec).items())
-    steps = "; ".join(f"{item.title}, {', '.join(item.lines)}, from {item.part}" for item in _taken(spec, accounts))
+    taken = _taken(spec, accounts)
+    learnt = "; ".join(
+        f"{item.title.lower()} from {item.part}, {', '.join(item.lines)}" for item in taken if item.learnt
+    )
+    started = "; ".join(f"from {item.part}: {', '.join(item.lines)}" for item in taken if not item.learnt)
+    begun = {
+        "tested_seeds": f" Candidates keep some attributes of a record, and must pass the privacy test, {started}.",
+        "histogram_seeds": f" Records begin as prefixes that are counted with noise, {started}.",
+        "seedless": "",
+    }[accounts.kind]
     return (
         f"Each record of the confidential table goes to one part by chance, {shares}. "
-        f"Across the noise come: {steps}. Of these, {records:,} records are made."
+        f"Learnt with noise: {learnt}.{begun} {records:,} records are made."
     )
 
 
@@ -124,7 +133,7 @@ def _taken(spec: ReleaseSpec, accounts: Accounts) -> list[_Taken]:
     if isinstance(synthesis, PrivacyTestedSeeds):
         tested = f"{synthesis.candidates:,} tested, k = {synthesis.k}"
         lines = (tested, *_spent(accounts.candidates)) if accounts.candidates else (tested, "no DP")
-        taken.append(_Taken("Candidates", lines, part("seeds"), learnt=False))
+        taken.append(_Taken("Candidates that pass", lines, part("seeds"), learnt=False))
     if isinstance(synthesis, HistogramSeeds) and accounts.histogram is not None:
         taken.append(_Taken("Noisy prefixes", _spent(accounts.histogram), part("seeds"), learnt=False))
     order = [name for name in (*_READ,) if name in probabilities]
@@ -151,14 +160,15 @@ def _spans(shares: Mapping[str, Fraction]) -> tuple[dict[str, Place], float]:
     return spans, place - _GAP
 
 
-def _draw_sides(axes: Axes, height: float) -> None:
-    """Say which side is confidential, and draw the noise between."""
+def _draw_sides(axes: Axes, height: float, between: str) -> None:
+    """Say which side is confidential, and draw what lies between."""
     axes.plot([_NOISE, _NOISE], [0.5, height - 0.05], color=TARGET, linewidth=1.6, linestyle=(0, (2, 2)), zorder=2)
-    axes.text(_NOISE, 0.26, "noise", color=TARGET, fontsize=10, fontweight="bold", ha="center", va="center")
-    for x, side, words in ((_NOISE - 0.4, "right", "confidential, never leaves"), (_NOISE + 0.4, "left", "published")):
+    away = 0.16 + 0.048 * len(between)
+    axes.text(_NOISE, 0.26, between, color=TARGET, fontsize=10, fontweight="bold", ha="center", va="center")
+    for x, side, words in ((_NOISE - away, "right", "confidential"), (_NOISE + away, "left", "published")):
         axes.text(x, 0.26, words, color=MUTED, fontsize=9, ha=side, va="center")
-    for start, end in (((_TABLE, 0.26), (2.35, 0.26)), ((6.0, 0.26), (_RECORDS + _RECORDS_SIZE[0], 0.26))):
-        axes.plot([start[0], end[0]], [start[1], end[1]], color=GRID, linewidth=1)
+    for start, end in ((_TABLE, _NOISE - away - 1.0), (_NOISE + away + 0.85, _RECORDS + _RECORDS_SIZE[0])):
+        axes.plot([start, end], [0.26, 0.26], color=GRID, linewidth=1)
 
 
 def _draw_parts(axes: Axes, shares: Mapping[str, Fraction], spans: Mapping[str, Place]) -> None:

@@ -257,7 +257,7 @@ class Page(HTMLParser):
                 assert element.attributes["tabindex"] in {"0", "-1"}
                 assert not element.hidden
                 assert element.tag == "main" or element.attributes["aria-label"].strip()
-                assert element.tag in {"main", "pre"} or element.attributes["role"] == "region"
+                assert element.tag == "main" or element.attributes["role"] == "region"
         regions = [e.attributes["aria-label"] for e in self.elements if e.attributes.get("role") == "region"]
         assert len(regions) == len(set(regions))
         for details in self.all("details"):
