@@ -7,6 +7,8 @@ import json
 from collections.abc import Iterator, Sequence
 from datetime import date
 from math import inf
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from mlflow import MlflowClient
 from mlflow.entities.model_registry import ModelVersion
@@ -54,7 +56,10 @@ def complete_page(workspace: Workspace, record: Provenance, version: ModelVersio
     with recording(workspace.state) as client:
         experiment, run_id = client.get_run(workspace.mlflow_run_id).info.experiment_id, workspace.mlflow_run_id
         client.log_inputs(run_id, datasets=[as_dataset(source, "input"), as_dataset(table, "output")])
-        client.log_text(run_id, json.dumps(record.to_predicate(), indent=2), READABLE_RECORD)
+        with TemporaryDirectory(dir=workspace.state) as temporary:
+            readable = Path(temporary) / Path(READABLE_RECORD).name
+            readable.write_text(json.dumps(record.to_predicate(), indent=2), encoding="utf-8")
+            client.log_artifact(run_id, str(readable), str(Path(READABLE_RECORD).parent))
         previous = _run_of(client, experiment, record.release.previous)
         description = TEMPLATES.get_template("RELEASE.md.jinja").render(
             record=record,
