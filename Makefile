@@ -21,7 +21,7 @@ verify: $(RUNTIME) ## check the folder of the release RELEASE=name or path, offl
 	@$(BIN)/python -m deniable verify $(if $(wildcard $(RELEASE)),$(RELEASE),$(or $(DENIABLE_STATE),var)/releases/$(RELEASE)) $(if $(KEYS),--keys $(KEYS))
 
 replay: $(RUNTIME) ## run the release RELEASE=name again from its record, and compare every step bit for bit
-	@$(BIN)/python -m flows replay $(RELEASE) $(if $(KEYS),--keys $(KEYS))
+	@$(BIN)/python -m flows replay $(RELEASE) $(if $(KEYS),--keys $(KEYS)) $(if $(KEY),--key $(KEY)) $(if $(SNAPSHOT),--snapshot $(SNAPSHOT))
 
 audit: $(RUNTIME) ## see that nobody has touched MLflow, record, folder or ledger since RELEASE=name was published
 	@$(BIN)/python -m flows audit $(RELEASE) $(if $(KEYS),--keys $(KEYS))
