@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from deniable.attestation import Envelope, verify
 from deniable.budget import cost_of
 from deniable.errors import InvalidInput, Refused
 from deniable.ledger import Cost
@@ -21,10 +22,14 @@ from flows.discarding import discard_release
 from flows.release import Released, release
 from flows.services import start_prefect
 from schemas.accounts import accounts_of
+from schemas.provenance import RECORD
 from schemas.release_spec import load_spec
 from stores.charging import planned_charges
 from stores.ledger import Ledger, ledger_place
+from stores.signed_record import read_signed
+from stores.trust_file import trusted_keys
 from stores.unfinished import unfinished_release
+from stores.verified_release import verified_release
 from tests.flows.command import environment
 from tests.small_release import write_small_release
 from tests.watchers import Faulty
@@ -47,15 +52,17 @@ STEPS = [
     "evaluate_utility",
     "evaluate_risk",
     "decide",
-    "report",
     "publish",
+    "report",
+    "seal",
 ]
 MOMENTS = [
     (moment, step)
     for step in STEPS
     for moment in ("before", "during")
     if (moment, step) != ("during", "account")  # it makes no file
-] + [("after", "publish")]
+] + [("after", "seal")]
+AFTER_PUBLICATION = {"report", "seal"}
 
 
 @pytest.fixture(scope="module")
@@ -86,17 +93,41 @@ def spent(state: Path) -> tuple[Cost, int]:
     return ledger.spent("people"), len(ledger.charges("people"))
 
 
-def published(state: Path) -> dict[str, bytes]:
-    """The published files that do not tell the time, by name."""
+def published(state: Path) -> dict[str, Any]:
+    """What is published but for pages and records, which tell when they were made, less the release's name."""
     (folder,) = (state / "releases").iterdir()
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix in {".csv", ".parquet", ".json"}}
+    files: dict[str, Any] = {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix != ".html"}
+    for name, own in {"privacy.json": ["release"], "datapackage.json": ["id", "created"]}.items():
+        files[name] = {key: value for key, value in json.loads(files[name]).items() if key not in own}
+    return {name: said for name, said in files.items() if name != RECORD and not name.endswith(".md")}
 
 
-def without_names(files: dict[str, bytes]) -> dict[str, bytes]:
-    """Published files less what is the release's name."""
-    said = json.loads(files["privacy.json"])
-    del said["release"]
-    return files | {"privacy.json": json.dumps(said).encode()}
+def recorded(state: Path) -> dict[str, Any]:
+    """What the public record says, less times, names and numbers of runs; publication is left out, which names them."""
+    (folder,) = (state / "releases").iterdir()
+    said = read_signed(folder / RECORD).record.to_predicate()
+    charges = [entry["content"] for entry in said["ledger"]["entries"]]
+    for name in ("signed", "runs", "release", "ledger"):
+        del said[name]
+    said["code"] = said["code"]["package"]
+    said["steps"] = said["steps"][:-1]
+    return {**said, "charges": [{name: charge[name] for name in charge if name != "release"} for charge in charges]}
+
+
+def require_sealed(state: Path) -> None:
+    """What was made in the end is whole, signed, and the same in both records."""
+    (folder,) = (state / "releases").iterdir()
+    keys = trusted_keys(state)
+    report = verified_release(folder, keys)
+    assert report.holds, report.lines
+    sealed = state / "shelf" / folder.name / RECORD
+    verify(Envelope.from_text(sealed.read_bytes()), keys.public_keys())
+    public, internal = read_signed(folder / RECORD), read_signed(sealed)
+    assert internal.subjects == {**public.subjects, RECORD: public.digest}
+    assert [(step.step, step.part) for step in internal.record.steps] == [
+        *((step.step, step.part) for step in public.record.steps),
+        ("report", None),
+    ]
 
 
 def test_a_release_killed_at_every_step_is_the_undisturbed_one_and_charged_once(
@@ -107,13 +138,15 @@ def test_a_release_killed_at_every_step_is_the_undisturbed_one_and_charged_once(
     for moment, step in MOMENTS:
         status = run_and_kill(spec, state, moment, step, server)
         assert status == -signal.SIGKILL, (moment, step)
-        whole = [release_of(state)] if (moment, step) == ("after", "publish") else []
+        whole = [release_of(state)] if step in AFTER_PUBLICATION else []
         assert [path.name for path in (state / "releases").glob("*")] == whole
     assert run_and_kill(spec, state, "never", "none", server) == 0
 
     key = state / "vault" / release_of(state) / "key"
     undisturbed: Released = release(spec, tmp_path / "undisturbed", key)
-    assert without_names(published(state)) == without_names(published(tmp_path / "undisturbed"))
+    assert published(state) == published(tmp_path / "undisturbed")
+    assert recorded(state) == recorded(tmp_path / "undisturbed")
+    require_sealed(state)
     assert spent(state) == spent(tmp_path / "undisturbed")
     assert spent(state)[1] == 3
     assert undisturbed.published.rows == 400
@@ -147,8 +180,11 @@ MOMENTS_OF_HISTOGRAMS = [
     ("during", "noise_seeds"),
     ("renaming", "steps/noise_seeds"),
     ("during", "synthesize"),
+    ("renaming", "record.dsse.json"),
     ("renaming", "releases/"),
     ("after", "publish"),
+    ("renaming", "shelf/"),
+    ("after", "seal"),
 ]
 
 
@@ -172,7 +208,9 @@ def test_a_killed_release_of_histogram_seeds_whose_key_is_destroyed_is_charged_o
 
     (tmp_path / "key").write_bytes(key)
     release(spec, tmp_path / "undisturbed", tmp_path / "key")
-    assert without_names(published(state)) == without_names(published(tmp_path / "undisturbed"))
+    assert published(state) == published(tmp_path / "undisturbed")
+    assert recorded(state) == recorded(tmp_path / "undisturbed")
+    require_sealed(state)
     assert spent(tmp_path / "undisturbed") == charged
 
 
