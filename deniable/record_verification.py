@@ -17,6 +17,7 @@ from deniable.ledger import digest_of
 from deniable.lineage_verification import check_lineage
 from deniable.segment_verification import check_chain, check_charges, check_exported, read_segment
 from deniable.statement_figures import differences
+from deniable.sum_verification import check_sum
 
 Record: TypeAlias = Mapping[str, Any]
 Exported: TypeAlias = Sequence[object] | None
@@ -64,7 +65,8 @@ def check_record(released: Released, exported: Exported = None) -> tuple[Check, 
         lambda: (Check("privacy.json states what follows from the record", tuple(_differences(stated, record))),),
         lambda: (check_chain(segment()),),
         lambda: (check_charges(record, steps(), segment()),),
-        lambda: check_exported(record, segment(), exported, stated),
+        lambda: (check_exported(record, segment(), exported),),
+        lambda: (check_sum(record, segment(), exported, stated),),
     )
     for check in on_costs:
         checks += _worked_out(check)

@@ -2,19 +2,16 @@
 
 The entries are chained again from the one before the release's first charge to the head at publication, and every step
 that spends is matched with its one charge. What the charges' events cost does not belong here (cost_verification), nor
-does a whole ledger (ledger_verification).
+what all charges to the dataset come to (sum_verification), nor a whole ledger (ledger_verification).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf, nextafter
-from typing import Any, get_args
+from typing import Any
 
-from deniable.books import Books
-from deniable.budget import cost_of
 from deniable.checks import Check
 from deniable.cost_verification import CHARGED_IN
-from deniable.errors import DeniableError, InvalidInput
+from deniable.errors import InvalidInput
 from deniable.ledger import (
     AnyEntry,
     Charge,
@@ -25,16 +22,11 @@ from deniable.ledger import (
     Policy,
     Publication,
     SealedEntry,
-    SeedCost,
     digest_of,
     entry_of,
 )
 from deniable.ledger_verification import verify
-from deniable.loss import Guarantee
-from deniable.statement_figures import SO_FAR
 from deniable.step_costs import StepCost
-
-_COUNTED = "counted_against_the_budget"
 
 
 @dataclass(frozen=True)
@@ -93,6 +85,18 @@ def read_segment(ledger: Mapping[str, Any]) -> Segment:
     return Segment(tuple(entries), facts, tuple(faults))
 
 
+def entries_by_number(exported: Sequence[object]) -> dict[int, AnyEntry]:
+    """The entries of an exported ledger, as far as they can be read; the first of each number."""
+    entries: dict[int, AnyEntry] = {}
+    for record in exported:
+        try:
+            entry = entry_of(record)
+        except InvalidInput:
+            continue
+        entries.setdefault(entry.number, entry)
+    return entries
+
+
 def check_chain(segment: Segment) -> Check:
     """Whether no entry between the release's first charge and its publication was altered, removed or put elsewhere."""
     sealed = sum(isinstance(entry, SealedEntry) for entry in segment.entries)
@@ -115,35 +119,18 @@ def check_charges(record: Mapping[str, Any], steps: Sequence[StepCost], segment:
     )
 
 
-def check_exported(
-    record: Mapping[str, Any], segment: Segment, exported: Sequence[object] | None, stated: Mapping[str, Any]
-) -> tuple[Check, ...]:
-    """Whether the entries stand in the whole ledger, and the statement's sum for the dataset follows from it.
+def check_exported(record: Mapping[str, Any], segment: Segment, exported: Sequence[object] | None) -> Check:
+    """Whether the entries stand in the whole ledger, and all that the release was charged there is among them.
 
     Args:
         record: the record's predicate.
         segment: the entries that it shows.
         exported: the whole ledger, as plain values; None where it is not at hand.
-        stated: privacy.json.
     """
-    in_ledger, sum_of_dataset = "the entries stand in the exported ledger, which holds", "the dataset's sum so far"
+    name = "the entries stand in the exported ledger, which holds"
     if exported is None:
-        unknown = "not checked: no ledger was given"
-        return (
-            Check(in_ledger, (), unknown, made=False),
-            Check(
-                f"{sum_of_dataset} includes this release",
-                tuple(_faults_of_least_sum(segment, stated)),
-                "no more can be said of it without the ledger",
-            ),
-        )
-    return (
-        Check(in_ledger, tuple(_faults_in_ledger(record, segment, exported))),
-        Check(
-            f"{sum_of_dataset} follows from the exported ledger",
-            tuple(_faults_of_sum(record, segment, exported, stated)),
-        ),
-    )
+        return Check(name, (), "not checked: no ledger was given", made=False)
+    return Check(name, tuple(_faults_in_ledger(record, segment, exported)))
 
 
 def _placeholder(place: Mapping[str, Any]) -> SealedEntry:
@@ -230,7 +217,7 @@ def _faults_in_ledger(record: Mapping[str, Any], segment: Segment, exported: Seq
     report = verify(exported)
     for check in report.checks:
         yield from (f"the ledger does not hold: {check.name}: {fault}" for fault in check.faults)
-    whole = _readable(exported)
+    whole = entries_by_number(exported)
     before = record["ledger"]["before"]
     places = [_placeholder(before)] if before is not None else []
     for entry in (*places, *segment.entries):
@@ -258,98 +245,6 @@ def _faults_in_ledger(record: Mapping[str, Any], segment: Segment, exported: Seq
         )
         if own and number not in shown:
             yield f"entry {number} of the exported ledger charges this release, and the record does not show it"
-
-
-def _faults_of_least_sum(segment: Segment, stated: Mapping[str, Any]) -> Iterator[str]:
-    """Where the stated sum is less than what this release alone was charged, or is not that, if it is the only one."""
-    said = stated.get(SO_FAR)
-    if said is None:
-        return
-    own = [charge for _, charge in segment.charges]
-    alone = len({charge.release for charge in own})
-    counted: Any = said.get(_COUNTED) if isinstance(said, dict) else None
-    seed_cost = counted.get("seed_cost") if isinstance(counted, dict) else None
-    if seed_cost not in get_args(SeedCost):
-        yield f"privacy.json: {SO_FAR}.{_COUNTED}.seed_cost must be {' or '.join(get_args(SeedCost))}"
-        return
-    least = _sum_of(own, seed_cost)
-    if said.get("releases") == alone:
-        yield from _unequal_sums(said, least)
-        return
-    for place, right in (("", least), (f"{_COUNTED}.", least[_COUNTED])):
-        stands = said if right is least else counted
-        for name in ("releases", "epsilon", "delta"):
-            if name in right and not (_is_number(stands.get(name)) and stands[name] >= right[name]):
-                yield f"privacy.json: {SO_FAR}.{place}{name} must be at least {right[name]}, of this release alone"
-
-
-def _faults_of_sum(
-    record: Mapping[str, Any], segment: Segment, exported: Sequence[object], stated: Mapping[str, Any]
-) -> Iterator[str]:
-    """Where the stated sum is not that of the ledger at any moment between the last charge and the publication."""
-    said, dataset = stated.get(SO_FAR), record["release"]["dataset"]
-    last = max((number for number, _ in segment.charges), default=0)
-    books, found = Books(), []
-    for entry in _readable(exported).values():
-        if not isinstance(entry, Entry) or entry.number > record["ledger"]["head"]["number"]:
-            break
-        try:
-            books.enter(entry)
-        except DeniableError as error:
-            yield f"the ledger cannot be added up: {error}"
-            return
-        if entry.number < last or dataset not in books.policies:
-            continue
-        charges = [charged.charge for charged in books.charges(dataset)]
-        if (right := _sum_of(charges, books.policy(dataset).seed_cost)) not in found:
-            found.append(right)
-    if said not in found:
-        yield from _unequal_sums(said, found[0]) if found else (f"privacy.json: {SO_FAR} does not follow",)
-
-
-def _sum_of(charges: Sequence[Charge], seed_cost: Any) -> dict[str, Any]:
-    """What charges to a dataset come to, as the statement has it."""
-    whole, counted = cost_of(charges, "total"), cost_of(charges, seed_cost)
-    spent = Guarantee(nextafter(float(whole.epsilon), inf), min(nextafter(float(whole.delta), inf), 1.0), "basic")
-    return {
-        "epsilon": spent.epsilon,
-        "delta": spent.delta,
-        "vacuous": spent.is_vacuous,
-        "accountant": spent.accountant,
-        "releases": len({charge.release for charge in charges}),
-        _COUNTED: {
-            "seed_cost": seed_cost,
-            "epsilon": nextafter(float(counted.epsilon), inf),
-            "delta": nextafter(float(counted.delta), inf),
-        },
-    }
-
-
-def _unequal_sums(said: object, right: Mapping[str, Any], place: str = SO_FAR) -> Iterator[str]:
-    if not isinstance(said, dict) or said.keys() != right.keys():
-        yield f"privacy.json: {place} must have {', '.join(right)} and nothing else"
-        return
-    for name, value in right.items():
-        if isinstance(value, dict):
-            yield from _unequal_sums(said[name], value, f"{place}.{name}")
-        elif type(said[name]) is not type(value) or said[name] != value:
-            yield f"privacy.json: {place}.{name} is {said[name]}, and the ledger makes it {value}"
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _readable(exported: Sequence[object]) -> dict[int, AnyEntry]:
-    """Entries by number, as far as they can be read."""
-    entries: dict[int, AnyEntry] = {}
-    for record in exported:
-        try:
-            entry = entry_of(record)
-        except InvalidInput:
-            continue
-        entries.setdefault(entry.number, entry)
-    return entries
 
 
 def _facts(entries: Any) -> dict[int, Fact]:
