@@ -27,6 +27,7 @@ from stores.signed_record import read_signed
 from stores.statement import rounded_up
 from tests.whole_release import GUARANTEES, Drawn, drawn_release
 
+ROOT = Path(__file__).resolve().parents[2]
 LINK = re.compile(r"\]\((#/[^)]*)\)")
 WITHOUT_GUARANTEE = {
     "synthesis__test": 1,
@@ -82,12 +83,16 @@ def found_by(client: MlflowClient, **asked: Any) -> list[str]:
     return sorted(run.data.tags["release"] for run in client.search_runs(everywhere, release_filter(**asked)))
 
 
-def test_the_filter_is_the_one_that_the_readme_quotes() -> None:
-    assert (
-        release_filter(dataset="acs_ma", since=date(2026, 11, 1), epsilon_above=0.5, approved_by="nobody")
-        == "tags.dataset = 'acs_ma' and metrics.published.day >= 20261101 and metrics.epsilon.total > 0.5 "
+def test_the_filter_of_the_readme_is_the_one_that_its_command_asks_with() -> None:
+    quoted = (
+        "tags.dataset = 'acs_ma' and metrics.published.day >= 20261101 and metrics.epsilon.total > 0.5 "
         "and tags.approved_by = 'nobody'"
     )
+    asked = release_filter(dataset="acs_ma", since=date(2026, 11, 1), epsilon_above=0.5, approved_by="nobody")
+    assert asked == quoted
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    assert quoted in readme
+    assert "find --dataset acs_ma --since 2026-11-01 --epsilon-above 0.5 --approved-by nobody" in readme
 
 
 def test_one_search_finds_releases_by_dataset_day_cost_and_who_approved_them(
