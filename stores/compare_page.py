@@ -45,7 +45,7 @@ def summary(comparison: Comparison) -> list[str]:
     return [
         _counted("The specs differ in {}.", len(comparison.spec), "entry", "entries") or "Both have the same spec.",
         _counted("What a table may hold differs in {}.", len(comparison.schema), "point", "points")
-        or "Both may hold the same values.",
+        or "What a table may hold is the same.",
         _SNAPSHOTS[comparison.snapshot],
         f"Dependences: {graph}." if graph else "Neither graph has a dependence.",
         _counted("What made them differs in {}.", len(comparison.made_by), "point", "points")

@@ -6,8 +6,10 @@ taken in only where both internal records are at hand. How a comparison is shown
 
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
@@ -25,6 +27,7 @@ Snapshot = Literal["same", "another", "unknown"]
 _GRAPH = "graph.json"
 _INTERNAL = "internal/"
 _SHOWN_VALUES = 6
+_FRACTION = re.compile(r"\d+/\d+")
 
 
 @dataclass(frozen=True)
@@ -213,7 +216,13 @@ def _entries(document: Mapping[str, Any], place: str = "") -> Iterator[tuple[str
 
 
 def _text(value: Any) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    """A value as people write it; an exact fraction as a decimal number, if it is one."""
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_text, value))
+    if isinstance(value, str) and _FRACTION.fullmatch(value):
+        shown = f"{float(Fraction(value)):.12g}"
+        return shown if Fraction(shown) == Fraction(value) else value
+    return str(value)
 
 
 def _schema_differences(one: Side, other: Side) -> Iterator[Difference]:

@@ -5,9 +5,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from frictionless import validate
 
 from deniable.errors import Refused
 from schemas.provenance import RECORD, Provenance
+from stores.data_package import DATA_PACKAGE
 from stores.lineage import STEPS
 from stores.public_page import PUBLIC_PAGE, PublicContent, public_content, render_public_page
 from stores.signed_record import read_signed
@@ -59,6 +61,15 @@ def test_the_page_says_what_this_is_and_what_is_guaranteed(page: Page, content: 
     assert set(NOT_COVERED) <= set(page.text["li"])
     for file in content.files:
         assert file.sha256 in page.words
+
+
+def test_other_peoples_tools_find_the_published_table_valid(folder: Path) -> None:
+    report = validate(str(folder / DATA_PACKAGE))
+    assert report.valid
+    assert [(task.name, task.stats.get("rows")) for task in report.tasks] == [
+        ("synthetic", 400),
+        ("synthetic-parquet", None),
+    ]
 
 
 def test_a_page_is_never_made_of_the_internal_record(content: PublicContent) -> None:
