@@ -18,6 +18,7 @@ from rich.console import Console
 
 from deniable.errors import DeniableError, InvalidInput
 from flows.auditing import add_audit_command, run_audit_command
+from flows.backing_up import add_backup_commands, run_backup_command, run_restore_command
 from flows.comparing import add_compare_command, run_compare_command
 from flows.deploying import add_deploy_command, run_deploy_command
 from flows.discarding import discard_release
@@ -39,6 +40,7 @@ OK, FAILED, REFUSED, INTERRUPTED = 0, 1, 2, 130
 # Commands that have a module of their own.
 _COMMANDS: dict[str, Callable[[argparse.Namespace, Path], int]] = {
     "audit": run_audit_command,
+    "backup": run_backup_command,
     "compare": run_compare_command,
     "deploy": run_deploy_command,
     "find": run_find_command,
@@ -46,6 +48,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace, Path], int]] = {
     "ledger": run_ledger_command,
     "prefect": run_prefect_command,
     "replay": run_replay_command,
+    "restore": run_restore_command,
     "stack": run_stack_command,
     "worker": run_worker,
 }
@@ -182,6 +185,7 @@ def _parser() -> argparse.ArgumentParser:
     add_key_commands(commands, [common])
     add_stack_commands(commands, [common])
     add_deploy_command(commands, [common])
+    add_backup_commands(commands, [common])
     show = commands.add_parser(
         "ui", parents=[common], help="look at what was done: MLflow and Prefect, on this machine"
     )

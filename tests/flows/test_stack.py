@@ -200,6 +200,22 @@ def test_no_password_is_an_argument_of_a_process_or_stands_in_a_log(agency: Agen
     assert [path.name for path in readable] == []
 
 
+def test_a_backup_of_all_of_it_is_restored_beside_it_and_passes_the_audit(
+    agency: Agency, released: dict[str, Any]
+) -> None:
+    agency.command("backup", agency.home / "copy")
+    elsewhere = Agency(agency.home / "restored", agency.home, agency.specs)
+    try:
+        assert "1 releases hold" in elsewhere.command("restore", agency.home / "copy")
+        elsewhere.command("stack", "up")
+        assert elsewhere.said("ports") != agency.said("ports")
+        elsewhere.command("audit", released["name"])
+        assert elsewhere.prefect(f"/flow_runs/{released['id']}", method="GET")["name"] == released["name"]
+        assert elsewhere.command("ledger", "show") == agency.command("ledger", "show")
+    finally:
+        elsewhere.command("stack", "down")
+
+
 def test_it_is_stopped_as_a_whole_and_started_again_with_all_that_it_had(
     agency: Agency, released: dict[str, Any]
 ) -> None:
