@@ -120,6 +120,8 @@ def _kept(asked: argparse.Namespace, state: Path) -> str:
     if unfinished is None:
         return ""
     name = unfinished.release_id
+    if (state / "releases" / name).exists():
+        return f"{name} is published already; the same command finishes its report and its record."
     return (
         f"What {name} has done and paid for is kept: the same command goes on with it; "
         f"python -m flows discard {name} gives it up."
