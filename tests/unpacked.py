@@ -39,7 +39,9 @@ def unpacked(content: bytes, depth: int = 4) -> Iterator[bytes]:
     else:
         for match in _BASE64.findall(content):
             body = match.rstrip(b"=")
-            inner.append(base64.b64decode(body[: len(body) // 4 * 4]))
+            # One character more than a multiple of four stands for nothing.
+            body = body[:-1] if len(body) % 4 == 1 else body
+            inner.append(base64.b64decode(body + b"=" * (-len(body) % 4)))
     for packed in inner:
         yield from unpacked(packed, depth - 1)
 

@@ -14,12 +14,14 @@ class LookedAt:
     """All that is left of a release and of what was done with it.
 
     Attributes:
+        spec: its spec, beside the table that it was made of.
         state: its state folder.
         home: the home of the user who did it all, with the folder of temporary files in it.
         said: what was printed, by command.
         made: all that was ever made in the home and among the temporary files.
     """
 
+    spec: Path
     state: Path
     home: Path
     said: dict[str, str]
@@ -68,7 +70,7 @@ def look_at(spec: Path, folder: Path) -> LookedAt:
         flows("keys", "export", home / "trusted.json")
         said["verify"] = _verify(published, home)
         made = frozenset(watched.made())
-    return LookedAt(state=state, home=home, said=said, made=made)
+    return LookedAt(spec=spec, state=state, home=home, said=said, made=made)
 
 
 def _verify(published: Path, home: Path) -> str:
