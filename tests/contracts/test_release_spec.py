@@ -219,6 +219,12 @@ def test_an_unknown_key_is_refused_with_the_one_that_was_meant(tmp_path: Path, p
     assert said in changed(tmp_path, **{place: 1})
 
 
+@pytest.mark.parametrize("place", ["seed", "random_state", "key__seed", "synthesis__seed", "learner__seed"])
+def test_a_spec_has_no_place_for_a_seed_of_chance(tmp_path: Path, place: str) -> None:
+    """Whoever knows what all chance is drawn from knows the noise."""
+    assert "is not a key of the spec" in changed(tmp_path, **({"key": {}} if "key" in place else {}), **{place: 1})
+
+
 def test_marginals_have_no_structure_to_learn(tmp_path: Path) -> None:
     said = changed(tmp_path, learner__kind="marginals", split__structure=0)
     assert "learner.structure: must be left out for a learner of kind marginals" in said
