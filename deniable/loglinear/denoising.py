@@ -1,0 +1,126 @@
+"""Empirical Bayes on the lift: what a noisy table most likely was, given what one expects of it.
+
+A cell's true count is expected to be its prior mean M times a lift; the lifts of all cells come from one law that is
+learnt from the noisy cells themselves: how many cells are structural zeros, how many are as expected, how heavy the
+tail is. Only noisy values enter. How tables are put together does not belong here.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deniable.loglinear.releases import Cells
+
+_STEP = 0.25
+_GRID = np.concatenate(([0.0], 0.02 * np.exp(_STEP * np.arange(40))))
+"""Lifts that the law is a mixture of: 0, and 40 from a fiftieth to about 340, each with a width of an eighth."""
+_WIDTH = 1 / 8
+_PRIOR = np.exp(-((np.log(np.maximum(_GRID, 1e-300)) / 0.5) ** 2) / 2)
+_PRIOR[0] = 0.05 * _PRIOR.sum()
+_WIDTHS = np.full(len(_GRID), 1 / 8)
+import os
+OPT=os.environ.get("OPT","").split(",")
+if "narrow" in OPT:
+    _GRID = np.concatenate((_GRID, [1.0, 1.0]))
+    _WIDTHS = np.concatenate((_WIDTHS, [0.02, 0.05]))
+    _PRIOR = np.concatenate((_PRIOR, [.1*_PRIOR.sum(), .2*_PRIOR.sum()]))
+_PRIOR /= _PRIOR.sum()
+_STEPS = 40
+_PRIOR_CELLS = 2.0
+_FEWEST_BUCKETS = 6
+
+
+def posterior_mean(noisy: Cells, expected: Cells, deviation: float | Cells, *, laplace: bool) -> Cells:
+    """Mean of the true counts given the noisy ones, never negative.
+
+    Args:
+        noisy: noisy counts, shape (cells,).
+        expected: what each of them is expected to be, at least 0, same shape.
+        deviation: standard deviation of the noise.
+        laplace: whether the noise is Laplace rather than Gaussian.
+    """
+    centre = expected[:, None] * _GRID
+    own = (centre * _WIDTHS) ** 2
+    noise = np.broadcast_to(np.asarray(deviation, np.float64) ** 2, noisy.shape)[:, None]
+    variance = own + noise
+    gap = noisy[:, None] - centre
+    if laplace:
+        log_likelihood = -np.abs(gap) * np.sqrt(2 / variance) - 0.5 * np.log(variance)
+    else:
+        log_likelihood = -0.5 * gap**2 / variance - 0.5 * np.log(variance)
+    likelihood = np.exp(log_likelihood - log_likelihood.max(axis=1, keepdims=True))
+    weights = 0.5 * _PRIOR + 0.5 / len(_GRID)
+    for _ in range(_STEPS):
+        share = likelihood / (likelihood @ weights)[:, None]
+        weights = weights * share.sum(axis=0) + _PRIOR_CELLS * _PRIOR
+        weights /= weights.sum()
+    if "strata" in OPT:
+        rel=np.log2(np.maximum(expected,1e-3)/np.sqrt(noise[:,0]))
+        ks=float(os.environ.get("KS","10"))
+        W=np.tile(weights,(len(expected),1))
+        edges=[float(x) for x in os.environ.get("EDGES","-2,0,2").split(",")]
+        lab=np.searchsorted(edges,rel)
+        for k in range(len(edges)+1):
+            sel=lab==k
+            if sel.sum()<3: continue
+            w=weights.copy(); L=likelihood[sel]
+            for _ in range(20):
+                sh=L/(L@w)[:,None]; w=w*sh.sum(0)+ks*weights; w/=w.sum()
+            W[sel]=w
+        weights=W
+    responsible = likelihood * weights
+    responsible /= responsible.sum(axis=1, keepdims=True)
+    means = (noisy[:, None] * own + centre * noise) / variance
+    return np.maximum((responsible * means).sum(axis=1), 0.0)
+
+
+def smoothed(table: Cells, axes: Sequence[int]) -> Cells:
+    """Running means over three neighbours with weights 1, 2, 1 along some axes, edges repeated."""
+    for axis in axes:
+        padded = np.concatenate([table.take([0], axis), table, table.take([-1], axis)], axis)
+        n = table.shape[axis]
+        left, middle, right = (padded.take(np.arange(start, start + n), axis) for start in range(3))
+        table = (left + 2 * middle + right) / 4
+    return table
+
+
+def denoised(noisy: Cells, expected: Cells, deviation: float, ordered: NDArray[np.bool_], *, laplace: bool) -> Cells:
+    """A table's most likely true counts; along ordered axes neighbours learn from each other first.
+
+    Args:
+        noisy: noisy counts.
+        expected: what they are expected to be, same shape.
+        deviation: standard deviation of the noise of a cell.
+        ordered: whether the buckets of each axis have an order that carries meaning.
+        laplace: whether the noise is Laplace.
+    """
+    axes = [axis for axis in range(noisy.ndim) if ordered[axis] and noisy.shape[axis] >= _FEWEST_BUCKETS]
+    prior = expected
+    if axes:
+        blurred, level = smoothed(noisy, axes), smoothed(expected, axes)
+        narrower = deviation * (6 / 16) ** (len(axes) / 2)
+        # The mean of several Laplace draws is close to Gaussian.
+        found = posterior_mean(blurred.ravel(), level.ravel(), narrower, laplace=False).reshape(noisy.shape)
+        prior = expected * found / np.maximum(level, 1e-9)
+    if "svd" in OPT and noisy.ndim == 2 and min(noisy.shape) >= 3:
+        prior = svd_prior(noisy, prior, deviation)
+    return posterior_mean(noisy.ravel(), prior.ravel(), deviation, laplace=laplace).reshape(noisy.shape)
+
+import os
+OPT=os.environ.get("OPT","").split(",")
+FL=float(os.environ.get("FL",".05"))
+def svd_prior(noisy, prior, sd):
+    w=1.0
+    if "std" in OPT:
+        r=np.sqrt(np.maximum(prior.sum(1,keepdims=True),1)); c=np.sqrt(np.maximum(prior.sum(0,keepdims=True),1))
+        e=float(os.environ.get("EXP",".5"))
+        w=1/(r*c)**e
+    R=(noisy-prior)*w
+    sig=sd*np.sqrt(np.mean(np.broadcast_to(w,noisy.shape)**2))
+    p,q=sorted(noisy.shape); b=p/q
+    u,s,v=np.linalg.svd(R,full_matrices=False)
+    y=s/(sig*np.sqrt(q))
+    eta=np.where(y>1+np.sqrt(b),np.sqrt(np.maximum((y*y-b-1)**2-4*b,0))/np.maximum(y,1e-9),0)*sig*np.sqrt(q)
+    S=prior+(u*eta)@v/w
+    return np.maximum(S,FL*prior)
