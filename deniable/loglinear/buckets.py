@@ -44,7 +44,9 @@ class Bucketed:
         return np.bincount(self.of_value, weights=values, minlength=self.size)
 
 
-def bucketed(attribute: Attribute, noisy: NoisyTable, total: float, few: float, signal: float, *, laplace: bool) -> Bucketed:
+def bucketed(
+    attribute: Attribute, noisy: NoisyTable, total: float, few: float, signal: float, *, laplace: bool
+) -> Bucketed:
     """Put an attribute's values into buckets.
 
     Args:

@@ -12,19 +12,14 @@ from numpy.typing import NDArray
 
 from deniable.loglinear.releases import Cells
 
-_STEP = 0.25
-_GRID = np.concatenate(([0.0], 0.02 * np.exp(_STEP * np.arange(40))))
-"""Lifts that the law is a mixture of: 0, and 40 from a fiftieth to about 340, each with a width of an eighth."""
-_WIDTH = 1 / 8
-_PRIOR = np.exp(-((np.log(np.maximum(_GRID, 1e-300)) / 0.5) ** 2) / 2)
+_WIDE = np.concatenate(([0.0], 0.02 * np.exp(0.25 * np.arange(40))))
+_LIFTS = np.concatenate((_WIDE, [1.0, 1.0]))
+"""Lifts that the law is a mixture of: 0, 40 from a fiftieth to about 340, and twice the one that is expected."""
+_WIDTHS = np.concatenate((np.full(len(_WIDE), 1 / 8), [0.02, 0.05]))
+"""Standard deviation around each of them, as a share of it; narrow where a cell is just as expected."""
+_PRIOR = np.exp(-((np.log(np.maximum(_WIDE, 1e-300)) / 0.5) ** 2) / 2)
 _PRIOR[0] = 0.05 * _PRIOR.sum()
-_WIDTHS = np.full(len(_GRID), 1 / 8)
-import os
-OPT=os.environ.get("OPT","").split(",")
-if "narrow" in OPT:
-    _GRID = np.concatenate((_GRID, [1.0, 1.0]))
-    _WIDTHS = np.concatenate((_WIDTHS, [0.02, 0.05]))
-    _PRIOR = np.concatenate((_PRIOR, [.1*_PRIOR.sum(), .2*_PRIOR.sum()]))
+_PRIOR = np.concatenate((_PRIOR, _PRIOR.sum() * np.asarray([0.1, 0.2])))
 _PRIOR /= _PRIOR.sum()
 _STEPS = 40
 _PRIOR_CELLS = 2.0
@@ -40,7 +35,7 @@ def posterior_mean(noisy: Cells, expected: Cells, deviation: float | Cells, *, l
         deviation: standard deviation of the noise.
         laplace: whether the noise is Laplace rather than Gaussian.
     """
-    centre = expected[:, None] * _GRID
+    centre = expected[:, None] * _LIFTS
     own = (centre * _WIDTHS) ** 2
     noise = np.broadcast_to(np.asarray(deviation, np.float64) ** 2, noisy.shape)[:, None]
     variance = own + noise
@@ -50,25 +45,10 @@ def posterior_mean(noisy: Cells, expected: Cells, deviation: float | Cells, *, l
     else:
         log_likelihood = -0.5 * gap**2 / variance - 0.5 * np.log(variance)
     likelihood = np.exp(log_likelihood - log_likelihood.max(axis=1, keepdims=True))
-    weights = 0.5 * _PRIOR + 0.5 / len(_GRID)
+    weights = 0.5 * _PRIOR + 0.5 / len(_LIFTS)
     for _ in range(_STEPS):
-        share = likelihood / (likelihood @ weights)[:, None]
-        weights = weights * share.sum(axis=0) + _PRIOR_CELLS * _PRIOR
+        weights = weights * (likelihood.T @ (1 / (likelihood @ weights))) + _PRIOR_CELLS * _PRIOR
         weights /= weights.sum()
-    if "strata" in OPT:
-        rel=np.log2(np.maximum(expected,1e-3)/np.sqrt(noise[:,0]))
-        ks=float(os.environ.get("KS","10"))
-        W=np.tile(weights,(len(expected),1))
-        edges=[float(x) for x in os.environ.get("EDGES","-2,0,2").split(",")]
-        lab=np.searchsorted(edges,rel)
-        for k in range(len(edges)+1):
-            sel=lab==k
-            if sel.sum()<3: continue
-            w=weights.copy(); L=likelihood[sel]
-            for _ in range(20):
-                sh=L/(L@w)[:,None]; w=w*sh.sum(0)+ks*weights; w/=w.sum()
-            W[sel]=w
-        weights=W
     responsible = likelihood * weights
     responsible /= responsible.sum(axis=1, keepdims=True)
     means = (noisy[:, None] * own + centre * noise) / variance
@@ -103,24 +83,4 @@ def denoised(noisy: Cells, expected: Cells, deviation: float, ordered: NDArray[n
         # The mean of several Laplace draws is close to Gaussian.
         found = posterior_mean(blurred.ravel(), level.ravel(), narrower, laplace=False).reshape(noisy.shape)
         prior = expected * found / np.maximum(level, 1e-9)
-    if "svd" in OPT and noisy.ndim == 2 and min(noisy.shape) >= 3:
-        prior = svd_prior(noisy, prior, deviation)
     return posterior_mean(noisy.ravel(), prior.ravel(), deviation, laplace=laplace).reshape(noisy.shape)
-
-import os
-OPT=os.environ.get("OPT","").split(",")
-FL=float(os.environ.get("FL",".05"))
-def svd_prior(noisy, prior, sd):
-    w=1.0
-    if "std" in OPT:
-        r=np.sqrt(np.maximum(prior.sum(1,keepdims=True),1)); c=np.sqrt(np.maximum(prior.sum(0,keepdims=True),1))
-        e=float(os.environ.get("EXP",".5"))
-        w=1/(r*c)**e
-    R=(noisy-prior)*w
-    sig=sd*np.sqrt(np.mean(np.broadcast_to(w,noisy.shape)**2))
-    p,q=sorted(noisy.shape); b=p/q
-    u,s,v=np.linalg.svd(R,full_matrices=False)
-    y=s/(sig*np.sqrt(q))
-    eta=np.where(y>1+np.sqrt(b),np.sqrt(np.maximum((y*y-b-1)**2-4*b,0))/np.maximum(y,1e-9),0)*sig*np.sqrt(q)
-    S=prior+(u*eta)@v/w
-    return np.maximum(S,FL*prior)

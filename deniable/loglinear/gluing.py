@@ -7,6 +7,7 @@ integers does not belong here.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numba
 import numpy as np
@@ -16,12 +17,12 @@ from deniable.loglinear.counting import Attributes, strides_of
 from deniable.loglinear.denoising import denoised
 from deniable.loglinear.releases import Cells, NoisyTable
 
-import os
-PASSES = int(os.environ.get("PA","6"))
-LOO_PASSES=int(os.environ.get("LP","2"))
-LARGEST_FACTOR = float(os.environ.get("CAP","6"))
+PASSES = 6
+PASSES_WITHOUT = 2
+"""Passes after one table was left out: the others are nearly fitted already."""
+LARGEST_FACTOR = 6.0
 """No factor is above e^6 or below e^-6: with a functional dependency they would run away from unseen configurations."""
-FLOOR = float(os.environ.get("FLO","5e-4"))
+FLOOR = 5e-4
 """Share of its margin that each cell of a target has at least."""
 _RAKING = 20
 _RECODING_BONUS = 8.0
@@ -43,6 +44,23 @@ class Shape:
     ordered: NDArray[np.bool_]
     target: int | None
     laplace: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """All that was released, over buckets.
+
+    Attributes:
+        shape: what is known of the attributes.
+        ones: noisy counts of each attribute by itself.
+        tables: noisy tables of two or more attributes.
+        priors: what each of them is expected to be; none where that is independence.
+    """
+
+    shape: Shape
+    ones: tuple[NoisyTable, ...]
+    tables: tuple[NoisyTable, ...]
+    priors: tuple[Cells | None, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +87,8 @@ class Glued:
         order: the attributes, each after those that its law depends on.
         factors: the factors of each attribute, by column number.
         population: bucket codes of made-up records, shape (m, records).
-        pairs: what the model expects of each pair of attributes, a shares table for i < j.
+        pairs: shares that the model expects in each pair i < j of attributes; empty where they were not asked for.
+        without: counts that the model expects of each table with its own factor left out; empty as well.
     """
 
     total: float
@@ -79,7 +98,7 @@ class Glued:
     factors: tuple[tuple[Factor, ...], ...]
     population: NDArray[np.int32]
     pairs: dict[Attributes, Cells]
-    without: tuple[Cells | None, ...]
+    without: tuple[Cells, ...]
 
     def expected(self, attributes: Attributes) -> Cells:
         """Counts that the model expects of a table."""
@@ -103,7 +122,7 @@ def simplex(values: Cells, total: float) -> Cells:
 
 def estimate_total(tables: Sequence[NoisyTable]) -> float:
     """Number of records by all tables' sums, each with the weight of its precision; at least 1."""
-    variances = [np.broadcast_to(np.asarray(table.deviation) ** 2, table.values.shape).sum() for table in tables]
+    variances = [np.broadcast_to(table.deviation**2, table.values.shape).sum() for table in tables]
     precision = 1 / np.asarray(variances)
     sums = np.asarray([table.values.sum() for table in tables])
     return max(1.0, float(precision @ sums / precision.sum()))
@@ -117,7 +136,7 @@ def estimate_margins(tables: Sequence[NoisyTable], sizes: Sequence[int], total: 
         for axis, attribute in enumerate(table.attributes):
             others = tuple(other for other in range(table.values.ndim) if other != axis)
             cells = table.values.size / table.values.shape[axis]
-            weight = 1 / (cells * np.asarray(table.deviation) ** 2)
+            weight = 1 / (cells * table.deviation**2)
             sums[attribute] += weight * table.values.sum(axis=others)
             precision[attribute] += weight
     return tuple(
@@ -146,20 +165,14 @@ def product(margins: Sequence[Cells], total: float) -> Cells:
     return table
 
 
-def denoise_tables(
-    tables: Sequence[NoisyTable],
-    priors: Sequence[Cells | None],
-    margins: Sequence[Cells],
-    total: float,
-    shape: Shape,
-) -> tuple[Cells, ...]:
+def denoise_tables(evidence: Evidence, margins: Sequence[Cells], total: float) -> tuple[Cells, ...]:
     """All tables' most likely counts, consistent with the margins."""
     found = []
-    for table, prior in zip(tables, priors, strict=True):
+    for table, prior in zip(evidence.tables, evidence.priors, strict=True):
         own = [margins[attribute] for attribute in table.attributes]
         expected = product(own, total) if prior is None else raked(prior, own)
-        ordered = shape.ordered[list(table.attributes)]
-        counts = denoised(table.values, expected, table.deviation, ordered, laplace=shape.laplace)
+        ordered = evidence.shape.ordered[list(table.attributes)]
+        counts = denoised(table.values, expected, float(table.deviation), ordered, laplace=evidence.shape.laplace)
         found.append(raked(counts, own))
     return tuple(found)
 
@@ -196,106 +209,118 @@ def attribute_order(
     return tuple(order)
 
 
-def glue(tables: Sequence[NoisyTable], shape: Shape, ones: Sequence[NoisyTable], words: NDArray[np.uint32], priors=None, leave_out=False) -> Glued:
+def glue(evidence: Evidence, words: NDArray[np.uint32], wanted: Literal["model", "pairs", "without"]) -> Glued:
     """Fit the model.
 
     Args:
-        tables: noisy tables of two or more attributes, over buckets.
-        shape: what is known of the attributes.
-        ones: noisy counts of each attribute by itself, over buckets, adding up to what was released.
+        evidence: all that was released.
         words: uniform words that the made-up population is drawn from, shape (m, records).
+        wanted: what to work out beside the model: nothing, `Glued.pairs`, or `Glued.without`.
     """
-    everything = [*ones, *tables]
-    total = estimate_total(everything)
-    margins = estimate_margins(everything, shape.sizes, total)
-    counts = denoise_tables(tables, priors or [t.prior for t in tables], margins, total, shape)
+    tables, shape = evidence.tables, evidence.shape
+    total = estimate_total([*evidence.ones, *tables])
+    margins = estimate_margins([*evidence.ones, *tables], shape.sizes, total)
+    counts = denoise_tables(evidence, margins, total)
     order = attribute_order(tables, counts, margins, total, shape)
     place = {attribute: position for position, attribute in enumerate(order)}
     m, records = words.shape
     population = np.zeros((m, records), np.int32)
     factors: list[tuple[Factor, ...]] = [()] * m
     pairs: dict[Attributes, Cells] = {}
-    without = [None] * len(tables)
+    without: dict[int, Cells] = {}
     for position, attribute in enumerate(order):
         own = [
-            (number, table.attributes, count)
-            for number, (table, count) in enumerate(zip(tables, counts, strict=True))
+            number
+            for number, table in enumerate(tables)
             if max(place[other] for other in table.attributes) == place[attribute]
         ]
-        fitted, law, group, left = _fit_attribute(attribute, [o[1:] for o in own], leave_out, margins[attribute] / total, shape, population)
-        factors[attribute] = fitted
-        for (number, attributes, _), table in zip(own, left):
-            without[number] = table * total
-        for other in order[:position]:
-            expected = np.zeros((shape.sizes[other], shape.sizes[attribute]))
-            _expect(population[other], group, law, expected)
-            expected /= records
-            pairs[tuple(sorted((other, attribute)))] = expected if other < attribute else expected.T
-        _draw(group, law, words[position], population[attribute])
-    return Glued(total, margins, counts, order, tuple(factors), population, pairs, tuple(without))
+        fit = _Fit(attribute, [tables[number].attributes for number in own], shape, population)
+        fit.run(margins[attribute] / total, [counts[number] for number in own])
+        factors[attribute] = fit.factors
+        if wanted == "pairs":
+            for other in order[:position]:
+                expected = fit.expected(population[other], shape.sizes[other])
+                pairs[min(other, attribute), max(other, attribute)] = expected if other < attribute else expected.T
+        if wanted == "without":
+            without |= {number: total * fit.without(j) for j, number in enumerate(own)}
+        _draw(fit.group, fit.law, words[position], population[attribute])
+    left_out = tuple(without[number] for number in range(len(tables))) if wanted == "without" else ()
+    return Glued(total, margins, counts, order, tuple(factors), population, pairs, left_out)
 
 
-def _fit_attribute(
-    attribute: int,
-    own: Sequence[tuple[Attributes, Cells]],
-    leave_out: bool,
-    margin: Cells,
-    shape: Shape,
-    population: NDArray[np.int32],
-) -> tuple[tuple[Factor, ...], Cells, NDArray[np.int32]]:
-    """Fit one attribute's law given those before it.
+class _Fit:
+    """The fit of one attribute's law given those before it.
 
-    Returns:
-        Its factors, its law for each group of records that they do not tell apart, and each record's group.
+    Attributes:
+        group: number of the group of each record, those that the attribute's tables do not tell apart, shape (records,).
+        law: each group's law, shape (groups, buckets).
+        factors: the attribute's factors.
     """
-    records, size = population.shape[1], shape.sizes[attribute]
-    margin = np.maximum(margin, _TINY)
-    margin = margin / margin.sum()
-    if not own:
-        return (), margin[None, :], np.zeros(records, np.int32), []
-    parents = [tuple(other for other in attributes if other != attribute) for attributes, _ in own]
-    codes = []
-    for those in parents:
-        sizes = [shape.sizes[other] for other in those]
-        codes.append(sum(population[other] * s for other, s in zip(those, strides_of(sizes), strict=True)))
-    group, first = _grouped(np.asarray(codes, np.int64))
-    rows = np.ascontiguousarray(np.asarray(codes, np.int64)[:, first])
-    weights = np.bincount(group, minlength=len(first)) / records
-    targets = []
-    for (attributes, count), those, code in zip(own, parents, codes, strict=True):
-        table = np.moveaxis(count, attributes.index(attribute), -1).reshape(-1, size)
+
+    def __init__(
+        self, attribute: int, tables: Sequence[Attributes], shape: Shape, population: NDArray[np.int32]
+    ) -> None:
+        self._attribute, self._tables, self._size = attribute, tables, shape.sizes[attribute]
+        self._records = population.shape[1]
+        self._parents = [tuple(other for other in attributes if other != attribute) for attributes in tables]
+        self._shapes = [tuple(shape.sizes[other] for other in those) for those in self._parents]
+        codes = np.zeros((len(tables), self._records), np.int64)
+        for row, those, sizes in zip(codes, self._parents, self._shapes, strict=True):
+            for other, stride in zip(those, strides_of(sizes), strict=True):
+                row += population[other] * stride
+        self.group, first = _grouped(codes)
+        self._codes = np.ascontiguousarray(codes[:, first])
+        self._weights = np.bincount(self.group, minlength=len(first)) / self._records
+        self.law = np.empty((0, 0))
+        self.factors: tuple[Factor, ...] = ()
+
+    def run(self, share: Cells, counts: Sequence[Cells]) -> None:
+        """Fit to the tables' counts, with a share of the records in each bucket."""
+        margin = np.maximum(share, _TINY)
+        self._margin = margin / margin.sum()
+        self.law = np.tile(self._margin, (len(self._weights), 1))
+        if not self._tables:
+            return
+        self._targets = [self._target(j, count) for j, count in enumerate(counts)]
+        fitted = [np.zeros_like(target) for target in self._targets]
+        self._scale(self.law, range(len(self._tables)), fitted, PASSES)
+        self.factors = tuple(Factor(those, weights) for those, weights in zip(self._parents, fitted, strict=True))
+
+    def expected(self, others: NDArray[np.int32], size: int) -> Cells:
+        """Shares of the records by an earlier attribute's bucket and this one's, shape (size, buckets)."""
+        found = np.zeros((size, self._size))
+        _expect(others, self.group, self.law, found)
+        return found / self._records
+
+    def without(self, j: int) -> Cells:
+        """Shares of the records in the cells of the j-th table, by a law that was not fitted to that table."""
+        law = self.law * np.exp(-self.factors[j].weights)[self._codes[j]]
+        law /= law.sum(axis=1, keepdims=True)
+        others = [other for other in range(len(self._tables)) if other != j]
+        if others:
+            self._scale(law, others, [self.factors[other].weights.copy() for other in others], PASSES_WITHOUT)
+        found = np.zeros_like(self._targets[j])
+        _expect(self._codes[j], np.arange(len(law), dtype=np.int32), law * self._weights[:, None], found)
+        place = self._tables[j].index(self._attribute)
+        return np.moveaxis(found.reshape(*self._shapes[j], self._size), -1, place)
+
+    def _target(self, j: int, count: Cells) -> Cells:
+        """Shares that the law is to have by the parents' configurations in the population and by its margin."""
+        table = np.moveaxis(count, self._tables[j].index(self._attribute), -1).reshape(-1, self._size)
         table = table / table.sum()
-        table = np.maximum(table, FLOOR * table.sum(axis=1, keepdims=True) * margin)
-        configurations = int(np.prod([shape.sizes[other] for other in those]))
-        seen = np.bincount(code, minlength=configurations) / records
-        targets.append(raked(table, [seen, margin]))
-    offsets = np.cumsum([0, *(target.size for target in targets)]).astype(np.int64)
-    flat = np.concatenate([target.ravel() for target in targets])
-    fitted = np.zeros_like(flat)
-    law = np.tile(margin, (len(first), 1))
-    _fit(weights, rows, offsets, flat, fitted, law, PASSES, LARGEST_FACTOR)
-    found = tuple(
-        Factor(those, fitted[offsets[j] : offsets[j + 1]].reshape(-1, size)) for j, those in enumerate(parents)
-    )
-    left = []
-    if leave_out:
-        for j, those in enumerate(parents):
-            others = [i for i in range(len(parents)) if i != j]
-            start, end = offsets[j], offsets[j + 1]
-            if others:
-                reduced = law * np.exp(-fitted[start:end].reshape(-1, size))[rows[j]]
-                offs = np.cumsum([0, *(targets[i].size for i in others)]).astype(np.int64)
-                fl = np.concatenate([targets[i].ravel() for i in others])
-                fi = np.concatenate([fitted[offsets[i] : offsets[i + 1]] for i in others])
-                _fit(weights, rows[others], offs, fl, fi, reduced, LOO_PASSES, LARGEST_FACTOR)
-            else:
-                reduced = np.tile(margin, (len(first), 1))
-            table = np.zeros((end - start) // size * size).reshape(-1, size)
-            np.add.at(table, rows[j], reduced * weights[:, None])
-            attributes = own[j][0]
-            sizes = [shape.sizes[o] for o in those]
-            left.append(np.moveaxis(table.reshape(*sizes, size), -1, attributes.index(attribute)))
-    return found, law, group, left
+        table = np.maximum(table, FLOOR * table.sum(axis=1, keepdims=True) * self._margin)
+        seen = np.bincount(self._codes[j], weights=self._weights, minlength=len(table))
+        return raked(table, [seen, self._margin])
+
+    def _scale(self, law: Cells, tables: Sequence[int], fitted: Sequence[Cells], passes: int) -> None:
+        """Fit a law to some of the tables; the logarithms of the scales are added to `fitted`."""
+        chosen = [self._targets[j] for j in tables]
+        offsets = np.cumsum([0, *(target.size for target in chosen)]).astype(np.int64)
+        flat = np.concatenate([logs.ravel() for logs in fitted])
+        targets = np.concatenate([target.ravel() for target in chosen])
+        _fit(self._weights, self._codes[list(tables)], offsets, targets, flat, law, passes, LARGEST_FACTOR)
+        for logs, start, end in zip(fitted, offsets, offsets[1:], strict=False):
+            logs[...] = flat[start:end].reshape(logs.shape)
 
 
 def _grouped(codes: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:

@@ -7,31 +7,31 @@ the doors gave. Noise and cost do not belong here, nor how tables become a model
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable.domain import Domain
 from deniable.loglinear.buckets import Bucketed, bucketed
 from deniable.loglinear.counting import Attributes, Counter, Partition
-from deniable.loglinear.gluing import Glued, Shape, estimate_margins, estimate_total, glue, product
+from deniable.loglinear.gluing import Evidence, Glued, Shape, estimate_margins, estimate_total, glue, product
 from deniable.loglinear.plan import LoglinearPlan
-from deniable.loglinear.releases import Cells, Doors, NoisyTable
+from deniable.loglinear.releases import Cells, Doors, NoisyTable, averaged
 from deniable.tables import Counts
 
-import os
-BATCHES = int(os.environ.get("NB","3"))
-DRAFT_RECORDS = int(os.environ.get("DR","25000"))
-FINAL_RECORDS = int(os.environ.get("FR","50000"))
-MOST_TRIPLE_CELLS = int(os.environ.get("TC","600"))
-MOST_TRIPLES = 2_000
-_TABLES_PER_SIGNAL = 1 / float(os.environ.get("TPS","750"))
-_PENALTY = float(os.environ.get("PEN",".4"))
+Reason = Literal["tree", "target", "extra"]
+
+BATCHES = 3
+DRAFT_RECORDS = 25_000
+FINAL_RECORDS = 50_000
+MANY_ATTRIBUTES = 30
+"""Attributes from which on drafts are of fewer records: their work grows with the square of the attributes."""
+FEWEST_RECORDS = 10_000
+
+_TABLES_PER_SIGNAL = 1 / 750
+_PENALTY = 0.4
 _FEW = 2.0
-_TARGET_WEIGHT = float(os.environ.get("TW","2"))
-# Scores are counted in fifths, so that triples may weigh three of them and pairs five.
-_PAIR_WEIGHT, _TRIPLE_WEIGHT = 5, int(os.environ.get("W3","3"))
-_NOTHING = -1
+_TARGET_WEIGHT = 2.0
 
 Words = Callable[[str, int], NDArray[np.uint32]]
 """So many fresh words for a purpose."""
@@ -45,8 +45,8 @@ class Learnt:
         partition: the buckets of the attributes that have more than one value; one bucket for the others.
         attributes: the buckets, with denoised counts of the values.
         ones: noisy counts of each attribute by itself.
-        tables: noisy tables over buckets, in the order in which they were measured.
-        reasons: why each of them was measured: target, tree or extra.
+        tables: noisy tables over buckets, in the order in which they were first measured.
+        reasons: why each of them was measured.
         glued: the model over buckets.
         signal: number of records over the mean noise of a typical table.
     """
@@ -55,7 +55,7 @@ class Learnt:
     attributes: tuple[Bucketed, ...]
     ones: tuple[NoisyTable, ...]
     tables: tuple[NoisyTable, ...]
-    reasons: tuple[str, ...]
+    reasons: tuple[Reason, ...]
     glued: Glued
     signal: float
 
@@ -69,175 +69,160 @@ def learn(plan: LoglinearPlan, counter: Counter, doors: Doors, words: Words) -> 
         doors: the only way from counts to anything that is kept.
         words: what the made-up populations are drawn from; it has nothing to do with the data.
     """
-    return _Learner(plan, counter, doors, words).learn()
+    m = len(plan.layout.counted)
+    ones = _count_ones(plan, counter, doors)
+    total = estimate_total(list(ones.values())) if ones else 1.0
+    signal = total / plan.mean_noise(plan.layout.table_shares / (2 * m)) if m > 1 else total
+    attributes = _buckets(plan, ones, total, signal)
+    partition = Partition(tuple(own.of_value for own in attributes))
+    tables = _Tables(plan, counter, doors, words, partition, _over_buckets(ones, attributes))
+    if m > 1:
+        extras = min(plan.layout.extra_choices, round(m * signal * _TABLES_PER_SIGNAL))
+        tables.measure_first(total, extras)
+        tables.measure_extras(extras)
+    glued = tables.glue_finally()
+    return Learnt(
+        partition, attributes, tuple(ones.values()), tuple(tables.found), tuple(tables.reasons), glued, signal
+    )
 
 
-class _Learner:
-    """The state of one learning, public but for the counter."""
+def _count_ones(plan: LoglinearPlan, counter: Counter, doors: Doors) -> dict[int, NoisyTable]:
+    """Each attribute by itself, at full resolution."""
+    counted = plan.layout.counted
+    if not counted:
+        return {}
+    finest = Partition.finest(plan.domain)
+    counts = counter.tables(finest, [(i,) for i in counted])
+    shares = plan.layout.one_way_shares
+    return {i: doors.measure((i,), finest, table, shares) for i, table in zip(counted, counts, strict=True)}
 
-    def __init__(self, plan: LoglinearPlan, counter: Counter, doors: Doors, words: Words) -> None:
-        self.plan, self.counter, self.doors, self.words = plan, counter, doors, words
-        domain = plan.domain
-        self.counted = plan.layout.counted
-        self.target = None if domain.target is None else domain.index(domain.target)
-        if self.target not in self.counted:
-            self.target = None
-        self.laplace = plan.noise == "laplace"
-        self.tables: list[NoisyTable] = []
-        self.reasons: list[str] = []
 
-    def learn(self) -> Learnt:
-        plan, m = self.plan, len(self.counted)
-        ones = self._ones()
-        total = estimate_total(list(ones.values())) if ones else 1.0
-        typical = plan.layout.table_shares / max(2 * m, 1)
-        signal = total / plan.mean_noise(typical) if typical else total
-        self.unit = plan.mean_noise(plan.layout.table_shares / (3 * m)) if typical else 1.0
-        attributes = self._buckets(ones, total, signal)
-        self.partition = Partition(tuple(own.of_value for own in attributes))
-        self.shape = Shape(
-            sizes=self.partition.sizes,
+def _buckets(plan: LoglinearPlan, ones: dict[int, NoisyTable], total: float, signal: float) -> tuple[Bucketed, ...]:
+    """The buckets of all attributes."""
+    few = _FEW * _typical_noise(plan)
+    return tuple(
+        bucketed(attribute, ones[i], total, few, signal, laplace=plan.noise == "laplace")
+        if i in ones
+        else Bucketed(np.zeros(1, np.uint16), np.asarray([total]))
+        for i, attribute in enumerate(plan.domain.attributes)
+    )
+
+
+def _over_buckets(ones: dict[int, NoisyTable], attributes: Sequence[Bucketed]) -> tuple[NoisyTable, ...]:
+    """Noisy counts of values added up to buckets, and so their noise."""
+    found = []
+    for i, table in ones.items():
+        own = attributes[i]
+        values = own.added_up(np.ones(len(table.values)))
+        found.append(NoisyTable((i,), own.added_up(table.values), table.shares, table.deviation * np.sqrt(values)))
+    return tuple(found)
+
+
+def _typical_noise(plan: LoglinearPlan) -> float:
+    """Mean noise of a table that has its even part of the budget."""
+    return (
+        plan.mean_noise(max(plan.layout.table_shares, 1) / (3 * len(plan.layout.counted)))
+        if plan.layout.counted
+        else 1.0
+    )
+
+
+class _Tables:
+    """The tables of several attributes, measured one batch after the other; public but for the counter.
+
+    Attributes:
+        found: what was released.
+        reasons: why.
+    """
+
+    def __init__(
+        self,
+        plan: LoglinearPlan,
+        counter: Counter,
+        doors: Doors,
+        words: Words,
+        partition: Partition,
+        ones: tuple[NoisyTable, ...],
+    ) -> None:
+        self._plan, self._counter, self._doors, self._words = plan, counter, doors, words
+        self._partition, self._ones = partition, ones
+        target = None if plan.domain.target is None else plan.domain.index(plan.domain.target)
+        self._shape = Shape(
+            sizes=partition.sizes,
             ordered=np.asarray([attribute.kind == "numeric" for attribute in plan.domain.attributes]),
-            target=self.target,
-            laplace=self.laplace,
+            target=target if target in plan.layout.counted else None,
+            laplace=plan.noise == "laplace",
         )
-        self.ones = [
-            NoisyTable(
-                (i,),
-                attributes[i].added_up(table.values),
-                table.shares,
-                float(table.deviation) * np.sqrt(attributes[i].added_up(np.ones(len(table.values)))),
-            )
-            for i, table in ones.items()
-        ]
-        if m > 1:
-            extras = min(plan.layout.extra_choices, round(m * signal * _TABLES_PER_SIGNAL))
-            self._first_tables(total, extras)
-            self._extra_tables(extras)
-        import os
-        priors=None
-        for i in range(int(os.environ.get("LOO","0"))):
-            g=self._glue(DRAFT_RECORDS, f"loo{i}", priors, True)
-            priors=g.without
-        glued = self._glue(FINAL_RECORDS, "final", priors)
-        return Learnt(
-            self.partition,
-            attributes,
-            tuple(ones.values()),
-            tuple(self.tables),
-            tuple(self.reasons),
-            glued,
-            signal,
-        )
+        self.found: list[NoisyTable] = []
+        self.reasons: list[Reason] = []
 
-    def _ones(self) -> dict[int, NoisyTable]:
-        """Each attribute by itself."""
-        finest = Partition.finest(self.plan.domain)
-        counts = self.counter.tables(finest, [(i,) for i in self.counted])
-        shares = self.plan.layout.one_way_shares
-        return {
-            i: self.doors.measure((i,), finest, table, shares)
-            for i, table in zip(self.counted, counts, strict=True)
-        }
-
-    def _buckets(self, ones: dict[int, NoisyTable], total: float, signal: float) -> tuple[Bucketed, ...]:
-        few = _FEW * self.unit
-        return tuple(
-            bucketed(attribute, ones[i], total, few, signal, laplace=self.laplace)
-            if i in ones
-            else Bucketed(np.zeros(1, np.uint16), np.asarray([total]))
-            for i, attribute in enumerate(self.plan.domain.attributes)
-        )
-
-    def _first_tables(self, total: float, extras: int) -> None:
-        """A tree of the attributes, and each attribute with the target."""
-        inner = [i for i in self.counted if i != self.target]
+    def measure_first(self, total: float, extras: int) -> None:
+        """A tree of the attributes, and each attribute with the target; leaves budget for some more tables."""
+        counted, target = self._plan.layout.counted, self._shape.target
+        inner = [i for i in counted if i != target]
         pairs = list(combinations(inner, 2))
-        wanted = pairs + [_ascending(i, self.target) for i in inner if self.target is not None]
-        counts = dict(zip(wanted, self.counter.tables(self.partition, wanted), strict=True))
-        margins = estimate_margins(self.ones, self.shape.sizes, total)
+        with_target = [(min(i, target), max(i, target)) for i in inner] if target is not None else []
+        wanted = [*pairs, *with_target]
+        counts = dict(zip(wanted, self._counter.tables(self._partition, wanted), strict=True))
+        margins = estimate_margins(self._ones, self._shape.sizes, total)
+        unit = _typical_noise(self._plan)
         scores = {
-            pair: self._score(counts[pair], product([margins[i] for i in pair], total), _PAIR_WEIGHT, self.unit)
+            pair: _score(counts[pair], product([margins[i] for i in pair], total), counts[pair].size * unit)
             for pair in pairs
         }
-        chosen = self._tree(scores, inner)
-        first = [*chosen, *wanted[len(pairs) :]]
-        available = self.plan.layout.table_shares * len(first) // (len(first) + extras)
-        self._measure(first, counts, available, {}, ["tree"] * len(chosen) + ["target"] * (len(first) - len(chosen)))
+        chosen = self._choose_tree(scores, inner)
+        first = [*chosen, *with_target]
+        available = self._plan.layout.table_shares * len(first) // (len(first) + extras)
+        reasons: list[Reason] = ["tree"] * len(chosen) + ["target"] * len(with_target)
+        self._measure(first, counts, available, {}, reasons)
 
-    def _tree(self, scores: dict[Attributes, int], inner: Sequence[int]) -> list[Attributes]:
+    def measure_extras(self, extras: int) -> None:
+        """In a few batches, the tables that the model is furthest from; what is left over goes to those at hand."""
+        for batch in range(BATCHES):
+            picks = extras * (batch + 1) // BATCHES - extras * batch // BATCHES
+            if picks:
+                self._measure_batch(picks, self._left() // (BATCHES - batch), f"draft {batch}")
+        if self._left():
+            self._measure_again()
+
+    def glue_finally(self) -> Glued:
+        """The model, its tables denoised by what the others make of them."""
+        draft = self._glue("what the others say", "without")
+        return self._glue("final", "model", draft.without)
+
+    def _choose_tree(self, scores: dict[Attributes, int], inner: Sequence[int]) -> list[Attributes]:
         """A spanning tree, edge by edge, each chosen among those that join what is not joined yet."""
         component = {i: i for i in inner}
         chosen: list[Attributes] = []
         while len(chosen) < len(inner) - 1:
             open_pairs = [pair for pair in scores if component[pair[0]] != component[pair[1]]]
-            pair = open_pairs[self.doors.choose("tree", [scores[pair] for pair in open_pairs], _PAIR_WEIGHT)]
+            pair = open_pairs[self._doors.choose("tree", [scores[pair] for pair in open_pairs])]
             chosen.append(pair)
             old, new = component[pair[1]], component[pair[0]]
             component = {i: new if own == old else own for i, own in component.items()}
         return chosen
 
-    def _extra_tables(self, extras: int) -> None:
-        """In a few batches, the tables that the model is furthest from."""
-        layout = self.plan.layout
-        left = layout.table_shares - sum(table.shares for table in self.tables)
-        sizes = [extras * (batch + 1) // BATCHES - extras * batch // BATCHES for batch in range(BATCHES)]
-        for batch, picks in enumerate(sizes):
-            if not picks:
-                continue
-            available = left if batch == BATCHES - 1 else left // (BATCHES - batch)
-            left -= self._batch(picks, available, f"draft {batch}")
-        if left:
-            self._again(left)
-
-    def _batch(self, picks: int, available: int, purpose: str) -> int:
-        """One batch of extra tables; the shares it took."""
-        glued = self._glue(DRAFT_RECORDS, purpose)
-        candidates = self._candidates()
-        if not candidates:
-            return 0
-        expected = {attributes: glued.expected(attributes) for attributes in candidates}
-        counts = dict(zip(candidates, self.counter.tables(self.partition, candidates), strict=True))
-        unit = self.plan.mean_noise(available / picks)
-        scores = {
-            attributes: self._score(
-                counts[attributes],
-                expected[attributes],
-                _PAIR_WEIGHT if len(attributes) == 2 else _TRIPLE_WEIGHT,
-                unit,
-            )
-            for attributes in candidates
-        }
+    def _measure_batch(self, picks: int, available: int, purpose: str) -> None:
+        """One batch of extra tables."""
+        measured = {table.attributes for table in self.found}
+        candidates = [pair for pair in combinations(self._plan.layout.counted, 2) if pair not in measured]
+        if not candidates or available < picks:
+            return
+        glued = self._glue(purpose, "pairs")
+        expected = {pair: glued.expected(pair) for pair in candidates}
+        counts = dict(zip(candidates, self._counter.tables(self._partition, candidates), strict=True))
+        unit = self._plan.mean_noise(available / picks)
+        scores = {pair: _score(counts[pair], expected[pair], counts[pair].size * unit) for pair in candidates}
         chosen: list[Attributes] = []
-        left = list(candidates)
-        for _ in range(min(picks, len(candidates))):
-            number = self.doors.choose("extra", [0, *(scores[attributes] for attributes in left)], _PAIR_WEIGHT)
+        while len(chosen) < min(picks, len(candidates)):
+            left = [pair for pair in candidates if pair not in chosen]
+            # Number 0 is to measure nothing more.
+            number = self._doors.choose("extra", [0, *(scores[pair] for pair in left)])
             if number == 0:
                 break
-            chosen.append(left.pop(number - 1))
-        if not chosen:
-            return 0
-        self._measure(chosen, counts, available, expected, ["extra"] * len(chosen))
-        return available
-
-    def _candidates(self) -> list[Attributes]:
-        measured = {table.attributes for table in self.tables}
-        pairs = [pair for pair in combinations(self.counted, 2) if pair not in measured]
-        triples = [
-            triple
-            for triple in combinations(self.counted, 3)
-            if triple not in measured and np.prod(self.partition.shape(triple)) <= MOST_TRIPLE_CELLS
-        ]
-        return pairs + triples[:MOST_TRIPLES]
-
-    def _again(self, shares: int) -> None:
-        """Measure the largest tables once more with what is left, so that nothing of the budget is lost."""
-        # Filled in below: unspent shares go to the tables that were measured first.
-
-    def _score(self, counts: Counts, expected: Cells, weight: int, unit: float) -> int:
-        """How far a table is from what is expected of it, beyond what noise would make of it, in fifths of a record."""
-        whole = np.rint(expected).astype(np.int64)
-        return weight * (int(np.abs(counts - whole).sum()) - round(_PENALTY * counts.size * unit))
+            chosen.append(left[number - 1])
+        if chosen:
+            self._measure(chosen, counts, available, expected, ["extra"] * len(chosen))
 
     def _measure(
         self,
@@ -245,21 +230,53 @@ class _Learner:
         counts: dict[Attributes, Counts],
         available: int,
         expected: dict[Attributes, Cells],
-        reasons: Sequence[str],
+        reasons: Sequence[Reason],
     ) -> None:
         """Release tables with all the shares that are available, large ones and those of the target with more."""
-        weights = [
-            self.plan.share_weight(counts[a].size * (_TARGET_WEIGHT if self.target in a else 1.0)) for a in wanted
-        ]
-        for attributes, shares, reason in zip(wanted, divided(available, weights), reasons, strict=True):
-            prior = expected.get(attributes)
-            self.tables.append(self.doors.measure(attributes, self.partition, counts[attributes], shares, prior))
-            self.reasons.append(reason)
+        for attributes, shares in zip(wanted, divided(available, self._weights(wanted)), strict=True):
+            released = self._doors.measure(attributes, self._partition, counts[attributes], shares)
+            self.found.append(released.expected_as(expected.get(attributes)))
+        self.reasons.extend(reasons)
 
-    def _glue(self, records: int, purpose: str, priors=None, leave_out=False) -> Glued:
-        m = len(self.plan.domain)
-        words = self.words(purpose, m * records).reshape(m, records)
-        return glue(self.tables, self.shape, self.ones, words, priors, leave_out)
+    def _measure_again(self) -> None:
+        """Release tables once more with what is left, so that nothing of the budget is lost."""
+        wanted = [table.attributes for table in self.found][: self._left()]
+        counts = self._counter.tables(self._partition, wanted)
+        for number, shares in enumerate(divided(self._left(), self._weights(wanted))):
+            once = self.found[number]
+            again = self._doors.measure(once.attributes, self._partition, counts[number], shares)
+            self.found[number] = averaged(once, again)
+
+    def _weights(self, wanted: Sequence[Attributes]) -> list[float]:
+        """How many shares tables should have, up to a factor."""
+        cells = [float(np.prod(self._partition.shape(attributes))) for attributes in wanted]
+        return [
+            self._plan.share_weight(size * (_TARGET_WEIGHT if self._shape.target in attributes else 1.0))
+            for attributes, size in zip(wanted, cells, strict=True)
+        ]
+
+    def _left(self) -> int:
+        return self._plan.layout.table_shares - sum(table.shares for table in self.found)
+
+    def _glue(
+        self, purpose: str, wanted: Literal["model", "pairs", "without"], priors: Sequence[Cells | None] | None = None
+    ) -> Glued:
+        m = len(self._plan.domain)
+        records = FINAL_RECORDS if wanted == "model" else DRAFT_RECORDS
+        records = max(FEWEST_RECORDS, records * MANY_ATTRIBUTES // max(m, MANY_ATTRIBUTES))
+        if priors is None:
+            priors = [table.prior for table in self.found]
+        evidence = Evidence(self._shape, self._ones, tuple(self.found), tuple(priors))
+        return glue(evidence, self._words(purpose, m * records).reshape(m, records), wanted)
+
+
+def _score(counts: Counts, expected: Cells, noise: float) -> int:
+    """How many records a table is from what is expected of it, beyond what noise would make of it.
+
+    One row changes it by 1 at most.
+    """
+    whole = np.rint(expected).astype(np.int64)
+    return int(np.abs(counts - whole).sum()) - round(_PENALTY * noise)
 
 
 def divided(shares: int, weights: Sequence[float]) -> list[int]:
@@ -271,7 +288,3 @@ def divided(shares: int, weights: Sequence[float]) -> list[int]:
     for i in by_rest[: spare - sum(parts)]:
         parts[i] += 1
     return [part + 1 for part in parts]
-
-
-def _ascending(*attributes: int | None) -> Attributes:
-    return tuple(sorted(attribute for attribute in attributes if attribute is not None))

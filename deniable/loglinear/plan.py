@@ -9,7 +9,6 @@ the total is that of a composition fixed in advance, and the tight accountants h
 Source: Zhu, Dong, Wang 2022, Theorem 10, for the adaptive composition of dominating pairs.
 """
 
-import os
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -34,13 +33,13 @@ NoiseChoice = Literal["auto", "laplace", "gaussian"]
 
 ONE_WAY_SHARES = 8
 """Shares of the budget that the counts of one attribute by itself get; fewer and larger ones where they are many."""
-TABLE_SHARES = Fraction(os.environ.get("TS","82/15"))
+TABLE_SHARES = Fraction(82, 15)
 """Shares that tables of several attributes get, for each share that one attribute gets by itself."""
 MANY_ATTRIBUTES = 20
-CHOICE_BUDGET = Fraction(os.environ.get("CB","3/100"))
+CHOICE_BUDGET = Fraction(3, 100)
 """Part of the budget that all choices get together."""
 
-EXTRAS_PER_ATTRIBUTE = int(os.environ.get("EX","3"))
+EXTRAS_PER_ATTRIBUTE = 3
 """Most tables for each attribute that are chosen beyond those of the tree and of the target."""
 PART = "parameters"
 

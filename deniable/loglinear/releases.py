@@ -4,7 +4,7 @@ All that learning may know of the data goes through them, and they keep the acco
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
@@ -29,7 +29,7 @@ class NoisyTable:
         attributes: the table's attributes.
         values: noisy counts, the mean of its releases, in the table's shape.
         shares: shares of the budget that it was given.
-        deviation: standard deviation of the noise in a cell; one for each where cells were added up.
+        deviation: standard deviation of the noise, of no shape or of the table's.
         prior: the counts that the model expected before the table was measured, where it was chosen for its distance
             from them.
     """
@@ -37,20 +37,30 @@ class NoisyTable:
     attributes: Attributes
     values: Cells
     shares: int
-    deviation: float | Cells
+    deviation: Cells
     prior: Cells | None = None
+
+    def expected_as(self, prior: Cells | None) -> "NoisyTable":
+        """The same with a prior."""
+        return replace(self, prior=prior)
+
+
+def averaged(one: NoisyTable, other: NoisyTable) -> NoisyTable:
+    """What two releases of one table say together, each with the weight of its precision."""
+    first, second = np.asarray(one.deviation) ** -2.0, np.asarray(other.deviation) ** -2.0
+    values = (first * one.values + second * other.values) / (first + second)
+    deviation = np.asarray((first + second) ** -0.5)
+    return NoisyTable(one.attributes, values, one.shares + other.shares, deviation, one.prior)
 
 
 class Doors(Protocol):
     """What learning is handed; one that forces recorded answers is how learning is audited."""
 
-    def measure(
-        self, attributes: Attributes, partition: Partition, counts: Counts, shares: int, prior: Cells | None = None
-    ) -> NoisyTable:
+    def measure(self, attributes: Attributes, partition: Partition, counts: Counts, shares: int) -> NoisyTable:
         """Release a table of counts over a partition with some shares of the budget."""
 
-    def choose(self, purpose: str, scores: Sequence[int], sensitivity: int) -> int:
-        """Release the number of a candidate, preferring high scores; one row changes a score by `sensitivity` at most."""
+    def choose(self, purpose: str, scores: Sequence[int]) -> int:
+        """Release the number of a candidate, preferring high scores; one row may change each of them by 1."""
 
 
 @dataclass(eq=False)
@@ -72,9 +82,7 @@ class Releases:
     choices: dict[str, int] = field(default_factory=dict)
     _turn: int = 0
 
-    def measure(
-        self, attributes: Attributes, partition: Partition, counts: Counts, shares: int, prior: Cells | None = None
-    ) -> NoisyTable:
+    def measure(self, attributes: Attributes, partition: Partition, counts: Counts, shares: int) -> NoisyTable:
         """Add noise to a table; see `Doors`.
 
         Raises:
@@ -93,9 +101,9 @@ class Releases:
         releases = 1 if self.plan.noise == "laplace" else shares
         noise = law.sample(stream, releases * counts.size).reshape(releases, *counts.shape)
         values = counts + noise.sum(axis=0) / releases
-        return NoisyTable(attributes, values, shares, self.plan.deviation(shares), prior)
+        return NoisyTable(attributes, values, shares, np.asarray(self.plan.deviation(shares)))
 
-    def choose(self, purpose: str, scores: Sequence[int], sensitivity: int) -> int:
+    def choose(self, purpose: str, scores: Sequence[int]) -> int:
         """Make a choice by the exponential mechanism; see `Doors`.
 
         Raises:
@@ -113,12 +121,11 @@ class Releases:
                 "purpose": purpose,
                 "number": made,
                 "candidates": len(scores),
-                "sensitivity": sensitivity,
                 "epsilon": self.plan.choice_epsilon,
                 "domain": self.plan.domain.digest,
             },
         )
-        return choose(scores, sensitivity=sensitivity, epsilon=self.plan.choice_epsilon, stream=stream)
+        return choose(scores, sensitivity=1, epsilon=self.plan.choice_epsilon, stream=stream)
 
     def _parameters(self, attributes: Attributes, partition: Partition, shares: int) -> dict[str, Parameter]:
         return {
