@@ -4,6 +4,9 @@ A kind of network says how by an overload for the type of its arrays; kernels th
 draw from histograms are compiled for each kind. What the laws are does not belong here.
 """
 
+# numba infers the types of kernels
+# mypy: disallow-untyped-defs=False, disallow-untyped-calls=False, disallow-untyped-decorators=False
+
 from typing import TYPE_CHECKING, Any, Protocol
 
 from deniable.domain import Codes, Domain

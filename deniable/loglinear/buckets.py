@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from math import log10
 
 import numpy as np
-from numpy.typing import NDArray
 
 from deniable.domain import Attribute, Codes
 from deniable.loglinear.denoising import posterior_mean
@@ -41,7 +40,7 @@ class Bucketed:
 
     def added_up(self, values: Cells) -> Cells:
         """Counts of values, or anything else of them, added up to buckets."""
-        return np.bincount(self.of_value, weights=values, minlength=self.size)
+        return np.bincount(self.of_value, weights=values, minlength=self.size).astype(np.float64)
 
 
 def bucketed(

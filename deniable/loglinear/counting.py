@@ -3,6 +3,9 @@
 A row adds one to one cell of every table. Which tables are asked for, and what noise they get, do not belong here.
 """
 
+# numba infers the types of kernels
+# mypy: disallow-untyped-defs=False, disallow-untyped-calls=False, disallow-untyped-decorators=False
+
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol

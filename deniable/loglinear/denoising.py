@@ -52,7 +52,7 @@ def posterior_mean(noisy: Cells, expected: Cells, deviation: float | Cells, *, l
     responsible = likelihood * weights
     responsible /= responsible.sum(axis=1, keepdims=True)
     means = (noisy[:, None] * own + centre * noise) / variance
-    return np.maximum((responsible * means).sum(axis=1), 0.0)
+    return np.asarray(np.maximum((responsible * means).sum(axis=1), 0.0))
 
 
 def smoothed(table: Cells, axes: Sequence[int]) -> Cells:

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from deniable.loglinear.buckets import Bucketed, bucketed
 from deniable.loglinear.counting import Attributes, Counter, Partition
-from deniable.loglinear.gluing import Evidence, Glued, Shape, estimate_margins, estimate_total, glue, product
+from deniable.loglinear.fitting import Shape
+from deniable.loglinear.gluing import Evidence, Glued, estimate_margins, estimate_total, glue, product
 from deniable.loglinear.plan import LoglinearPlan
 from deniable.loglinear.releases import Cells, Doors, NoisyTable, averaged
 from deniable.tables import Counts
@@ -160,8 +161,8 @@ class _Tables:
         """A tree of the attributes, and each attribute with the target; leaves budget for some more tables."""
         counted, target = self._plan.layout.counted, self._shape.target
         inner = [i for i in counted if i != target]
-        pairs = list(combinations(inner, 2))
-        with_target = [(min(i, target), max(i, target)) for i in inner] if target is not None else []
+        pairs: list[Attributes] = list(combinations(inner, 2))
+        with_target: list[Attributes] = [(min(i, target), max(i, target)) for i in inner] if target is not None else []
         wanted = [*pairs, *with_target]
         counts = dict(zip(wanted, self._counter.tables(self._partition, wanted), strict=True))
         margins = estimate_margins(self._ones, self._shape.sizes, total)
@@ -173,8 +174,8 @@ class _Tables:
         chosen = self._choose_tree(scores, inner)
         first = [*chosen, *with_target]
         available = self._plan.layout.table_shares * len(first) // (len(first) + extras)
-        reasons: list[Reason] = ["tree"] * len(chosen) + ["target"] * len(with_target)
-        self._measure(first, counts, available, {}, reasons)
+        self._measure(first, counts, available, {})
+        self.reasons.extend("target" if target in attributes else "tree" for attributes in first)
 
     def measure_extras(self, extras: int) -> None:
         """In a few batches, the tables that the model is furthest from; what is left over goes to those at hand."""
@@ -205,7 +206,8 @@ class _Tables:
     def _measure_batch(self, picks: int, available: int, purpose: str) -> None:
         """One batch of extra tables."""
         measured = {table.attributes for table in self.found}
-        candidates = [pair for pair in combinations(self._plan.layout.counted, 2) if pair not in measured]
+        pairs: list[Attributes] = list(combinations(self._plan.layout.counted, 2))
+        candidates = [pair for pair in pairs if pair not in measured]
         if not candidates or available < picks:
             return
         glued = self._glue(purpose, "pairs")
@@ -222,7 +224,8 @@ class _Tables:
                 break
             chosen.append(left[number - 1])
         if chosen:
-            self._measure(chosen, counts, available, expected, ["extra"] * len(chosen))
+            self._measure(chosen, counts, available, expected)
+            self.reasons.extend("extra" for _ in chosen)
 
     def _measure(
         self,
@@ -230,13 +233,11 @@ class _Tables:
         counts: dict[Attributes, Counts],
         available: int,
         expected: dict[Attributes, Cells],
-        reasons: Sequence[Reason],
     ) -> None:
         """Release tables with all the shares that are available, large ones and those of the target with more."""
         for attributes, shares in zip(wanted, divided(available, self._weights(wanted)), strict=True):
             released = self._doors.measure(attributes, self._partition, counts[attributes], shares)
             self.found.append(released.expected_as(expected.get(attributes)))
-        self.reasons.extend(reasons)
 
     def _measure_again(self) -> None:
         """Release tables once more with what is left, so that nothing of the budget is lost."""

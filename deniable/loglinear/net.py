@@ -6,6 +6,9 @@ density are one mechanism on every machine. Which laws are at hand ready made ch
 were learnt, and whether a record may be released, do not belong here.
 """
 
+# numba infers the types of kernels
+# mypy: disallow-untyped-defs=False, disallow-untyped-calls=False, disallow-untyped-decorators=False
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -179,7 +182,7 @@ def _draw(net, position, buckets, word, sums):
 
 
 @numba.njit(nogil=True, cache=True)
-def _sample(net, words, records):
+def _sample(net, words, records):  # noqa: C901, PLR0912, PLR0915 - one kernel
     """Fill records from one word a value, positions in order: `_draw` for each, written out.
 
     The arrays are taken out of the tuple once; otherwise numba counts references to all of them for every value.
@@ -281,14 +284,14 @@ def _factor_alone(net, position, record):
 @overload(draw_next)
 def _draw_next(net, position, record, word):  # noqa: ARG001 - numba matches the names
     if getattr(net, "instance_class", None) is LoglinearArrays:
-        return lambda net, position, record, word: _draw_alone(net, position, record, word)
+        return lambda net, position, record, word: _draw_alone(net, position, record, word)  # noqa: PLW0108
     return None
 
 
 @overload(factor_of)
 def _factor_of(net, position, record):  # noqa: ARG001 - numba matches the names
     if getattr(net, "instance_class", None) is LoglinearArrays:
-        return lambda net, position, record: _factor_alone(net, position, record)
+        return lambda net, position, record: _factor_alone(net, position, record)  # noqa: PLW0108
     return None
 
 

@@ -12,7 +12,7 @@ Source: Zhu, Dong, Wang 2022, Theorem 10, for the adaptive composition of domina
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import log, pi, sqrt
+from math import log, log10, pi, sqrt
 from typing import Literal
 
 from deniable.accounting import best
@@ -195,7 +195,7 @@ class LoglinearPlan:
 
     def share_weight(self, cells: float) -> float:
         """How many shares a table should have, up to a factor: these minimise the sum of cells times noise."""
-        return float(cells) ** (1 / 2 if self.noise == "laplace" else 2 / 3)
+        return float(cells ** (1 / 2 if self.noise == "laplace" else 2 / 3))
 
     def _counted(self, query: str, shares: int, *, several: bool) -> MechanismEvent:
         if self.noise == "gaussian":
@@ -237,6 +237,6 @@ def _rounded(value: float, direction: int) -> Fraction:
     """A number with four digits, up or down: every machine arrives at the same one, or at its neighbour."""
     if value == 0:
         return Fraction(0)
-    exponent = int(log(value, 10) // 1) - 3
+    exponent = int(log10(value) // 1) - 3
     unit = Fraction(10) ** exponent
     return (int(Fraction(value) / unit) + (direction > 0)) * unit

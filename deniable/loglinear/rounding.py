@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from deniable.domain import Codes, Domain
 from deniable.loglinear.learning import Learnt
-from deniable.loglinear.net import LARGEST_LOG, STEPS, WITHIN, Logs, LoglinearNet, LogTable
+from deniable.loglinear.net import LARGEST_LOG, STEPS, WITHIN, LoglinearNet, Logs, LogTable
 from deniable.loglinear.releases import Cells
 
 _LEAST_SHARE = 1e-12
