@@ -7,11 +7,12 @@ the doors gave. Noise and cost do not belong here, nor how tables become a model
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from deniable.domain import Domain
 from deniable.loglinear.buckets import Bucketed, bucketed
 from deniable.loglinear.counting import Attributes, Counter, Partition
 from deniable.loglinear.fitting import Shape
@@ -59,6 +60,35 @@ class Learnt:
     reasons: tuple[Reason, ...]
     glued: Glued
     signal: float
+
+    def document(self, domain: Domain) -> dict[str, Any]:
+        """What was measured and what was made of it, in names and numbers, ready for JSON."""
+        names = domain.names
+        return {
+            "records": self.glued.total,
+            "signal": self.signal,
+            "order": [names[i] for i in self.glued.order],
+            "buckets": {name: own.of_value.tolist() for name, own in zip(names, self.attributes, strict=True)},
+            "attributes": {
+                names[one.attributes[0]]: {
+                    "deviation": float(one.deviation),
+                    "noisy": one.values.tolist(),
+                    "denoised": self.attributes[one.attributes[0]].counts.tolist(),
+                }
+                for one in self.ones
+            },
+            "tables": [
+                {
+                    "attributes": [names[i] for i in table.attributes],
+                    "reason": reason,
+                    "shares": table.shares,
+                    "deviation": float(table.deviation),
+                    "noisy": table.values.tolist(),
+                    "denoised": counts.tolist(),
+                }
+                for table, reason, counts in zip(self.tables, self.reasons, self.glued.tables, strict=True)
+            ],
+        }
 
 
 def learn(plan: LoglinearPlan, counter: Counter, doors: Doors, words: Words) -> Learnt:

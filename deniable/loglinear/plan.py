@@ -11,7 +11,7 @@ Source: Zhu, Dong, Wang 2022, Theorem 10, for the adaptive composition of domina
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import log, log10, pi, sqrt
 from typing import Literal
 
@@ -206,6 +206,7 @@ class LoglinearPlan:
         return DiscreteLaplaceEvent(query=query, part=PART, outputs=1, sensitivity=1, scale=self.amount / shares)
 
 
+@lru_cache(maxsize=16)
 def _calibrate_gaussian(recipe: LoglinearRecipe, domain: Domain, layout: Layout, rho: float) -> LoglinearPlan:
     """About the least noise that stays within a recipe, shares and choices in proportion."""
 
