@@ -22,7 +22,8 @@ _PRIOR[0] = 0.05 * _PRIOR.sum()
 _PRIOR = np.concatenate((_PRIOR, _PRIOR.sum() * np.asarray([0.1, 0.2])))
 _PRIOR /= _PRIOR.sum()
 _STEPS = 40
-_PRIOR_CELLS = 2.0
+_PRIOR_CELLS = 10.0
+_START_EVEN = 0.02
 _FEWEST_BUCKETS = 6
 
 
@@ -45,7 +46,7 @@ def posterior_mean(noisy: Cells, expected: Cells, deviation: float | Cells, *, l
     else:
         log_likelihood = -0.5 * gap**2 / variance - 0.5 * np.log(variance)
     likelihood = np.exp(log_likelihood - log_likelihood.max(axis=1, keepdims=True))
-    weights = 0.5 * _PRIOR + 0.5 / len(_LIFTS)
+    weights = (1 - _START_EVEN) * _PRIOR + _START_EVEN / len(_LIFTS)
     for _ in range(_STEPS):
         weights = weights * (likelihood.T @ (1 / (likelihood @ weights))) + _PRIOR_CELLS * _PRIOR
         weights /= weights.sum()

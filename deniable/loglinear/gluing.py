@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable.loglinear.counting import Attributes
-from deniable.loglinear.denoising import denoised
+from deniable.loglinear.denoising import denoised, posterior_mean
 from deniable.loglinear.fitting import Factor, Fit, Shape, draw, raked
 from deniable.loglinear.releases import Cells, NoisyTable
 
@@ -92,9 +92,15 @@ def estimate_margins(tables: Sequence[NoisyTable], sizes: Sequence[int], total: 
             sums[attribute] += weight * table.values.sum(axis=others)
             precision[attribute] += weight
     return tuple(
-        simplex(added / weight, total) if weight.any() else np.full(size, total / size)
+        _margin(added / weight, weight**-0.5, total) if weight.all() else np.full(size, total / size)
         for size, added, weight in zip(sizes, sums, precision, strict=True)
     )
+
+
+def _margin(noisy: Cells, deviation: Cells, total: float) -> Cells:
+    """An attribute's most likely counts: those of equally frequent buckets, as far as noise says nothing else."""
+    even = np.full(noisy.shape, total / noisy.size)
+    return simplex(posterior_mean(noisy, even, deviation, laplace=False), total)
 
 
 def product(margins: Sequence[Cells], total: float) -> Cells:

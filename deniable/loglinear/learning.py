@@ -34,6 +34,10 @@ _TABLES_PER_SIGNAL = 1 / 750
 _PENALTY = 0.4
 _FEW = 2.0
 _TARGET_WEIGHT = 2.0
+_WEAK_SIGNAL = 300.0
+_MOST_AGAIN = 0.75
+_FEWEST_FOR_TABLES = 2
+_LEFT_FOR_TABLES = 4
 
 Words = Callable[[str, int], NDArray[np.uint32]]
 """So many fresh words for a purpose."""
@@ -104,6 +108,8 @@ def learn(plan: LoglinearPlan, counter: Counter, doors: Doors, words: Words) -> 
     ones = _count_ones(plan, counter, doors)
     total = estimate_total(list(ones.values())) if ones else 1.0
     signal = total / plan.mean_noise(plan.layout.table_shares / (2 * m)) if m > 1 else total
+    ones = _count_again(plan, counter, doors, ones, signal)
+    total = estimate_total(list(ones.values())) if ones else 1.0
     attributes = _buckets(plan, ones, total, signal)
     partition = Partition(tuple(own.of_value for own in attributes))
     tables = _Tables(plan, counter, doors, words, partition, _over_buckets(ones, attributes))
@@ -126,6 +132,22 @@ def _count_ones(plan: LoglinearPlan, counter: Counter, doors: Doors) -> dict[int
     counts = counter.tables(finest, [(i,) for i in counted])
     shares = plan.layout.one_way_shares
     return {i: doors.measure((i,), finest, table, shares) for i, table in zip(counted, counts, strict=True)}
+
+
+def _count_again(
+    plan: LoglinearPlan, counter: Counter, doors: Doors, ones: dict[int, NoisyTable], signal: float
+) -> dict[int, NoisyTable]:
+    """Each attribute by itself once more, with shares of the tables: where all is noise, tables would say nothing."""
+    if len(ones) < _FEWEST_FOR_TABLES:
+        return ones
+    each = plan.layout.table_shares // len(ones)
+    extra = min(int(each * _MOST_AGAIN * (1 - signal / _WEAK_SIGNAL)), each - _LEFT_FOR_TABLES)
+    if extra < 1:
+        return ones
+    finest = Partition.finest(plan.domain)
+    counts = counter.tables(finest, [(i,) for i in ones])
+    again = {i: doors.measure((i,), finest, table, extra) for i, table in zip(ones, counts, strict=True)}
+    return {i: averaged(table, again[i]) for i, table in ones.items()}
 
 
 def _buckets(plan: LoglinearPlan, ones: dict[int, NoisyTable], total: float, signal: float) -> tuple[Bucketed, ...]:
@@ -203,7 +225,7 @@ class _Tables:
         }
         chosen = self._choose_tree(scores, inner)
         first = [*chosen, *with_target]
-        available = self._plan.layout.table_shares * len(first) // (len(first) + extras)
+        available = self._left() * len(first) // (len(first) + extras)
         self._measure(first, counts, available, {})
         self.reasons.extend("target" if target in attributes else "tree" for attributes in first)
 
@@ -287,7 +309,8 @@ class _Tables:
         ]
 
     def _left(self) -> int:
-        return self._plan.layout.table_shares - sum(table.shares for table in self.found)
+        again = sum(one.shares - self._plan.layout.one_way_shares for one in self._ones)
+        return self._plan.layout.table_shares - again - sum(table.shares for table in self.found)
 
     def _glue(
         self, purpose: str, wanted: Literal["model", "pairs", "without"], priors: Sequence[Cells | None] | None = None

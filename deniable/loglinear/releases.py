@@ -89,13 +89,13 @@ class Releases:
             InvalidInput: more is asked than was planned; nothing was drawn.
         """
         layout = self.plan.layout
-        spent = self.one_way.get(attributes[0], 0) if len(attributes) == 1 else self.shares
-        if shares < 1 or spent + shares > (layout.one_way_shares if len(attributes) == 1 else layout.table_shares):
-            raise InvalidInput(f"a table must stay within the shares that were planned, got {shares} more; plan more.")
-        if len(attributes) == 1:
-            self.one_way[attributes[0]] = spent + shares
-        else:
+        alone = self.one_way.get(attributes[0], 0) + shares if len(attributes) == 1 else 0
+        if 0 < alone <= layout.one_way_shares:
+            self.one_way[attributes[0]] = alone
+        elif 0 < shares <= layout.table_shares - self.shares:
             self.shares += shares
+        else:
+            raise InvalidInput(f"a table must stay within the shares that were planned, got {shares} more; plan more.")
         law = self.plan.law(shares)
         stream = self.open_stream(mechanism="counts", parameters=self._parameters(attributes, partition, shares))
         releases = 1 if self.plan.noise == "laplace" else shares
