@@ -7,7 +7,7 @@ RUNTIME := $(VENV)/.installed-runtime
 DEV := $(VENV)/.installed-dev
 STACK := $(VENV)/.installed-stack
 
-.PHONY: help release plan verify replay audit compare test ui stack stack-down backup restore bench lint lock
+.PHONY: help release plan verify replay audit compare test ui stack stack-down backup restore bench bench-utility lint lock
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1  /'
 
@@ -49,6 +49,9 @@ restore: $(RUNTIME) ## bring the copy FROM=folder back into an empty state folde
 
 bench: $(DEV) ## measure speed and memory; the README's table quotes this
 	@$(BIN)/python -m benchmarks
+
+bench-utility: $(DEV) ## measure how useful the log-linear learner's records are; needs the tools that DENIABLE_EVALUATION names
+	@$(BIN)/python -m benchmarks.utility
 
 lint: $(DEV) ## ruff, mypy, import-linter
 	@$(BIN)/ruff check .

@@ -174,6 +174,6 @@ def _shown(value: object) -> str:
 def _noise(asked: str, steps: Sequence[Mapping[str, Any]]) -> str:
     """Which noise the model was learnt with; where the spec leaves that open, the learner's events say it."""
     if asked != "auto":
-        return asked.capitalize()
+        return asked
     learnt = [event["mechanism"] for step in steps if step["step"] == "learn_parameters" for event in step["events"]]
-    return "Gaussian" if "discrete_gaussian" in learnt else "Laplace"
+    return "gaussian" if "discrete_gaussian" in learnt else "laplace"

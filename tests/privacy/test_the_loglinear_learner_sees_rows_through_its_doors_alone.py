@@ -194,7 +194,7 @@ def test_an_uncharged_count_is_found() -> None:
 def test_an_exact_number_of_rows_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     def counting(plan: LoglinearPlan, counter: Counter, doors: Doors, words: Any) -> Learnt:
         (exact,) = counter.tables(Partition.finest(plan.domain), [(0,)])
-        monkeypatch.setattr(learning, "estimate_total", lambda tables: 3.0 * exact.sum())
+        monkeypatch.setattr(learning, "estimate_total", lambda _: 3.0 * exact.sum())
         return learn(plan, counter, doors, words)
 
     assert audit(plan_of("40", "0"), counting)[0]

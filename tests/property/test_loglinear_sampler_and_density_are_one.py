@@ -2,6 +2,7 @@
 
 import json
 from fractions import Fraction
+from typing import Any
 
 import numba
 import numpy as np
@@ -23,12 +24,12 @@ UNIT = 2**32
 
 
 @numba.njit
-def _draw(net, position, record, word):
+def _draw(net: Any, position: int, record: Codes, word: int) -> int:
     return draw_next(net, position, record, word)
 
 
 @numba.njit
-def _factor(net, position, record):
+def _factor(net: Any, position: int, record: Codes) -> float:
     return factor_of(net, position, record)
 
 
