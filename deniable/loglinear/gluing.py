@@ -15,9 +15,13 @@ from numpy.typing import NDArray
 from deniable.loglinear.counting import Attributes
 from deniable.loglinear.denoising import denoised, posterior_mean
 from deniable.loglinear.fitting import Factor, Fit, Shape, draw, raked
+from deniable.loglinear.orders import candidate_orders
 from deniable.loglinear.releases import Cells, NoisyTable
 
-_RECODING_BONUS = 8.0
+Wanted = Literal["model", "pairs", "without"]
+
+TRIAL_RECORDS = 10_000
+"""Made-up records that an order is tried with."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +39,21 @@ class Evidence:
     ones: tuple[NoisyTable, ...]
     tables: tuple[NoisyTable, ...]
     priors: tuple[Cells | None, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Estimates:
+    """What the released values most likely were.
+
+    Attributes:
+        total: number of records.
+        margins: counts of each attribute's buckets.
+        tables: counts of each table.
+    """
+
+    total: float
+    margins: tuple[Cells, ...]
+    tables: tuple[Cells, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,51 +142,46 @@ def denoise_tables(evidence: Evidence, margins: Sequence[Cells], total: float) -
     return tuple(found)
 
 
-def attribute_order(
-    tables: Sequence[NoisyTable], counts: Sequence[Cells], margins: Sequence[Cells], total: float, shape: Shape
-) -> tuple[int, ...]:
-    """The target, the attribute of most cells, and then always the one that is tied most to those placed.
-
-    A recoding comes next to what it recodes: a pair counts more the further it is from independence.
-    """
-    m = len(shape.sizes)
-    cells = np.zeros(m)
-    strength = []
-    for table, count in zip(tables, counts, strict=True):
-        for attribute in table.attributes:
-            cells[attribute] += count.size
-        tie = 1.0
-        if count.ndim == 2:
-            own = [margins[attribute] for attribute in table.attributes]
-            tie += _RECODING_BONUS * max(0.0, float(np.abs(count - product(own, total)).sum()) / total - 1)
-        strength.append(tie)
-    order = [] if shape.target is None else [shape.target]
-    while len(order) < m:
-        left = [attribute for attribute in range(m) if attribute not in order]
-        ties = dict.fromkeys(left, 0.0)
-        for table, tie in zip(tables, strength, strict=True):
-            missing = [attribute for attribute in table.attributes if attribute not in order]
-            if len(missing) == 1:
-                ties[missing[0]] += tie
-        if len(order) == (shape.target is not None):
-            ties = dict.fromkeys(left, 0.0)
-        order.append(max(left, key=lambda attribute: (ties[attribute], cells[attribute], -attribute)))
-    return tuple(order)
-
-
-def glue(evidence: Evidence, words: NDArray[np.uint32], wanted: Literal["model", "pairs", "without"]) -> Glued:
-    """Fit the model.
+def glue(evidence: Evidence, words: NDArray[np.uint32], wanted: Wanted, order: tuple[int, ...] | None = None) -> Glued:
+    """Fit the model along the order, of some, along which the tables contradict each other least.
 
     Args:
         evidence: all that was released.
         words: uniform words that the made-up population is drawn from, shape (m, records).
         wanted: what to work out beside the model: nothing, `Glued.pairs`, or `Glued.without`.
+        order: the order, where it is known already.
     """
     tables, shape = evidence.tables, evidence.shape
     total = estimate_total([*evidence.ones, *tables])
     margins = estimate_margins([*evidence.ones, *tables], shape.sizes, total)
-    counts = denoise_tables(evidence, margins, total)
-    order = attribute_order(tables, counts, margins, total, shape)
+    estimates = Estimates(total, margins, denoise_tables(evidence, margins, total))
+    if order is not None:
+        return _glue_along(order, evidence, estimates, words, wanted)
+    distances = [
+        float(np.abs(count - product([margins[i] for i in table.attributes], total)).sum()) / total
+        for table, count in zip(tables, estimates.tables, strict=True)
+    ]
+    orders = candidate_orders([table.attributes for table in tables], distances, shape.sizes, shape.target)
+    best = orders[0]
+    if len(orders) > 1:
+        trial = words[:, : min(words.shape[1], TRIAL_RECORDS)]
+        best = min(orders, key=lambda order: _misfit(_glue_along(order, evidence, estimates, trial, "pairs"), tables))
+    return _glue_along(best, evidence, estimates, words, wanted)
+
+
+def _misfit(glued: Glued, tables: Sequence[NoisyTable]) -> float:
+    """How far the model is from the denoised tables, all together."""
+    return sum(
+        float(np.abs(glued.expected(table.attributes) - count).sum())
+        for table, count in zip(tables, glued.tables, strict=True)
+    )
+
+
+def _glue_along(
+    order: tuple[int, ...], evidence: Evidence, estimates: Estimates, words: NDArray[np.uint32], wanted: Wanted
+) -> Glued:
+    """Fit the model along one order."""
+    tables, shape, margins, total = evidence.tables, evidence.shape, estimates.margins, estimates.total
     place = {attribute: position for position, attribute in enumerate(order)}
     m, records = words.shape
     population = np.zeros((m, records), np.int32)
@@ -181,7 +195,7 @@ def glue(evidence: Evidence, words: NDArray[np.uint32], wanted: Literal["model",
             if max(place[other] for other in table.attributes) == place[attribute]
         ]
         fit = Fit(attribute, [tables[number].attributes for number in own], shape, population)
-        fit.run(margins[attribute] / total, [counts[number] for number in own])
+        fit.run(margins[attribute] / total, [estimates.tables[number] for number in own])
         factors[attribute] = fit.factors
         if wanted == "pairs":
             for other in order[:position]:
@@ -191,4 +205,4 @@ def glue(evidence: Evidence, words: NDArray[np.uint32], wanted: Literal["model",
             without |= {number: total * fit.without(j) for j, number in enumerate(own)}
         draw(fit.group, fit.law, words[position], population[attribute])
     left_out = tuple(without[number] for number in range(len(tables))) if wanted == "without" else ()
-    return Glued(total, margins, counts, order, tuple(factors), pairs, left_out)
+    return Glued(total, margins, estimates.tables, order, tuple(factors), pairs, left_out)

@@ -16,7 +16,7 @@ from deniable.domain import Domain
 from deniable.loglinear.buckets import Bucketed, bucketed
 from deniable.loglinear.counting import Attributes, Counter, Partition
 from deniable.loglinear.fitting import Shape
-from deniable.loglinear.gluing import Evidence, Glued, estimate_margins, estimate_total, glue, product
+from deniable.loglinear.gluing import Evidence, Glued, Wanted, estimate_margins, estimate_total, glue, product
 from deniable.loglinear.plan import LoglinearPlan
 from deniable.loglinear.releases import Cells, Doors, NoisyTable, averaged
 from deniable.tables import Counts
@@ -241,7 +241,7 @@ class _Tables:
     def glue_finally(self) -> Glued:
         """The model, its tables denoised by what the others make of them."""
         draft = self._glue("what the others say", "without")
-        return self._glue("final", "model", draft.without)
+        return self._glue("final", "model", draft.without, draft.order)
 
     def _choose_tree(self, scores: dict[Attributes, int], inner: Sequence[int]) -> list[Attributes]:
         """A spanning tree, edge by edge, each chosen among those that join what is not joined yet."""
@@ -313,7 +313,11 @@ class _Tables:
         return self._plan.layout.table_shares - again - sum(table.shares for table in self.found)
 
     def _glue(
-        self, purpose: str, wanted: Literal["model", "pairs", "without"], priors: Sequence[Cells | None] | None = None
+        self,
+        purpose: str,
+        wanted: Wanted,
+        priors: Sequence[Cells | None] | None = None,
+        order: tuple[int, ...] | None = None,
     ) -> Glued:
         m = len(self._plan.domain)
         records = FINAL_RECORDS if wanted == "model" else DRAFT_RECORDS
@@ -321,7 +325,7 @@ class _Tables:
         if priors is None:
             priors = [table.prior for table in self.found]
         evidence = Evidence(self._shape, self._ones, tuple(self.found), tuple(priors))
-        return glue(evidence, self._words(purpose, m * records).reshape(m, records), wanted)
+        return glue(evidence, self._words(purpose, m * records).reshape(m, records), wanted, order)
 
 
 def _score(counts: Counts, expected: Cells, noise: float) -> int:
