@@ -2,7 +2,8 @@
 
 Halves of Adult and ACS 2013 and their scores are made by tools beside the checkout, in the folder that
 DENIABLE_EVALUATION names (../shared by default); nothing of it is part of the project. Adult comes from the wheel of
-deployments/specs/adult.yaml. A key gives one network and as many records as it says there are; figures are means and,
+deployments/specs/adult.yaml. A key gives one network and, as the
+peers are measured, a table of the size of the half; figures are means and,
 in brackets, standard deviations over keys.
 """
 
@@ -116,16 +117,14 @@ def scorer(shared: Path) -> Callable[..., dict[str, Any]]:
 def score(
     half: Half, evaluate: Callable[..., dict[str, Any]], recipe: LoglinearRecipe, number: int
 ) -> dict[str, float]:
-    """Learn with one key, draw as many records as the network says there are, and judge them."""
+    """Learn with one key, draw a table of the same size, and judge it."""
     key = ReleaseKey(number.to_bytes(32, "big"))
     codes: Codes = half.train.to_numpy().astype(np.uint16)
     plan = recipe.calibrate(half.domain)
     start = time.process_time()
-    net, learnt = learn_network(
-        plan, RowCounter(lambda: [codes]), partial(key.stream, step="learn", inputs="benchmark")
-    )
+    net, _ = learn_network(plan, RowCounter(lambda: [codes]), partial(key.stream, step="learn", inputs="benchmark"))
     fit = time.process_time() - start
-    rows, m = round(learnt.glued.total), len(half.domain)
+    rows, m = len(half.train), len(half.domain)
     words = key.stream(step="draw", mechanism="sample", inputs="benchmark", parameters={}).take(rows * m)
     start = time.process_time()
     records = net.sample(words)
