@@ -61,9 +61,14 @@ def front_page(page: str, view: Mapping[str, object]) -> str:
     return page.replace("<script", preparation, 1)
 
 
+def is_closed(path: str) -> bool:
+    """Whether a page is of what runs programs, or asks elsewhere."""
+    return _CLOSED.search(path) is not None
+
+
 def is_to_look_at(method: str, path: str) -> bool:
     """Whether a request only asks what there is."""
-    if _CLOSED.search(path):
+    if is_closed(path):
         return False
     return method in _READING or (method == "POST" and _ASKED_BY_POST.fullmatch(path) is not None)
 

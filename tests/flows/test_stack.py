@@ -168,6 +168,14 @@ def test_auditors_read_engineers_write_and_nobody_else_does_either(agency: Agenc
     assert refusal(f"{agency.page('prefect')}/api/flow_runs/count", None, {}) == 401
 
 
+def test_what_runs_programs_for_whoever_asks_is_closed_to_everybody(agency: Agency) -> None:
+    for user in ("auditor", "engineer", "administrator"):
+        credentials = f"{user}:{agency.said('secrets')[user]}"
+        assistant = f"{agency.page('mlflow')}/ajax-api/3.0/mlflow/assistant/config"
+        assert refusal(assistant, credentials, method="GET") == 403
+        assert refusal(f"{agency.page('mlflow')}/ajax-api/3.0/jobs", credentials, {}) == 403
+
+
 def test_all_of_it_listens_on_the_loopback_alone(agency: Agency) -> None:
     listening = {
         connection.laddr.ip
