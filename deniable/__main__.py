@@ -8,6 +8,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from importlib import resources
 from typing import Any, BinaryIO
 
@@ -17,7 +18,8 @@ from deniable.ledger_verification import records_of, verify
 HOLDS, DOES_NOT_HOLD, UNREADABLE = 0, 1, 2
 
 KEYS_VARIABLE = "DENIABLE_TRUSTED_KEYS"
-_BESIDE_RELEASES = ("..", "..", "keys", "trusted.json")
+STATE_VARIABLE = "DENIABLE_STATE"
+_STATE, _TRUST_FILE = "var", ("keys", "trusted.json")
 _GIVE_KEYS = f"give a trust file by --keys FILE, or name one in {KEYS_VARIABLE}"
 
 
@@ -94,24 +96,29 @@ def _show_record(asked: argparse.Namespace) -> int:
 
 
 def _trust(asked: argparse.Namespace) -> Any:
-    """The trusted keys: those that are named, else those beside the releases."""
+    """The trusted keys: those that are named, else this installation's own; never those that came with a release."""
     from deniable.release_verification import Trust  # noqa: PLC0415 - as above
     from deniable.trust import TrustedKeys  # noqa: PLC0415
 
-    beside = os.path.join(asked.release, *_BESIDE_RELEASES)  # noqa: PTH118
+    state = os.path.expanduser(os.environ.get(STATE_VARIABLE) or _STATE)  # noqa: PTH111
+    own = os.path.join(state, *_TRUST_FILE)  # noqa: PTH118
     named = os.environ.get(KEYS_VARIABLE)
     if asked.keys is not None:
         path, found = asked.keys, "as given"
     elif named:
         path, found = os.path.expanduser(named), f"named by {KEYS_VARIABLE}"  # noqa: PTH111
-    elif os.path.isfile(beside):  # noqa: PTH113
-        path, found = beside, "found beside the releases: whoever made these may have made those"
+    elif os.path.isfile(own):  # noqa: PTH113
+        path, found = own, f"of this installation, {own}"
     else:
         return Trust(None, _GIVE_KEYS)
     try:
-        return Trust(TrustedKeys.from_text(_content(path, "the trust file").decode()), found)
-    except (InvalidInput, UnicodeDecodeError) as error:
-        raise _Unreadable(f"{path}: {error}") from None
+        # Clocks differ, but not by a day.
+        latest = f"{datetime.now(UTC) + timedelta(days=1):%Y-%m-%dT%H:%M:%SZ}"
+        return Trust(TrustedKeys.from_text(_content(path, "the trust file").decode()), found, latest)
+    except UnicodeDecodeError:
+        raise _Unreadable(f"the trust file must be one that keys export wrote, got {path}, which is no text.") from None
+    except InvalidInput as error:
+        raise _Unreadable(f"the trust file must be one that keys export wrote, got {path}: {error}") from None
 
 
 def _schema() -> Any:
@@ -161,7 +168,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     release.add_argument("release", metavar="RELEASE_DIR", help="the release folder")
     release.add_argument(
-        "--keys", metavar="FILE", help=f"the trusted keys (default: {KEYS_VARIABLE}, else those beside the releases)"
+        "--keys",
+        metavar="FILE",
+        help=f"the trusted keys (default: {KEYS_VARIABLE}, else those of this installation's state folder)",
     )
     release.add_argument("--ledger", metavar="EXPORT", help="the whole privacy ledger as it was exported")
     release.set_defaults(carry_out=_verify_release)

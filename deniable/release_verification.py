@@ -19,7 +19,7 @@ from deniable.domain import Domain
 from deniable.errors import DeniableError, InvalidInput
 from deniable.record_shape import faults_of_shape
 from deniable.record_verification import Exported, Released, check_record, described_domain
-from deniable.released_table import TableFindings, check_csv, check_parquet, parquet_reader
+from deniable.released_table import TableFindings, check_csv, check_parquet, first_difference, parquet_reader
 from deniable.strict_json import parsed
 from deniable.trust import TrustedKeys
 
@@ -63,10 +63,12 @@ class Trust:
     Attributes:
         keys: the trusted keys; None where there are none.
         found: where they were found, to be read after `trusted keys`; what to do, where there are none.
+        latest: no signature is believed to have been made after that time, if one is given.
     """
 
     keys: TrustedKeys | None
     found: str
+    latest: str | None = None
 
 
 @dataclass(frozen=True)
@@ -201,6 +203,8 @@ def _signature(envelope: Envelope, record: Any, trust: Trust) -> Check:
     time = signed.get("time") if isinstance(signed, dict) else None
     time = time if isinstance(time, str) else ""
     fault = trust.keys.judge(envelope.keyid, time)
+    if fault is None and trust.latest is not None and time > trust.latest:
+        fault = f"it says that it was signed at {time}, which is in the future by this machine's clock"
     key = trust.keys.get(envelope.keyid)
     if key is not None:
         try:
@@ -264,4 +268,18 @@ def _parquet(folder: Folder, names: Mapping[str, str], described: Mapping[str, A
     if reader is None:
         unread = "not checked beyond its digest: pyarrow, which reads it, is not installed"
         return Check(f"{PARQUET} {_TABLE}", (), unread, made=False)
-    return _table(folder, names, PARQUET, described, records, lambda file, domain: check_parquet(file, domain, reader))
+
+    def check(file: BinaryIO, domain: Domain) -> TableFindings:
+        findings = check_parquet(file, domain, reader)
+        if findings.faults or names.get(CSV) != FILE:
+            return findings
+        with folder.open(CSV) as text:
+            if check_csv(text, domain).faults:
+                return findings
+        with folder.open(CSV) as text:
+            number = first_difference(text, file, reader)
+        if number is None:
+            return findings
+        return TableFindings(findings.records, (f"record {number} is not that of {CSV}",))
+
+    return _table(folder, names, PARQUET, described, records, check)

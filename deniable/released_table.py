@@ -92,6 +92,27 @@ def check_parquet(file: BinaryIO, domain: Domain, reader: Any) -> TableFindings:
     return TableFindings(records)
 
 
+def first_difference(text: BinaryIO, parquet: BinaryIO, reader: Any) -> int | None:
+    """Number of the first record that the two forms of a table do not share, counted from 1; None if there is none.
+
+    Args:
+        text: the CSV table, which `check_csv` found nothing wrong with.
+        parquet: the Parquet table, which `check_parquet` found nothing wrong with.
+        reader: `parquet_reader()`.
+    """
+    rows = csv.reader(_lines(text), strict=True)
+    next(rows)
+    before = 0
+    for batch in reader.ParquetFile(parquet).iter_batches(_BATCH_ROWS):
+        columns = [[str(value) for value in column.to_pylist()] for column in batch.columns]
+        typed, written = list(map(list, zip(*columns, strict=True))), list(islice(rows, batch.num_rows))
+        if typed != written:
+            pairs = enumerate(zip(typed, written, strict=False), before + 1)
+            return next((number for number, (one, other) in pairs if one != other), before + len(written) + 1)
+        before += batch.num_rows
+    return None if next(rows, None) is None else before + 1
+
+
 def _lines(file: BinaryIO) -> Iterator[str]:
     """The lines of a text, each of bounded length."""
     text = io.TextIOWrapper(file, encoding="utf-8", newline="")

@@ -213,7 +213,7 @@ def _unexpected(error: Exception, state: Path) -> str:
         return DISK_FULL.format(state=state)
     details = state / "last-error.txt"
     details.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
-    return f"an error that should not be ended the release ({type(error).__name__}); see {details}."
+    return f"an error that should not be ended the command ({type(error).__name__}); see {details}."
 
 
 def _complain(sentence: str, status: int = FAILED, *, hint: str = "") -> int:

@@ -80,7 +80,7 @@ def audit(release: str, state: Path | None = None, keys: Path | None = None) -> 
     Args:
         release: its name, or the path of its public folder.
         state: the state folder that it was made in; by default DENIABLE_STATE or `var`.
-        keys: the trust file; by default the one that DENIABLE_TRUSTED_KEYS names, else the one beside the releases.
+        keys: the trust file; by default the one that DENIABLE_TRUSTED_KEYS names, else that of the state folder.
 
     Returns:
         What was found: nothing that is wrong.

@@ -34,7 +34,7 @@ def add_audit_command(subparsers: "Subparsers", parents: Sequence[argparse.Argum
         "--keys",
         type=Path,
         metavar="FILE",
-        help="the agency's trust file (default: DENIABLE_TRUSTED_KEYS, or the one beside the releases)",
+        help="the agency's trust file (default: DENIABLE_TRUSTED_KEYS, or that of the state folder)",
     )
 
 

@@ -57,7 +57,7 @@ def add_compare_command(subparsers: "Subparsers", parents: Sequence[argparse.Arg
         "--keys",
         type=Path,
         metavar="TRUSTED",
-        help="the agency's trust file (default: DENIABLE_TRUSTED_KEYS, or the one beside the releases)",
+        help="the agency's trust file (default: DENIABLE_TRUSTED_KEYS, or that of the state folder)",
     )
 
 
@@ -100,7 +100,7 @@ def _side(name: str, state: Path, keys: Path | None, *, public: bool) -> "Side":
     from stores.comparison import read_side  # noqa: PLC0415 - imports pandas
 
     folder = find_release_folder(name, state)
-    trusted = keys_to_trust(folder, keys)
+    trusted = keys_to_trust(state, keys)
     signed = trusted_record(folder / RECORD, trusted)
     report = verified_release(folder, trusted)
     if wrong := [check.line for check in report.checks if not check.holds]:

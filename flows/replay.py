@@ -154,7 +154,7 @@ def replay(
         state: the state folder; by default DENIABLE_STATE or `var`.
         key_file: the release key; by default its custodian is asked.
         snapshot: the rows as they were read; by default those in the release's vault.
-        keys: the trust file; by default the one that DENIABLE_TRUSTED_KEYS names, or that lies beside the releases.
+        keys: the trust file; by default the one that DENIABLE_TRUSTED_KEYS names, else that of the state folder.
         source: the file that the rows were read from, to read them again instead of taking the snapshot.
         keep: whether to keep the scratch folder, which holds the key and confidential records.
 
@@ -169,7 +169,7 @@ def replay(
     """
     state = state or state_folder()
     folder = find_release_folder(release, state)
-    trusted = keys_to_trust(folder, keys)
+    trusted = keys_to_trust(state, keys)
     public = trusted_record(folder / RECORD, trusted)
     _require_holds(verified_release(folder, trusted))
     told = _Told(folder, public, internal_record_of(public, state, trusted))

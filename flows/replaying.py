@@ -50,7 +50,7 @@ def add_replay_command(subparsers: "Subparsers", parents: Sequence[argparse.Argu
         "--keys",
         type=Path,
         metavar="TRUSTED",
-        help="the agency's trust file (default: DENIABLE_TRUSTED_KEYS, or the one beside the releases)",
+        help="the agency's trust file (default: DENIABLE_TRUSTED_KEYS, or that of the state folder)",
     )
     command.add_argument(
         "--workers", type=_count, default=os.cpu_count() or 1, metavar="N", help="threads (default: one a core)"
@@ -75,7 +75,7 @@ def run_replay_command(asked: argparse.Namespace, state: Path) -> int:
         DeniableError: release, key or snapshot is not there, or the record must not be trusted.
     """
     folder = find_release_folder(asked.release, state)
-    record = trusted_record(folder / RECORD, keys_to_trust(folder, asked.keys)).record
+    record = trusted_record(folder / RECORD, keys_to_trust(state, asked.keys)).record
     with Console(stderr=True).status(f"{record.release.id}: starting Prefect and MLflow ..."):
         # The server starts while the rest is imported; what Prefect is told at import is where to find it.
         server = None if "PREFECT_API_URL" in os.environ else start_prefect(state)

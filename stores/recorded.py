@@ -12,7 +12,7 @@ from deniable.trust import TrustedKeys
 from schemas.provenance import RECORD, Provenance
 from schemas.release_spec import ReleaseSpec, load_spec
 from stores.signed_record import SignedRecord, read_signed
-from stores.trust_file import TRUSTED_KEYS_VARIABLE, named_place, read_trusted_keys
+from stores.trust_file import TRUSTED_KEYS_VARIABLE, read_trusted_keys, trusted_keys_place
 
 
 def find_release_folder(release: str | Path, state: Path) -> Path:
@@ -34,18 +34,17 @@ def find_release_folder(release: str | Path, state: Path) -> Path:
     )
 
 
-def keys_to_trust(folder: Path, keys: Path | None = None) -> TrustedKeys:
-    """Whose signatures count of a release.
+def keys_to_trust(state: Path, keys: Path | None = None) -> TrustedKeys:
+    """Whose signatures count; never those of keys that came with a release.
 
     Args:
-        folder: the release's folder.
-        keys: the trust file; by default the one that DENIABLE_TRUSTED_KEYS names, else that of the state folder which
-            the release lies in.
+        state: the state folder.
+        keys: the trust file; by default the one that DENIABLE_TRUSTED_KEYS names, else that of the state folder.
 
     Raises:
         InvalidInput: there is no trust file, or it is none.
     """
-    place = keys or named_place(TRUSTED_KEYS_VARIABLE) or folder.parent.parent / "keys" / "trusted.json"
+    place = keys or trusted_keys_place(state)
     trusted = read_trusted_keys(place)
     if trusted is None:
         raise InvalidInput(

@@ -49,7 +49,7 @@ class SealedRelease:
         Raises:
             InvalidInput: there is no trust file, or it is none.
         """
-        return keys_to_trust(self.state / "releases" / self.release_id, self.keys)
+        return keys_to_trust(self.state, self.keys)
 
     @property
     def trusted_where(self) -> str:
@@ -58,7 +58,7 @@ class SealedRelease:
             return "as given"
         if named_place(TRUSTED_KEYS_VARIABLE) is not None:
             return f"named by {TRUSTED_KEYS_VARIABLE}"
-        return "found beside the releases: whoever made these may have made those"
+        return "of this state folder: whoever may write there may have made them"
 
     def public(self) -> SignedRecord:
         """The public record, whoever signed it.

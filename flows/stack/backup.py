@@ -148,7 +148,7 @@ def require_consistent(state: Path) -> int:
         raise Refused(f"the restored ledger must hold, and does not: {report.verdict}")
     releases = sorted((state / "releases").glob("*/"))
     for folder in releases:
-        held = verified_release(folder, keys_to_trust(folder), ledger=ledger)
+        held = verified_release(folder, keys_to_trust(state), ledger=ledger)
         wrong = next((check for check in held.checks if not check.holds), None)
         if wrong is not None:
             raise Refused(f"{folder.name} must hold as it was restored, and does not: {wrong.line}")

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from deniable.__main__ import DOES_NOT_HOLD, HOLDS, KEYS_VARIABLE, UNREADABLE, main
-from tests.published import Published, folder_in
+from deniable.__main__ import DOES_NOT_HOLD, HOLDS, KEYS_VARIABLE, STATE_VARIABLE, UNREADABLE, main
+from deniable.release_verification import Trust, verify_release
+from tests.published import SCHEMA, InMemory, Published, folder_in
 from tests.whole_release import drawn_release
 
 # Refuses to import whatever is neither of Python nor of the wheel and its two requirements.
@@ -46,6 +47,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Published:
 def release(published: Published, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A release folder in a state folder that has a trust file and a ledger."""
     monkeypatch.delenv(KEYS_VARIABLE, raising=False)
+    monkeypatch.setenv(STATE_VARIABLE, str(tmp_path))
     (tmp_path / "keys").mkdir()
     (tmp_path / "keys" / "trusted.json").write_text(published.keys.to_text(), encoding="utf-8")
     (tmp_path / "ledger.jsonl").write_text("".join(f"{line}\n" for line in published.ledger), encoding="utf-8")
@@ -78,7 +80,7 @@ def test_the_wheel_and_its_two_requirements_are_enough(release: Path, tmp_path: 
     program.write_text(ISOLATED, encoding="utf-8")
     root = Path(__file__).resolve().parents[2]
     command = [sys.executable, str(program)]
-    environment = {"PYTHONPATH": str(root), "PATH": ""}
+    environment = {"PYTHONPATH": str(root), "PATH": "", STATE_VARIABLE: str(release.parent.parent)}
     ledger = str(release.parent.parent / "ledger.jsonl")
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -124,13 +126,43 @@ def test_a_record_that_is_a_link_is_not_followed(release: Path, capsys: pytest.C
     assert "record.dsse.json: the record must be in the folder, and is not" in capsys.readouterr().out
 
 
-def test_trusted_keys_are_those_given_else_those_named_else_those_beside_the_releases(
+def test_keys_that_came_with_a_release_are_not_trusted(
+    release: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A forger delivers a folder with keys beside it; whoever looks has keys of another agency, or none."""
+    (tmp_path / "mine").mkdir()
+    monkeypatch.setenv(STATE_VARIABLE, str(tmp_path / "mine"))
+    assert (release.parent.parent / "keys" / "trusted.json").exists()
+    assert main(["verify", str(release)]) == DOES_NOT_HOLD
+    assert "there are no trusted keys" in capsys.readouterr().out
+
+
+def test_the_two_forms_of_the_table_have_the_same_records(release: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = (release / "synthetic.csv").read_text(encoding="utf-8").splitlines(keepends=True)
+    other = next(number for number, line in enumerate(lines) if number > 5 and line != lines[5])
+    lines[5], lines[other] = lines[other], lines[5]
+    (release / "synthetic.csv").write_text("".join(lines), encoding="utf-8")
+    assert main(["verify", str(release)]) == DOES_NOT_HOLD
+    assert "synthetic.parquet: record 5 is not that of synthetic.csv" in capsys.readouterr().out
+
+
+def test_a_signature_of_the_future_does_not_count(published: Published) -> None:
+    record = published.record
+    record["signed"]["time"] = "2027-11-19T00:00:00Z"
+    forged = published.signed_again(record)
+    for latest, believed in (("2027-11-18T00:00:00Z", False), ("2027-11-20T00:00:00Z", True)):
+        trust = Trust(published.keys, "of the tests", latest)
+        signature = verify_release(InMemory(forged.files), trust, SCHEMA).lines[0]
+        assert ("in the future by this machine's clock" not in signature) is believed
+
+
+def test_trusted_keys_are_those_given_else_those_named_else_those_of_this_installation(
     release: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     beside = release.parent.parent / "keys" / "trusted.json"
     mine = release.parent.parent / "mine.json"
     assert main(["verify", str(release)]) == HOLDS
-    assert "trusted keys found beside the releases: whoever made these may have made those" in capsys.readouterr().out
+    assert f"trusted keys of this installation, {beside}" in capsys.readouterr().out
     beside.rename(mine)
     assert main(["verify", str(release)]) == DOES_NOT_HOLD
     out = capsys.readouterr().out
@@ -155,7 +187,7 @@ def test_what_cannot_be_read_exits_with_2_and_says_what_to_name(
     unreadable = {
         (str(tmp_path / "absent"), "--keys", keys): "a release must be a folder that can be read",
         (str(binary), "--keys", keys): "a release must be a folder that can be read",
-        (str(release), "--keys", str(binary)): "binary: ",
+        (str(release), "--keys", str(binary)): "binary, which is no text",
         (str(release), "--keys", str(tmp_path)): "the trust file must be a readable file",
         (str(release), "--ledger", str(binary)): "the ledger must be a readable file",
         (str(release), "--ledger", str(tmp_path / "absent")): "the ledger must be a readable file",
