@@ -17,17 +17,25 @@ release: $(RUNTIME) ## run the release that SPEC=path describes (default: ACS Ma
 plan: $(RUNTIME) ## what the release of SPEC=path would cost, and whether the budget has room for it
 	@$(BIN)/python -m flows plan $(SPEC)
 
+# What a command must be given, said in one sentence.
+given = @$(if $($(1)),:,echo "$(1) must be given: make $@ $(1)=$(2)" >&2; exit 1)
+
 verify: $(RUNTIME) ## check the folder of the release RELEASE=name or path, offline
+	$(call given,RELEASE,name)
 	@$(BIN)/python -m deniable verify $(if $(wildcard $(RELEASE)),$(RELEASE),$(or $(DENIABLE_STATE),var)/releases/$(RELEASE)) $(if $(KEYS),--keys $(KEYS))
 
 replay: $(RUNTIME) ## run the release RELEASE=name again from its record, and compare every step bit for bit
+	$(call given,RELEASE,name)
 	@$(BIN)/python -m flows replay $(RELEASE) $(if $(KEYS),--keys $(KEYS)) $(if $(KEY),--key $(KEY)) $(if $(SNAPSHOT),--snapshot $(SNAPSHOT))
 
 audit: $(RUNTIME) ## see that nobody has touched MLflow, record, folder or ledger since RELEASE=name was published
+	$(call given,RELEASE,name)
 	@$(BIN)/python -m flows audit $(RELEASE) $(if $(KEYS),--keys $(KEYS))
 
 compare: $(RUNTIME) ## two releases side by side: A=name B=name
-	@$(BIN)/python -m flows compare $(A) $(B)
+	$(call given,A,name)
+	$(call given,B,name)
+	@$(BIN)/python -m flows compare $(A) $(B) $(if $(KEYS),--keys $(KEYS)) $(if $(PUBLIC),--public) $(if $(OUT),--out $(OUT))
 
 test: $(DEV) ## run all tests
 	@$(BIN)/python -m pytest
@@ -42,9 +50,11 @@ stack-down: ## stop what make stack started; all data are kept
 	@$(BIN)/python -m flows stack down
 
 backup: $(RUNTIME) ## copy all that was made, databases included, to TO=folder
+	$(call given,TO,folder)
 	@$(BIN)/python -m flows backup $(TO)
 
 restore: $(RUNTIME) ## bring the copy FROM=folder back into an empty state folder, and verify it
+	$(call given,FROM,folder)
 	@$(BIN)/python -m flows restore $(FROM)
 
 bench: $(DEV) ## measure speed and memory; the README's table quotes this

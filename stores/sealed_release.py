@@ -144,7 +144,7 @@ def find_sealed(release: str, state: Path, keys: Path | None = None) -> SealedRe
     """
     path = Path(release).expanduser()
     names = [path.resolve().name]
-    with suppress(DeniableError):
+    with suppress(DeniableError, OSError):
         names.append(read_signed(path / RECORD).record.release.id)
     for name in names:
         here = state / "releases" / name
