@@ -35,7 +35,7 @@ NOISY = {
     "graph.json": {"parents", "order"},
     "model.json": {"graph", "weights"},
     "seeds.json": {"attributes", "cells", "counts"},
-    "datapackage.json": {"resources.#.bytes", "resources.#.hash"},
+    "datapackage.json": {"created", "resources.#.bytes", "resources.#.hash"},
 }
 NOISY_AS_A_WHOLE = {CSV, PARQUET, "index.html"}
 DIGESTS = {
