@@ -15,6 +15,7 @@ from deniable.errors import InvalidInput
 from schemas.catalog import load_schema
 from schemas.evaluation import figure_names, unknown_thresholds
 from schemas.loading import complaint, read_yaml
+from schemas.refresh import Refresh
 from schemas.spec_values import (
     Count,
     Epsilon,
@@ -328,6 +329,10 @@ class Evaluation(Strict):
         return sensitive
 
 
+def _is_absent(entry: object) -> bool:
+    return entry is None
+
+
 class ReleaseSpec(Strict):
     """All that a release engineer decides.
 
@@ -345,6 +350,7 @@ class ReleaseSpec(Strict):
         key: who keeps the release key.
         evaluation: how it is judged.
         thresholds: limits of figures, by name; a name is a figure's and ends in `_min` or `_max`.
+        refresh: how the dataset's releases are refreshed; where it is absent, records do not speak of it.
     """
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")
@@ -362,6 +368,7 @@ class ReleaseSpec(Strict):
     key: Custody = Custody()
     evaluation: Evaluation
     thresholds: dict[Annotated[str, Field(pattern=r"^[a-z0-9_]+_(min|max)$")], float] = Field(default_factory=dict)
+    refresh: Refresh | None = Field(default=None, exclude_if=_is_absent)
 
     _folder: Path = PrivateAttr(default_factory=Path.cwd)
 
@@ -395,6 +402,21 @@ class ReleaseSpec(Strict):
             if unknown:
                 raise ValueError("; ".join(unknown))
         return thresholds
+
+    def reading(self, source: Path | None) -> "ReleaseSpec":
+        """The same release from another file.
+
+        Args:
+            source: the file; None leaves the source as it is.
+
+        Raises:
+            InvalidInput: the file is of no known format.
+        """
+        if source is None:
+            return self
+        if not source.name.endswith(TABLE_SUFFIXES):
+            raise InvalidInput(f"the source must end in {', '.join(TABLE_SUFFIXES)}, got {source}.")
+        return self.model_copy(update={"source": FileSource(kind="file", path=str(source.expanduser().resolve()))})
 
     @property
     def dataset_name(self) -> str:
