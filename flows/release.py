@@ -102,7 +102,14 @@ _SEEDS = {"tested_seeds": index_seeds_task, "histogram_seeds": noise_seeds_task,
 
 
 @flow(name="release", persist_result=False)
-def release(spec: Path, state: Path | None = None, key_file: Path | None = None, *, anew: bool = False) -> Released:
+def release(
+    spec: Path,
+    state: Path | None = None,
+    key_file: Path | None = None,
+    *,
+    anew: bool = False,
+    source: Path | None = None,
+) -> Released:
     """Release what a spec describes, or go on with the release of it that was not finished.
 
     Args:
@@ -110,6 +117,7 @@ def release(spec: Path, state: Path | None = None, key_file: Path | None = None,
         state: the state folder; by default DENIABLE_STATE or `var`.
         key_file: the key of an earlier release, to replay it; by default a new one is made.
         anew: whether to begin another release although one of this spec is not finished.
+        source: a file to read instead of what the spec names.
 
     Returns:
         References to what was made.
@@ -117,7 +125,7 @@ def release(spec: Path, state: Path | None = None, key_file: Path | None = None,
     Raises:
         DeniableError: the release failed; nothing was published, or what was is not reported on and sealed yet.
     """
-    asked, state = load_spec(spec), state or state_folder()
+    asked, state = load_spec(spec).reading(source), state or state_folder()
     # What could not be signed in the end must not be begun.
     signing_key(state)
     with opened_release(asked, state, key_file, anew=anew) as workspace:
