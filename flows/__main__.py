@@ -26,6 +26,7 @@ from flows.finding import add_find_command, run_find_command
 from flows.keys import add_key_commands, run_key_command
 from flows.ledger import add_ledger_commands, run_ledger_command
 from flows.planning import show_plan
+from flows.refreshing import add_refresh_command, run_refresh_command
 from flows.replaying import add_replay_command, run_replay_command
 from flows.services import start_prefect
 from flows.showing import show
@@ -45,6 +46,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace, Path], int]] = {
     "keys": run_key_command,
     "ledger": run_ledger_command,
     "prefect": run_prefect_command,
+    "refresh": run_refresh_command,
     "replay": run_replay_command,
     "stack": run_stack_command,
     "worker": run_worker,
@@ -108,10 +110,10 @@ def _checked(path: Path) -> ReleaseSpec:
 
 def _kept(asked: argparse.Namespace, state: Path) -> str:
     """What to do where a release that was paid for is kept."""
-    if asked.command != "release":
+    if asked.command not in {"release", "refresh"}:
         return ""
     try:
-        unfinished = unfinished_release(state, load_spec(asked.spec))
+        unfinished = unfinished_release(state, load_spec(asked.spec).reading(getattr(asked, "source", None)))
     except DeniableError:
         return ""
     if unfinished is None:
@@ -174,6 +176,7 @@ def _parser() -> argparse.ArgumentParser:
     plan.add_argument("spec", type=Path, metavar="SPEC", help="a release spec; its data are not looked at")
     discard = commands.add_parser("discard", parents=[common], help="give up a release that was not finished")
     discard.add_argument("release", metavar="RELEASE", help="its name; what was charged for it stays charged")
+    add_refresh_command(commands, [common])
     add_find_command(commands, [common])
     add_audit_command(commands, [common])
     add_replay_command(commands, [common])

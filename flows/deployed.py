@@ -3,6 +3,7 @@
 A form can be sent unchecked, so what is asked for is typed here. What the flows do is that of the command line.
 """
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -16,11 +17,12 @@ from prefect.states import Completed
 from pydantic import Field
 
 from flows import audit as auditing
+from flows import refresh as refreshing
 from flows import release as releasing
 from flows import replay as replaying
 from flows.environment import state_folder
 from flows.specs import spec_places
-from schemas.release_spec import load_spec
+from schemas.release_spec import TABLE_SUFFIXES, load_spec
 
 DATASET_LIMIT = "deniable-dataset-{}"
 """Name of the concurrency limit of a dataset: its releases wait for each other."""
@@ -29,6 +31,9 @@ SpecName = StrEnum("SpecName", {name: name for name in spec_places()})  # type: 
 SpecName.__doc__ = "A release spec that ships, or that lies in a folder of DENIABLE_SPECS."
 
 ReleaseName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_]+-\d{8}T\d{6}Z$", examples=["acs_ma-20261120T104151Z"])]
+
+_TABLE = "|".join(re.escape(suffix) for suffix in TABLE_SUFFIXES)
+Arrival = Annotated[str, Field(pattern=rf"^/.+({_TABLE})$", examples=["/data/people-2026.parquet"])]
 
 
 @flow(name="release", flow_run_name="release of {spec}", persist_result=False)
@@ -49,6 +54,26 @@ def release(spec: SpecName, begin_another: bool = False) -> State[Any]:  # noqa:
     with _alone(load_spec(place).dataset_name):
         released = releasing.release.fn(place, anew=begin_another)
     return Completed(message=f"published {released.workspace.release_id}")
+
+
+@flow(name="refresh", flow_run_name="refresh of {spec}", persist_result=False)
+def refresh(spec: SpecName, source: Arrival | None = None) -> State[Any]:
+    """Release what arrives of a dataset, unless exactly that is published; spend no more than this refresh may.
+
+    Args:
+        spec: the release spec, with an entry `refresh`.
+        source: path, on the worker's machine, of the file that arrives; by default where the spec says.
+
+    Returns:
+        What was done, as the run's message; how far the table moved is an artifact of the run.
+
+    Raises:
+        DeniableError: the refresh failed or was refused; what was published before is untouched.
+    """
+    place = spec_places()[spec]
+    with _alone(load_spec(place).dataset_name):
+        done = refreshing.refresh.fn(place, source=Path(source) if source else None)
+    return Completed(message=done.in_words)
 
 
 @flow(name="audit", flow_run_name="audit of {release}", persist_result=False)

@@ -1,4 +1,4 @@
-"""The refresh: a snapshot of a dataset arrives, and is released if it is another than before and its share allows it."""
+"""The refresh: what arrives of a dataset is released, if it is not what was released before and its share allows it."""
 
 import traceback
 from collections.abc import Iterator
@@ -51,9 +51,7 @@ class Refreshed:
     def in_words(self) -> str:
         """What came of it, in a sentence."""
         if self.released is None:
-            return (
-                f"the data of {self.dataset} are unchanged since {self.current}: nothing was charged or published."
-            )
+            return f"the data of {self.dataset} are unchanged since {self.current}: nothing was charged or published."
         if self.drift is None:
             return f"published {self.current}; there is no release before it to compare it with."
         figures = self.drift.figures
@@ -166,8 +164,10 @@ def _telling(spec: ReleaseSpec) -> Iterator[None]:
         raise
     except Exception as error:
         notify = spec.refresh.notify if spec.refresh is not None else None
-        if notify is not None and (failure := tell(notify, _message(spec, error))) and runtime.flow_run.id:
-            get_run_logger().error(failure)
+        if notify is not None and (failure := tell(notify, _message(spec, error))):
+            error.add_note(failure)
+            if runtime.flow_run.id:
+                get_run_logger().error(failure)
         raise
 
 

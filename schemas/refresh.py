@@ -1,4 +1,4 @@
-"""How the releases of a dataset are refreshed: what each refresh may spend, and whom to tell where one does not succeed.
+"""How the releases of a dataset are refreshed: what each refresh may spend, and whom to tell where one fails.
 
 What a refresh costs, and what is left to spend, is for the ledger.
 """

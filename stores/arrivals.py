@@ -87,8 +87,9 @@ class Arrivals:
         with pq.ParquetFile(snapshot, pre_buffer=False) as file:
             _add(made, file.iter_batches(_ROWS, columns=list(self.columns), use_threads=False), self.columns)
         commitment = made.digest(self.columns, malformed_rows(snapshot))
-        note = _Note(key=self.key.commitment(), columns=self.columns, commitment=commitment)
-        _write(vault / _NOTE, note.model_dump_json())
+        if begun.finished:  # else the rows may be taken again
+            note = _Note(key=self.key.commitment(), columns=self.columns, commitment=commitment)
+            _write(vault / _NOTE, note.model_dump_json())
         return commitment
 
     def _noted(self, place: Path) -> str | None:

@@ -15,7 +15,9 @@ from urllib3.util import Retry
 
 from schemas.refresh import Notify
 
-_RETRY = Retry(total=4, backoff_factor=0.5, status_forcelist=(429, 500, 502, 503, 504), allowed_methods=None, redirect=0)
+_RETRY = Retry(
+    total=4, backoff_factor=0.5, status_forcelist=(429, 500, 502, 503, 504), allowed_methods=None, redirect=0
+)
 _PATIENCE_S = (5, 15)
 
 
