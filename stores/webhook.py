@@ -18,6 +18,7 @@ from schemas.refresh import Notify
 _RETRY = Retry(
     total=4, backoff_factor=0.5, status_forcelist=(429, 500, 502, 503, 504), allowed_methods=None, redirect=0
 )
+_TAKEN = range(200, 300)
 _PATIENCE_S = (5, 15)
 
 
@@ -59,7 +60,11 @@ def tell(notify: Notify, message: Message) -> str | None:
         with requests.Session() as session:
             for scheme in ("http://", "https://"):
                 session.mount(scheme, HTTPAdapter(max_retries=_RETRY))
-            session.post(address, json=asdict(message), timeout=_PATIENCE_S, allow_redirects=False).raise_for_status()
+            answer = session.post(address, json=asdict(message), timeout=_PATIENCE_S, allow_redirects=False)
+        if answer.status_code not in _TAKEN:
+            return (
+                f"nobody was told: {_named(notify.webhook)} must name a webhook, got the answer {answer.status_code}."
+            )
     except requests.RequestException as error:
         return f"nobody was told: {_named(notify.webhook)} must name a webhook that answers ({type(error).__name__})."
     return None
