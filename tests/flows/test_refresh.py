@@ -1,6 +1,7 @@
 """A refresh releases what is new, spends its share at most, and leaves all as it was where it does not succeed."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -227,9 +228,13 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def killed(dataset: Dataset, source: Path, moment: str, step: str, server: str) -> int:
     """Refresh in a process of its own until a moment; the exit status."""
     arguments = [str(dataset.spec), str(dataset.state), moment, step, str(source)]
+    servers = {
+        "DENIABLE_PREFECT_API_URL": server,
+        "DENIABLE_MLFLOW_TRACKING_URI": os.environ["MLFLOW_TRACKING_URI"],
+    }
     return subprocess.run(
         [sys.executable, "-m", "tests.flows.killed", *arguments],
-        env={**environment(dataset.folder / "home"), "DENIABLE_PREFECT_API_URL": server, "PYTHONPATH": str(ROOT)},
+        env={**environment(dataset.folder / "home"), **servers, "PYTHONPATH": str(ROOT)},
         cwd=ROOT,
         capture_output=True,
         check=False,
