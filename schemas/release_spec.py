@@ -3,7 +3,7 @@
 How YAML is read, and how a complaint is worded, is for `schemas.loading`. pandas is imported only with a dataset.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -13,6 +13,7 @@ from pydantic import Discriminator, Field, PrivateAttr, Tag, ValidationError, Va
 from deniable.domain import Domain
 from deniable.errors import InvalidInput
 from schemas.catalog import load_schema
+from schemas.decision import Policy, ThresholdName
 from schemas.evaluation import figure_names, unknown_thresholds
 from schemas.loading import complaint, read_yaml
 from schemas.spec_values import (
@@ -345,6 +346,7 @@ class ReleaseSpec(Strict):
         key: who keeps the release key.
         evaluation: how it is judged.
         thresholds: limits of figures, by name; a name is a figure's and ends in `_min` or `_max`.
+        decision: who decides whether it is published; where that is left out, it publishes by itself.
     """
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")
@@ -361,7 +363,9 @@ class ReleaseSpec(Strict):
     budget: Budget | None = None
     key: Custody = Custody()
     evaluation: Evaluation
-    thresholds: dict[Annotated[str, Field(pattern=r"^[a-z0-9_]+_(min|max)$")], float] = Field(default_factory=dict)
+    thresholds: dict[ThresholdName, float] = Field(default_factory=dict)
+    # Left out of everything that is written down where the spec leaves it out.
+    decision: Policy | None = Field(default=None, exclude_if=lambda policy: policy is None)
 
     _folder: Path = PrivateAttr(default_factory=Path.cwd)
 
@@ -389,12 +393,15 @@ class ReleaseSpec(Strict):
     @field_validator("thresholds")
     @classmethod
     def _are_about_figures(cls, thresholds: dict[str, float], info: ValidationInfo) -> dict[str, float]:
-        evaluation = info.data.get("evaluation")
-        if evaluation is not None:
-            unknown = unknown_thresholds(thresholds, figure_names(evaluation.classifiers, evaluation.sensitive))
-            if unknown:
-                raise ValueError("; ".join(unknown))
+        _refuse_unknown_thresholds(thresholds, info)
         return thresholds
+
+    @field_validator("decision")
+    @classmethod
+    def _is_about_figures(cls, decision: Policy | None, info: ValidationInfo) -> Policy | None:
+        if decision is not None:
+            _refuse_unknown_thresholds([*decision.publish_within, *decision.refuse_beyond], info)
+        return decision
 
     @property
     def dataset_name(self) -> str:
@@ -431,6 +438,15 @@ class ReleaseSpec(Strict):
         from schemas.table import labels_of  # noqa: PLC0415 - it imports pandas
 
         return labels_of(self.schema)
+
+
+def _refuse_unknown_thresholds(thresholds: Iterable[str], info: ValidationInfo) -> None:
+    """Refuse thresholds that are about no figure of the evaluation."""
+    evaluation = info.data.get("evaluation")
+    if evaluation is not None:
+        unknown = unknown_thresholds(thresholds, figure_names(evaluation.classifiers, evaluation.sensitive))
+        if unknown:
+            raise ValueError("; ".join(unknown))
 
 
 def load_spec(path: Path, *, folder: Path | None = None) -> ReleaseSpec:
