@@ -19,6 +19,7 @@ from rich.console import Console
 from deniable.errors import DeniableError, InvalidInput
 from flows.auditing import add_audit_command, run_audit_command
 from flows.comparing import add_compare_command, run_compare_command
+from flows.deciding import add_deciding_commands, run_deciding_command
 from flows.deploying import add_deploy_command, run_deploy_command
 from flows.discarding import discard_release
 from flows.environment import prepare_environment
@@ -32,19 +33,23 @@ from flows.showing import show
 from flows.stacking import add_stack_commands, run_prefect_command, run_stack_command, run_worker
 from schemas.release_spec import ReleaseSpec, load_spec
 from stores.disk import DISK_FULL, disk_is_full
+from stores.held import Held, NotPublished
 from stores.unfinished import other_unfinished_releases, unfinished_release
 
-OK, FAILED, REFUSED, INTERRUPTED = 0, 1, 2, 130
+OK, FAILED, REFUSED, HELD, INTERRUPTED = 0, 1, 2, 3, 130
 
 # Commands that have a module of their own.
 _COMMANDS: dict[str, Callable[[argparse.Namespace, Path], int]] = {
+    "approve": run_deciding_command,
     "audit": run_audit_command,
     "compare": run_compare_command,
     "deploy": run_deploy_command,
     "find": run_find_command,
+    "held": run_deciding_command,
     "keys": run_key_command,
     "ledger": run_ledger_command,
     "prefect": run_prefect_command,
+    "refuse": run_deciding_command,
     "replay": run_replay_command,
     "stack": run_stack_command,
     "worker": run_worker,
@@ -59,7 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Carry out one command.
 
     Returns:
-        0 when all went well, 1 when it failed, 2 when it was refused from the start, 130 when it was interrupted.
+        0 when all went well, 1 when it failed, 2 when it was refused from the start, 3 when it waits for a
+        person's decision, 130 when it was interrupted.
     """
     asked = _parser().parse_args(arguments)
     try:
@@ -71,10 +77,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, _interrupt)
     try:
         return _carry_out(asked, state)
-    except _SpecRefused as error:
-        return _complain(str(error), REFUSED)
+    except (_SpecRefused, Held) as error:
+        return _complain(str(error), REFUSED if isinstance(error, _SpecRefused) else HELD)
     except DeniableError as error:
-        return _complain(str(error), hint=_kept(asked, state))
+        return _complain(str(error), hint="" if isinstance(error, NotPublished) else _kept(asked, state))
     except KeyboardInterrupt as interruption:
         said = str(interruption) or "interrupted, nothing published."
         return _complain(said, INTERRUPTED, hint=_kept(asked, state))
@@ -174,6 +180,7 @@ def _parser() -> argparse.ArgumentParser:
     plan.add_argument("spec", type=Path, metavar="SPEC", help="a release spec; its data are not looked at")
     discard = commands.add_parser("discard", parents=[common], help="give up a release that was not finished")
     discard.add_argument("release", metavar="RELEASE", help="its name; what was charged for it stays charged")
+    add_deciding_commands(commands, [common])
     add_find_command(commands, [common])
     add_audit_command(commands, [common])
     add_replay_command(commands, [common])
