@@ -1,8 +1,13 @@
 """A release that does not publish by itself waits for a person, and what was approved is what is published."""
 
 import json
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -11,8 +16,8 @@ from mlflow import MlflowClient
 from deniable.errors import DeniableError, InvalidInput, Refused
 from flows.deciding import decide
 from flows.release import Released, release
-from schemas.provenance import RECORD
-from stores.approval import decision_on
+from schemas.provenance import RECORD, Approval
+from stores.approval import decision_on, take_decision
 from stores.held import Held, HeldNote, NotPublished, find_held, held_note, held_notes
 from stores.ledger import Ledger, ledger_place
 from stores.lineage import tracking_uri
@@ -21,11 +26,13 @@ from stores.release_search import release_filter
 from stores.signed_record import read_signed
 from stores.trust_file import trusted_keys
 from stores.verified_release import verified_release
+from tests.flows.command import environment
 from tests.small_release import write_small_release
 
 pytestmark = pytest.mark.usefixtures("prefect")
 
 ASKS = {"publish_within": {"tvd_2way_max": 0.000001}}
+ROOT = Path(__file__).resolve().parents[2]
 ADA, INES = "ada", "ines"
 
 
@@ -273,6 +280,58 @@ def test_releases_that_are_not_held_cannot_be_decided_upon(house: Callable[..., 
         find_held(here.state, made.workspace.release_id)
     with pytest.raises(InvalidInput, match="lists those that do"):
         find_held(here.state, "nothing-20260101T000000Z")
+
+
+@pytest.mark.parametrize("moment", ["renaming held.json", "after decide", "before publish", "renaming published.json"])
+def test_a_release_that_is_killed_around_its_decision_is_held_and_published_all_the_same(
+    house: Callable[..., House], moment: str
+) -> None:
+    here = house()
+    decided = moment.endswith(("publish", "published.json"))
+    if decided:
+        here.hold()
+        here.decide()
+    when, _, what = moment.partition(" ")
+    told = {**environment(here.folder / "home"), "PYTHONPATH": str(ROOT), OPERATOR_VARIABLE: ADA}
+    killed = subprocess.run(
+        [sys.executable, "-m", "tests.flows.killed", str(here.spec), str(here.state), when, what],
+        env=told,
+        cwd=ROOT,
+        capture_output=True,
+        check=False,
+    )
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert here.releases == []
+    if not decided:
+        here.hold()
+        here.decide()
+    charged = here.charges
+    made = here.again()
+    assert here.charges == charged
+    approval = read_signed(made.workspace.release_folder / RECORD).record.people.approval
+    assert approval is not None
+    assert approval.by == INES
+
+
+def test_two_who_decide_at_the_same_moment_leave_one_decision(house: Callable[..., House]) -> None:
+    here = house()
+    note = here.hold()
+    start = Barrier(8)
+
+    def decided(number: int) -> str:
+        start.wait()
+        word: Any = "approved" if number % 2 else "refused"
+        try:
+            return take_decision(here.state, note, word, by=INES, identity="account", reason=str(number)).reason
+        except Refused as refused:
+            return str(refused)
+
+    with ThreadPoolExecutor(8) as pool:
+        said = list(pool.map(decided, range(8)))
+    (kept,) = (here.state / "vault" / note.release / "decisions").glob("*")
+    made = Approval.model_validate_json(kept.read_bytes())
+    assert {reason for reason in said if reason.isdigit()} == {made.reason}
+    assert sum("decided upon once" in reason for reason in said) == 4
 
 
 def test_a_note_holds_no_figure_that_was_measured(house: Callable[..., House]) -> None:
