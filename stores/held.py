@@ -66,8 +66,8 @@ class Held(DeniableError):
         note = self.note
         whoever = " or ".join(note.approvers) if note.approvers else f"somebody other than {note.started_by}"
         return (
-            f"{note.release} is held, and nothing is published, because {'; '.join(note.why)}: look at {note.page} and, by "
-            f"python -m flows held, at what it is; then {whoever} approves it by python -m flows approve "
+            f"{note.release} is held, and nothing is published, because {'; '.join(note.why)}: look at {note.page} "
+            f"and, by python -m flows held, at what it is; then {whoever} approves it by python -m flows approve "
             f'{note.release} --reason "..." (or refuses it, by refuse), and the same command goes on.'
         )
 
