@@ -15,8 +15,10 @@ from mlflow import MlflowClient
 
 from deniable.errors import DeniableError, InvalidInput, Refused
 from flows.deciding import decide
+from flows.planning import show_plan
 from flows.release import Released, release
 from schemas.provenance import RECORD, Approval
+from schemas.release_spec import load_spec
 from stores.approval import decision_on, take_decision
 from stores.held import Held, HeldNote, NotPublished, find_held, held_note, held_notes
 from stores.ledger import Ledger, ledger_place
@@ -342,3 +344,18 @@ def test_a_note_holds_no_figure_that_was_measured(house: Callable[..., House]) -
     ].data.metrics
     measured = repr(verdicts["internal/tvd_2way"])
     assert measured[:8] not in json.dumps(note.model_dump(mode="json"))
+
+
+def test_the_plan_says_who_decides(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    policy = {
+        "publish_within": {"tvd_2way_max": 0.25},
+        "refuse_beyond": {"accuracy_tree_min": 0.5},
+        "approvers": [INES],
+    }
+    for changes, said in (
+        ({}, "itself, where tvd_2way is at most 0.25; else ines; nobody, unless accuracy_tree is at least 0.5"),
+        ({"always_ask": True}, "Published by whom: ines; nobody, unless"),
+    ):
+        spec = load_spec(write_small_release(tmp_path, people=[], decision={**policy, **changes}))
+        show_plan(spec, tmp_path / "state")
+        assert said in " ".join(capsys.readouterr().out.split())
