@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from mlflow import MlflowClient
+from prefect.settings import PREFECT_API_URL
 
 from deniable.errors import DeniableError, InvalidInput, Refused
 from flows.deciding import decide
@@ -295,6 +296,8 @@ def test_a_release_that_is_killed_around_its_decision_is_held_and_published_all_
         here.decide()
     when, _, what = moment.partition(" ")
     told = {**environment(here.folder / "home"), "PYTHONPATH": str(ROOT), OPERATOR_VARIABLE: ADA}
+    # A server of the killed process's own would outlive it.
+    told["DENIABLE_PREFECT_API_URL"] = str(PREFECT_API_URL.value())
     killed = subprocess.run(
         [sys.executable, "-m", "tests.flows.killed", str(here.spec), str(here.state), when, what],
         env=told,
