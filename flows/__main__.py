@@ -18,6 +18,7 @@ from rich.console import Console
 
 from deniable.errors import DeniableError, InvalidInput
 from flows.auditing import add_audit_command, run_audit_command
+from flows.backing_up import add_backup_commands, run_backup_command, run_restore_command
 from flows.comparing import add_compare_command, run_compare_command
 from flows.deciding import add_deciding_commands, run_deciding_command
 from flows.deploying import add_deploy_command, run_deploy_command
@@ -42,6 +43,7 @@ OK, FAILED, REFUSED, HELD, INTERRUPTED = 0, 1, 2, 3, 130
 _COMMANDS: dict[str, Callable[[argparse.Namespace, Path], int]] = {
     "approve": run_deciding_command,
     "audit": run_audit_command,
+    "backup": run_backup_command,
     "compare": run_compare_command,
     "deploy": run_deploy_command,
     "find": run_find_command,
@@ -51,6 +53,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace, Path], int]] = {
     "prefect": run_prefect_command,
     "refuse": run_deciding_command,
     "replay": run_replay_command,
+    "restore": run_restore_command,
     "stack": run_stack_command,
     "worker": run_worker,
 }
@@ -123,6 +126,8 @@ def _kept(asked: argparse.Namespace, state: Path) -> str:
     if unfinished is None:
         return ""
     name = unfinished.release_id
+    if (state / "releases" / name).exists():
+        return f"{name} is published already; the same command finishes its report and its record."
     return (
         f"What {name} has done and paid for is kept: the same command goes on with it; "
         f"python -m flows discard {name} gives it up."
@@ -189,6 +194,7 @@ def _parser() -> argparse.ArgumentParser:
     add_key_commands(commands, [common])
     add_stack_commands(commands, [common])
     add_deploy_command(commands, [common])
+    add_backup_commands(commands, [common])
     show = commands.add_parser(
         "ui", parents=[common], help="look at what was done: MLflow and Prefect, on this machine"
     )

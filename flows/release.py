@@ -27,6 +27,7 @@ from tasks.evaluate_utility import evaluate_utility_task
 from tasks.gather import gather_task
 from tasks.index_seeds import index_seeds_task
 from tasks.ingest import ingest_task
+from tasks.learn_loglinear import learn_loglinear_task
 from tasks.learn_parameters import learn_parameters_task
 from tasks.learn_structure import learn_structure_task
 from tasks.noise_seeds import noise_seeds_task
@@ -171,8 +172,11 @@ def draw(workspace: Workspace, source: Reference) -> Drawn:
     codes = clean_task(workspace, checked)
     parts = split_task(workspace, codes)
 
-    graph = learn_structure_task(workspace, part(parts, "structure") if spec.learner.structure else None)
-    model = learn_parameters_task(workspace, part(parts, "parameters"), graph)
+    if spec.learner.kind == "loglinear":
+        graph, model = learn_loglinear_task(workspace, part(parts, "parameters"))
+    else:
+        graph = learn_structure_task(workspace, part(parts, "structure") if spec.learner.structure else None)
+        model = learn_parameters_task(workspace, part(parts, "parameters"), graph)
     prepare = _SEEDS[spec.synthesis.guarantee]
     seeds = prepare(workspace, part(parts, "seeds"), model) if prepare is not None else None
     kept = synthesize_task.map(unmapped(workspace), unmapped(model), unmapped(seeds), blocks(spec)).result()

@@ -255,28 +255,30 @@ class ParameterLearner(Strict):
     Attributes:
         epsilon: budget of the counts.
         delta: its delta.
-        prior: total Dirichlet mass of one configuration.
-        estimate: what is made of the posterior: its mean, its mode, or a draw from it.
+        prior: total Dirichlet mass of one configuration; not for loglinear.
+        estimate: what is made of the posterior: its mean, its mode, or a draw from it; not for loglinear.
     """
 
     epsilon: Epsilon
     delta: OpenProbability
-    prior: Positive
-    estimate: Literal["mean", "map", "sample"]
+    prior: Positive = Fraction(1)
+    estimate: Literal["mean", "map", "sample"] = "mean"
 
 
 class Learner(Strict):
     """What is learnt, and at what cost.
 
     Attributes:
-        kind: `cfs`, a Bayesian network; `marginals`, each attribute by itself.
-        noise: which noise the counts get.
-        structure: absent for marginals.
-        parameters: for either.
+        kind: `loglinear`, a network glued from small noisy tables; `cfs`, the paper's Bayesian network; `marginals`,
+            each attribute by itself.
+        noise: which noise the counts get; `auto`, for loglinear, takes whichever leaves the smaller errors.
+        structure: absent for marginals. Loglinear learns everything with the budget of the parameters and has none:
+            what is said of it is left out.
+        parameters: for all; loglinear makes no use of prior and estimate.
     """
 
-    kind: Literal["cfs", "marginals"]
-    noise: Literal["laplace", "gaussian"]
+    kind: Literal["loglinear", "cfs", "marginals"]
+    noise: Literal["auto", "laplace", "gaussian"]
     structure: StructureLearner | None = Field(default=None, validate_default=True)
     parameters: ParameterLearner
 
@@ -288,7 +290,14 @@ class Learner(Strict):
             raise ValueError("must be given for a learner of kind cfs")
         if kind == "marginals" and structure is not None:
             raise ValueError("must be left out for a learner of kind marginals, which learns none")
-        return structure
+        return None if kind == "loglinear" else structure
+
+    @field_validator("noise")
+    @classmethod
+    def _is_said(cls, noise: str, info: ValidationInfo) -> str:
+        if noise == "auto" and info.data.get("kind") in {"cfs", "marginals"}:
+            raise ValueError(f"must be laplace or gaussian for a learner of kind {info.data['kind']}, got auto")
+        return noise
 
 
 class Evaluation(Strict):
@@ -386,6 +395,8 @@ class ReleaseSpec(Strict):
     @classmethod
     def _fits_the_split(cls, learner: Learner, info: ValidationInfo) -> Learner:
         split = info.data.get("split")
+        if learner.kind == "loglinear":
+            return learner
         if isinstance(split, Split) and (split.structure > 0) != (learner.kind == "cfs"):
             raise ValueError("must be of kind cfs exactly where split.structure is positive")
         return learner
