@@ -7,7 +7,7 @@ RUNTIME := $(VENV)/.installed-runtime
 DEV := $(VENV)/.installed-dev
 STACK := $(VENV)/.installed-stack
 
-.PHONY: help release plan verify replay audit compare test ui stack stack-down bench lint lock
+.PHONY: help release plan verify replay audit compare test ui stack stack-down backup restore bench bench-utility lint lock
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1  /'
 
@@ -41,8 +41,17 @@ stack: $(STACK) ## start PostgreSQL, Prefect, MLflow with users and a worker on 
 stack-down: ## stop what make stack started; all data are kept
 	@$(BIN)/python -m flows stack down
 
+backup: $(RUNTIME) ## copy all that was made, databases included, to TO=folder
+	@$(BIN)/python -m flows backup $(TO)
+
+restore: $(RUNTIME) ## bring the copy FROM=folder back into an empty state folder, and verify it
+	@$(BIN)/python -m flows restore $(FROM)
+
 bench: $(DEV) ## measure speed and memory; the README's table quotes this
 	@$(BIN)/python -m benchmarks
+
+bench-utility: $(DEV) ## measure how useful the log-linear learner's records are; needs the tools that DENIABLE_EVALUATION names
+	@$(BIN)/python -m benchmarks.utility
 
 lint: $(DEV) ## ruff, mypy, import-linter
 	@$(BIN)/ruff check .

@@ -6,6 +6,7 @@ composition.joint_split.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from math import ceil, expm1, inf, sqrt
 from typing import Any, TypeAlias
@@ -56,7 +57,7 @@ def pld_by_library(events: Sequence[MechanismEvent], delta: float) -> float:
         return inf
     step = grid_step(events)
     total = None
-    for event in events:
+    for event in _merged(events):
         one = _loss_distribution(event, step)
         composed = one.self_compose(event.outputs) if event.outputs > 1 else one
         total = composed if total is None else total.compose(composed)
@@ -192,6 +193,15 @@ def calibrate_discrete_gaussian(
 
     by_zcdp = outputs * sensitivity**2 / (2 * epsilon_to_zcdp(float(budget * (1 - _SMOOTHNESS)), float(delta)))
     return _decimal(_last_that_fits(fits, _index_below(Fraction(by_zcdp)) + 1, -1))
+
+
+def _merged(events: Sequence[MechanismEvent]) -> list[MechanismEvent]:
+    """Events that differ in nothing but what was asked, as one: composing a law with itself is quicker."""
+    outputs: dict[MechanismEvent, int] = {}
+    for event in events:
+        kind = replace(event, query="", part="", outputs=1, sampling_rate=Fraction(1))
+        outputs[kind] = outputs.get(kind, 0) + event.outputs
+    return [replace(kind, outputs=times) for kind, times in outputs.items()]
 
 
 def _basic(events: Sequence[MechanismEvent]) -> float:

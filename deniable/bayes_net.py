@@ -13,8 +13,10 @@ from typing import Any, NamedTuple
 
 import numba
 import numpy as np
+from numba.extending import overload
 from numpy.typing import NDArray
 
+from deniable.conditionals import draw_next, factor_of
 from deniable.domain import Codes, Domain
 from deniable.errors import InvalidInput
 from deniable.graph import Graph
@@ -76,6 +78,20 @@ def draw_value(net, position, row, word):
         else:
             low = middle + 1
     return low
+
+
+@overload(draw_next, inline="always")
+def _draw_next(net, position, record, word):  # noqa: ARG001 - numba matches the names
+    if getattr(net, "instance_class", None) is NetArrays:
+        return lambda net, position, record, word: draw_value(net, position, table_row(net, position, record), word)
+    return None
+
+
+@overload(factor_of, inline="always")
+def _factor_of(net, position, record):  # noqa: ARG001 - numba matches the names
+    if getattr(net, "instance_class", None) is NetArrays:
+        return lambda net, position, record: net.factor[table_row(net, position, record) + record[position]]
+    return None
 
 
 @numba.njit(nogil=True, cache=True)

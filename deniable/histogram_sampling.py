@@ -17,7 +17,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable.bayes_net import BayesNet, draw_value, table_row
+from deniable.conditionals import Network, draw_next, factor_of
 from deniable.domain import Codes
 from deniable.errors import InvalidInput
 from deniable.histogram_seeds import PrefixHistogram
@@ -68,7 +68,7 @@ def _draw_record(net, mixture, words, position, record):
             record[p] = mixture.cells[cell, p]
     first = position + _CELL_WORDS - mixture.least_copied
     for p in range(copied, len(record)):
-        record[p] = draw_value(net, p, table_row(net, p, record), words[first + p])
+        record[p] = draw_next(net, p, record, words[first + p])
 
 
 @numba.njit(nogil=True, cache=True)
@@ -76,6 +76,15 @@ def _sample(net, mixture, words, width, records):
     """Fill records from `width` words each."""
     for r in range(len(records)):
         _draw_record(net, mixture, words, r * width, records[r])
+
+
+@numba.njit(nogil=True, cache=True)
+def _factors(net, record):
+    """Probability of each value of a record given those before it."""
+    found = np.empty(len(record))
+    for p in range(len(record)):
+        found[p] = factor_of(net, p, record)
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,12 +96,12 @@ class PrefixSampler:
         histogram: the noisy histogram of prefixes of the network's order.
     """
 
-    net: BayesNet
+    net: Network
     histogram: PrefixHistogram
 
     def __post_init__(self) -> None:
         """Refuse a histogram of other attributes than those the network puts first."""
-        first = tuple(self.net.graph.order[: self.histogram.length])
+        first = tuple(self.net.order[: self.histogram.length].tolist())
         if self.histogram.domain != self.net.domain or self.histogram.columns != first:
             msg = (
                 "a histogram must be of the attributes that are first in the network's order, got others; count these."
@@ -164,8 +173,8 @@ class PrefixSampler:
 
     def probabilities(self, candidate: Codes, seeds: Codes) -> NDArray[np.float64]:
         """The probability of drawing a candidate, the same for each seed; see `Model`."""
-        net, length = self.net.arrays, self.histogram.length
-        factors = [net.factor[table_row(net, p, candidate) + candidate[p]] for p in range(len(candidate))]
+        length = self.histogram.length
+        factors = _factors(self.net.arrays, candidate)
         cells, shares = self.arrays.cells, self.shares
         probability = 0.0
         for cell in np.flatnonzero((cells == candidate[:length]).all(axis=1)).tolist():

@@ -32,8 +32,8 @@ FLOW = (
 )
 """All steps up to publication, in the order of the flow."""
 
-# Which of them there are depends on how records are drawn, and on whether anybody is to decide.
-_OPTIONAL = {"index_seeds", "noise_seeds", "decide"}
+# Which of them there are depends on the learner, on how records are drawn, and on whether anybody is to decide.
+_OPTIONAL = {"learn_structure", "index_seeds", "noise_seeds", "decide"}
 _IN_PARTS = "synthesize"
 _CHUNKS = re.compile(r"chunks (0|[1-9][0-9]*)-(0|[1-9][0-9]*)")
 _SNAPSHOT = "snapshot"

@@ -21,7 +21,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable.bayes_net import table_row
+from deniable.conditionals import factor_of
 from deniable.domain import Codes
 from deniable.errors import InvalidInput
 
@@ -297,8 +297,7 @@ def _classify_levels(net, index, classes, candidate, steps, fractions, found):
     for level in range(len(levels) - 1, -1, -1):
         while position > levels[level]:
             position -= 1
-            row = table_row(net, position, candidate)
-            step, fraction = _renormalise(step, fraction * net.factor[row + candidate[position]])
+            step, fraction = _renormalise(step, fraction * factor_of(net, position, candidate))
         steps[level], fractions[level] = _renormalise(step, fraction * index.weights[level])
     step = 0
     fraction = 0.0

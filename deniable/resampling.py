@@ -13,7 +13,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable.bayes_net import BayesNet, draw_value, table_row
+from deniable.conditionals import Network, draw_next, factor_of
 from deniable.domain import Codes
 from deniable.errors import InvalidInput
 from deniable.noise import OUT_OF_WORDS, uniform_below
@@ -71,7 +71,7 @@ def resample(net, choice, seeds, seed, words, position, candidate):
         for p in range(copied):
             candidate[p] = seeds[seed, p]
         for p in range(copied, m):
-            candidate[p] = draw_value(net, p, table_row(net, p, candidate), words[position])
+            candidate[p] = draw_next(net, p, candidate, words[position])
             position += 1
     return position
 
@@ -84,7 +84,7 @@ def _probabilities(net, levels, weights, candidate, seeds, found):
     for level in range(len(levels)):
         product = 1.0
         for p in range(m - 1, levels[level] - 1, -1):
-            product *= net.factor[table_row(net, p, candidate) + candidate[p]]
+            product *= factor_of(net, p, candidate)
         by_level[level] = product * weights[level]
     for s in range(len(seeds)):
         shared = 0
@@ -106,7 +106,7 @@ class SeedResampler:
         omega: numbers of re-sampled attributes, 0..m, and their positive integer weights; public.
     """
 
-    net: BayesNet
+    net: Network
     omega: dict[int, int]
 
     def __post_init__(self) -> None:

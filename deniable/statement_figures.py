@@ -78,7 +78,7 @@ def _expected(record: Mapping[str, Any]) -> dict[str, Any]:
             **(figures(cost["model"]) or {}),
             "structure": figures(cost["structure"]),
             "parameters": figures(cost["parameters"]),
-            "noise": noise_in_words(spec["learner"]["noise"]),
+            "noise": noise_in_words(_noise(spec["learner"]["noise"], cost["steps"])),
         },
         "guarantee_of_records": cost["kind"],
         "split": cost["split"],
@@ -169,3 +169,11 @@ def _shown(value: object) -> str:
     if isinstance(value, Mapping) or (isinstance(value, Sequence) and not isinstance(value, str)):
         return "something else"
     return "none" if value is None else str(value)
+
+
+def _noise(asked: str, steps: Sequence[Mapping[str, Any]]) -> str:
+    """Which noise the model was learnt with; where the spec leaves that open, the learner's events say it."""
+    if asked != "auto":
+        return asked
+    learnt = [event["mechanism"] for step in steps if step["step"] == "learn_parameters" for event in step["events"]]
+    return "gaussian" if "discrete_gaussian" in learnt else "laplace"

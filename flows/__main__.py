@@ -18,7 +18,9 @@ from rich.console import Console
 
 from deniable.errors import DeniableError, InvalidInput
 from flows.auditing import add_audit_command, run_audit_command
+from flows.backing_up import add_backup_commands, run_backup_command, run_restore_command
 from flows.comparing import add_compare_command, run_compare_command
+from flows.deciding import add_deciding_commands, run_deciding_command
 from flows.deploying import add_deploy_command, run_deploy_command
 from flows.discarding import discard_release
 from flows.environment import prepare_environment
@@ -33,21 +35,27 @@ from flows.showing import show
 from flows.stacking import add_stack_commands, run_prefect_command, run_stack_command, run_worker
 from schemas.release_spec import ReleaseSpec, load_spec
 from stores.disk import DISK_FULL, disk_is_full
+from stores.held import Held, NotPublished
 from stores.unfinished import other_unfinished_releases, unfinished_release
 
-OK, FAILED, REFUSED, INTERRUPTED = 0, 1, 2, 130
+OK, FAILED, REFUSED, HELD, INTERRUPTED = 0, 1, 2, 3, 130
 
 # Commands that have a module of their own.
 _COMMANDS: dict[str, Callable[[argparse.Namespace, Path], int]] = {
+    "approve": run_deciding_command,
     "audit": run_audit_command,
+    "backup": run_backup_command,
     "compare": run_compare_command,
     "deploy": run_deploy_command,
     "find": run_find_command,
+    "held": run_deciding_command,
     "keys": run_key_command,
     "ledger": run_ledger_command,
     "prefect": run_prefect_command,
     "refresh": run_refresh_command,
+    "refuse": run_deciding_command,
     "replay": run_replay_command,
+    "restore": run_restore_command,
     "stack": run_stack_command,
     "worker": run_worker,
 }
@@ -61,7 +69,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Carry out one command.
 
     Returns:
-        0 when all went well, 1 when it failed, 2 when it was refused from the start, 130 when it was interrupted.
+        0 when all went well, 1 when it failed, 2 when it was refused from the start, 3 when it waits for a
+        person's decision, 130 when it was interrupted.
     """
     asked = _parser().parse_args(arguments)
     try:
@@ -73,10 +82,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, _interrupt)
     try:
         return _carry_out(asked, state)
-    except _SpecRefused as error:
-        return _complain(str(error), REFUSED)
+    except (_SpecRefused, Held) as error:
+        return _complain(str(error), REFUSED if isinstance(error, _SpecRefused) else HELD)
     except DeniableError as error:
-        return _complain(str(error), hint=_kept(asked, state))
+        return _complain(str(error), hint="" if isinstance(error, NotPublished) else _kept(asked, state))
     except KeyboardInterrupt as interruption:
         said = str(interruption) or "interrupted, nothing published."
         return _complain(said, INTERRUPTED, hint=_kept(asked, state))
@@ -119,6 +128,8 @@ def _kept(asked: argparse.Namespace, state: Path) -> str:
     if unfinished is None:
         return ""
     name = unfinished.release_id
+    if (state / "releases" / name).exists():
+        return f"{name} is published already; the same command finishes its report and its record."
     return (
         f"What {name} has done and paid for is kept: the same command goes on with it; "
         f"python -m flows discard {name} gives it up."
@@ -177,6 +188,7 @@ def _parser() -> argparse.ArgumentParser:
     discard = commands.add_parser("discard", parents=[common], help="give up a release that was not finished")
     discard.add_argument("release", metavar="RELEASE", help="its name; what was charged for it stays charged")
     add_refresh_command(commands, [common])
+    add_deciding_commands(commands, [common])
     add_find_command(commands, [common])
     add_audit_command(commands, [common])
     add_replay_command(commands, [common])
@@ -185,6 +197,7 @@ def _parser() -> argparse.ArgumentParser:
     add_key_commands(commands, [common])
     add_stack_commands(commands, [common])
     add_deploy_command(commands, [common])
+    add_backup_commands(commands, [common])
     show = commands.add_parser(
         "ui", parents=[common], help="look at what was done: MLflow and Prefect, on this machine"
     )

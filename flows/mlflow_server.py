@@ -27,21 +27,25 @@ _REFUSED = {
     "message": "These pages show the record of releases, and change nothing.",
 }
 
-# What MLflow keeps in a browser, and what it would begin with: language models, its assistant, and news of itself.
+# What MLflow keeps in a browser, and what it would begin with: language models, its assistant, telemetry,
+# and news of itself.
 _BEGINNING = {
     "mlflow.workflowType_v1": "machine_learning",
     "_mlflow_model_registry_promo_modal_dismissed_v1": True,
     "mlflow.assistant.fab.autoOpenedOnFirstLoad_v1": True,
+    "mlflow.settings.telemetry.enabled_v1": False,
+    "mlflow.telemetry.info.alert.dismissed_v1": True,
 }
 _PREPARATION = """<style>[data-assistant-ui] {{ display: none !important }}</style>
 <script>
 const beginning = {beginning}, listed = {listed}, kept = Storage.prototype.getItem;
 Storage.prototype.getItem = function (key) {{
   const list = /-ExperimentPage-.*-ReactComponentState$/.test(key) ? listed : undefined;
-  const begun = key in beginning ? beginning[key] : list;
+  const begun = Object.hasOwn(beginning, key) ? beginning[key] : list;
   return kept.call(this, key) ?? (begun === undefined ? null : JSON.stringify(begun));
 }};
 localStorage.removeItem("mlflow.assistant.panelOpen_v1");
+if (["", "#/"].includes(location.hash)) location.hash = "#/experiments";
 </script>
 <script"""
 
@@ -57,9 +61,14 @@ def front_page(page: str, view: Mapping[str, object]) -> str:
     return page.replace("<script", preparation, 1)
 
 
+def is_closed(path: str) -> bool:
+    """Whether a page is of what runs programs, or asks elsewhere."""
+    return _CLOSED.search(path) is not None
+
+
 def is_to_look_at(method: str, path: str) -> bool:
     """Whether a request only asks what there is."""
-    if _CLOSED.search(path):
+    if is_closed(path):
         return False
     return method in _READING or (method == "POST" and _ASKED_BY_POST.fullmatch(path) is not None)
 

@@ -19,6 +19,7 @@ from stores.arrivals import Arrivals, published_releases
 from stores.charging import is_charged
 from stores.dataset_key import DatasetInUse, dataset_to_itself
 from stores.drift import drift_of, note_drift
+from stores.held import Held, NotPublished
 from stores.refresh_share import ShareExceeded, require_share
 from stores.unfinished import leased, unfinished_release
 from stores.webhook import Message, tell
@@ -78,6 +79,7 @@ def refresh(spec: Path, state: Path | None = None, source: Path | None = None) -
     Raises:
         DatasetInUse: another refresh of the dataset is under way.
         ShareExceeded: the release would cost more than this refresh may spend; nothing was charged.
+        Held: a person must decide; the same refresh goes on afterwards.
         DeniableError: what arrives does not fit, or the release failed; what was published before is untouched.
     """
     asked, state = load_spec(spec).reading(source), state or state_folder()
@@ -92,25 +94,32 @@ def refresh(spec: Path, state: Path | None = None, source: Path | None = None) -
 
 def _refreshed(path: Path, spec: ReleaseSpec, source: Path | None, arrivals: Arrivals) -> Refreshed:
     """Finish what is left, then release what arrived."""
-    state = arrivals.state
+    state, finished, refused = arrivals.state, None, False
     with _guarded(state):
         arrived = arrivals.arrived()
         _discard_unpaid(arrivals, arrived)
-    finished = None
-    if unfinished_release(state, spec) is not None:
-        finished = _released(path, spec, source, state)
+    left = unfinished_release(state, spec)
+    if left is not None:
+        try:
+            finished = _released(path, spec, source, state)
+        except NotPublished:
+            # Somebody refused what arrived before; that is no word on what arrives now.
+            refused = True
+            with _guarded(state):
+                if arrivals.taken(left) == arrived:
+                    raise
     with _guarded(state):
         known = arrivals.published()
     same = [name for name, commitment in known.items() if commitment == arrived]
     if same:
         return finished if finished is not None and finished.current in same else Refreshed(spec.dataset_name, same[-1])
     require_share(spec, state)
-    return _released(path, spec, source, state)
+    return _released(path, spec, source, state, anew=refused)
 
 
-def _released(path: Path, spec: ReleaseSpec, source: Path | None, state: Path) -> Refreshed:
+def _released(path: Path, spec: ReleaseSpec, source: Path | None, state: Path, *, anew: bool = False) -> Refreshed:
     """Make the release, or go on with it, and say how far its table has moved."""
-    released = release.fn(path, state, source=source)
+    released = release.fn(path, state, anew=anew, source=source)
     name = released.workspace.release_id
     others = [begun.release_id for begun in published_releases(state, spec)]
     earlier = others[: others.index(name)]
@@ -173,17 +182,25 @@ def _telling(spec: ReleaseSpec) -> Iterator[None]:
 
 def _message(spec: ReleaseSpec, error: Exception) -> Message:
     """What may be told of a failure: of what depends on data only that it happened."""
-    refused = isinstance(error, ShareExceeded | BudgetExceeded)
-    if refused:
+    refused = isinstance(error, ShareExceeded | BudgetExceeded | NotPublished)
+    if isinstance(error, ShareExceeded | BudgetExceeded):
         reason = str(error)
+    elif isinstance(error, Held):
+        return _said(spec, "refresh held", "a person must decide whether the release is published.")
+    elif isinstance(error, NotPublished):
+        reason = "the release was refused by its policy or by a person."
     elif isinstance(error, InvalidInput):
         reason = "what arrived cannot be read, or does not have the columns that the schema reads."
     elif isinstance(error, DeniableError):
         reason = "the release was not made or not finished; its run says why."
     else:
         reason = f"an error that should not be ended the refresh ({type(error).__name__})."
+    return _said(spec, "refresh refused" if refused else "refresh failed", reason)
+
+
+def _said(spec: ReleaseSpec, event: str, reason: str) -> Message:
     return Message(
-        event="refresh refused" if refused else "refresh failed",
+        event=event,
         dataset=spec.dataset_name,
         spec=spec.name,
         reason=reason,

@@ -1,5 +1,6 @@
 """The release: from a confidential table to a published synthetic one."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,21 +9,25 @@ from prefect import flow, unmapped
 from flows.environment import state_folder
 from flows.opening import opened_release
 from schemas.accounts import Accounts
+from schemas.decision import Outcome
 from schemas.evaluation import EvaluationFigures, Verdict
 from schemas.references import Audience, Reference
 from schemas.release_spec import load_spec
+from stores.approval import candidate_digest, require_decision
 from stores.charging import note_publication
+from stores.held import held_note
 from stores.signing_keys import signing_key
 from stores.workspace import Workspace
 from tasks.account import account_task
 from tasks.clean import clean_task
-from tasks.decide import decide_task
+from tasks.decide import Decided, decide_task
 from tasks.draw_baseline import draw_baseline_task
 from tasks.evaluate_risk import evaluate_risk_task
 from tasks.evaluate_utility import evaluate_utility_task
 from tasks.gather import gather_task
 from tasks.index_seeds import index_seeds_task
 from tasks.ingest import ingest_task
+from tasks.learn_loglinear import learn_loglinear_task
 from tasks.learn_parameters import learn_parameters_task
 from tasks.learn_structure import learn_structure_task
 from tasks.noise_seeds import noise_seeds_task
@@ -94,7 +99,7 @@ class Judged:
 
     utility: EvaluationFigures
     risk: EvaluationFigures
-    verdicts: tuple[Verdict, ...]
+    decided: Decided
 
 
 # How each guarantee takes what it needs from the seeds.
@@ -109,6 +114,7 @@ def release(
     *,
     anew: bool = False,
     source: Path | None = None,
+    begun_as: str | None = None,
 ) -> Released:
     """Release what a spec describes, or go on with the release of it that was not finished.
 
@@ -118,32 +124,27 @@ def release(
         key_file: the key of an earlier release, to replay it; by default a new one is made.
         anew: whether to begin another release although one of this spec is not finished.
         source: a file to read instead of what the spec names.
+        begun_as: the release to go on with, where there may be several; by default the newest.
 
     Returns:
         References to what was made.
 
     Raises:
+        Held: a person must decide; nothing is published yet.
+        NotPublished: its policy or a person refused the release.
         DeniableError: the release failed; nothing was published, or what was is not reported on and sealed yet.
     """
     asked, state = load_spec(spec).reading(source), state or state_folder()
     # What could not be signed in the end must not be begun.
     signing_key(state)
-    with opened_release(asked, state, key_file, anew=anew) as workspace:
+    with opened_release(asked, state, key_file, anew=anew, begun_as=begun_as) as workspace:
         accounts = account_task(workspace)
         drawn = draw(workspace, ingest_task(workspace))
         judged = judge(workspace, drawn)
+        _require_approval(workspace, accounts, drawn, judged)
         published = publish_task(workspace, drawn.released, drawn.learnt, accounts)
         note_publication(workspace, published)
-        report = report_task(
-            workspace,
-            tables=drawn.tables,
-            graph=drawn.graph,
-            accounts=accounts,
-            passed=drawn.passed,
-            utility=judged.utility,
-            risk=judged.risk,
-            verification=verify_published_task(workspace),
-        )
+        report = _report(workspace, accounts, drawn, judged, verification=verify_published_task(workspace))
         record = seal_task(workspace)
         return Released(
             workspace=workspace,
@@ -151,7 +152,7 @@ def release(
             passed=drawn.passed,
             utility=judged.utility,
             risk=judged.risk,
-            verdicts=judged.verdicts,
+            verdicts=judged.decided.verdicts,
             accounts=accounts,
             report=report,
             record=record,
@@ -173,8 +174,11 @@ def draw(workspace: Workspace, source: Reference) -> Drawn:
     codes = clean_task(workspace, checked)
     parts = split_task(workspace, codes)
 
-    graph = learn_structure_task(workspace, part(parts, "structure") if spec.learner.structure else None)
-    model = learn_parameters_task(workspace, part(parts, "parameters"), graph)
+    if spec.learner.kind == "loglinear":
+        graph, model = learn_loglinear_task(workspace, part(parts, "parameters"))
+    else:
+        graph = learn_structure_task(workspace, part(parts, "structure") if spec.learner.structure else None)
+        model = learn_parameters_task(workspace, part(parts, "parameters"), graph)
     prepare = _SEEDS[spec.synthesis.guarantee]
     seeds = prepare(workspace, part(parts, "seeds"), model) if prepare is not None else None
     kept = synthesize_task.map(unmapped(workspace), unmapped(model), unmapped(seeds), blocks(spec)).result()
@@ -193,7 +197,48 @@ def draw(workspace: Workspace, source: Reference) -> Drawn:
 
 
 def judge(workspace: Workspace, drawn: Drawn) -> Judged:
-    """Measure how good the records are, and how safe, and hold that against the thresholds."""
+    """Measure how good the records are, and how safe, and hold that against the spec."""
     utility = evaluate_utility_task(workspace, drawn.released, drawn.parts, drawn.baseline)
     risk = evaluate_risk_task(workspace, drawn.released, drawn.parts)
-    return Judged(utility=utility, risk=risk, verdicts=decide_task(workspace, utility, risk))
+    return Judged(utility=utility, risk=risk, decided=decide_task(workspace, utility, risk))
+
+
+def _require_approval(workspace: Workspace, accounts: Accounts, drawn: Drawn, judged: Judged) -> None:
+    """Go on with a release that publishes by itself, or that a person approved as it is; what is public was decided."""
+    outcome = judged.decided.outcome
+    was_held = held_note(workspace.state, workspace.release_id) is not None
+    if workspace.release_folder.exists() or (outcome.action == "publish" and not was_held):
+        return
+    page = _report(workspace, accounts, drawn, judged, outcome=outcome)
+    candidate = candidate_digest(
+        workspace,
+        released=drawn.released,
+        learnt=drawn.learnt,
+        accounts=accounts,
+        figures=(judged.utility, judged.risk),
+        page=page,
+    )
+    require_decision(workspace, candidate, outcome, page)
+
+
+def _report(
+    workspace: Workspace,
+    accounts: Accounts,
+    drawn: Drawn,
+    judged: Judged,
+    *,
+    verification: Sequence[str] = (),
+    outcome: Outcome | None = None,
+) -> Reference:
+    """Write the report: the one to decide upon where an outcome is given, else the last one."""
+    return report_task(
+        workspace,
+        tables=drawn.tables,
+        graph=drawn.graph,
+        accounts=accounts,
+        passed=drawn.passed,
+        utility=judged.utility,
+        risk=judged.risk,
+        verification=verification,
+        outcome=outcome,
+    )

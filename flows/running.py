@@ -44,7 +44,7 @@ def run_release(path: Path, spec: ReleaseSpec, state: Path, *, anew: bool = Fals
         anew: whether to begin another release although one of this spec is not finished.
 
     Raises:
-        DeniableError: the release failed; nothing was published.
+        DeniableError: the release failed; nothing was published, or what was is not reported on and sealed yet.
         KeyboardInterrupt: it was interrupted; the message says whether that came too late.
     """
     if told := signing_key(state).to_tell:
@@ -135,6 +135,7 @@ def _places(released: Released) -> Iterator[tuple[str, str]]:
     workspace = released.workspace
     yield "public", str(workspace.release_folder)
     yield "internal", str(released.report.path)
+    yield "to verify it", f"python -m deniable verify {quote(str(workspace.release_folder))}"
     own = workspace.state == default_state_folder()
     yield "to look at it", "make ui" if own else f"python -m flows ui --state {quote(str(workspace.state))}"
 

@@ -15,7 +15,7 @@ from deniable.errors import Refused
 from deniable.loss import Guarantee, MechanismEvent, PrivacyTestEvent
 from deniable.seed_accounting import compose_candidates
 from deniable.step_costs import EXACT_COUNTS, StepCost, combine
-from schemas.recipes import histogram_recipe, parameter_recipe, structure_recipe
+from schemas.recipes import histogram_recipe, loglinear_recipe, parameter_recipe, structure_recipe
 from schemas.release_spec import ReleaseSpec
 from schemas.synthesis import Guarantee as GuaranteeKind
 from schemas.synthesis import HistogramSeeds, PrivacyTestedSeeds
@@ -137,7 +137,7 @@ def structure_cost(spec: ReleaseSpec) -> StepCost | None:
 
 def parameters_cost(spec: ReleaseSpec) -> StepCost:
     """What learning the parameters costs."""
-    mechanism = parameter_recipe(spec).calibrate(spec.domain)
+    mechanism = (loglinear_recipe(spec) or parameter_recipe(spec)).calibrate(spec.domain)
     return _cost(spec, "learn_parameters", "parameters", mechanism.events, mechanism.guarantee)
 
 

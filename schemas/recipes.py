@@ -2,6 +2,7 @@
 
 from deniable.deniability import PrivacyTest
 from deniable.histogram_seeds import HistogramRecipe
+from deniable.loglinear.plan import LoglinearRecipe
 from deniable.parameters import ParameterRecipe
 from deniable.structure import StructureRecipe
 from deniable.synthesis import Attempt
@@ -12,7 +13,7 @@ from schemas.synthesis import HistogramSeeds, PrivacyTestedSeeds
 def structure_recipe(spec: ReleaseSpec) -> StructureRecipe | None:
     """How the graph is to be learnt; none where the learner has no graph."""
     structure = spec.learner.structure
-    if structure is None:
+    if structure is None or spec.learner.noise == "auto":
         return None
     return StructureRecipe(
         epsilon=structure.epsilon,
@@ -23,13 +24,21 @@ def structure_recipe(spec: ReleaseSpec) -> StructureRecipe | None:
     )
 
 
+def loglinear_recipe(spec: ReleaseSpec) -> LoglinearRecipe | None:
+    """How a log-linear network is to be learnt; none where another learner is asked for."""
+    learner = spec.learner
+    if learner.kind != "loglinear":
+        return None
+    return LoglinearRecipe(epsilon=learner.parameters.epsilon, delta=learner.parameters.delta, noise=learner.noise)
+
+
 def parameter_recipe(spec: ReleaseSpec) -> ParameterRecipe:
-    """How the probability tables are to be learnt."""
-    parameters = spec.learner.parameters
+    """How the probability tables are to be learnt, of a graph or, to compare with, of none."""
+    parameters, noise = spec.learner.parameters, spec.learner.noise
     return ParameterRecipe(
         epsilon=parameters.epsilon,
         delta=parameters.delta,
-        noise=spec.learner.noise,
+        noise="laplace" if noise == "auto" else noise,
         prior=parameters.prior,
         estimate=parameters.estimate,
     )

@@ -3,7 +3,7 @@
 How YAML is read, and how a complaint is worded, is for `schemas.loading`. pandas is imported only with a dataset.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -13,6 +13,7 @@ from pydantic import Discriminator, Field, PrivateAttr, Tag, ValidationError, Va
 from deniable.domain import Domain
 from deniable.errors import InvalidInput
 from schemas.catalog import load_schema
+from schemas.decision import Policy, ThresholdName
 from schemas.evaluation import figure_names, unknown_thresholds
 from schemas.loading import complaint, read_yaml
 from schemas.refresh import Refresh
@@ -255,28 +256,30 @@ class ParameterLearner(Strict):
     Attributes:
         epsilon: budget of the counts.
         delta: its delta.
-        prior: total Dirichlet mass of one configuration.
-        estimate: what is made of the posterior: its mean, its mode, or a draw from it.
+        prior: total Dirichlet mass of one configuration; not for loglinear.
+        estimate: what is made of the posterior: its mean, its mode, or a draw from it; not for loglinear.
     """
 
     epsilon: Epsilon
     delta: OpenProbability
-    prior: Positive
-    estimate: Literal["mean", "map", "sample"]
+    prior: Positive = Fraction(1)
+    estimate: Literal["mean", "map", "sample"] = "mean"
 
 
 class Learner(Strict):
     """What is learnt, and at what cost.
 
     Attributes:
-        kind: `cfs`, a Bayesian network; `marginals`, each attribute by itself.
-        noise: which noise the counts get.
-        structure: absent for marginals.
-        parameters: for either.
+        kind: `loglinear`, a network glued from small noisy tables; `cfs`, the paper's Bayesian network; `marginals`,
+            each attribute by itself.
+        noise: which noise the counts get; `auto`, for loglinear, takes whichever leaves the smaller errors.
+        structure: absent for marginals. Loglinear learns everything with the budget of the parameters and has none:
+            what is said of it is left out.
+        parameters: for all; loglinear makes no use of prior and estimate.
     """
 
-    kind: Literal["cfs", "marginals"]
-    noise: Literal["laplace", "gaussian"]
+    kind: Literal["loglinear", "cfs", "marginals"]
+    noise: Literal["auto", "laplace", "gaussian"]
     structure: StructureLearner | None = Field(default=None, validate_default=True)
     parameters: ParameterLearner
 
@@ -288,7 +291,14 @@ class Learner(Strict):
             raise ValueError("must be given for a learner of kind cfs")
         if kind == "marginals" and structure is not None:
             raise ValueError("must be left out for a learner of kind marginals, which learns none")
-        return structure
+        return None if kind == "loglinear" else structure
+
+    @field_validator("noise")
+    @classmethod
+    def _is_said(cls, noise: str, info: ValidationInfo) -> str:
+        if noise == "auto" and info.data.get("kind") in {"cfs", "marginals"}:
+            raise ValueError(f"must be laplace or gaussian for a learner of kind {info.data['kind']}, got auto")
+        return noise
 
 
 class Evaluation(Strict):
@@ -329,10 +339,6 @@ class Evaluation(Strict):
         return sensitive
 
 
-def _is_absent(entry: object) -> bool:
-    return entry is None
-
-
 class ReleaseSpec(Strict):
     """All that a release engineer decides.
 
@@ -350,6 +356,7 @@ class ReleaseSpec(Strict):
         key: who keeps the release key.
         evaluation: how it is judged.
         thresholds: limits of figures, by name; a name is a figure's and ends in `_min` or `_max`.
+        decision: who decides whether it is published; where that is left out, it publishes by itself.
         refresh: how the dataset's releases are refreshed; where it is absent, records do not speak of it.
     """
 
@@ -367,8 +374,10 @@ class ReleaseSpec(Strict):
     budget: Budget | None = None
     key: Custody = Custody()
     evaluation: Evaluation
-    thresholds: dict[Annotated[str, Field(pattern=r"^[a-z0-9_]+_(min|max)$")], float] = Field(default_factory=dict)
-    refresh: Refresh | None = Field(default=None, exclude_if=_is_absent)
+    thresholds: dict[ThresholdName, float] = Field(default_factory=dict)
+    # Left out of everything that is written down where the spec leaves it out.
+    decision: Policy | None = Field(default=None, exclude_if=lambda policy: policy is None)
+    refresh: Refresh | None = Field(default=None, exclude_if=lambda refresh: refresh is None)
 
     _folder: Path = PrivateAttr(default_factory=Path.cwd)
 
@@ -389,6 +398,8 @@ class ReleaseSpec(Strict):
     @classmethod
     def _fits_the_split(cls, learner: Learner, info: ValidationInfo) -> Learner:
         split = info.data.get("split")
+        if learner.kind == "loglinear":
+            return learner
         if isinstance(split, Split) and (split.structure > 0) != (learner.kind == "cfs"):
             raise ValueError("must be of kind cfs exactly where split.structure is positive")
         return learner
@@ -396,12 +407,15 @@ class ReleaseSpec(Strict):
     @field_validator("thresholds")
     @classmethod
     def _are_about_figures(cls, thresholds: dict[str, float], info: ValidationInfo) -> dict[str, float]:
-        evaluation = info.data.get("evaluation")
-        if evaluation is not None:
-            unknown = unknown_thresholds(thresholds, figure_names(evaluation.classifiers, evaluation.sensitive))
-            if unknown:
-                raise ValueError("; ".join(unknown))
+        _refuse_unknown_thresholds(thresholds, info)
         return thresholds
+
+    @field_validator("decision")
+    @classmethod
+    def _is_about_figures(cls, decision: Policy | None, info: ValidationInfo) -> Policy | None:
+        if decision is not None:
+            _refuse_unknown_thresholds([*decision.publish_within, *decision.refuse_beyond], info)
+        return decision
 
     def reading(self, source: Path | None) -> "ReleaseSpec":
         """The same release from another file.
@@ -453,6 +467,15 @@ class ReleaseSpec(Strict):
         from schemas.table import labels_of  # noqa: PLC0415 - it imports pandas
 
         return labels_of(self.schema)
+
+
+def _refuse_unknown_thresholds(thresholds: Iterable[str], info: ValidationInfo) -> None:
+    """Refuse thresholds that are about no figure of the evaluation."""
+    evaluation = info.data.get("evaluation")
+    if evaluation is not None:
+        unknown = unknown_thresholds(thresholds, figure_names(evaluation.classifiers, evaluation.sensitive))
+        if unknown:
+            raise ValueError("; ".join(unknown))
 
 
 def load_spec(path: Path, *, folder: Path | None = None) -> ReleaseSpec:

@@ -6,16 +6,17 @@ from pathlib import Path
 
 import numpy as np
 
-from deniable.bayes_net import BayesNet
+from deniable.conditionals import Network
 from deniable.domain import Domain
 from deniable.histogram_seeds import PrefixHistogram
+from deniable.networks import network_from_document
 from deniable.plausible_seeds import IndexArrays, SeedIndex
 from schemas.references import Reference
 
 
-def read_model(domain: Domain, model: Reference) -> BayesNet:
+def read_model(domain: Domain, model: Reference) -> Network:
     """Read a network from its JSON document."""
-    return BayesNet.from_document(domain, json.loads(model.path.read_text()))
+    return network_from_document(domain, json.loads(model.path.read_text()))
 
 
 def read_histogram(domain: Domain, histogram: Reference) -> PrefixHistogram:

@@ -14,10 +14,10 @@ import mlflow
 import pandas as pd
 from mlflow.pyfunc.model import PythonModel, PythonModelContext
 
-from deniable.bayes_net import BayesNet
 from deniable.domain import Attribute, Domain
 from deniable.errors import InvalidInput
 from deniable.keys import ReleaseKey
+from deniable.networks import network_from_document
 
 
 class SeedlessModel(PythonModel):
@@ -32,7 +32,7 @@ class SeedlessModel(PythonModel):
         """Read the model and the schema that lie beside this file."""
         model = Path(context.artifacts["model"]).read_bytes()
         schema = json.loads(Path(context.artifacts["schema"]).read_bytes())
-        self._net = BayesNet.from_document(_domain(schema), json.loads(model))
+        self._net = network_from_document(_domain(schema), json.loads(model))
         self._digest = hashlib.sha256(model).hexdigest()
 
     def predict(  # type: ignore[override] # MLflow passes no parameters where none are asked for

@@ -15,6 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from deniable.loss import VACUOUS_EPSILON, Guarantee
 from deniable.statement_figures import DEFINITION, NEIGHBOURING_RELATION, PRIVACY_UNIT, VERSION, noise_in_words
 from schemas.accounts import Accounts, SpentSoFar
+from schemas.recipes import loglinear_recipe
 from schemas.release_spec import ReleaseSpec
 from schemas.synthesis import HistogramSeeds, PrivacyTestedSeeds
 
@@ -192,7 +193,8 @@ def _number(value: Fraction | int) -> str:
 
 
 def _noise(spec: ReleaseSpec) -> str:
-    return noise_in_words(spec.learner.noise)
+    recipe = loglinear_recipe(spec)
+    return noise_in_words(spec.learner.noise if recipe is None else recipe.calibrate(spec.domain).noise)
 
 
 def _figures(guarantee: Guarantee | None) -> dict[str, Any] | None:

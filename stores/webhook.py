@@ -27,7 +27,7 @@ class Message:
     """What is told.
 
     Attributes:
-        event: `refresh refused` or `refresh failed`.
+        event: `refresh refused`, `refresh failed` or `refresh held`.
         dataset: the dataset's name.
         spec: the spec's name.
         reason: why, in a sentence that holds nothing confidential.

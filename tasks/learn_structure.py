@@ -30,7 +30,7 @@ def learn_structure(workspace: Workspace, structure: Reference | None) -> Refere
     recipe = structure_recipe(workspace.spec)
     with recorded_step(workspace, "learn_structure", inputs=[] if structure is None else [structure]) as step:
         if recipe is None or structure is None:
-            return _keep(workspace, step, Graph.without_edges(domain))
+            return keep_graph(workspace, step, Graph.without_edges(domain))
         mechanism, cost = recipe.calibrate(domain), known_cost(structure_cost(workspace.spec))
         step.parameters(noise=recipe.noise, max_cost=recipe.max_cost, entropies=len(mechanism.entropies.queries))
         charge = reserve(
@@ -46,12 +46,12 @@ def learn_structure(workspace: Workspace, structure: Reference | None) -> Refere
         graph = mechanism.run(counts, open_stream)
         step.spent(cost.guarantee, cost.events)
         step.figure("edges", sum(len(parents) for parents in graph.parents), Audience.PUBLIC)
-        kept = _keep(workspace, step, graph)
+        kept = keep_graph(workspace, step, graph)
         commit(workspace, charge, kept)
         return kept
 
 
-def _keep(workspace: Workspace, step: StepRecord, graph: Graph) -> Reference:
+def keep_graph(workspace: Workspace, step: StepRecord, graph: Graph) -> Reference:
     """Write the graph, draw it, and record both."""
     domain = workspace.spec.domain
     document = graph.document(domain)

@@ -45,7 +45,7 @@ def noise_seeds(workspace: Workspace, seeds: Reference, model: Reference) -> Ref
             model,
             parameters={"omega": synthesis.omega, "threshold": mechanism.threshold},
         )
-        counts = PrefixCounts(domain, read_model(domain, model).graph.order, len(domain) - synthesis.omega)
+        counts = PrefixCounts(domain, tuple(read_model(domain, model).order.tolist()), len(domain) - synthesis.omega)
         for codes in read_codes(seeds.path, domain):
             counts.add(codes)
         open_stream = partial(workspace.key().stream, step="noise_seeds", inputs=f"{seeds.digest} {model.digest}")

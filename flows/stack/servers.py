@@ -46,9 +46,8 @@ def mlflow_server(stack: Stack) -> Daemon:
         stack,
         "mlflow",
         [
-            *(sys.executable, "-m", "mlflow", "server", "--app-name", "basic-auth", "--workers", "1"),
-            *("--host", LOOPBACK, "--port", str(stack.ports["mlflow"]), "--serve-artifacts"),
-            *("--artifacts-destination", str(stack.part("artifacts"))),
+            *(sys.executable, "-m", "flows.stack.mlflow_server"),
+            *(str(stack.ports["mlflow"]), str(stack.part("artifacts"))),
         ],
         {
             # Not among the arguments, which every user of the machine can read.

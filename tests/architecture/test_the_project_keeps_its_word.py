@@ -58,7 +58,8 @@ def test_the_readme_leaves_nothing_to_be_filled_in() -> None:
 
 
 def test_every_spec_that_ships_is_right() -> None:
-    specs = [path for folder in ("deployments", "benchmarks", "examples") for path in (ROOT / folder).rglob("*.yaml")]
+    folders = ("deployments/specs", "benchmarks", "examples")
+    specs = [path for folder in folders for path in (ROOT / folder).rglob("*.yaml")]
     assert len(specs) >= 7
     for path in specs:
         assert load_spec(path).name
@@ -67,7 +68,7 @@ def test_every_spec_that_ships_is_right() -> None:
     assert all((ROOT / "benchmarks" / "specs" / name).exists() for name in named)
 
 
-@pytest.mark.parametrize("name", ["requirements.txt", "requirements-dev.txt"])
+@pytest.mark.parametrize("name", ["requirements.txt", "requirements-stack.txt", "requirements-dev.txt"])
 def test_every_requirement_is_pinned_with_hashes_and_names_no_index(name: str) -> None:
     text = (ROOT / "infra" / name).read_text(encoding="utf-8")
     requirements = re.split(r"\n(?=[a-z0-9])", re.sub(r"^\s*#.*\n", "", text, flags=re.MULTILINE))

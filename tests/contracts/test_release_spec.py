@@ -154,8 +154,8 @@ def test_all_that_is_wrong_is_said_at_once_a_line_each(tmp_path: Path) -> None:
         ("split__seeds", 0, "split.seeds: must be greater than 0, got 0"),
         ("split__holdout", 0.3, "split.holdout: must leave the probabilities a sum of at most 1, got 1.1"),
         ("split__structure", 0, "learner: must be of kind cfs exactly where split.structure is positive"),
-        ("learner__kind", "privbayes", "learner.kind: must be 'cfs' or 'marginals', got 'privbayes'"),
-        ("learner__noise", "none", "learner.noise: must be 'laplace' or 'gaussian'"),
+        ("learner__kind", "privbayes", "learner.kind: must be 'loglinear', 'cfs' or 'marginals', got 'privbayes'"),
+        ("learner__noise", "none", "learner.noise: must be 'auto', 'laplace' or 'gaussian'"),
         ("learner__structure", None, "learner.structure: must be given for a learner of kind cfs"),
         ("learner__structure__delta", 0, "learner.structure.delta: must be greater than 0, got 0"),
         ("learner__parameters__epsilon", 0, "learner.parameters.epsilon: must be greater than 0, got 0"),
@@ -217,6 +217,12 @@ def test_a_wrong_entry_is_refused(tmp_path: Path, place: str, value: Any, said: 
 )
 def test_an_unknown_key_is_refused_with_the_one_that_was_meant(tmp_path: Path, place: str, said: str) -> None:
     assert said in changed(tmp_path, **{place: 1})
+
+
+@pytest.mark.parametrize("place", ["seed", "random_state", "key__seed", "synthesis__seed", "learner__seed"])
+def test_a_spec_has_no_place_for_a_seed_of_chance(tmp_path: Path, place: str) -> None:
+    """Whoever knows what all chance is drawn from knows the noise."""
+    assert "is not a key of the spec" in changed(tmp_path, **({"key": {}} if "key" in place else {}), **{place: 1})
 
 
 def test_marginals_have_no_structure_to_learn(tmp_path: Path) -> None:

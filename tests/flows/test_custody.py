@@ -10,6 +10,7 @@ from deniable.errors import InvalidInput
 from flows.release import Released, release
 from tests.isolation import STATE
 from tests.small_release import write_small_release
+from tests.unpacked import files_with
 
 pytestmark = pytest.mark.usefixtures("prefect")
 AGENCY = "5a" * 32
@@ -19,18 +20,11 @@ def released(folder: Path, **key: str) -> Released:
     return release(write_small_release(folder / "spec", key=key), folder / "state")
 
 
-def files_with(secret: bytes, *folders: Path) -> set[str]:
-    """Names of the files that hold a key, as bytes or in hexadecimal."""
-    files = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
-    forms = (secret, secret.hex().encode(), secret.hex().upper().encode())
-    return {path.name for path in files if any(form in path.read_bytes() for form in forms)}
-
-
 def test_a_key_in_a_file_is_in_the_vault_alone_and_only_its_owner_may_read_it(tmp_path: Path) -> None:
     workspace = released(tmp_path, custodian="file").workspace
     path = workspace.vault / "key"
     assert path.stat().st_mode & 0o777 == 0o600
-    assert files_with(path.read_bytes(), tmp_path, STATE) == {"key"}
+    assert files_with(path.read_bytes(), tmp_path, STATE) == {path}
 
 
 def test_a_destroyed_key_is_gone_after_publication(tmp_path: Path) -> None:

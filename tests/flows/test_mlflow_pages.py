@@ -130,6 +130,8 @@ def test_what_the_front_page_prepares_is_what_mlflows_pages_ask_for() -> None:
         "_mlflow_model_registry_promo_modal_dismissed",
         "mlflow.assistant.fab.autoOpenedOnFirstLoad",
         "mlflow.assistant.panelOpen",
+        "mlflow.settings.telemetry.enabled",
+        "mlflow.telemetry.info.alert.dismissed",
         "data-assistant-ui",
         "ReactComponentState",
         "ExperimentPage",

@@ -1,17 +1,24 @@
-"""What stands in one person's record is found nowhere but in the vault, whether the release succeeds or fails."""
+"""What stands in one person's record is found nowhere but in the vault, whether the release succeeds or fails.
 
+Nor does it get out later: the release that succeeds is verified, audited, replayed and compared as well.
+"""
+
+import base64
+import gzip
+import io
+import json
+import sqlite3
 import struct
-from collections.abc import Iterator
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
+from tests.flows.canaries import CANARIES, NAME, NUMBER, WORD, files_with_canaries, write_release_with_canaries
 from tests.flows.command import run
-from tests.small_release import NAMES, SCHEMA, made_up_people, write_small_release
-
-WORD = "canary-quetzalcoatl"
-NUMBER = 48_151_623
-NAME = "canary-xochiquetzal"
+from tests.flows.looked_at import LookedAt
+from tests.small_release import SCHEMA
+from tests.watched_folders import watching_folders
 
 # A schema whose author did not know that an error's message may be read by anyone.
 CARELESS = SCHEMA.replace('target="employed",', 'target="employed", recode=careless,').replace(
@@ -28,65 +35,113 @@ def careless(rows):
 schema =''',
 )
 
-
-def people_with_canaries() -> list[list[str]]:
-    """Two invalid records with canaries, and in every record a name, which no schema asks for."""
-    people = [[*person, f"{NAME}-{number}"] for number, person in enumerate(made_up_people())]
-    people[17][NAMES.index("school")] = WORD
-    people[23][NAMES.index("age")] = str(NUMBER)
-    return people
-
-
-def traces(path: Path) -> Iterator[str]:
-    """The canaries in a file: as text, and the number as databases and arrays write it."""
-    content = path.read_bytes()
-    wanted = {WORD: [WORD.encode()], NAME: [NAME.encode()]}
-    wanted[str(NUMBER)] = [
-        str(NUMBER).encode(),
-        f"{NUMBER:,}".encode(),
-        struct.pack("<q", NUMBER),
-        struct.pack(">q", NUMBER),
-        struct.pack("<d", NUMBER),
-        struct.pack(">d", NUMBER),
-    ]
-    yield from (name for name, forms in wanted.items() if any(form in content for form in forms))
+# What there is to look into; a kind that is missing would be searched in vain.
+KINDS = {
+    "the record": "releases/*/record.dsse.json",
+    "the page for everybody": "releases/*/index.html",
+    "the internal record": "shelf/*/record.dsse.json",
+    "the report": "shelf/*/report.html",
+    "the page of a comparison": "shelf/*/compare-*.html",
+    "mlflow's database": "mlflow/mlflow.db",
+    "mlflow's copy of the record": "mlflow/artifacts/**/internal/record.dsse.json",
+    "mlflow's pictures": "mlflow/artifacts/**/*.png",
+    "prefect's database": "prefect/prefect.db",
+    "prefect's log": "prefect/server.log",
+    "the ledger": "ledger/ledger.db",
+    "the trusted keys": "keys/trusted.json",
+}
 
 
-def found_in(folder: Path) -> dict[str, set[str]]:
-    """What canaries are in which files below a folder."""
-    found = {str(path): set(traces(path)) for path in folder.rglob("*") if path.is_file()}
-    return {path: names for path, names in found.items() if names}
+def is_sqlite_s(path: Path) -> bool:
+    """Whether a temporary file is a journal of SQLite's: pages of a database that is looked into anyway."""
+    return path.name.startswith("etilqs_")
 
 
-@pytest.mark.parametrize("way", ["published", "too many invalid", "careless schema"])
-def test_a_value_of_one_record_is_found_only_in_the_vault(way: str, tmp_path: Path) -> None:
-    changes = {"max_invalid_share": 0} if way == "too many invalid" else {}
-    spec = write_small_release(tmp_path / "spec", people=people_with_canaries(), names=[*NAMES, "name"], **changes)
+def test_a_value_of_one_record_is_found_only_in_the_vault(looked_at: LookedAt) -> None:
+    everywhere = files_with_canaries(looked_at.state, looked_at.home)
+    vault = f"{looked_at.vault}/"
+    assert {path: names for path, names in everywhere.items() if not path.startswith(vault)} == {}
+    in_the_vault = {name for path, names in everywhere.items() if path.startswith(vault) for name in names}
+    # Were they looked for in vain everywhere, the search would be worth nothing. The name never left the source.
+    assert in_the_vault == {WORD, str(NUMBER)}
+    assert [kind for kind, files in KINDS.items() if not [*looked_at.state.glob(files)]] == []
+
+
+def test_a_value_of_one_record_is_printed_by_no_command(looked_at: LookedAt) -> None:
+    assert {"plan", "release", "audit", "replay", "compare", "ledger", "keys", "verify"} == {
+        command.split()[0] for command in looked_at.said
+    }
+    for command, said in looked_at.said.items():
+        assert said, command
+        assert [canary for canary in CANARIES if canary in said] == [], command
+
+
+def test_no_file_of_ours_is_ever_among_the_temporary_files_or_in_the_home(looked_at: LookedAt) -> None:
+    """Nothing of a release is even for a moment where other programs put their files."""
+    asked_for = ("ledger.jsonl", "trusted.json")
+    made = {path for path in looked_at.made if not path.name.lstrip(".").startswith(asked_for)}
+    # Those of libraries stay, and were looked into: which fonts there are, say.
+    libraries = {looked_at.home / name for name in (".cache", ".config")}
+    assert {path for path in made if not is_sqlite_s(path)} <= libraries
+    assert {looked_at.home / name for name in asked_for} <= looked_at.made
+    assert any(is_sqlite_s(path) for path in made)
+
+
+@pytest.mark.parametrize(("way", "in_the_vault"), [("too many invalid", set()), ("careless schema", {WORD})])
+def test_a_release_that_fails_tells_no_value_either(way: str, in_the_vault: set[str], tmp_path: Path) -> None:
+    spec = write_release_with_canaries(
+        tmp_path / "spec", **({"max_invalid_share": 0} if way == "too many invalid" else {})
+    )
     if way == "careless schema":
         (spec.parent / "people.py").write_text(CARELESS)
     state, home = tmp_path / "state", tmp_path / "home"
     done = run("release", spec, "--state", state, home=home, PREFECT_LOGGING_LEVEL="DEBUG")
-
-    assert done.returncode == (0 if way == "published" else 1), done.stderr
-    for canary in (WORD, str(NUMBER), NAME):
-        assert canary not in done.stdout + done.stderr
-    everywhere = found_in(state) | found_in(home)
+    assert done.returncode == 1, done.stderr
+    assert [canary for canary in CANARIES if canary in done.stdout + done.stderr] == []
+    everywhere = files_with_canaries(state, home)
     vault = str(state / "vault")
     assert {path: names for path, names in everywhere.items() if not path.startswith(vault)} == {}
-    in_the_vault = {name for path, names in everywhere.items() if path.startswith(vault) for name in names}
-    assert NAME not in in_the_vault  # it never left the source
-    # Were they looked for in vain everywhere, the search would be worth nothing.
-    assert in_the_vault == {"published": {WORD, str(NUMBER)}, "too many invalid": set(), "careless schema": {WORD}}[way]
+    assert {name for names in everywhere.values() for name in names} == in_the_vault
 
 
 def test_the_search_finds_what_it_is_for(tmp_path: Path) -> None:
+    payload = base64.b64encode(json.dumps({"school": WORD, "steps": list(range(40))}).encode()).decode()
+    table = io.BytesIO()
+    pd.DataFrame({"age": [float(NUMBER)]}).to_parquet(table)
+    database = sqlite3.connect(tmp_path / "database")
+    database.execute("CREATE TABLE t (a)")
+    database.execute("INSERT INTO t VALUES (?)", [json.dumps({"name": NAME})])
+    database.commit()
     forms = {
         "text": f"school {WORD}".encode(),
         "integer": b"\0" + struct.pack("<q", NUMBER),
         "float": struct.pack("<d", float(NUMBER)),
+        "record": json.dumps({"payload": payload}).encode(),
+        "parquet": table.getvalue(),
+        "gzip": gzip.compress(NAME.encode()),
         "nothing": b"degree",
     }
     for name, content in forms.items():
         (tmp_path / name).write_bytes(content)
-    found = {Path(path).name: names for path, names in found_in(tmp_path).items()}
-    assert found == {"text": {WORD}, "integer": {str(NUMBER)}, "float": {str(NUMBER)}}
+    assert {Path(path).name: names for path, names in files_with_canaries(tmp_path).items()} == {
+        "text": {WORD},
+        "integer": {str(NUMBER)},
+        "float": {str(NUMBER)},
+        "record": {WORD},
+        "parquet": {str(NUMBER)},
+        "gzip": {NAME},
+        "database": {NAME},
+    }
+
+
+def test_a_file_that_is_gone_at_once_was_noticed(tmp_path: Path) -> None:
+    (tmp_path / "before").touch()
+    with watching_folders(tmp_path) as watched:
+        for number in range(500):
+            (tmp_path / f"gone {number}").touch()
+            (tmp_path / f"gone {number}").unlink()
+        (tmp_path / "folder").mkdir()
+        (tmp_path / "folder").rmdir()
+        (tmp_path / "before").replace(tmp_path / "after")
+        assert watched.made() == {tmp_path / name for name in (*(f"gone {n}" for n in range(500)), "folder", "after")}
+        assert watched.made() == set()

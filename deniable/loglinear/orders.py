@@ -1,0 +1,71 @@
+"""Orders of the attributes to glue tables along.
+
+Tables of two attributes with a third say how the two are tied only if the third is not the last of them: along a bad
+order their tie is lost, and the tables contradict each other. No rule finds the best order, so a few are tried. Fitting
+a model along an order does not belong here.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from deniable.loglinear.counting import Attributes
+
+_RECODING_BONUS = 8.0
+_STARTS = 2
+
+Tie = Callable[[float], float]
+"""How much a table ties its attributes together, from its distance from independence, which is between 0 and 2."""
+
+
+def _by_number(distance: float) -> float:
+    """Each table counts, one that is close to a recoding more, so that a recoding comes next to what it recodes."""
+    return 1 + _RECODING_BONUS * max(0.0, distance - 1)
+
+
+def _by_strength(distance: float) -> float:
+    """Each table counts as much as its attributes are tied."""
+    return distance
+
+
+def candidate_orders(
+    tables: Sequence[Attributes], distances: Sequence[float], sizes: Sequence[int], target: int | None
+) -> list[tuple[int, ...]]:
+    """Orders that put the target first, then some attribute, and then always the one that is tied most to those placed.
+
+    Args:
+        tables: the pairs of attributes that were measured.
+        distances: how far each table is from independence, as a share of the records.
+        sizes: number of buckets of each attribute.
+        target: the attribute that comes first, if any.
+    """
+    cells, strength = np.zeros(len(sizes)), np.zeros(len(sizes))
+    for (i, j), distance in zip(tables, distances, strict=True):
+        cells[[i, j]] += sizes[i] * sizes[j]
+        strength[[i, j]] += distance
+    others = [i for i in range(len(sizes)) if i != target]
+    starts = [max(others, key=lambda i: (cells[i], -i))] if others else []
+    starts += sorted(others, key=lambda i: (-strength[i], i))[:_STARTS]
+    placed = [] if target is None else [target]
+    orders = [
+        _grown([*placed, start], tables, [tie(distance) for distance in distances], cells)
+        for start in dict.fromkeys(starts)
+        for tie in (_by_number, _by_strength)
+    ]
+    return list(dict.fromkeys(orders)) or [tuple(placed)]
+
+
+def _grown(
+    placed: list[int], tables: Sequence[Attributes], ties: Sequence[float], cells: np.ndarray
+) -> tuple[int, ...]:
+    """All attributes, always the one that is tied most to those placed, of most cells among equals."""
+    order = list(placed)
+    left = [i for i in range(len(cells)) if i not in order]
+    while left:
+        tied = dict.fromkeys(left, 0.0)
+        for (i, j), tie in zip(tables, ties, strict=True):
+            if (i in tied) != (j in tied):
+                tied[i if i in tied else j] += tie
+        order.append(max(left, key=lambda i: (tied[i], cells[i], -i)))
+        left.remove(order[-1])
+    return tuple(order)

@@ -1,0 +1,243 @@
+"""What learning costs, fixed before any data is read: how many noisy tables and choices there are, with what noise.
+
+The budget is cut into equal shares. A table that is given s shares is counted once and released s times, each time with
+noise of its own (with Laplace noise once, with s times the epsilon), and earlier answers may say which table gets how
+many. Whatever they say, the same multiset of mechanisms is run, each on the rows as they are: by induction over the
+shares left, the composition is dominated by the product of their dominating pairs, in whatever turn they are used. So
+the total is that of a composition fixed in advance, and the tight accountants hold. What is asked does not belong here.
+
+Source: Zhu, Dong, Wang 2022, Theorem 10, for the adaptive composition of dominating pairs.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from math import log, log10, pi, sqrt
+from typing import Literal
+
+from deniable.accounting import best
+from deniable.composition import epsilon_to_zcdp
+from deniable.domain import Domain
+from deniable.errors import InvalidInput
+from deniable.loss import (
+    ApproximateEvent,
+    DiscreteGaussianEvent,
+    DiscreteLaplaceEvent,
+    ExponentialEvent,
+    Guarantee,
+    MechanismEvent,
+)
+from deniable.noise import DiscreteGaussian, DiscreteLaplace, Law
+
+NoiseChoice = Literal["auto", "laplace", "gaussian"]
+
+ONE_WAY_SHARES = 8
+"""Shares of the budget that the counts of one attribute by itself get; fewer and larger ones where they are many."""
+TABLE_SHARES = Fraction(82, 15)
+"""Shares that tables of several attributes get, for each share that one attribute gets by itself."""
+MANY_ATTRIBUTES = 20
+CHOICE_BUDGET = Fraction(3, 100)
+"""Part of the budget that all choices get together."""
+
+EXTRAS_PER_ATTRIBUTE = 3
+"""Most tables for each attribute that are chosen beyond those of the tree and of the target."""
+PART = "parameters"
+
+# The search for the least noise: steps at most, and a share of the budget that is not worth another step.
+_SEARCH = 6
+_FINE_ENOUGH = 1e-3
+
+
+@dataclass(frozen=True)
+class LoglinearRecipe:
+    """What the model may cost.
+
+    Attributes:
+        epsilon: epsilon of all that is read.
+        delta: delta of all that is read; 0 for pure differential privacy.
+        noise: discrete Laplace, discrete Gaussian, or whichever of them leaves the smaller errors.
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    noise: NoiseChoice = "auto"
+
+    def calibrate(self, domain: Domain) -> "LoglinearPlan":
+        """Scale the noise, from the budget and the public domain alone.
+
+        Raises:
+            InvalidInput: Gaussian noise is asked for at delta 0.
+        """
+        if self.noise == "gaussian" and self.delta == 0:
+            raise InvalidInput("delta must be above 0 for Gaussian noise, got 0; raise it or take Laplace noise.")
+        counted = [i for i, size in enumerate(domain.cardinalities) if size > 1]
+        layout = Layout.of(domain, counted)
+        if not counted:
+            return LoglinearPlan(self, domain, layout, "laplace", Fraction(1), Fraction(0))
+        # With epsilon spread over all shares and choices, basic composition; it is the fallback of every delta.
+        table_epsilon = self.epsilon * (1 - CHOICE_BUDGET * bool(layout.choices)) / layout.shares
+        choice_epsilon = self.epsilon * CHOICE_BUDGET / max(layout.choices, 1)
+        laplace = LoglinearPlan(self, domain, layout, "laplace", 1 / table_epsilon, choice_epsilon)
+        if self.delta == 0 or self.noise == "laplace":
+            return laplace
+        rho = epsilon_to_zcdp(float(self.epsilon), float(self.delta))
+        m = len(counted)
+        typical = sqrt(2 / pi) * sqrt(EXTRAS_PER_ATTRIBUTE * m / (2 * rho)), EXTRAS_PER_ATTRIBUTE * m / self.epsilon
+        if self.noise == "auto" and typical[0] >= typical[1]:
+            return laplace
+        return _calibrate_gaussian(self, domain, layout, rho)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How many answers there are of each kind; public.
+
+    Attributes:
+        counted: attributes with more than one value.
+        tree_choices: pairs of attributes that are chosen for the tree.
+        extra_choices: most tables that are chosen beyond the tree.
+        one_way_shares: shares of the budget for each attribute by itself.
+        table_shares: shares of the budget for tables of several attributes, together.
+    """
+
+    counted: tuple[int, ...]
+    tree_choices: int
+    extra_choices: int
+    one_way_shares: int
+    table_shares: int
+
+    @classmethod
+    def of(cls, domain: Domain, counted: list[int]) -> "Layout":
+        """The layout for a domain."""
+        m = len(counted)
+        target = None if domain.target is None else domain.index(domain.target)
+        in_tree = m - (target in counted)
+        pairs = m * (m - 1) // 2
+        alone = max(1, ONE_WAY_SHARES * MANY_ATTRIBUTES // max(m, MANY_ATTRIBUTES))
+        measured = max(in_tree - 1, 0) + (m - 1 if target in counted else 0)
+        return cls(
+            counted=tuple(counted),
+            tree_choices=max(in_tree - 1, 0),
+            extra_choices=EXTRAS_PER_ATTRIBUTE * m if pairs > measured else 0,
+            one_way_shares=alone,
+            table_shares=int(TABLE_SHARES * alone * m) if m > 1 else 0,
+        )
+
+    @property
+    def choices(self) -> int:
+        """Choices in all."""
+        return self.tree_choices + self.extra_choices
+
+    @property
+    def shares(self) -> int:
+        """Shares of the budget in all."""
+        return len(self.counted) * self.one_way_shares + self.table_shares
+
+
+@dataclass(frozen=True)
+class LoglinearPlan:
+    """A recipe with its noise: everything that will be done to the data.
+
+    Attributes:
+        recipe: what it may cost.
+        domain: the public domain.
+        layout: how many answers there are.
+        noise: kind of noise of the tables.
+        amount: variance (Gaussian) or scale (Laplace) of the noise of one share.
+        choice_epsilon: epsilon of one choice.
+    """
+
+    recipe: LoglinearRecipe
+    domain: Domain
+    layout: Layout
+    noise: Literal["laplace", "gaussian"]
+    amount: Fraction
+    choice_epsilon: Fraction
+
+    @property
+    def events(self) -> tuple[MechanismEvent, ...]:
+        """What is done to the data, known before it is read."""
+        layout, names = self.layout, self.domain.names
+        told = [self._counted(f"counts of {names[i]}", layout.one_way_shares, several=False) for i in layout.counted]
+        if layout.table_shares:
+            query = f"counts of pairs and triples of attributes, with some shares of {self.noise} noise each"
+            told.append(self._counted(query, layout.table_shares, several=True))
+        chosen = [("choice of a pair for the tree", layout.tree_choices), ("choice of a table", layout.extra_choices)]
+        return (
+            *told,
+            *(
+                ExponentialEvent(query=query, part=PART, outputs=outputs, epsilon_per_choice=self.choice_epsilon)
+                for query, outputs in chosen
+                if outputs
+            ),
+        )
+
+    @cached_property
+    def guarantee(self) -> Guarantee:
+        """What all of it costs, by the tightest accountant."""
+        return best(self.events, self.recipe.delta) if self.layout.counted else Guarantee(0.0, 0.0, "basic")
+
+    def law(self, shares: int) -> Law:
+        """The noise of one release of a table that is given some shares."""
+        if self.noise == "laplace":
+            return DiscreteLaplace(self.amount / shares)
+        return DiscreteGaussian(self.amount)
+
+    def deviation(self, shares: float) -> float:
+        """Standard deviation of the noise of a table with some shares, its releases averaged."""
+        if self.noise == "laplace":
+            return sqrt(2) * float(self.amount) / shares
+        return sqrt(float(self.amount) / shares)
+
+    def mean_noise(self, shares: float) -> float:
+        """Mean absolute noise of a table with some shares."""
+        return self.deviation(shares) * (sqrt(0.5) if self.noise == "laplace" else sqrt(2 / pi))
+
+    def share_weight(self, cells: float) -> float:
+        """How many shares a table should have, up to a factor: these minimise the sum of cells times noise."""
+        return float(cells ** (1 / 2 if self.noise == "laplace" else 2 / 3))
+
+    def _counted(self, query: str, shares: int, *, several: bool) -> MechanismEvent:
+        if self.noise == "gaussian":
+            return DiscreteGaussianEvent(query=query, part=PART, outputs=shares, sensitivity=1, variance=self.amount)
+        if several:
+            # Shares of Laplace noise are not composed one by one: all that is known beforehand is their sum.
+            return ApproximateEvent(query=query, part=PART, outputs=1, epsilon_per_output=shares / self.amount)
+        return DiscreteLaplaceEvent(query=query, part=PART, outputs=1, sensitivity=1, scale=self.amount / shares)
+
+
+@lru_cache(maxsize=16)
+def _calibrate_gaussian(recipe: LoglinearRecipe, domain: Domain, layout: Layout, rho: float) -> LoglinearPlan:
+    """About the least noise that stays within a recipe, shares and choices in proportion."""
+
+    def plan(total: float) -> LoglinearPlan:
+        choices = float(CHOICE_BUDGET) * total if layout.choices else 0.0
+        variance = layout.shares / (2 * (total - choices))
+        choice = sqrt(8 * choices / layout.choices) if layout.choices else 0.0
+        return LoglinearPlan(recipe, domain, layout, "gaussian", _rounded(variance, 1), _rounded(choice, -1))
+
+    # What zCDP alone allows is sure; the tight accountant allows a tenth more or so. Epsilon grows like a power of rho.
+    good, spent = rho * (1 - 1e-3), float(recipe.epsilon)
+    found, step = plan(good), 1.1
+    spent = found.guarantee.epsilon
+    for _ in range(_SEARCH):
+        tried = plan(good * step)
+        epsilon = tried.guarantee.epsilon
+        power = log(epsilon / spent) / log(step) if epsilon > spent else 1.0
+        if epsilon <= recipe.epsilon:
+            good, found, spent = good * step, tried, epsilon
+            step = (float(recipe.epsilon) / epsilon) ** (1 / power) * (1 - 1e-4)
+        else:
+            step = 1 + (step * (float(recipe.epsilon) / epsilon) ** (1 / power) - 1) * 0.98
+        if step < 1 + _FINE_ENOUGH:
+            break
+    return found
+
+
+def _rounded(value: float, direction: int) -> Fraction:
+    """A number with four digits, up or down: every machine arrives at the same one, or at its neighbour."""
+    if value == 0:
+        return Fraction(0)
+    exponent = int(log10(value) // 1) - 3
+    unit = Fraction(10) ** exponent
+    return (int(Fraction(value) / unit) + (direction > 0)) * unit

@@ -1,0 +1,143 @@
+"""The two doors between the rows and a model: a table with noise, and a choice by noisy preference.
+
+All that learning may know of the data goes through them, and they keep the account. What to ask does not belong here.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deniable.entropies import StreamOpener
+from deniable.errors import InvalidInput
+from deniable.keys import Parameter
+from deniable.loglinear.choosing import choose
+from deniable.loglinear.counting import Attributes, Partition
+from deniable.loglinear.plan import LoglinearPlan
+from deniable.tables import Counts
+
+Cells = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyTable:
+    """What was released of one table.
+
+    Attributes:
+        attributes: the table's attributes.
+        values: noisy counts, the mean of its releases, in the table's shape.
+        shares: shares of the budget that it was given.
+        deviation: standard deviation of the noise, of no shape or of the table's.
+        prior: the counts that the model expected before the table was measured, where it was chosen for its distance
+            from them.
+    """
+
+    attributes: Attributes
+    values: Cells
+    shares: int
+    deviation: Cells
+    prior: Cells | None = None
+
+    def expected_as(self, prior: Cells | None) -> "NoisyTable":
+        """The same with a prior."""
+        return replace(self, prior=prior)
+
+
+def averaged(one: NoisyTable, other: NoisyTable) -> NoisyTable:
+    """What two releases of one table say together, each with the weight of its precision."""
+    first, second = np.asarray(one.deviation) ** -2.0, np.asarray(other.deviation) ** -2.0
+    values = (first * one.values + second * other.values) / (first + second)
+    deviation = np.asarray((first + second) ** -0.5)
+    return NoisyTable(one.attributes, values, one.shares + other.shares, deviation, one.prior)
+
+
+class Doors(Protocol):
+    """What learning is handed; one that forces recorded answers is how learning is audited."""
+
+    def measure(self, attributes: Attributes, partition: Partition, counts: Counts, shares: int) -> NoisyTable:
+        """Release a table of counts over a partition with some shares of the budget."""
+
+    def choose(self, purpose: str, scores: Sequence[int]) -> int:
+        """Release the number of a candidate, preferring high scores; one row may change each of them by 1."""
+
+
+@dataclass(eq=False)
+class Releases:
+    """The doors, open to keyed noise.
+
+    Attributes:
+        plan: what may be spent.
+        open_stream: opens the streams of this step.
+        one_way: shares spent on attributes by themselves.
+        shares: shares spent on tables of several attributes.
+        choices: choices made, by purpose.
+    """
+
+    plan: LoglinearPlan
+    open_stream: StreamOpener
+    one_way: dict[int, int] = field(default_factory=dict)
+    shares: int = 0
+    choices: dict[str, int] = field(default_factory=dict)
+    _turn: int = 0
+
+    def measure(self, attributes: Attributes, partition: Partition, counts: Counts, shares: int) -> NoisyTable:
+        """Add noise to a table; see `Doors`.
+
+        Raises:
+            InvalidInput: more is asked than was planned; nothing was drawn.
+        """
+        layout = self.plan.layout
+        alone = self.one_way.get(attributes[0], 0) + shares if len(attributes) == 1 else 0
+        if 0 < alone <= layout.one_way_shares:
+            self.one_way[attributes[0]] = alone
+        elif 0 < shares <= layout.table_shares - self.shares:
+            self.shares += shares
+        else:
+            raise InvalidInput(f"a table must stay within the shares that were planned, got {shares} more; plan more.")
+        law = self.plan.law(shares)
+        stream = self.open_stream(mechanism="counts", parameters=self._parameters(attributes, partition, shares))
+        releases = 1 if self.plan.noise == "laplace" else shares
+        noise = law.sample(stream, releases * counts.size).reshape(releases, *counts.shape)
+        values = counts + noise.sum(axis=0) / releases
+        return NoisyTable(attributes, values, shares, np.asarray(self.plan.deviation(shares)))
+
+    def choose(self, purpose: str, scores: Sequence[int]) -> int:
+        """Make a choice by the exponential mechanism; see `Doors`.
+
+        Raises:
+            InvalidInput: more is asked than was planned; nothing was drawn.
+        """
+        planned = {"tree": self.plan.layout.tree_choices, "extra": self.plan.layout.extra_choices}
+        made = self.choices.get(purpose, 0)
+        if made >= planned.get(purpose, 0):
+            raise InvalidInput(f"there must be no more choices than were planned, got one more than {made}; plan more.")
+        self.choices[purpose] = made + 1
+        stream = self.open_stream(
+            mechanism="choice",
+            parameters={
+                "turn": self._next_turn(),
+                "purpose": purpose,
+                "number": made,
+                "candidates": len(scores),
+                "epsilon": self.plan.choice_epsilon,
+                "domain": self.plan.domain.digest,
+            },
+        )
+        return choose(scores, sensitivity=1, epsilon=self.plan.choice_epsilon, stream=stream)
+
+    def _parameters(self, attributes: Attributes, partition: Partition, shares: int) -> dict[str, Parameter]:
+        return {
+            "turn": self._next_turn(),
+            "attributes": [self.plan.domain.names[attribute] for attribute in attributes],
+            "buckets": [partition.buckets[attribute].tolist() for attribute in attributes],
+            "shares": shares,
+            "noise": self.plan.noise,
+            "amount": self.plan.amount,
+            "domain": self.plan.domain.digest,
+        }
+
+    def _next_turn(self) -> int:
+        self._turn += 1
+        return self._turn

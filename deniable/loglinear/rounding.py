@@ -1,0 +1,56 @@
+"""From a glued model to a network in integers.
+
+Rounding only: how the model was learnt does not belong here, nor how it is drawn from.
+"""
+
+from math import log
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deniable.domain import Codes, Domain
+from deniable.loglinear.learning import Learnt
+from deniable.loglinear.net import LARGEST_LOG, STEPS, WITHIN, LoglinearNet, Logs, LogTable
+from deniable.loglinear.releases import Cells
+
+_LEAST_SHARE = 1e-12
+
+
+def to_network(domain: Domain, learnt: Learnt) -> LoglinearNet:
+    """Round a model's logarithms to 2^-12 bit, and the values' shares of their buckets to 2^-30."""
+    glued = learnt.glued
+    factors = []
+    for attribute, own in enumerate(glued.factors):
+        size = len(glued.margins[attribute])
+        share = np.maximum(glued.margins[attribute] / glued.total, _LEAST_SHARE)
+        tables = [LogTable((), _logs(np.log(share)))]
+        for factor in own:
+            shape = (*(len(glued.margins[parent]) for parent in factor.parents), size)
+            tables.append(LogTable(factor.parents, _logs(factor.weights).reshape(shape)))
+        factors.append(tuple(tables))
+    return LoglinearNet(
+        domain=domain,
+        order=np.asarray(glued.order, np.int64),
+        buckets=tuple(own.of_value for own in learnt.attributes),
+        within=tuple(within_buckets(own.of_value, own.counts) for own in learnt.attributes),
+        factors=tuple(factors),
+    )
+
+
+def _logs(natural: Cells) -> Logs:
+    steps = np.rint(natural * (STEPS / log(2)))
+    return np.clip(steps, -LARGEST_LOG, LARGEST_LOG).astype(np.int32)
+
+
+def within_buckets(bucket: Codes, counts: Cells) -> NDArray[np.int64]:
+    """Shares of the values in their bucket, whole numbers that add up to 2^30, by rounding running sums."""
+    weights = np.zeros(len(bucket), np.int64)
+    for own in range(int(bucket.max()) + 1):
+        values = np.flatnonzero(bucket == own)
+        held = np.maximum(counts[values], 0.0)
+        if held.sum() <= 0:
+            held = np.ones(len(values))
+        ends = np.rint(np.cumsum(held) / held.sum() * WITHIN).astype(np.int64)
+        ends[-1] = WITHIN
+        weights[values] = np.diff(ends, prepend=0)
+    return weights

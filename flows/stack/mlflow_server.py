@@ -1,0 +1,46 @@
+"""Serves MLflow with users on the loopback: `python -m flows.stack.mlflow_server PORT ARTIFACTS`.
+
+Closed to everybody is what MLflow would run, or ask elsewhere, for whoever opens a page: its assistant, which runs
+programs on this machine for any of its users, its gateway and its jobs.
+"""
+
+import os
+import sys
+from collections.abc import Awaitable, Callable
+
+import uvicorn
+from starlette.middleware.base import BaseHTTPMiddleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from flows.mlflow_server import is_closed
+from flows.stack.settings import LOOPBACK
+
+_REFUSED = {"error_code": "PERMISSION_DENIED", "message": "This server keeps the record of releases, and runs nothing."}
+
+
+async def _refuse_what_is_closed(request: Request, answer: Callable[[Request], Awaitable[Response]]) -> Response:
+    if is_closed(request.url.path):
+        return JSONResponse(_REFUSED, status_code=403)
+    return await answer(request)
+
+
+def _serve(port: int, artifacts: str) -> None:
+    from mlflow.server import constants  # noqa: PLC0415 - it takes seconds, and reads the environment
+
+    os.environ |= {
+        "_MLFLOW_SGI_NAME": "uvicorn",
+        constants.BACKEND_STORE_URI_ENV_VAR: os.environ["MLFLOW_BACKEND_STORE_URI"],
+        constants.SERVE_ARTIFACTS_ENV_VAR: "true",
+        constants.ARTIFACTS_DESTINATION_ENV_VAR: artifacts,
+        constants.ARTIFACT_ROOT_ENV_VAR: "mlflow-artifacts:/",
+    }
+    from mlflow.server.auth import create_app  # noqa: PLC0415 - as above
+
+    server = create_app()
+    server.add_middleware(BaseHTTPMiddleware, dispatch=_refuse_what_is_closed)
+    uvicorn.run(server, host=LOOPBACK, port=port, log_level="warning")
+
+
+if __name__ == "__main__":
+    _serve(int(sys.argv[1]), sys.argv[2])

@@ -1,0 +1,87 @@
+"""A release that everybody looked at: verified, audited, replayed, compared, its ledger and its keys shown."""
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.flows.command import environment, run
+from tests.watched_folders import watching_folders
+
+
+@dataclass(frozen=True)
+class LookedAt:
+    """All that is left of a release and of what was done with it.
+
+    Attributes:
+        spec: its spec, beside the table that it was made of.
+        state: its state folder.
+        home: the home of the user who did it all, with the folder of temporary files in it.
+        said: what was printed, by command.
+        made: all that was ever made in the home and among the temporary files.
+    """
+
+    spec: Path
+    state: Path
+    home: Path
+    said: dict[str, str]
+    made: frozenset[Path]
+
+    @property
+    def vault(self) -> Path:
+        return self.state / "vault"
+
+    @property
+    def release(self) -> Path:
+        [folder] = (self.state / "releases").iterdir()
+        return folder
+
+    @property
+    def name(self) -> str:
+        return self.release.name
+
+
+def look_at(spec: Path, folder: Path) -> LookedAt:
+    """Release what a spec describes, and do everything with it that the commands know.
+
+    Args:
+        spec: the release spec.
+        folder: where the state folder, the user's home and what is exported go.
+    """
+    state, home = folder / "state", folder / "home"
+    temporary = Path(environment(home)["TMPDIR"])
+    said = {}
+    with watching_folders(home, temporary) as watched:
+
+        def flows(*arguments: str | Path) -> None:
+            done = run(*arguments, "--state", state, home=home, PREFECT_LOGGING_LEVEL="DEBUG")
+            assert done.returncode == 0, (arguments, done.stdout, done.stderr)
+            said[" ".join(map(str, arguments[:2]))] = done.stdout + done.stderr
+
+        flows("plan", spec)
+        flows("release", spec)
+        [published] = (state / "releases").iterdir()
+        flows("replay", published.name)
+        flows("audit", published.name)
+        flows("compare", published.name, published.name)
+        flows("ledger", "show")
+        flows("ledger", "export", home / "ledger.jsonl")
+        flows("keys", "show")
+        flows("keys", "export", home / "trusted.json")
+        said["verify"] = _verify(published, home)
+        made = frozenset(watched.made())
+    return LookedAt(spec=spec, state=state, home=home, said=said, made=made)
+
+
+def _verify(published: Path, home: Path) -> str:
+    arguments = ["verify", published, "--keys", home / "trusted.json", "--ledger", home / "ledger.jsonl"]
+    done = subprocess.run(
+        [sys.executable, "-m", "deniable", *map(str, arguments)],
+        env=environment(home),
+        cwd=home,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    return done.stdout + done.stderr

@@ -1,0 +1,65 @@
+"""A spec releases with either learner by one word, whatever the guarantee, and what was measured can be seen."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from mlflow import MlflowClient
+
+from flows.release import release
+from schemas.accounts import accounts_of
+from schemas.release_spec import load_spec
+from tests.small_release import SPEC, write_small_release
+
+pytestmark = pytest.mark.usefixtures("prefect")
+
+TESTED = SPEC["synthesis"]
+HISTOGRAM = {
+    "guarantee": "histogram_seeds",
+    "omega": 2,
+    "epsilon": 1,
+    "delta": 1e-5,
+    "epsilon_rows": 0.1,
+    "records": 500,
+    "chunk_candidates": 200,
+}
+SEEDLESS = {"guarantee": "seedless", "records": 500, "chunk_candidates": 200}
+
+
+@pytest.mark.parametrize("synthesis", [TESTED, HISTOGRAM, SEEDLESS], ids=lambda entry: entry["guarantee"])
+def test_one_word_changes_the_learner(synthesis: dict[str, Any], state: Path, tmp_path: Path) -> None:
+    path = write_small_release(tmp_path / synthesis["guarantee"], learner__kind="loglinear", synthesis=synthesis)
+    released = release(path, state, anew=True)
+    folder = released.published.path.parent
+    document = json.loads((folder / "model.json").read_text())
+    assert document["format"].startswith("deniable/loglinear-net/")
+    graph = json.loads((folder / "graph.json").read_text())
+    assert any(graph["parents"].values())
+    records = pd.read_parquet(folder / "synthetic.parquet")
+    assert 100 < len(records) <= 500
+    accounts = accounts_of(load_spec(path))
+    assert accounts.structure is None
+    assert accounts.parameters.epsilon <= 1
+    assert {step.step for step in accounts.steps} >= {"learn_parameters"}
+
+
+def test_what_was_measured_is_in_mlflow(state: Path, tmp_path: Path) -> None:
+    path = write_small_release(tmp_path, learner__kind="loglinear", synthesis=SEEDLESS, learner__noise="auto")
+    released = release(path, state, anew=True)
+    client = MlflowClient(f"sqlite:///{state}/mlflow/mlflow.db")
+    parent = client.get_run(released.workspace.mlflow_run_id)
+    runs = client.search_runs(
+        [parent.info.experiment_id], f"tags.`mlflow.parentRunId` = '{released.workspace.mlflow_run_id}'"
+    )
+    found = [
+        client.download_artifacts(run.info.run_id, item.path, str(tmp_path))
+        for run in runs
+        for item in client.list_artifacts(run.info.run_id, "public")
+        if item.path.endswith("measured.json")
+    ]
+    (measured,) = [json.loads(Path(file).read_text()) for file in found]
+    assert {table["reason"] for table in measured["tables"]} >= {"tree", "target"}
+    assert set(measured["order"]) == {"age", "sex", "school", "employed"}
+    assert all(len(table["noisy"]) == len(table["denoised"]) for table in measured["tables"])

@@ -1,0 +1,84 @@
+from fractions import Fraction
+
+import pytest
+
+from deniable.accounting import best_again
+from deniable.domain import Attribute, Domain
+from deniable.errors import InvalidInput
+from deniable.loglinear.plan import LoglinearRecipe
+from deniable.loss import ApproximateEvent, DiscreteGaussianEvent, ExponentialEvent
+
+DELTA = Fraction(1, 10**9)
+
+
+def domain(*sizes: int, target: int | None = 0) -> Domain:
+    return Domain(
+        tuple(Attribute(f"a{i}", tuple(range(size)), "nominal", (0,) * size) for i, size in enumerate(sizes)),
+        target=None if target is None else f"a{target}",
+    )
+
+
+MANY = domain(*[4] * 15)
+
+
+@pytest.mark.parametrize("epsilon", ["1/10", "1", "10"])
+@pytest.mark.parametrize("table", [domain(3, 4), domain(3, 4, 5, 2, 2), MANY, domain(*[2] * 60, target=None)])
+def test_a_plan_costs_no_more_than_its_recipe_allows_and_wastes_little(epsilon: str, table: Domain) -> None:
+    plan = LoglinearRecipe(Fraction(epsilon), DELTA).calibrate(table)
+    assert 0.97 * Fraction(epsilon) < plan.guarantee.epsilon <= float(Fraction(epsilon))
+    assert plan.guarantee.delta <= float(DELTA)
+    assert best_again(plan.events, DELTA).epsilon == pytest.approx(plan.guarantee.epsilon, rel=2e-3)
+
+
+def test_tight_accounting_allows_a_tenth_more_than_concentrated_privacy() -> None:
+    plan = LoglinearRecipe(Fraction(1), DELTA).calibrate(MANY)
+    spent = sum(event.outputs * event.rho for event in plan.events if event.rho is not None)
+    assert 0.0162 < spent < 0.0166
+
+
+def test_pure_privacy_is_the_sum_of_all_epsilons() -> None:
+    plan = LoglinearRecipe(Fraction(1), Fraction(0)).calibrate(MANY)
+    assert plan.noise == "laplace"
+    assert sum(event.outputs * (event.epsilon or 0) for event in plan.events) == 1
+    assert plan.guarantee.delta == 0
+
+
+def test_laplace_shares_of_tables_are_not_composed_one_by_one() -> None:
+    """Ten shares are one release at ten times the epsilon: a bound that takes them for ten releases would be wrong."""
+    plan = LoglinearRecipe(Fraction(1), DELTA, "laplace").calibrate(MANY)
+    (tables,) = [event for event in plan.events if isinstance(event, ApproximateEvent)]
+    assert tables.outputs == 1
+    assert plan.law(10).scale == plan.amount / 10  # type: ignore[union-attr]
+    assert tables.epsilon == plan.layout.table_shares / plan.amount
+
+
+def test_gaussian_shares_are_released_one_by_one() -> None:
+    plan = LoglinearRecipe(Fraction(1), DELTA).calibrate(MANY)
+    counted = [event for event in plan.events if isinstance(event, DiscreteGaussianEvent)]
+    assert sum(event.outputs for event in counted) == plan.layout.shares
+    assert plan.law(10) == plan.law(1)
+    assert plan.deviation(4) == pytest.approx(plan.deviation(1) / 2)
+
+
+def test_every_choice_is_planned() -> None:
+    layout = LoglinearRecipe(Fraction(1), DELTA).calibrate(MANY).layout
+    assert (layout.tree_choices, layout.extra_choices) == (13, 45)
+    assert LoglinearRecipe(Fraction(1), DELTA).calibrate(domain(2, 3, 4)).layout.choices == 1
+    events = LoglinearRecipe(Fraction(1), DELTA).calibrate(domain(2, 3)).events
+    assert not any(isinstance(event, ExponentialEvent) for event in events)
+
+
+def test_what_has_one_value_costs_nothing() -> None:
+    plan = LoglinearRecipe(Fraction(1), DELTA).calibrate(domain(1, 1))
+    assert plan.events == ()
+    assert plan.guarantee.epsilon == 0
+
+
+def test_gaussian_noise_needs_a_delta() -> None:
+    with pytest.raises(InvalidInput, match="above 0 for Gaussian"):
+        LoglinearRecipe(Fraction(1), Fraction(0), "gaussian").calibrate(MANY)
+
+
+def test_few_answers_take_laplace_noise_and_many_take_gaussian() -> None:
+    assert LoglinearRecipe(Fraction(1), DELTA).calibrate(domain(3, 4, 2)).noise == "laplace"
+    assert LoglinearRecipe(Fraction(1), DELTA).calibrate(MANY).noise == "gaussian"
