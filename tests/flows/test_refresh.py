@@ -16,12 +16,14 @@ from prefect.artifacts import Artifact
 
 from deniable.budget import shown_down, shown_up
 from deniable.errors import DeniableError, InvalidInput, Refused
+from flows.deciding import decide
 from flows.refresh import Refreshed, refresh
 from flows.release import release
 from flows.services import start_prefect
 from schemas.release_spec import load_spec
 from stores.addresses import registered_name
 from stores.dataset_key import DatasetInUse, dataset_to_itself
+from stores.held import Held, NotPublished
 from stores.ledger import Ledger, ledger_place
 from stores.recorded import keys_to_trust
 from stores.refresh_share import ShareExceeded
@@ -212,6 +214,33 @@ def test_of_two_at_once_one_does_nothing_and_tells_nobody(tmp_path: Path, prefec
     assert catcher.caught == []
     assert not (dataset.state / "vault").exists()
     assert dataset.refresh().released is not None
+
+
+def test_a_refresh_that_is_held_is_told_of_and_goes_on_once_it_is_approved(
+    tmp_path: Path, prefect: None, catcher: Catcher
+) -> None:
+    dataset = Dataset(tmp_path, decision={"always_ask": True})
+    with pytest.raises(Held) as held:
+        dataset.refresh()
+    assert [json.loads(body)["event"] for body in catcher.caught] == ["refresh held"]
+    decide(dataset.state, held.value.note, "approved", by="ines", identity="account", reason="as the board asked")
+    assert dataset.refresh().current == held.value.note.release
+    assert len(catcher.caught) == 1
+
+
+def test_what_was_refused_does_not_stop_what_arrives_after_it(tmp_path: Path, prefect: None, catcher: Catcher) -> None:
+    dataset = Dataset(tmp_path, decision={"always_ask": True})
+    source = dataset.arrival("2015")
+    with pytest.raises(Held) as held:
+        dataset.refresh(source)
+    decide(dataset.state, held.value.note, "refused", by="ines", identity="account", reason="as the board asked")
+    with pytest.raises(NotPublished):
+        dataset.refresh(source)
+    dataset.arrival("2015", change=3)
+    with pytest.raises(Held) as other:
+        dataset.refresh(source)
+    assert other.value.note.release != held.value.note.release
+    assert [json.loads(body)["event"] for body in catcher.caught] == ["refresh held", "refresh refused", "refresh held"]
 
 
 @pytest.fixture(scope="module")
