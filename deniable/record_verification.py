@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeAlias
 
+from deniable.approval_verification import asks_somebody, check_approval
 from deniable.checks import Check, found
 from deniable.cost_verification import check_composition, check_events, check_totals, step_costs
 from deniable.domain import Attribute, Domain
@@ -56,6 +57,7 @@ def check_record(released: Released, exported: Exported = None) -> tuple[Check, 
     checks = [
         Check(named, found(lambda: _faults_of_documents(released))),
         check_lineage(record, released.subjects),
+        *([check_approval(record)] if asks_somebody(record) else []),
     ]
     steps, segment = cache(lambda: step_costs(record["cost"])), cache(lambda: read_segment(record["ledger"]))
     on_costs: tuple[Callable[[], tuple[Check, ...]], ...] = (

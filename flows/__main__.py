@@ -20,6 +20,7 @@ from deniable.errors import DeniableError, InvalidInput
 from flows.auditing import add_audit_command, run_audit_command
 from flows.backing_up import add_backup_commands, run_backup_command, run_restore_command
 from flows.comparing import add_compare_command, run_compare_command
+from flows.deciding import add_deciding_commands, run_deciding_command
 from flows.deploying import add_deploy_command, run_deploy_command
 from flows.discarding import discard_release
 from flows.environment import prepare_environment
@@ -27,26 +28,32 @@ from flows.finding import add_find_command, run_find_command
 from flows.keys import add_key_commands, run_key_command
 from flows.ledger import add_ledger_commands, run_ledger_command
 from flows.planning import show_plan
+from flows.refreshing import add_refresh_command, run_refresh_command
 from flows.replaying import add_replay_command, run_replay_command
 from flows.services import start_prefect
 from flows.showing import show
 from flows.stacking import add_stack_commands, run_prefect_command, run_stack_command, run_worker
 from schemas.release_spec import ReleaseSpec, load_spec
 from stores.disk import DISK_FULL, disk_is_full
+from stores.held import Held, NotPublished
 from stores.unfinished import other_unfinished_releases, unfinished_release
 
-OK, FAILED, REFUSED, INTERRUPTED = 0, 1, 2, 130
+OK, FAILED, REFUSED, HELD, INTERRUPTED = 0, 1, 2, 3, 130
 
 # Commands that have a module of their own.
 _COMMANDS: dict[str, Callable[[argparse.Namespace, Path], int]] = {
+    "approve": run_deciding_command,
     "audit": run_audit_command,
     "backup": run_backup_command,
     "compare": run_compare_command,
     "deploy": run_deploy_command,
     "find": run_find_command,
+    "held": run_deciding_command,
     "keys": run_key_command,
     "ledger": run_ledger_command,
     "prefect": run_prefect_command,
+    "refresh": run_refresh_command,
+    "refuse": run_deciding_command,
     "replay": run_replay_command,
     "restore": run_restore_command,
     "stack": run_stack_command,
@@ -62,7 +69,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Carry out one command.
 
     Returns:
-        0 when all went well, 1 when it failed, 2 when it was refused from the start, 130 when it was interrupted.
+        0 when all went well, 1 when it failed, 2 when it was refused from the start, 3 when it waits for a
+        person's decision, 130 when it was interrupted.
     """
     asked = _parser().parse_args(arguments)
     try:
@@ -74,10 +82,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, _interrupt)
     try:
         return _carry_out(asked, state)
-    except _SpecRefused as error:
-        return _complain(str(error), REFUSED)
+    except (_SpecRefused, Held) as error:
+        return _complain(str(error), REFUSED if isinstance(error, _SpecRefused) else HELD)
     except DeniableError as error:
-        return _complain(str(error), hint=_kept(asked, state))
+        return _complain(str(error), hint="" if isinstance(error, NotPublished) else _kept(asked, state))
     except KeyboardInterrupt as interruption:
         said = str(interruption) or "interrupted, nothing published."
         return _complain(said, INTERRUPTED, hint=_kept(asked, state))
@@ -111,10 +119,10 @@ def _checked(path: Path) -> ReleaseSpec:
 
 def _kept(asked: argparse.Namespace, state: Path) -> str:
     """What to do where a release that was paid for is kept."""
-    if asked.command != "release":
+    if asked.command not in {"release", "refresh"}:
         return ""
     try:
-        unfinished = unfinished_release(state, load_spec(asked.spec))
+        unfinished = unfinished_release(state, load_spec(asked.spec).reading(getattr(asked, "source", None)))
     except DeniableError:
         return ""
     if unfinished is None:
@@ -179,6 +187,8 @@ def _parser() -> argparse.ArgumentParser:
     plan.add_argument("spec", type=Path, metavar="SPEC", help="a release spec; its data are not looked at")
     discard = commands.add_parser("discard", parents=[common], help="give up a release that was not finished")
     discard.add_argument("release", metavar="RELEASE", help="its name; what was charged for it stays charged")
+    add_refresh_command(commands, [common])
+    add_deciding_commands(commands, [common])
     add_find_command(commands, [common])
     add_audit_command(commands, [common])
     add_replay_command(commands, [common])

@@ -3,24 +3,32 @@
 A form can be sent unchecked, so what is asked for is typed here. What the flows do is that of the command line.
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
+from itertools import count
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from prefect import flow
+from prefect import flow, get_client, runtime, suspend_flow_run
 from prefect.client.schemas.objects import State
 from prefect.concurrency.sync import concurrency
+from prefect.input import RunInput
 from prefect.states import Completed
 from pydantic import Field
 
+from deniable.errors import InvalidInput, Refused
 from flows import audit as auditing
+from flows import refresh as refreshing
 from flows import release as releasing
 from flows import replay as replaying
+from flows.deciding import decide, waiting_run
 from flows.environment import state_folder
 from flows.specs import spec_places
-from schemas.release_spec import load_spec
+from schemas.release_spec import TABLE_SUFFIXES, load_spec
+from stores.approval import decision_on
+from stores.held import Held, HeldNote, held_notes, note_waiting
 
 DATASET_LIMIT = "deniable-dataset-{}"
 """Name of the concurrency limit of a dataset: its releases wait for each other."""
@@ -29,6 +37,9 @@ SpecName = StrEnum("SpecName", {name: name for name in spec_places()})  # type: 
 SpecName.__doc__ = "A release spec that ships, or that lies in a folder of DENIABLE_SPECS."
 
 ReleaseName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_]+-\d{8}T\d{6}Z$", examples=["acs_ma-20261120T104151Z"])]
+
+_TABLE = "|".join(re.escape(suffix) for suffix in TABLE_SUFFIXES)
+Arrival = Annotated[str, Field(pattern=rf"^/.+({_TABLE})$", examples=["/data/people-2026.parquet"])]
 
 
 @flow(name="release", flow_run_name="release of {spec}", persist_result=False)
@@ -42,13 +53,45 @@ def release(spec: SpecName, begin_another: bool = False) -> State[Any]:  # noqa:
     Returns:
         The release's name, as the run's message.
 
+    A release that a person must decide upon suspends the run: no process is kept. Whoever resumes it says who they are.
+
     Raises:
         DeniableError: the release failed, was refused, or could not be finished; running it again goes on with it.
     """
     place = spec_places()[spec]
-    with _alone(load_spec(place).dataset_name):
-        released = releasing.release.fn(place, anew=begin_another)
-    return Completed(message=f"published {released.workspace.release_id}")
+
+    def release_it(mine: HeldNote | None) -> str:
+        released = releasing.release.fn(
+            place, anew=begin_another and mine is None, begun_as=mine.release if mine else None
+        )
+        return f"published {released.workspace.release_id}"
+
+    return _once_decided(load_spec(place).dataset_name, release_it)
+
+
+@flow(name="refresh", flow_run_name="refresh of {spec}", persist_result=False)
+def refresh(spec: SpecName, source: Arrival | None = None) -> State[Any]:
+    """Release what arrives of a dataset, unless exactly that is published; spend no more than this refresh may.
+
+    A release that a person must decide upon suspends the run, as with `release`.
+
+    Args:
+        spec: the release spec, with an entry `refresh`.
+        source: path, on the worker's machine, of the file that arrives; by default where the spec says.
+
+    Returns:
+        What was done, as the run's message; how far the table moved is an artifact of the run.
+
+    Raises:
+        DeniableError: the refresh failed or was refused; what was published before is untouched.
+    """
+    place = spec_places()[spec]
+
+    def refresh_it(_mine: HeldNote | None) -> str:
+        # What was held is unfinished, and finished first.
+        return refreshing.refresh.fn(place, source=Path(source) if source else None).in_words
+
+    return _once_decided(load_spec(place).dataset_name, refresh_it)
 
 
 @flow(name="audit", flow_run_name="audit of {release}", persist_result=False)
@@ -95,6 +138,86 @@ def replay(release: ReleaseName) -> State[Any]:
 def published_releases(state: Path) -> list[str]:
     """Names of the releases that were published, the oldest first."""
     return sorted(path.name for path in (state / "releases").glob("*/"))
+
+
+def _once_decided(dataset: str, work: Callable[[HeldNote | None], str]) -> State[Any]:
+    """Do the work, and wait for a person where a release of it is held.
+
+    Args:
+        dataset: the dataset, which nobody else works on meanwhile.
+        work: does it, given the release that this run was suspended for, and says what came of it.
+
+    Returns:
+        What came of it, as the run's message.
+    """
+    state, here = state_folder(), _this_run()
+    while True:
+        mine = _waited_for(state, here)
+        if mine is not None and mine.action == "hold" and decision_on(state, mine) is None:
+            _ask(state, mine)
+        try:
+            with _alone(dataset):
+                said = work(mine)
+        except Held as held:
+            if here is None:
+                raise
+            if held.note.flow_run != here and _is_waiting(held.note):
+                return Completed(name="Held", message=f"{held.note.release} waits in flow run {held.note.flow_run}")
+            note_waiting(state, held.note, here)
+        else:
+            return Completed(message=said)
+
+
+class Answer(RunInput):
+    """What Prefect's form asks whoever decides upon a release that is held."""
+
+    decision: Literal["approved", "refused"]
+    name: str = Field(min_length=1, description="Who decides. Prefect does not check it, and the record says so.")
+    reason: str = Field(min_length=1, description="Why, in words that may be published: they stand in the record.")
+
+
+def _ask(state: Path, note: HeldNote) -> None:
+    """Suspend this run until somebody decides, and write the decision down; who may not decide is asked again."""
+    complaint = ""
+    for number in count():
+        # Prefect gives the answer to a question that it has asked, and asks one that it has not.
+        form = Answer.with_initial_data(description=_question(note, complaint))
+        answer = suspend_flow_run(wait_for_input=form, key=f"{note.candidate}-{number}")
+        try:
+            decide(state, note, answer.decision, by=answer.name, identity="stated", reason=answer.reason)
+        except (InvalidInput, Refused) as refused:
+            complaint = str(refused)
+        else:
+            return
+
+
+def _question(note: HeldNote, complaint: str) -> str:
+    """What the form says, in Markdown."""
+    whoever = " or ".join(note.approvers) if note.approvers else f"anybody but {note.started_by}, who started it"
+    return "\n\n".join(
+        [
+            *([f"**The last answer does not count:** {complaint}"] if complaint else []),
+            f"**{note.title}**: the release `{note.release}` waits for {whoever}.",
+            "\n".join(f"- {reason}" for reason in note.why),
+            f"Look at `{note.page}`, which is the report of the candidate `{note.candidate[:16]}`.",
+        ]
+    )
+
+
+def _this_run() -> str | None:
+    """The run of a deployment that this happens in, which can be suspended; None for any other."""
+    return str(runtime.flow_run.id) if runtime.deployment.id and runtime.flow_run.id else None
+
+
+def _waited_for(state: Path, here: str | None) -> HeldNote | None:
+    """The release that this run was suspended for."""
+    return next((note for note in held_notes(state) if here is not None and note.flow_run == here), None)
+
+
+def _is_waiting(note: HeldNote) -> bool:
+    """Whether the run that a release was held in still waits for the decision."""
+    with get_client(sync_client=True) as client:
+        return waiting_run(client, note) is not None
 
 
 @contextmanager

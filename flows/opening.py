@@ -14,10 +14,21 @@ from deniable.keys import ReleaseKey
 from schemas.release_spec import ReleaseSpec
 from stores.charging import was_charged
 from stores.custody import end_custody, keep_key, require_same_key
+from stores.held import Held
 from stores.lineage import recorded_release
 from stores.people import note_start
 from stores.scratch import is_scratch, sweep_scratch
-from stores.unfinished import destroy_left_keys, leased, note_beginning, note_end, sweep_claims, unfinished_release
+from stores.unfinished import (
+    Begun,
+    destroy_left_keys,
+    find_release,
+    leased,
+    note_beginning,
+    note_end,
+    spec_digest,
+    sweep_claims,
+    unfinished_release,
+)
 from stores.workspace import PRIVATE_FOLDER, Workspace, make_private_folder
 from tasks.progress import allow_steps, stop_steps
 
@@ -26,7 +37,7 @@ _PATIENCE_S = 30.0
 
 @contextmanager
 def opened_release(
-    spec: ReleaseSpec, state: Path, key_file: Path | None = None, *, anew: bool = False
+    spec: ReleaseSpec, state: Path, key_file: Path | None = None, *, anew: bool = False, begun_as: str | None = None
 ) -> Iterator[Workspace]:
     """Open a release, or the one of the same spec that was begun and not finished; close it as the block ends.
 
@@ -38,12 +49,13 @@ def opened_release(
         state: the state folder.
         key_file: a key to use again, for a replay; by default a new one is made.
         anew: whether to begin another release although one of this spec is not finished.
+        begun_as: the release to go on with, where there may be several; by default the newest.
 
     Yields:
         The workspace of the release.
 
     Raises:
-        Refused: a release of that name is under way or done, or the state folder is one for replays.
+        Refused: a release of that name is under way, done, or of another spec, or the state folder is one for replays.
         InvalidInput: the file holds no key.
     """
     if is_scratch(state):
@@ -52,7 +64,10 @@ def opened_release(
     destroy_left_keys(state)
     sweep_claims(state)
     sweep_scratch(state)
-    begun = None if anew or key_file else unfinished_release(state, spec)
+    if begun_as is not None:
+        begun: Begun | None = _unfinished_of(state, spec, begun_as)
+    else:
+        begun = None if anew or key_file else unfinished_release(state, spec)
     release_id = begun.release_id if begun else f"{spec.name}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
     vault = state / "vault" / release_id
     if begun is None:
@@ -74,14 +89,23 @@ def opened_release(
                 yield workspace
                 note_end(workspace)
                 end_custody(workspace)
-            except BaseException:
+            except BaseException as error:
                 # The steps of other threads must be over before their files go, or they would write new ones.
                 stop_steps(release_id, _PATIENCE_S)
-                if _is_paid_for(workspace):
+                if isinstance(error, Held) or _is_paid_for(workspace):
                     shutil.rmtree(workspace.staging, ignore_errors=True)
                 else:
                     _discard(workspace)
                 raise
+
+
+def _unfinished_of(state: Path, spec: ReleaseSpec, release_id: str) -> Begun:
+    """An unfinished release by its name, if it is of that spec."""
+    begun = find_release(state, release_id)
+    if begun.finished or begun.spec != spec_digest(spec):
+        msg = f"{release_id} must be unfinished and of the spec that it was begun with to go on, and is not."
+        raise Refused(msg)
+    return begun
 
 
 @contextmanager

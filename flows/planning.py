@@ -3,6 +3,7 @@
 Every figure follows from the spec and the public domain; the source is not opened.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from math import inf, isfinite
@@ -29,6 +30,7 @@ from deniable.loss import (
 from deniable.seed_accounting import compose_candidates
 from deniable.step_costs import StepCost, added_up
 from schemas.accounts import Accounts, accounts_of
+from schemas.decision import Policy
 from schemas.release_spec import ReleaseSpec
 from stores.charging import planned_charges, policy_of
 from stores.ledger import Ledger, ledger_place
@@ -67,9 +69,27 @@ def show_plan(spec: ReleaseSpec, state: Path) -> int:
             f"Claimed for one record:         {in_words(accounts.record)}, by Theorem 1, t = {accounts.record_t}"
         )
     console.print(f"Claimed for the whole release:  {_whole(accounts.total)}")
+    if spec.decision is not None:
+        console.print(f"Published by whom:              {_who_decides(spec.decision)}")
     fits, verdict = _verdict(spec, accounts, state)
     console.print(verdict)
     return FITS if fits else DOES_NOT_FIT
+
+
+def _who_decides(policy: Policy) -> str:
+    """What the spec says of the decision."""
+    asked = " or ".join(policy.approvers) if policy.approvers else "anybody but whoever starts it"
+    alone = " and ".join(_bounds(policy.publish_within)) if not policy.always_ask else ""
+    said = [f"itself, where {alone}; else {asked}" if alone else asked]
+    said += [f"nobody, unless {' and '.join(_bounds(policy.refuse_beyond))}"] if policy.refuse_beyond else []
+    return "; ".join(said)
+
+
+def _bounds(thresholds: Mapping[str, float]) -> list[str]:
+    """Thresholds in words."""
+    sides = {"max": "at most", "min": "at least"}
+    parts = [(*name.rpartition("_"), bound) for name, bound in thresholds.items()]
+    return [f"{figure} is {sides[side]} {bound:g}" for figure, _, side, bound in parts]
 
 
 def _mechanisms(step: StepCost) -> str:

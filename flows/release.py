@@ -1,5 +1,6 @@
 """The release: from a confidential table to a published synthetic one."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,15 +9,18 @@ from prefect import flow, unmapped
 from flows.environment import state_folder
 from flows.opening import opened_release
 from schemas.accounts import Accounts
+from schemas.decision import Outcome
 from schemas.evaluation import EvaluationFigures, Verdict
 from schemas.references import Audience, Reference
 from schemas.release_spec import load_spec
+from stores.approval import candidate_digest, require_decision
 from stores.charging import note_publication
+from stores.held import held_note
 from stores.signing_keys import signing_key
 from stores.workspace import Workspace
 from tasks.account import account_task
 from tasks.clean import clean_task
-from tasks.decide import decide_task
+from tasks.decide import Decided, decide_task
 from tasks.draw_baseline import draw_baseline_task
 from tasks.evaluate_risk import evaluate_risk_task
 from tasks.evaluate_utility import evaluate_utility_task
@@ -95,7 +99,7 @@ class Judged:
 
     utility: EvaluationFigures
     risk: EvaluationFigures
-    verdicts: tuple[Verdict, ...]
+    decided: Decided
 
 
 # How each guarantee takes what it needs from the seeds.
@@ -103,7 +107,15 @@ _SEEDS = {"tested_seeds": index_seeds_task, "histogram_seeds": noise_seeds_task,
 
 
 @flow(name="release", persist_result=False)
-def release(spec: Path, state: Path | None = None, key_file: Path | None = None, *, anew: bool = False) -> Released:
+def release(
+    spec: Path,
+    state: Path | None = None,
+    key_file: Path | None = None,
+    *,
+    anew: bool = False,
+    source: Path | None = None,
+    begun_as: str | None = None,
+) -> Released:
     """Release what a spec describes, or go on with the release of it that was not finished.
 
     Args:
@@ -111,32 +123,28 @@ def release(spec: Path, state: Path | None = None, key_file: Path | None = None,
         state: the state folder; by default DENIABLE_STATE or `var`.
         key_file: the key of an earlier release, to replay it; by default a new one is made.
         anew: whether to begin another release although one of this spec is not finished.
+        source: a file to read instead of what the spec names.
+        begun_as: the release to go on with, where there may be several; by default the newest.
 
     Returns:
         References to what was made.
 
     Raises:
+        Held: a person must decide; nothing is published yet.
+        NotPublished: its policy or a person refused the release.
         DeniableError: the release failed; nothing was published, or what was is not reported on and sealed yet.
     """
-    asked, state = load_spec(spec), state or state_folder()
+    asked, state = load_spec(spec).reading(source), state or state_folder()
     # What could not be signed in the end must not be begun.
     signing_key(state)
-    with opened_release(asked, state, key_file, anew=anew) as workspace:
+    with opened_release(asked, state, key_file, anew=anew, begun_as=begun_as) as workspace:
         accounts = account_task(workspace)
         drawn = draw(workspace, ingest_task(workspace))
         judged = judge(workspace, drawn)
+        _require_approval(workspace, accounts, drawn, judged)
         published = publish_task(workspace, drawn.released, drawn.learnt, accounts)
         note_publication(workspace, published)
-        report = report_task(
-            workspace,
-            tables=drawn.tables,
-            graph=drawn.graph,
-            accounts=accounts,
-            passed=drawn.passed,
-            utility=judged.utility,
-            risk=judged.risk,
-            verification=verify_published_task(workspace),
-        )
+        report = _report(workspace, accounts, drawn, judged, verification=verify_published_task(workspace))
         record = seal_task(workspace)
         return Released(
             workspace=workspace,
@@ -144,7 +152,7 @@ def release(spec: Path, state: Path | None = None, key_file: Path | None = None,
             passed=drawn.passed,
             utility=judged.utility,
             risk=judged.risk,
-            verdicts=judged.verdicts,
+            verdicts=judged.decided.verdicts,
             accounts=accounts,
             report=report,
             record=record,
@@ -189,7 +197,48 @@ def draw(workspace: Workspace, source: Reference) -> Drawn:
 
 
 def judge(workspace: Workspace, drawn: Drawn) -> Judged:
-    """Measure how good the records are, and how safe, and hold that against the thresholds."""
+    """Measure how good the records are, and how safe, and hold that against the spec."""
     utility = evaluate_utility_task(workspace, drawn.released, drawn.parts, drawn.baseline)
     risk = evaluate_risk_task(workspace, drawn.released, drawn.parts)
-    return Judged(utility=utility, risk=risk, verdicts=decide_task(workspace, utility, risk))
+    return Judged(utility=utility, risk=risk, decided=decide_task(workspace, utility, risk))
+
+
+def _require_approval(workspace: Workspace, accounts: Accounts, drawn: Drawn, judged: Judged) -> None:
+    """Go on with a release that publishes by itself, or that a person approved as it is; what is public was decided."""
+    outcome = judged.decided.outcome
+    was_held = held_note(workspace.state, workspace.release_id) is not None
+    if workspace.release_folder.exists() or (outcome.action == "publish" and not was_held):
+        return
+    page = _report(workspace, accounts, drawn, judged, outcome=outcome)
+    candidate = candidate_digest(
+        workspace,
+        released=drawn.released,
+        learnt=drawn.learnt,
+        accounts=accounts,
+        figures=(judged.utility, judged.risk),
+        page=page,
+    )
+    require_decision(workspace, candidate, outcome, page)
+
+
+def _report(
+    workspace: Workspace,
+    accounts: Accounts,
+    drawn: Drawn,
+    judged: Judged,
+    *,
+    verification: Sequence[str] = (),
+    outcome: Outcome | None = None,
+) -> Reference:
+    """Write the report: the one to decide upon where an outcome is given, else the last one."""
+    return report_task(
+        workspace,
+        tables=drawn.tables,
+        graph=drawn.graph,
+        accounts=accounts,
+        passed=drawn.passed,
+        utility=judged.utility,
+        risk=judged.risk,
+        verification=verification,
+        outcome=outcome,
+    )

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -48,18 +49,35 @@ def run_release(path: Path, spec: ReleaseSpec, state: Path, *, anew: bool = Fals
     """
     if told := signing_key(state).to_tell:
         Console(stderr=True, highlight=False).print(told, soft_wrap=True)
+    with watched(spec, state) as runner:
+        released = release.with_options(task_runner=runner)(path, state, anew=anew)
+    print_summary(released, Console(highlight=False))
+
+
+@contextmanager
+def watched(spec: ReleaseSpec, state: Path) -> Iterator[TaskRunner[Any]]:
+    """Show the progress of a release on standard error.
+
+    Args:
+        spec: the spec.
+        state: the state folder.
+
+    Yields:
+        What its tasks are to be run by.
+
+    Raises:
+        KeyboardInterrupt: it was interrupted; the message says whether that came too late.
+    """
     before = _published(state)
-    runner: TaskRunner[Any] = ThreadPoolTaskRunner(max_workers=os.cpu_count() or 1)
     try:
         with Screen({"synthesize": spec.synthesis.attempts}) as screen, watching(screen):
-            released = release.with_options(task_runner=runner)(path, state, anew=anew)
+            yield ThreadPoolTaskRunner(max_workers=os.cpu_count() or 1)
     except KeyboardInterrupt:
         late = sorted(str(folder) for folder in _published(state) - before)
         said = (
             f"interrupted too late: {' and '.join(late)} is published." if late else "interrupted, nothing published."
         )
         raise KeyboardInterrupt(said) from None
-    print_summary(released, Console(highlight=False))
 
 
 def print_summary(released: Released, console: Console) -> None:

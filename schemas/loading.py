@@ -20,6 +20,7 @@ from ruamel.yaml.reader import ReaderError
 from deniable.errors import InvalidInput
 
 _SHOWN_CHARACTERS = 60
+_MEANT = 0.7  # of 1: how like each other two keys are when one was meant for the other
 _PYDANTIC_SUBJECT = re.compile(r"^\w+ should ")
 
 
@@ -148,7 +149,7 @@ def _suggestion(place: Sequence[str | int], model: type[BaseModel]) -> str:
     # Where there are several kinds of an entry, the one that refused the key is none that has it.
     refusing = [inner for inner in models if place[-1] not in inner.model_fields]
     keys = list(dict.fromkeys(key for inner in refusing for key in inner.model_fields))
-    close = get_close_matches(str(place[-1]), keys, n=1)
+    close = get_close_matches(str(place[-1]), keys, n=1, cutoff=_MEANT)
     return f"did you mean {close[0]}?" if close else f"there are {', '.join(keys)}"
 
 

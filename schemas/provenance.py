@@ -262,13 +262,16 @@ class Approval(Part):
     Attributes:
         decision: `approved`, or `refused` in the record of a release that was not published.
         by: who decided.
+        identity: `account`, the account that ran the command; `stated`, what a variable or a form said, which nobody
+            checked.
         time: when.
         reason: why.
-        seen: digest of what was seen and decided upon.
+        seen: digest of what was seen and decided upon, keyed with the release key.
     """
 
     decision: Literal["approved", "refused"]
     by: str
+    identity: Literal["account", "stated"]
     time: Time
     reason: str
     seen: Digest

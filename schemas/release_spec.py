@@ -3,7 +3,7 @@
 How YAML is read, and how a complaint is worded, is for `schemas.loading`. pandas is imported only with a dataset.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -13,8 +13,10 @@ from pydantic import Discriminator, Field, PrivateAttr, Tag, ValidationError, Va
 from deniable.domain import Domain
 from deniable.errors import InvalidInput
 from schemas.catalog import load_schema
+from schemas.decision import Policy, ThresholdName
 from schemas.evaluation import figure_names, unknown_thresholds
 from schemas.loading import complaint, read_yaml
+from schemas.refresh import Refresh
 from schemas.spec_values import (
     Count,
     Epsilon,
@@ -354,6 +356,8 @@ class ReleaseSpec(Strict):
         key: who keeps the release key.
         evaluation: how it is judged.
         thresholds: limits of figures, by name; a name is a figure's and ends in `_min` or `_max`.
+        decision: who decides whether it is published; where that is left out, it publishes by itself.
+        refresh: how the dataset's releases are refreshed; where it is absent, records do not speak of it.
     """
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")
@@ -370,7 +374,10 @@ class ReleaseSpec(Strict):
     budget: Budget | None = None
     key: Custody = Custody()
     evaluation: Evaluation
-    thresholds: dict[Annotated[str, Field(pattern=r"^[a-z0-9_]+_(min|max)$")], float] = Field(default_factory=dict)
+    thresholds: dict[ThresholdName, float] = Field(default_factory=dict)
+    # Left out of everything that is written down where the spec leaves it out.
+    decision: Policy | None = Field(default=None, exclude_if=lambda policy: policy is None)
+    refresh: Refresh | None = Field(default=None, exclude_if=lambda refresh: refresh is None)
 
     _folder: Path = PrivateAttr(default_factory=Path.cwd)
 
@@ -400,12 +407,30 @@ class ReleaseSpec(Strict):
     @field_validator("thresholds")
     @classmethod
     def _are_about_figures(cls, thresholds: dict[str, float], info: ValidationInfo) -> dict[str, float]:
-        evaluation = info.data.get("evaluation")
-        if evaluation is not None:
-            unknown = unknown_thresholds(thresholds, figure_names(evaluation.classifiers, evaluation.sensitive))
-            if unknown:
-                raise ValueError("; ".join(unknown))
+        _refuse_unknown_thresholds(thresholds, info)
         return thresholds
+
+    @field_validator("decision")
+    @classmethod
+    def _is_about_figures(cls, decision: Policy | None, info: ValidationInfo) -> Policy | None:
+        if decision is not None:
+            _refuse_unknown_thresholds([*decision.publish_within, *decision.refuse_beyond], info)
+        return decision
+
+    def reading(self, source: Path | None) -> "ReleaseSpec":
+        """The same release from another file.
+
+        Args:
+            source: the file; None leaves the source as it is.
+
+        Raises:
+            InvalidInput: the file is of no known format.
+        """
+        if source is None:
+            return self
+        if not source.name.endswith(TABLE_SUFFIXES):
+            raise InvalidInput(f"the source must end in {', '.join(TABLE_SUFFIXES)}, got {source}.")
+        return self.model_copy(update={"source": FileSource(kind="file", path=str(source.expanduser().resolve()))})
 
     @property
     def dataset_name(self) -> str:
@@ -442,6 +467,15 @@ class ReleaseSpec(Strict):
         from schemas.table import labels_of  # noqa: PLC0415 - it imports pandas
 
         return labels_of(self.schema)
+
+
+def _refuse_unknown_thresholds(thresholds: Iterable[str], info: ValidationInfo) -> None:
+    """Refuse thresholds that are about no figure of the evaluation."""
+    evaluation = info.data.get("evaluation")
+    if evaluation is not None:
+        unknown = unknown_thresholds(thresholds, figure_names(evaluation.classifiers, evaluation.sensitive))
+        if unknown:
+            raise ValueError("; ".join(unknown))
 
 
 def load_spec(path: Path, *, folder: Path | None = None) -> ReleaseSpec:

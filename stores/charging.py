@@ -7,6 +7,7 @@ import getpass
 from fractions import Fraction
 from functools import lru_cache
 from math import inf, nextafter
+from pathlib import Path
 
 from deniable.books import NoPolicy
 from deniable.budget import cost_of
@@ -168,8 +169,13 @@ def note_publication(workspace: Workspace, published: Reference) -> None:
 
 def was_charged(workspace: Workspace) -> bool:
     """Whether anything was charged for a release, so that it must be taken up again rather than begun anew."""
-    charges = open_ledger(workspace).charges(workspace.spec.dataset_name)
-    return any(charged.charge.release == workspace.release_id for charged in charges)
+    return is_charged(workspace.state, workspace.spec.dataset_name, workspace.release_id)
+
+
+def is_charged(state: Path, dataset: str, release_id: str) -> bool:
+    """Whether anything was charged to a dataset for a release."""
+    charges = _open(str(ledger_place(state))).charges(dataset)
+    return any(charged.charge.release == release_id for charged in charges)
 
 
 def spent_so_far(workspace: Workspace) -> SpentSoFar | None:

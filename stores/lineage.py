@@ -37,6 +37,7 @@ from stores.addresses import MLFLOW_PAGES, flow_run_page, run_page
 from stores.columns import columns_of
 from stores.disk import DISK_FULL, disk_is_full
 from stores.experiment_page import DESCRIPTION, experiment_of
+from stores.held import Held
 from stores.people import operator
 from stores.release_search import APPROVED_BY, NOBODY
 from stores.scratch import is_scratch
@@ -79,6 +80,7 @@ _DIGESTS = {"public": "SHA-256", "keyed": "HMAC-SHA256 under the release key"}
 _PARENT = "mlflow.parentRunId"
 _USER = "mlflow.user"
 _FAILURE = "failure"
+_WAITING = "SCHEDULED"  # what MLflow calls a run that goes on later
 _MODEL = "model"
 
 
@@ -348,6 +350,14 @@ def tag_release(workspace: Workspace, tags: Mapping[str, str]) -> None:
             client.set_tag(workspace.mlflow_run_id, name, value)
 
 
+def end_refused(state: Path, run_id: str, tags: Mapping[str, str], said: str) -> None:
+    """End the run of a release that a person refused while no process was at work on it."""
+    with recording(state) as client:
+        for name, value in {**tags, _FAILURE: said}.items():
+            client.set_tag(run_id, name, value)
+        client.set_terminated(run_id, "FAILED")
+
+
 @contextmanager
 def _closing(state: Path, run_id: str) -> Iterator[None]:
     """Close a run as its block ends; an error within the block is worth more than one while closing."""
@@ -355,9 +365,12 @@ def _closing(state: Path, run_id: str) -> Iterator[None]:
         yield
     except BaseException as error:
         with suppress(RecordFailed), recording(state) as client:
-            if isinstance(error, DeniableError):
+            if isinstance(error, DeniableError) and not isinstance(error, Held):
                 client.set_tag(run_id, _FAILURE, str(error))
-            client.set_terminated(run_id, "FAILED" if isinstance(error, Exception) else "KILLED")
+            if isinstance(error, Held):
+                client.update_run(run_id, status=_WAITING)
+            else:
+                client.set_terminated(run_id, "FAILED" if isinstance(error, Exception) else "KILLED")
         raise
     with recording(state) as client:
         client.set_terminated(run_id, "FINISHED")

@@ -1,9 +1,9 @@
-"""Who started a release, noted in its vault as it begins; who may start one is for the operating system to say."""
+"""Who started a release, and who approved it, noted in its vault; who may is for the operating system to say."""
 
 import getpass
 import os
 
-from schemas.provenance import People
+from schemas.provenance import Approval, People
 from schemas.references import Audience
 from stores.workspace import Workspace
 
@@ -25,6 +25,20 @@ def note_start(workspace: Workspace) -> None:
     """Note who starts a release; whoever goes on with it later did not."""
     with workspace.writing(_NOTE, Audience.RESTRICTED) as path:
         path.write_text(People(started_by=operator(), approval=None).model_dump_json(), encoding="utf-8")
+
+
+def is_stated() -> bool:
+    """Whether who is at work is what DENIABLE_OPERATOR says, and not the account itself."""
+    return bool(os.environ.get(OPERATOR_VARIABLE, "").split())
+
+
+def note_approval(workspace: Workspace, approval: Approval | None) -> None:
+    """Note who approved a release, or that nobody has."""
+    people = people_of(workspace)
+    if people.approval != approval:
+        with workspace.writing(_NOTE, Audience.RESTRICTED) as path:
+            noted = people.model_copy(update={"approval": approval})
+            path.write_text(noted.model_dump_json(), encoding="utf-8")
 
 
 def people_of(workspace: Workspace) -> People:

@@ -11,7 +11,9 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from schemas.accounts import Accounts
+from schemas.decision import Outcome
 from schemas.evaluation import EvaluationFigures
+from schemas.provenance import Approval
 from schemas.references import Audience, Reference
 from schemas.release_spec import ReleaseSpec
 from stores.evaluation import comparison_pictures, risk_pictures
@@ -22,9 +24,11 @@ from stores.people_flow import PeopleFlow, draw_people_flow
 from stores.spending import Spending
 from stores.workspace import Workspace
 
-Outcome: TypeAlias = Literal["holds", "fails", "not made"]
+_REPORT, _TO_DECIDE_UPON = "report.html", "report_to_decide_upon.html"
 
-_OUTCOMES: Final[dict[str, Outcome]] = {"ok": "holds", "FAILED": "fails", "--": "not made"}
+Finding: TypeAlias = Literal["holds", "fails", "not made"]
+
+_OUTCOMES: Final[dict[str, Finding]] = {"ok": "holds", "FAILED": "fails", "--": "not made"}
 """What the lines of verification begin with."""
 
 
@@ -42,6 +46,8 @@ class ReportContent:
         risk: what the evaluation of risk found.
         spending: what is spent of the dataset's budget; None where no ledger knows the dataset.
         verification: what verifying the published record said, a line a check; none where it was not verified.
+        approval: who approved the release; None where no person did.
+        outcome: why it does not publish by itself, on the page that is decided upon; None on the last one.
     """
 
     release_id: str
@@ -53,6 +59,8 @@ class ReportContent:
     risk: EvaluationFigures
     spending: Spending | None = None
     verification: tuple[str, ...] = ()
+    approval: Approval | None = None
+    outcome: Outcome | None = None
 
 
 @dataclass(frozen=True)
@@ -65,11 +73,11 @@ class VerifiedLine:
     """
 
     text: str
-    outcome: Outcome | None
+    outcome: Finding | None
 
 
 def write_report(workspace: Workspace, content: ReportContent) -> Reference:
-    """Write `report.html` for the internal audience.
+    """Write `report.html` for the internal audience, or beside it the page that is decided upon.
 
     Args:
         workspace: the release.
@@ -78,9 +86,10 @@ def write_report(workspace: Workspace, content: ReportContent) -> Reference:
     Returns:
         A reference to the page.
     """
-    with workspace.writing("report.html", Audience.INTERNAL) as path:
+    name = _REPORT if content.outcome is None else _TO_DECIDE_UPON
+    with workspace.writing(name, Audience.INTERNAL) as path:
         path.write_text(render_report(content), encoding="utf-8")
-    return workspace.refer("report", "report.html", Audience.INTERNAL)
+    return workspace.refer("report", name, Audience.INTERNAL)
 
 
 def render_report(content: ReportContent) -> str:

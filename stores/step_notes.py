@@ -98,10 +98,10 @@ def noted_steps(workspace: Workspace, order: Sequence[str]) -> tuple[Step, ...]:
         order: names of all steps, in the order of the flow.
 
     Returns:
-        The steps in that order, the parts of a mapped step by their numbers.
+        The steps in that order, the parts of a step by their numbers, and before what it did as a whole.
     """
     notes = [Step.model_validate_json(path.read_bytes()) for path in (workspace.vault / _FOLDER).glob("*.json")]
-    return tuple(sorted(notes, key=lambda note: (order.index(note.step), _numbers(note.part or ""))))
+    return tuple(sorted(notes, key=lambda note: (order.index(note.step), _numbers(note.part or ""), note.part is None)))
 
 
 def _numbers(text: str) -> list[int]:

@@ -24,7 +24,7 @@ LEASE = "lease"
 
 
 # What decides neither what is drawn nor what it costs; to change it does not begin another release.
-_WITHOUT_EFFECT = {"title", "evaluation", "thresholds", "budget"}
+_WITHOUT_EFFECT = {"title", "evaluation", "thresholds", "decision", "budget", "refresh"}
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,8 @@
-"""Hold the figures of utility and risk against the spec's thresholds."""
+"""Hold the figures of utility and risk against the spec: its thresholds, and its policy of who decides."""
 
+from pydantic import BaseModel, ConfigDict
+
+from schemas.decision import Outcome, outcome_of
 from schemas.evaluation import EvaluationFigures, Verdict
 from schemas.references import Audience
 from stores.lineage import recorded_step
@@ -7,8 +10,24 @@ from stores.workspace import Workspace
 from tasks.step import as_task
 
 
-def decide(workspace: Workspace, utility: EvaluationFigures, risk: EvaluationFigures) -> tuple[Verdict, ...]:
-    """Say which thresholds are met. A release that misses some is published all the same, and its staff are told.
+class Decided(BaseModel):
+    """What follows from the figures.
+
+    Attributes:
+        verdicts: one for each threshold; internal, for they say what was measured on real records.
+        outcome: whether the release publishes by itself.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    verdicts: tuple[Verdict, ...]
+    outcome: Outcome
+
+
+def decide(workspace: Workspace, utility: EvaluationFigures, risk: EvaluationFigures) -> Decided:
+    """Say which thresholds are met, and what the spec's policy makes of the figures.
+
+    A release that misses thresholds, and whose spec has no policy, is published all the same, and its staff are told.
 
     Args:
         workspace: the release.
@@ -16,14 +35,17 @@ def decide(workspace: Workspace, utility: EvaluationFigures, risk: EvaluationFig
         risk: what was found of risk.
 
     Returns:
-        One verdict for each threshold; internal, for they say what was measured on real records.
+        The verdicts, and whether the release publishes by itself.
     """
     verdicts = (*utility.verdicts, *risk.verdicts)
+    outcome = outcome_of(workspace.spec.decision, {**utility.figures, **risk.figures})
     with recorded_step(workspace, "decide") as step:
         step.figure("thresholds_met", sum(verdict.met for verdict in verdicts), Audience.INTERNAL)
         step.figure("thresholds_missed", sum(not verdict.met for verdict in verdicts), Audience.INTERNAL)
         step.document([verdict.model_dump() for verdict in verdicts], "verdicts.json", Audience.INTERNAL)
-    return verdicts
+        if workspace.spec.decision is not None:
+            step.document(outcome.model_dump(), "outcome.json", Audience.INTERNAL)
+    return Decided(verdicts=verdicts, outcome=outcome)
 
 
 decide_task = as_task(decide)

@@ -4,15 +4,20 @@ import json
 from collections.abc import Mapping, Sequence
 
 from schemas.accounts import Accounts
+from schemas.decision import Outcome
 from schemas.evaluation import EvaluationFigures
 from schemas.references import Audience, Reference
 from stores.drawing import draw_graph
 from stores.lineage import recorded_step
+from stores.people import people_of
 from stores.people_flow import PeopleFlow, Stage
 from stores.report import ReportContent, write_report
 from stores.spending import spending
 from stores.workspace import Workspace
 from tasks.step import as_task
+
+FOR_DECISION = "to decide upon"
+"""The report that is written before the decision, as a part of its own."""
 
 
 def report(
@@ -25,6 +30,7 @@ def report(
     utility: EvaluationFigures,
     risk: EvaluationFigures,
     verification: Sequence[str] = (),
+    outcome: Outcome | None = None,
 ) -> Reference:
     """Write the report.
 
@@ -37,12 +43,14 @@ def report(
         utility: what was found of utility.
         risk: what was found of risk.
         verification: what verifying the published record said, a line a check.
+        outcome: why the release does not publish by itself, for the page that is decided upon before publication.
 
     Returns:
         The page, internal.
     """
     spec = workspace.spec
-    with recorded_step(workspace, "report", inputs=[*tables.values(), graph]) as step:
+    part = None if outcome is None else FOR_DECISION
+    with recorded_step(workspace, "report", inputs=[*tables.values(), graph], part=part) as step:
         people = {name: table.rows or 0 for name, table in tables.items()}
         flow = PeopleFlow(
             stages=(
@@ -72,6 +80,8 @@ def report(
             risk=risk,
             spending=spending(workspace),
             verification=tuple(verification),
+            approval=people_of(workspace).approval,
+            outcome=outcome,
         )
         page = write_report(workspace, content)
         step.artifact(page.path, Audience.INTERNAL)

@@ -385,3 +385,34 @@ def test_a_schema_that_is_edited_within_a_second_is_read_anew(tmp_path: Path) ->
     schema.write_text(said)
     assert load_spec(path).domain.digest == before.digest
     assert not (tmp_path / "__pycache__").exists()
+
+
+def test_a_spec_that_says_nothing_of_refreshes_is_written_as_before(small: ReleaseSpec, tmp_path: Path) -> None:
+    assert "refresh" not in small.model_dump(mode="json", fallback=str)
+    said = load_spec(write_small_release(tmp_path, people=[], refresh={"budget": {"kind": "share_of_rest", "n": 4}}))
+    assert said.model_dump(mode="json", fallback=str)["refresh"]["budget"]["n"] == 4
+
+
+@pytest.mark.parametrize(
+    ("refresh", "said"),
+    [
+        ({}, "refresh.budget: must be given"),
+        ({"budget": {"kind": "equal_share"}}, "refresh.budget.refreshes: must be given for the kind equal_share"),
+        ({"budget": {"kind": "share_of_rest", "n": 0}}, "refresh.budget.n: must be"),
+        ({"budget": {"kind": "equal_share", "refreshes": 2, "n": 3}}, "refresh.budget.n: must be given for the kind s"),
+        ({"budget": {"kind": "all"}}, "refresh.budget.kind: must be"),
+        ({"budget": {"kind": "equal_share", "refreshes": 2}, "notify": {"webhook": "Hook"}}, "refresh.notify.webhook"),
+        ({"budget": {"kind": "equal_share", "refresh": 2}}, "did you mean refreshes?"),
+    ],
+)
+def test_an_entry_on_refreshes_that_is_wrong_is_refused(tmp_path: Path, refresh: dict[str, Any], said: str) -> None:
+    assert said in changed(tmp_path, refresh=refresh)
+
+
+def test_a_release_can_read_another_file_from_wherever_its_spec_lies(small: ReleaseSpec, tmp_path: Path) -> None:
+    other = small.reading(tmp_path / "other" / "people.parquet")
+    assert isinstance(other.source, FileSource)
+    assert other.source.path == str(tmp_path / "other" / "people.parquet")
+    assert (other.folder, other.reading(None)) == (small.folder, other)
+    with pytest.raises(InvalidInput, match=r"\.csv"):
+        small.reading(tmp_path / "people.xlsx")

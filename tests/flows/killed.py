@@ -1,4 +1,6 @@
-"""Runs a release in this process and kills it at one moment, as `kill -9` does: arguments SPEC STATE MOMENT STEP.
+"""Runs a release, or a refresh, and kills this process at one moment, as `kill -9` does.
+
+Arguments: SPEC STATE MOMENT STEP, and SOURCE for a refresh.
 
 MOMENT is `before` or `after` a step, or `during` it: when its first file is complete and not yet renamed into place; or
 `renaming` or `removing` a file, when STEP is a part of its path. Nothing of the project is changed for that: steps are
@@ -12,7 +14,7 @@ from pathlib import Path
 
 from flows.environment import prepare_environment
 
-SPEC, STATE, MOMENT, STEP = sys.argv[1:]
+SPEC, STATE, MOMENT, STEP, *SOURCE = sys.argv[1:]
 
 
 def die() -> None:
@@ -51,10 +53,14 @@ class Executioner:
 
 if __name__ == "__main__":
     state = prepare_environment(Path(STATE))
+    from flows.refresh import refresh
     from flows.release import release
     from tasks.progress import watching
 
     executioner = Executioner()
     sys.addaudithook(executioner.told)
     with watching(executioner):
-        release(Path(SPEC), state)
+        if SOURCE:
+            refresh(Path(SPEC), state, Path(SOURCE[0]))
+        else:
+            release(Path(SPEC), state)

@@ -142,7 +142,12 @@ def test_who_approved_a_release_is_written_on_its_page_and_found(tmp_path: Path,
     drawn = published(tmp_path, "approved", "approving", **GUARANTEES["seedless"])
     signed = read_signed(drawn.workspace.release_folder / RECORD)
     approval = Approval(
-        decision="approved", by="ines", time="2026-11-20T08:00:00Z", reason="as the board asked", seen="0" * 64
+        decision="approved",
+        by="ines",
+        identity="account",
+        time="2026-11-20T08:00:00Z",
+        reason="as the board asked",
+        seen="0" * 64,
     )
     approved = signed.record.model_copy(update={"people": People(started_by="ada", approval=approval)})
     version = register_model(drawn.workspace, approved, signed.digest)

@@ -1,0 +1,187 @@
+"""The commands `held`, `approve` and `refuse`: a person decides upon a release that does not publish by itself.
+
+A run of a deployment that waits for the decision is resumed; it, and not this command, publishes.
+"""
+
+import argparse
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from deniable.errors import DeniableError, Refused
+from schemas.provenance import Approval
+from stores.held import HeldNote, find_held, held_notes
+from stores.people import is_stated, operator
+
+if TYPE_CHECKING:
+    from prefect.client.orchestration import SyncPrefectClient
+    from prefect.client.schemas.objects import FlowRun
+
+    from stores.approval import DecisionWord, Identity
+
+    # The library's own class is generic in its stubs alone.
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001
+
+DONE = 0
+
+
+class NotResumed(DeniableError):
+    """A decision is written down, and the run that waits for it was not told."""
+
+
+def add_deciding_commands(subparsers: "Subparsers", parents: Sequence[argparse.ArgumentParser] = ()) -> None:
+    """Add the commands to a parser.
+
+    Args:
+        subparsers: where commands are added.
+        parents: parsers of the options that all commands share.
+    """
+    subparsers.add_parser(
+        "held", parents=parents, help="list the releases that wait for a decision, and what to look at"
+    )
+    helps = {"approve": "let a release that is held be published", "refuse": "see that one is never published"}
+    for command, said in helps.items():
+        decide = subparsers.add_parser(command, parents=parents, help=said)
+        decide.add_argument("release", metavar="RELEASE", help="its name, as held lists it")
+        decide.add_argument(
+            "--reason", required=True, metavar="WHY", help="in words that may be published: they stand in the record"
+        )
+        decide.add_argument(
+            "--candidate", metavar="DIGEST", help="beginning of the digest of what was looked at, as held lists it"
+        )
+
+
+def run_deciding_command(asked: argparse.Namespace, state: Path) -> int:
+    """Carry out one of the commands.
+
+    Args:
+        asked: the arguments.
+        state: the state folder.
+
+    Returns:
+        0.
+
+    Raises:
+        InvalidInput: no such release is held, or there is no reason.
+        Refused: whoever asks may not decide, something else was decided before, or something else was looked at.
+        NotResumed: the decision counts, and the run that waits for it must be resumed by hand.
+    """
+    if asked.command == "held":
+        for line in _listed(state):
+            _tell(line)
+        return DONE
+    note = find_held(state, asked.release)
+    if asked.candidate is not None and not note.candidate.startswith(asked.candidate):
+        msg = f"what is decided upon must be what is held, {note.candidate}, got {asked.candidate}; look at it again."
+        raise Refused(msg)
+    made = decide(
+        state,
+        note,
+        "approved" if asked.command == "approve" else "refused",
+        by=operator(),
+        identity="stated" if is_stated() else "account",
+        reason=asked.reason,
+    )
+    _tell(f"{note.release} is {made.decision} by {made.by}: {made.reason}")
+    if made.decision == "refused":
+        _tell(f"What was charged stays charged; python -m flows discard {note.release} gives it up.")
+    if note.flow_run is not None:
+        _tell(_resumed(note, made))
+    elif made.decision == "approved":
+        _tell("Nothing is published yet: the command that made it, such as make release, goes on with it.")
+    return DONE
+
+
+def decide(
+    state: Path, note: HeldNote, word: "DecisionWord", *, by: str, identity: "Identity", reason: str
+) -> Approval:
+    """Write down a decision, and end the MLflow run of a release that is refused.
+
+    Args:
+        state: the state folder.
+        note: what is known of the release.
+        word: approved or refused.
+        by: who decides.
+        identity: whether that is the account that decides, or what somebody said.
+        reason: why.
+
+    Returns:
+        The decision that counts.
+    """
+    from stores.approval import STATUS, refused_in_words, take_decision  # noqa: PLC0415 - imports MLflow
+    from stores.lineage import end_refused  # noqa: PLC0415
+
+    made = take_decision(state, note, word, by=by, identity=identity, reason=reason)
+    if made.decision == "refused":
+        end_refused(state, note.mlflow_run, {STATUS: made.decision}, refused_in_words(note.release, made))
+    return made
+
+
+def _listed(state: Path) -> list[str]:
+    """What there is to decide upon, and what to look at."""
+    from stores.approval import decision_on  # noqa: PLC0415 - imports MLflow
+
+    lines: list[str] = []
+    for note in held_notes(state):
+        made = decision_on(state, note)
+        if made is not None:
+            became = f"{made.decision} by {made.by} on {made.time}: {made.reason}"
+        elif note.action == "refuse":
+            became = "refused by the policy of its spec"
+        else:
+            became = f"held since {note.since}"
+        lines += [
+            f"{note.release}  {became}",
+            f"  what        {note.title}, of the dataset {note.dataset}, started by {note.started_by}",
+            *(f"  why         {reason}" for reason in note.why),
+            f"  look at     {note.page}",
+            f"  candidate   {note.candidate}",
+        ]
+        if made is None and note.action == "hold":
+            whoever = " or ".join(note.approvers) if note.approvers else f"anybody but {note.started_by}"
+            lines.append(f'  then        python -m flows approve {note.release} --reason "..."  (or refuse; {whoever})')
+        if note.flow_run is not None:
+            lines.append(f"  waiting     flow run {note.flow_run} of Prefect, which can be answered there too")
+    return lines or ["No release waits for a decision."]
+
+
+def _resumed(note: HeldNote, made: Approval) -> str:
+    """Resume the run of a deployment that waits, if it still does, and say what became of it.
+
+    Raises:
+        NotResumed: Prefect does not answer, or does not resume it.
+    """
+    by_hand = (
+        f"the decision on {note.release} counts, but Prefect's flow run {note.flow_run} was not told: start "
+        "Prefect and give the same command again"
+    )
+    if "PREFECT_API_URL" not in os.environ:
+        raise NotResumed(f"{by_hand}; DENIABLE_PREFECT_API_URL says where its server is.")
+    from httpx import HTTPError  # noqa: PLC0415 - Prefect's own, imported with it
+    from prefect.client.orchestration import get_client  # noqa: PLC0415
+
+    try:
+        with get_client(sync_client=True) as client:
+            waiting = waiting_run(client, note)
+            if waiting is None:
+                return f"Prefect's flow run {note.flow_run} does not wait any more; begin another if nothing goes on."
+            answer = {"decision": made.decision, "name": made.by, "reason": made.reason}
+            answered = client.resume_flow_run(waiting.id, run_input=answer)
+    except HTTPError as error:
+        raise NotResumed(f"{by_hand} ({type(error).__name__}).") from None
+    if answered.status == "REJECT":
+        raise NotResumed(f"{by_hand}.")
+    return f"Prefect's flow run {note.flow_run} goes on."
+
+
+def waiting_run(client: "SyncPrefectClient", note: HeldNote) -> "FlowRun | None":
+    """The run of a deployment that is suspended until a release is decided upon; None where it is not, any more."""
+    from prefect.client.schemas.filters import FlowRunFilter  # noqa: PLC0415 - imports Prefect
+
+    found = client.read_flow_runs(flow_run_filter=FlowRunFilter.model_validate({"id": {"any_": [note.flow_run]}}))
+    return next((run for run in found if run.state is not None and run.state.is_paused()), None)
+
+
+def _tell(line: str) -> None:
+    print(line)  # noqa: T201 - this is the command line

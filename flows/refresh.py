@@ -1,0 +1,209 @@
+"""The refresh: what arrives of a dataset is released, if it is not what was released before and its share allows it."""
+
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from prefect import flow, get_run_logger, runtime
+
+from deniable.budget import BudgetExceeded
+from deniable.drift import Drift
+from deniable.errors import DeniableError, InvalidInput
+from flows.environment import state_folder
+from flows.release import Released, release
+from schemas.release_spec import ReleaseSpec, load_spec
+from stores.arrivals import Arrivals, published_releases
+from stores.charging import is_charged
+from stores.dataset_key import DatasetInUse, dataset_to_itself
+from stores.drift import drift_of, note_drift
+from stores.held import Held, NotPublished
+from stores.refresh_share import ShareExceeded, require_share
+from stores.unfinished import leased, unfinished_release
+from stores.webhook import Message, tell
+from stores.workspace import PRIVATE_FILE, discard_folders, make_private_folder
+
+
+class RefreshFailed(DeniableError):
+    """A refresh met an error whose own message might quote a record; the message of this one does not."""
+
+
+@dataclass(frozen=True)
+class Refreshed:
+    """What a refresh did.
+
+    Attributes:
+        dataset: the dataset's name.
+        current: name of the release of what arrived: the one that was published, or the one that was there.
+        released: what was published; None where nothing changed.
+        before: name of the release before it, where there is one.
+        drift: how far the public table has moved from that; None where there is nothing to compare.
+    """
+
+    dataset: str
+    current: str
+    released: Released | None = None
+    before: str | None = None
+    drift: Drift | None = None
+
+    @property
+    def in_words(self) -> str:
+        """What came of it, in a sentence."""
+        if self.released is None:
+            return f"the data of {self.dataset} are unchanged since {self.current}: nothing was charged or published."
+        if self.drift is None:
+            return f"published {self.current}; there is no release before it to compare it with."
+        figures = self.drift.figures
+        return (
+            f"published {self.current}; against {self.before} its attributes moved by up to "
+            f"{figures['drift_1way_max']:.4f}, {figures['drift_1way_mean']:.4f} on average."
+        )
+
+
+@flow(name="refresh", persist_result=False)
+def refresh(spec: Path, state: Path | None = None, source: Path | None = None) -> Refreshed:
+    """Release what arrives, unless a release of exactly that is published.
+
+    A release that an earlier refresh paid for and did not finish is finished first.
+
+    Args:
+        spec: the release spec, YAML, with an entry `refresh`.
+        state: the state folder; by default DENIABLE_STATE or `var`.
+        source: the file that arrives; by default where the spec says that the records come from.
+
+    Returns:
+        What was done.
+
+    Raises:
+        DatasetInUse: another refresh of the dataset is under way.
+        ShareExceeded: the release would cost more than this refresh may spend; nothing was charged.
+        Held: a person must decide; the same refresh goes on afterwards.
+        DeniableError: what arrives does not fit, or the release failed; what was published before is untouched.
+    """
+    asked, state = load_spec(spec).reading(source), state or state_folder()
+    if asked.refresh is None:
+        raise InvalidInput(
+            f"a spec must have an entry refresh to be refreshed, got {spec}; say in it what each refresh may spend, "
+            "as in refresh: {budget: {kind: equal_share, refreshes: 12}}."
+        )
+    with _telling(asked), dataset_to_itself(state, asked.dataset_name) as key:
+        return _refreshed(spec, asked, source, Arrivals(state, asked, key))
+
+
+def _refreshed(path: Path, spec: ReleaseSpec, source: Path | None, arrivals: Arrivals) -> Refreshed:
+    """Finish what is left, then release what arrived."""
+    state, finished, refused = arrivals.state, None, False
+    with _guarded(state):
+        arrived = arrivals.arrived()
+        _discard_unpaid(arrivals, arrived)
+    left = unfinished_release(state, spec)
+    if left is not None:
+        try:
+            finished = _released(path, spec, source, state)
+        except NotPublished:
+            # Somebody refused what arrived before; that is no word on what arrives now.
+            refused = True
+            with _guarded(state):
+                if arrivals.taken(left) == arrived:
+                    raise
+    with _guarded(state):
+        known = arrivals.published()
+    same = [name for name, commitment in known.items() if commitment == arrived]
+    if same:
+        return finished if finished is not None and finished.current in same else Refreshed(spec.dataset_name, same[-1])
+    require_share(spec, state)
+    return _released(path, spec, source, state, anew=refused)
+
+
+def _released(path: Path, spec: ReleaseSpec, source: Path | None, state: Path, *, anew: bool = False) -> Refreshed:
+    """Make the release, or go on with it, and say how far its table has moved."""
+    released = release.fn(path, state, anew=anew, source=source)
+    name = released.workspace.release_id
+    others = [begun.release_id for begun in published_releases(state, spec)]
+    earlier = others[: others.index(name)]
+    before = earlier[-1] if earlier else None
+    found = drift_of(released.workspace, before) if before else None
+    if before and found is not None:
+        note_drift(released.workspace, before, found)
+    made = Refreshed(spec.dataset_name, name, released, before, found)
+    if runtime.flow_run.id:
+        get_run_logger().info(made.in_words)
+    return made
+
+
+def _discard_unpaid(arrivals: Arrivals, arrived: str) -> None:
+    """Give up a release of something else that was begun, and that nothing was charged for yet."""
+    state, spec = arrivals.state, arrivals.spec
+    begun = unfinished_release(state, spec)
+    if begun is None or is_charged(state, begun.dataset, begun.release_id):
+        return
+    with leased(state / "vault" / begun.release_id):
+        if arrivals.taken(begun) not in {None, arrived}:
+            discard_folders(state, begun.release_id)
+
+
+@contextmanager
+def _guarded(state: Path) -> Iterator[None]:
+    """Keep what an error says of records in the vault, as a step does."""
+    try:
+        yield
+    except DeniableError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever it is, its message may quote a record
+        details = make_private_folder(state / "vault" / "refresh.errors") / "arrival.txt"
+        with suppress(OSError):
+            details.touch(mode=PRIVATE_FILE)
+            details.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
+        failure = RefreshFailed(
+            f"what arrived could not be recognised; the error may quote confidential values, and is in {details}."
+        )
+    else:
+        return
+    raise failure
+
+
+@contextmanager
+def _telling(spec: ReleaseSpec) -> Iterator[None]:
+    """Tell whoever is named in the spec that the refresh did not succeed; one that only came twice did no harm."""
+    try:
+        yield
+    except DatasetInUse:
+        raise
+    except Exception as error:
+        notify = spec.refresh.notify if spec.refresh is not None else None
+        if notify is not None and (failure := tell(notify, _message(spec, error))):
+            error.add_note(failure)
+            if runtime.flow_run.id:
+                get_run_logger().error(failure)
+        raise
+
+
+def _message(spec: ReleaseSpec, error: Exception) -> Message:
+    """What may be told of a failure: of what depends on data only that it happened."""
+    refused = isinstance(error, ShareExceeded | BudgetExceeded | NotPublished)
+    if isinstance(error, ShareExceeded | BudgetExceeded):
+        reason = str(error)
+    elif isinstance(error, Held):
+        return _said(spec, "refresh held", "a person must decide whether the release is published.")
+    elif isinstance(error, NotPublished):
+        reason = "the release was refused by its policy or by a person."
+    elif isinstance(error, InvalidInput):
+        reason = "what arrived cannot be read, or does not have the columns that the schema reads."
+    elif isinstance(error, DeniableError):
+        reason = "the release was not made or not finished; its run says why."
+    else:
+        reason = f"an error that should not be ended the refresh ({type(error).__name__})."
+    return _said(spec, "refresh refused" if refused else "refresh failed", reason)
+
+
+def _said(spec: ReleaseSpec, event: str, reason: str) -> Message:
+    return Message(
+        event=event,
+        dataset=spec.dataset_name,
+        spec=spec.name,
+        reason=reason,
+        run=runtime.flow_run.name or "",
+        time=f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
+    )

@@ -1,0 +1,85 @@
+"""Who decides on a release: whether it publishes by itself, waits for a person, or is never published.
+
+What the figures are, and how they are measured, does not belong here (schemas.evaluation).
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from schemas.evaluation import judge
+from schemas.spec_values import Strict
+
+ThresholdName: TypeAlias = Annotated[str, Field(pattern=r"^[a-z0-9_]+_(min|max)$")]
+Approver: TypeAlias = Annotated[str, Field(min_length=1)]
+
+
+class Policy(Strict):
+    """What a spec says of the decision; thresholds are named as elsewhere in the spec.
+
+    Attributes:
+        publish_within: a release that meets all of these publishes by itself; where there are none, none does.
+        refuse_beyond: a release that misses any of these is never published.
+        approvers: who may decide; by default anybody but the one who started the release.
+        always_ask: whether a person is asked although all thresholds are met.
+    """
+
+    publish_within: dict[ThresholdName, float] = Field(default_factory=dict)
+    refuse_beyond: dict[ThresholdName, float] = Field(default_factory=dict)
+    approvers: tuple[Approver, ...] | None = Field(default=None, min_length=1)
+    always_ask: bool = False
+
+
+class Outcome(BaseModel):
+    """What follows from the figures.
+
+    Attributes:
+        action: whether the release publishes by itself, is held for a person, or is refused.
+        reasons: why it does not publish by itself, in words; they name figures and bounds, never what was measured.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    action: Literal["publish", "hold", "refuse"]
+    reasons: tuple[str, ...] = ()
+
+
+PUBLISH = Outcome(action="publish")
+"""What becomes of a release whose spec asks nobody."""
+
+
+def outcome_of(policy: Policy | None, figures: Mapping[str, float]) -> Outcome:
+    """Hold the figures of a release against the policy of its spec.
+
+    A figure that was not measured meets nothing: a person must look.
+
+    Args:
+        policy: the policy; None where the spec has none.
+        figures: all figures of utility and risk, by name.
+    """
+    if policy is None:
+        return PUBLISH
+    beyond = list(_missed(policy.refuse_beyond, figures, "to be published at all, and is not"))
+    if beyond:
+        return Outcome(action="refuse", reasons=tuple(beyond))
+    reasons = [*_missed(policy.publish_within, figures, "to be published without asking, and is not")]
+    reasons += _unmeasured({**policy.refuse_beyond, **policy.publish_within}, figures)
+    if policy.always_ask:
+        reasons.append("its spec always asks")
+    elif not policy.publish_within:
+        reasons.append("its spec says of no figure that a release within it publishes by itself")
+    return Outcome(action="hold", reasons=tuple(reasons)) if reasons else PUBLISH
+
+
+def _missed(bounds: Mapping[str, float], figures: Mapping[str, float], what_for: str) -> Iterator[str]:
+    """What is said of each bound that is missed."""
+    for verdict in judge(figures, bounds):
+        if not verdict.met:
+            side = "at most" if verdict.threshold.endswith("_max") else "at least"
+            yield f"{verdict.figure} must be {side} {verdict.bound:g} {what_for}"
+
+
+def _unmeasured(bounds: Mapping[str, float], figures: Mapping[str, float]) -> Iterator[str]:
+    names = dict.fromkeys(threshold.rpartition("_")[0] for threshold in bounds)
+    yield from (f"{name} was not measured" for name in names if name not in figures)

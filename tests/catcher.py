@@ -1,0 +1,52 @@
+"""A webhook on this machine's loopback that keeps what is posted to it."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+@dataclass
+class Catcher:
+    """What was caught, and how to answer.
+
+    Attributes:
+        address: where it listens.
+        answers: status of each answer in turn; the last one for good.
+        caught: bodies of the requests.
+    """
+
+    address: str = ""
+    answers: list[int] = field(default_factory=lambda: [200])
+    caught: list[bytes] = field(default_factory=list)
+
+
+@contextmanager
+def catching() -> Iterator[Catcher]:
+    """Listen until the block ends."""
+    catcher = Catcher()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            catcher.caught.append(self.rfile.read(int(self.headers["Content-Length"])))
+            status = catcher.answers.pop(0) if len(catcher.answers) > 1 else catcher.answers[0]
+            self.send_response(status)
+            if status == 302:
+                self.send_header("Location", catcher.address)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *arguments: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    catcher.address = f"http://127.0.0.1:{server.server_port}/hook"
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield catcher
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

@@ -1,0 +1,364 @@
+"""A release that does not publish by itself waits for a person, and what was approved is what is published."""
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
+from typing import Any
+
+import pytest
+from mlflow import MlflowClient
+from prefect.settings import PREFECT_API_URL
+
+from deniable.errors import DeniableError, InvalidInput, Refused
+from flows.deciding import decide
+from flows.planning import show_plan
+from flows.release import Released, release
+from schemas.provenance import RECORD, Approval
+from schemas.release_spec import load_spec
+from stores.approval import decision_on, take_decision
+from stores.held import Held, HeldNote, NotPublished, find_held, held_note, held_notes
+from stores.ledger import Ledger, ledger_place
+from stores.lineage import tracking_uri
+from stores.people import OPERATOR_VARIABLE
+from stores.release_search import release_filter
+from stores.signed_record import read_signed
+from stores.trust_file import trusted_keys
+from stores.verified_release import verified_release
+from tests.flows.command import environment
+from tests.small_release import write_small_release
+
+pytestmark = pytest.mark.usefixtures("prefect")
+
+ASKS = {"publish_within": {"tvd_2way_max": 0.000001}}
+ROOT = Path(__file__).resolve().parents[2]
+ADA, INES = "ada", "ines"
+
+
+class House:
+    """A state folder, the spec of a release, and ada, who starts it."""
+
+    def __init__(self, folder: Path, **decision: Any) -> None:
+        self.folder, self.state = folder, folder / "state"
+        self.spec = write_small_release(folder / "spec", decision=decision)
+
+    def again(self, **changes: Any) -> Released:
+        """Run the release, or go on with it, perhaps by a spec that was changed meanwhile."""
+        if changes:
+            write_small_release(self.folder / "spec", **changes)
+        return release(self.spec, self.state)
+
+    def hold(self) -> HeldNote:
+        with pytest.raises(Held) as held:
+            self.again()
+        return held.value.note
+
+    def decide(self, word: Any = "approved", by: str = INES, reason: str = "as the board asked") -> Any:
+        (note,) = held_notes(self.state)
+        return decide(self.state, note, word, by=by, identity="account", reason=reason)
+
+    @property
+    def releases(self) -> list[Path]:
+        return sorted((self.state / "releases").glob("*"))
+
+    @property
+    def charges(self) -> int:
+        return len(Ledger.open(ledger_place(self.state)).charges("people"))
+
+    def run(self, note: HeldNote) -> Any:
+        return self.client.get_run(note.mlflow_run)
+
+    @property
+    def client(self) -> MlflowClient:
+        return MlflowClient(tracking_uri(self.state))
+
+
+@pytest.fixture
+def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., House]:
+    monkeypatch.setenv(OPERATOR_VARIABLE, ADA)
+    return lambda **decision: House(tmp_path, **(decision or ASKS))
+
+
+def test_a_release_within_its_policy_publishes_by_itself(house: Callable[..., House]) -> None:
+    here = house(publish_within={"tvd_2way_max": 0.9}, refuse_beyond={"exact_match_excess_max": 0.9})
+    made = here.again()
+    record = read_signed(made.workspace.release_folder / RECORD).record
+    assert record.people.approval is None
+    assert record.spec.document["decision"]["publish_within"] == {"tvd_2way_max": 0.9}
+    assert held_note(here.state, made.workspace.release_id) is None
+    page = made.report.path.read_text()
+    assert "Published without asking a person" in page
+    description = here.client.get_run(made.workspace.mlflow_run_id).data.tags["mlflow.note.content"]
+    assert "nobody, for it meets all that its spec asks" in description
+
+
+def test_a_release_that_is_held_publishes_nothing_and_says_what_to_look_at(house: Callable[..., House]) -> None:
+    here = house()
+    note = here.hold()
+    assert here.releases == []
+    assert (note.action, note.started_by, note.approvers) == ("hold", ADA, None)
+    assert "Held until a person decides" in note.page.read_text()
+    said = str(Held(note))
+    assert all(part in said for part in (note.release, str(note.page), "approve", "refuse", "tvd_2way"))
+    run = here.run(note)
+    assert run.info.status == "SCHEDULED"
+    assert run.data.tags["status"] == "held"
+    assert run.data.tags["approved_by"] == "nobody"
+    assert "failure" not in run.data.tags
+
+
+def test_what_was_approved_is_published_with_who_when_and_why_in_its_records(house: Callable[..., House]) -> None:
+    here = house()
+    note = here.hold()
+    charged = here.charges
+    here.decide()
+    made = here.again()
+    assert here.charges == charged
+    (folder,) = here.releases
+    assert folder.name == note.release == made.workspace.release_id
+    public, internal = read_signed(folder / RECORD).record, read_signed(made.record.path).record
+    for approval in (public.people.approval, internal.people.approval):
+        assert approval is not None
+        assert (approval.decision, approval.by, approval.reason) == ("approved", INES, "as the board asked")
+        assert (approval.seen, approval.identity) == (note.candidate, "account")
+    assert public.people.started_by == ADA
+    assert verified_release(folder, trusted_keys(here.state)).holds
+    assert "Approved by" in (folder / "index.html").read_text()
+    assert f"Approved by {INES}" in made.report.path.read_text()
+    assert note.page.exists()
+    run = here.run(note)
+    assert (run.info.status, run.data.tags["status"]) == ("FINISHED", "approved")
+    assert run.data.tags["approved_by"] == INES
+    found = here.client.search_runs([run.info.experiment_id], release_filter(approved_by=INES))
+    assert [item.info.run_id for item in found] == [note.mlflow_run]
+
+
+def test_a_release_that_waits_stays_the_same_however_often_it_is_looked_at(house: Callable[..., House]) -> None:
+    here = house()
+    first, charged = here.hold(), here.charges
+    assert here.hold() == first
+    assert here.charges == charged
+
+
+def test_the_digest_of_what_was_seen_tells_nothing_without_the_key(house: Callable[..., House]) -> None:
+    here = house()
+    note = here.hold()
+    key = here.state / "vault" / note.release / "key"
+    key.write_bytes(bytes(32))
+    with pytest.raises(DeniableError):
+        here.again()
+
+
+def test_who_started_a_release_does_not_approve_it(house: Callable[..., House]) -> None:
+    here = house()
+    here.hold()
+    for name in (ADA, " Ada "):
+        with pytest.raises(Refused, match="somebody other than ada"):
+            here.decide(by=name)
+    here.hold()
+    assert here.releases == []
+
+
+def test_only_those_whom_the_spec_names_decide(house: Callable[..., House]) -> None:
+    here = house(**ASKS, approvers=[INES, "bob"])
+    here.hold()
+    with pytest.raises(Refused, match="one of its approvers"):
+        here.decide(by="carol")
+    here.decide(by="bob")
+    here.again()
+    assert len(here.releases) == 1
+
+
+@pytest.mark.parametrize(("by", "reason"), [("", "why"), (INES, " "), (INES, "x" * 1001)])
+def test_a_decision_has_a_name_and_a_reason(house: Callable[..., House], by: str, reason: str) -> None:
+    here = house()
+    here.hold()
+    with pytest.raises(InvalidInput, match="a name and a reason"):
+        here.decide(by=by, reason=reason)
+
+
+def test_a_release_is_decided_upon_once_and_a_double_click_changes_nothing(house: Callable[..., House]) -> None:
+    here = house()
+    note = here.hold()
+    first = here.decide()
+    assert here.decide(by="bob", reason="again") == first
+    with pytest.raises(Refused, match="decided upon once"):
+        here.decide("refused")
+    assert decision_on(here.state, note) == first
+    assert here.again().workspace.release_id == note.release
+
+
+def test_a_release_that_was_refused_is_never_published(house: Callable[..., House]) -> None:
+    here = house()
+    note, charged = here.hold(), here.charges
+    here.decide("refused", reason="too near to the people")
+    run = here.run(note)
+    assert (run.info.status, run.data.tags["status"]) == ("FAILED", "refused")
+    assert "too near to the people" in run.data.tags["failure"]
+    for changes in ({}, {"decision": {**ASKS, "approvers": ["bob"]}}, {"decision": None}):
+        with pytest.raises(NotPublished, match="refused by ines"):
+            here.again(**changes)
+    with pytest.raises(Refused):
+        here.decide(by="bob")
+    assert here.releases == []
+    assert here.charges == charged
+    assert (here.state / "vault" / note.release).is_dir()
+    assert here.run(note).info.status == "FAILED"
+
+
+def test_who_started_a_release_may_refuse_it(house: Callable[..., House]) -> None:
+    here = house()
+    here.hold()
+    assert here.decide("refused", by=ADA).decision == "refused"
+
+
+def test_a_release_beyond_its_policy_is_refused_and_nobody_can_approve_it(house: Callable[..., House]) -> None:
+    here = house(refuse_beyond={"tvd_2way_max": 0.000001})
+    with pytest.raises(NotPublished, match="refused by the policy"):
+        here.again()
+    (note,) = held_notes(here.state)
+    with pytest.raises(Refused, match="within the policy"):
+        here.decide()
+    run = here.run(note)
+    assert (run.info.status, run.data.tags["status"]) == ("FAILED", "refused")
+    assert here.releases == []
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"title": "Other people", "decision": ASKS},
+        {"decision": {"publish_within": {"tvd_2way_max": 0.000002}}},
+        {"decision": {"publish_within": {"tvd_2way_max": 0.9}}},
+        {"evaluation__train_rows": 300, "decision": ASKS},
+        {},
+    ],
+    ids=["title", "policy", "policy_that_publishes", "figures", "no_policy"],
+)
+def test_an_approval_is_for_what_was_seen_and_for_nothing_else(
+    house: Callable[..., House], changes: dict[str, Any]
+) -> None:
+    here = house()
+    first = here.hold()
+    here.decide()
+    write_small_release(here.folder / "spec", **changes)
+    second = here.hold()
+    assert second.release == first.release
+    assert second.candidate != first.candidate
+    assert any("not what was held before" in reason for reason in second.why)
+    assert here.releases == []
+    here.decide(by="bob", reason="looked at again")
+    made = here.again()
+    approval = read_signed(made.workspace.release_folder / RECORD).record.people.approval
+    assert approval is not None
+    assert (approval.by, approval.seen) == ("bob", second.candidate)
+
+
+def test_a_report_that_was_changed_after_it_was_held_is_not_approved(house: Callable[..., House]) -> None:
+    here = house()
+    note = here.hold()
+    note.page.write_text(note.page.read_text().replace("Held", "Helt"))
+    with pytest.raises(Refused, match="must be as it was"):
+        here.decide()
+
+
+def test_a_decision_upon_something_else_is_not_taken_for_one(house: Callable[..., House]) -> None:
+    here = house()
+    note = here.hold()
+    here.decide()
+    (decision,) = (here.state / "vault" / note.release / "decisions").glob("*.json")
+    moved = decision.with_name(f"{'0' * 64}.json")
+    decision.rename(moved)
+    assert here.hold().candidate == note.candidate
+
+
+def test_releases_that_are_not_held_cannot_be_decided_upon(house: Callable[..., House]) -> None:
+    here = house(publish_within={"tvd_2way_max": 0.9})
+    made = here.again()
+    with pytest.raises(InvalidInput, match="is published"):
+        find_held(here.state, made.workspace.release_id)
+    with pytest.raises(InvalidInput, match="lists those that do"):
+        find_held(here.state, "nothing-20260101T000000Z")
+
+
+@pytest.mark.parametrize("moment", ["renaming held.json", "after decide", "before publish", "renaming published.json"])
+def test_a_release_that_is_killed_around_its_decision_is_held_and_published_all_the_same(
+    house: Callable[..., House], moment: str
+) -> None:
+    here = house()
+    decided = moment.endswith(("publish", "published.json"))
+    if decided:
+        here.hold()
+        here.decide()
+    when, _, what = moment.partition(" ")
+    told = {**environment(here.folder / "home"), "PYTHONPATH": str(ROOT), OPERATOR_VARIABLE: ADA}
+    # A server of the killed process's own would outlive it.
+    told["DENIABLE_PREFECT_API_URL"] = str(PREFECT_API_URL.value())
+    killed = subprocess.run(
+        [sys.executable, "-m", "tests.flows.killed", str(here.spec), str(here.state), when, what],
+        env=told,
+        cwd=ROOT,
+        capture_output=True,
+        check=False,
+    )
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert here.releases == []
+    if not decided:
+        here.hold()
+        here.decide()
+    charged = here.charges
+    made = here.again()
+    assert here.charges == charged
+    approval = read_signed(made.workspace.release_folder / RECORD).record.people.approval
+    assert approval is not None
+    assert approval.by == INES
+
+
+def test_two_who_decide_at_the_same_moment_leave_one_decision(house: Callable[..., House]) -> None:
+    here = house()
+    note = here.hold()
+    start = Barrier(8)
+
+    def decided(number: int) -> str:
+        start.wait()
+        word: Any = "approved" if number % 2 else "refused"
+        try:
+            return take_decision(here.state, note, word, by=INES, identity="account", reason=str(number)).reason
+        except Refused as refused:
+            return str(refused)
+
+    with ThreadPoolExecutor(8) as pool:
+        said = list(pool.map(decided, range(8)))
+    (kept,) = (here.state / "vault" / note.release / "decisions").glob("*")
+    made = Approval.model_validate_json(kept.read_bytes())
+    assert {reason for reason in said if reason.isdigit()} == {made.reason}
+    assert sum("decided upon once" in reason for reason in said) == 4
+
+
+def test_a_note_holds_no_figure_that_was_measured(house: Callable[..., House]) -> None:
+    here = house()
+    note = here.hold()
+    verdicts = here.client.search_runs([here.run(note).info.experiment_id], "tags.step = 'evaluate_utility'")[
+        0
+    ].data.metrics
+    measured = repr(verdicts["internal/tvd_2way"])
+    assert measured[:8] not in json.dumps(note.model_dump(mode="json"))
+
+
+def test_the_plan_says_who_decides(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    policy = {
+        "publish_within": {"tvd_2way_max": 0.25},
+        "refuse_beyond": {"accuracy_tree_min": 0.5},
+        "approvers": [INES],
+    }
+    for changes, said in (
+        ({}, "itself, where tvd_2way is at most 0.25; else ines; nobody, unless accuracy_tree is at least 0.5"),
+        ({"always_ask": True}, "Published by whom: ines; nobody, unless"),
+    ):
+        spec = load_spec(write_small_release(tmp_path, people=[], decision={**policy, **changes}))
+        show_plan(spec, tmp_path / "state")
+        assert said in " ".join(capsys.readouterr().out.split())

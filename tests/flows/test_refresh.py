@@ -1,0 +1,339 @@
+"""A refresh releases what is new, spends its share at most, and leaves all as it was where it does not succeed."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mlflow import MlflowClient
+from prefect.artifacts import Artifact
+
+from deniable.budget import shown_down, shown_up
+from deniable.errors import DeniableError, InvalidInput, Refused
+from flows.deciding import decide
+from flows.refresh import Refreshed, refresh
+from flows.release import release
+from flows.services import start_prefect
+from schemas.release_spec import load_spec
+from stores.addresses import registered_name
+from stores.dataset_key import DatasetInUse, dataset_to_itself
+from stores.held import Held, NotPublished
+from stores.ledger import Ledger, ledger_place
+from stores.recorded import keys_to_trust
+from stores.refresh_share import ShareExceeded
+from stores.registry import CURRENT
+from stores.unfinished import begun_releases
+from stores.verified_release import verified_release
+from tests.catcher import Catcher, catching
+from tests.flows.command import environment, run
+from tests.small_release import made_up_people, write_small_release
+
+ROOT = Path(__file__).resolve().parents[2]
+QUICK: dict[str, Any] = {
+    "learner": {
+        "kind": "marginals",
+        "noise": "gaussian",
+        "parameters": {"epsilon": 1, "delta": 1e-6, "prior": 1, "estimate": "mean"},
+    },
+    "split": {"shared": 0.8, "holdout": 0.2},
+    "synthesis": {"guarantee": "seedless", "records": 400, "chunk_candidates": 128},
+    "refresh": {"budget": {"kind": "equal_share", "refreshes": 4}, "notify": {"webhook": "HOOK"}},
+}
+BUDGET = {"epsilon": 8, "delta": 1e-4}
+
+
+class Dataset:
+    """A dataset of a test's own, whose snapshots are files in one folder."""
+
+    def __init__(self, folder: Path, **changes: Any) -> None:
+        self.folder, self.state = folder, folder / "state"
+        self.name = f"people-{folder.name}".replace("_", "-").replace("[", "").replace("]", "")
+        budget = {**BUDGET, **changes.pop("budget", {}), "dataset": self.name}
+        self.spec = write_small_release(folder / "spec", **{**deepcopy(QUICK), "budget": budget, **changes})
+
+    def arrival(self, year: str, *, names: list[str] | None = None, change: int = 0, invalid: int = 0) -> Path:
+        """A snapshot in which so many people are another, or invalid."""
+        people = made_up_people()
+        for person in people[:change]:
+            person[1] = "m" if person[1] == "f" else "f"
+        for person in people[:invalid]:
+            person[2] = "secret-value"
+        write_small_release(self.folder / year, people=people, names=names)
+        return self.folder / year / "people.csv"
+
+    def refresh(self, source: Path | None = None) -> Refreshed:
+        return refresh(self.spec, self.state, source)
+
+    @property
+    def as_it_is(self) -> tuple[object, ...]:
+        """All that a refresh which does not succeed must leave alone."""
+        releases = {str(path): path.read_bytes() for path in (self.state / "releases").rglob("*.*") if path.is_file()}
+        ledger = Ledger.open(ledger_place(self.state))
+        return (
+            releases,
+            [path.name for path in sorted((self.state / "vault").glob("*/release.json"))],
+            [charged.charge.identity for charged in ledger.charges(self.name)],
+            self.current,
+        )
+
+    @property
+    def current(self) -> str:
+        version = MlflowClient().get_model_version_by_alias(registered_name(self.name), CURRENT)
+        return str(version.tags["release"])
+
+
+@pytest.fixture
+def catcher(monkeypatch: pytest.MonkeyPatch) -> Iterator[Catcher]:
+    with catching() as catcher:
+        monkeypatch.setenv("HOOK", catcher.address)
+        yield catcher
+
+
+def test_what_is_new_is_released_beside_the_old_and_what_is_not_costs_nothing(
+    tmp_path: Path, prefect: None, catcher: Catcher
+) -> None:
+    dataset = Dataset(tmp_path)
+    # The first one is an ordinary release: what it was made of is known by its snapshot.
+    first = release(dataset.spec, dataset.state).workspace.release_id
+    before = dataset.as_it_is
+    people = made_up_people()
+    for again in (people, people[::-1]):
+        write_small_release(tmp_path / "again", people=again)
+        done = dataset.refresh(tmp_path / "again" / "people.csv")
+        assert (done.released, done.current) == (None, first)
+        assert "unchanged" in done.in_words
+        assert dataset.as_it_is == before
+
+    second = dataset.refresh(dataset.arrival("2016", change=1))
+    assert second.released is not None
+    assert (second.before, dataset.current) == (first, second.current)
+    assert {path.name for path in (dataset.state / "releases").iterdir()} == {first, second.current}
+    folder = dataset.state / "releases" / second.current
+    assert verified_release(folder, keys_to_trust(folder)).holds
+    assert len(dataset.as_it_is[2]) == 2 * len(before[2])  # type: ignore[arg-type]
+
+    # Drift is of the public tables, and is shown.
+    assert second.drift is not None
+    assert [item.attributes for item in second.drift.attributes] == [("age",), ("sex",), ("school",), ("employed",)]
+    assert len(second.drift.pairs) == 6
+    page = Artifact.get("drift")
+    assert page is not None
+    assert f"# Drift of {second.current}" in str(page.data)
+    said = json.loads((dataset.state / "shelf" / second.current / "drift.json").read_text())
+    assert said["figures"] == second.drift.figures
+
+    # Data that come back are known as well.
+    assert dataset.refresh().current == first
+    assert catcher.caught == []
+
+
+def test_a_lost_key_is_made_again_and_what_was_released_is_still_known(tmp_path: Path, prefect: None) -> None:
+    dataset = Dataset(tmp_path)
+    first = dataset.refresh()
+    assert first.released is not None
+    place = dataset.state / "keys" / f"dataset-{dataset.name}.key"
+    old = place.read_bytes()
+    assert dataset.refresh().released is None
+    note = dataset.state / "vault" / first.current / "arrival.json"
+    noted = json.loads(note.read_text())
+    place.unlink()
+    assert dataset.refresh().released is None
+    assert place.read_bytes() != old
+    assert json.loads(note.read_text())["commitment"] != noted["commitment"]
+
+
+@pytest.mark.parametrize(
+    ("arrival", "kind", "said"),
+    [
+        ({"names": ["age", "sex", "schooling", "employed"]}, InvalidInput, "lacks school;"),
+        ({"invalid": 60}, Refused, "school"),
+    ],
+)
+def test_a_change_of_the_schema_stops_it_and_leaves_all_as_it_was(
+    tmp_path: Path, prefect: None, catcher: Catcher, arrival: dict[str, Any], kind: type[DeniableError], said: str
+) -> None:
+    dataset = Dataset(tmp_path)
+    dataset.refresh()
+    before = dataset.as_it_is
+    with pytest.raises(kind, match=said) as refused:
+        dataset.refresh(dataset.arrival("2016", **arrival))
+    assert "secret-value" not in str(refused.value)
+    assert dataset.as_it_is == before
+    (body,) = catcher.caught
+    told = json.loads(body)
+    assert (told["event"], told["dataset"], told["spec"]) == ("refresh failed", dataset.name, "small")
+    assert "secret-value" not in body.decode()
+    # With the data put right, the next one goes through.
+    assert dataset.refresh(dataset.arrival("2017", change=5)).released is not None
+
+
+@pytest.mark.parametrize("policy", [{"kind": "equal_share", "refreshes": 9}, {"kind": "share_of_rest", "n": 8}])
+def test_a_refresh_that_asks_more_than_its_share_is_refused_with_both_numbers(
+    tmp_path: Path, prefect: None, catcher: Catcher, policy: dict[str, Any]
+) -> None:
+    """The lifetime cap has room for eight releases and a bit; the first leaves less than eight times what it cost."""
+    asked = Dataset(tmp_path / "asked")
+    asked.refresh()
+    cost = Ledger.open(ledger_place(asked.state)).spent(asked.name)
+    budget = {"epsilon": float(cost.epsilon * 8) * (1 + 1e-9), "delta": 1e-2}
+    dataset = Dataset(tmp_path, budget=budget, refresh={**QUICK["refresh"], "budget": policy})
+    if policy["kind"] == "equal_share":
+        release(dataset.spec, dataset.state)
+    else:
+        assert dataset.refresh().released is not None
+    before = dataset.as_it_is
+    with pytest.raises(ShareExceeded) as refused:
+        dataset.refresh(dataset.arrival("2016", change=1))
+    share = refused.value.share.epsilon
+    assert refused.value.asked == cost
+    assert share < cost.epsilon < share * 9 / 7
+    for number in (shown_down(share), shown_up(cost.epsilon)):
+        assert f"epsilon {number}" in str(refused.value)
+    assert dataset.as_it_is == before
+    told = json.loads(catcher.caught[-1])
+    assert (told["event"], told["reason"]) == ("refresh refused", str(refused.value))
+
+
+def test_a_spec_that_does_not_say_what_a_refresh_may_spend_is_not_refreshed(tmp_path: Path, prefect: None) -> None:
+    spec = write_small_release(tmp_path / "spec")
+    with pytest.raises(InvalidInput, match="entry refresh"):
+        refresh(spec, tmp_path / "state")
+    assert not (tmp_path / "state").exists()
+
+
+def test_of_two_at_once_one_does_nothing_and_tells_nobody(tmp_path: Path, prefect: None, catcher: Catcher) -> None:
+    dataset = Dataset(tmp_path)
+    with dataset_to_itself(dataset.state, dataset.name), pytest.raises(DatasetInUse):
+        dataset.refresh()
+    assert catcher.caught == []
+    assert not (dataset.state / "vault").exists()
+    assert dataset.refresh().released is not None
+
+
+def test_a_refresh_that_is_held_is_told_of_and_goes_on_once_it_is_approved(
+    tmp_path: Path, prefect: None, catcher: Catcher
+) -> None:
+    dataset = Dataset(tmp_path, decision={"always_ask": True})
+    with pytest.raises(Held) as held:
+        dataset.refresh()
+    assert [json.loads(body)["event"] for body in catcher.caught] == ["refresh held"]
+    decide(dataset.state, held.value.note, "approved", by="ines", identity="account", reason="as the board asked")
+    assert dataset.refresh().current == held.value.note.release
+    assert len(catcher.caught) == 1
+
+
+def test_what_was_refused_does_not_stop_what_arrives_after_it(tmp_path: Path, prefect: None, catcher: Catcher) -> None:
+    dataset = Dataset(tmp_path, decision={"always_ask": True})
+    source = dataset.arrival("2015")
+    with pytest.raises(Held) as held:
+        dataset.refresh(source)
+    decide(dataset.state, held.value.note, "refused", by="ines", identity="account", reason="as the board asked")
+    with pytest.raises(NotPublished):
+        dataset.refresh(source)
+    dataset.arrival("2015", change=3)
+    with pytest.raises(Held) as other:
+        dataset.refresh(source)
+    assert other.value.note.release != held.value.note.release
+    assert [json.loads(body)["event"] for body in catcher.caught] == ["refresh held", "refresh refused", "refresh held"]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a Prefect server that outlives the killed."""
+    state = tmp_path_factory.mktemp("server")
+    (state / "prefect").mkdir()
+    started = start_prefect(state)
+    started.wait_until_up()
+    yield f"{started.address}/api"
+    started.stop()
+
+
+def killed(dataset: Dataset, source: Path, moment: str, step: str, server: str) -> int:
+    """Refresh in a process of its own until a moment; the exit status."""
+    arguments = [str(dataset.spec), str(dataset.state), moment, step, str(source)]
+    servers = {
+        "DENIABLE_PREFECT_API_URL": server,
+        "DENIABLE_MLFLOW_TRACKING_URI": os.environ["MLFLOW_TRACKING_URI"],
+    }
+    return subprocess.run(
+        [sys.executable, "-m", "tests.flows.killed", *arguments],
+        env={**environment(dataset.folder / "home"), **servers, "PYTHONPATH": str(ROOT)},
+        cwd=ROOT,
+        capture_output=True,
+        check=False,
+    ).returncode
+
+
+def published(dataset: Dataset) -> list[str]:
+    return sorted(path.name for path in (dataset.state / "releases").glob("*"))
+
+
+@pytest.mark.parametrize(
+    ("moment", "step"), [("before", "gather"), ("renaming", "releases/"), ("after", "publish"), ("after", "seal")]
+)
+def test_a_refresh_that_was_killed_and_comes_twice_is_one_release(
+    tmp_path: Path, prefect: None, server: str, moment: str, step: str
+) -> None:
+    dataset = Dataset(tmp_path)
+    source = dataset.arrival("2015")
+    assert killed(dataset, source, moment, step, server) == -signal.SIGKILL
+    (begun,) = begun_releases(dataset.state)
+    charged = [item.charge.identity for item in Ledger.open(ledger_place(dataset.state)).charges(dataset.name)]
+    first, second = dataset.refresh(source), dataset.refresh(source)
+    assert published(dataset) == [begun.release_id] == [first.current]
+    assert second == Refreshed(dataset.name, begun.release_id)
+    assert dataset.as_it_is[2] == charged
+
+
+def test_what_was_begun_and_not_paid_for_gives_way_to_what_arrives_in_its_place(
+    tmp_path: Path, prefect: None, server: str
+) -> None:
+    dataset = Dataset(tmp_path)
+    source = dataset.arrival("2015")
+    assert killed(dataset, source, "before", "validate", server) == -signal.SIGKILL
+    (begun,) = begun_releases(dataset.state)
+    dataset.arrival("2015", change=7)
+    done = dataset.refresh(source)
+    assert done.current != begun.release_id
+    assert published(dataset) == [done.current]
+    assert dataset.refresh(source).released is None
+
+
+def test_what_was_paid_for_is_finished_before_what_arrives_in_its_place(
+    tmp_path: Path, prefect: None, server: str
+) -> None:
+    dataset = Dataset(tmp_path)
+    source = dataset.arrival("2015")
+    assert killed(dataset, source, "before", "gather", server) == -signal.SIGKILL
+    (begun,) = begun_releases(dataset.state)
+    dataset.arrival("2015", change=7)
+    done = dataset.refresh(source)
+    assert (done.before, published(dataset)) == (begun.release_id, [begun.release_id, done.current])
+    assert dataset.refresh(source).released is None
+
+
+def test_the_command_says_what_was_done_and_what_was_not(tmp_path: Path) -> None:
+    dataset = Dataset(tmp_path)
+    said = [
+        run("refresh", dataset.spec, "--state", dataset.state, *more, home=tmp_path / "home", PYTHONPATH=str(ROOT))
+        for more in ([], [], ["--source", dataset.arrival("2016", names=["age", "sex", "schooling", "employed"])])
+    ]
+    assert [done.returncode for done in said] == [0, 0, 1], [done.stderr for done in said]
+    assert "published small-" in said[0].stdout
+    assert "unchanged" in said[1].stdout
+    assert "lacks school" in said[2].stderr
+    assert "HOOK must hold" in said[2].stderr
+
+
+def test_without_the_entry_a_record_does_not_speak_of_refreshes(tmp_path: Path, prefect: None) -> None:
+    changes = {name: entry for name, entry in QUICK.items() if name != "refresh"}
+    spec = write_small_release(tmp_path / "spec", **changes, budget={**BUDGET, "dataset": "people-plain"})
+    released = release(spec, tmp_path / "state")
+    assert b'"refresh"' not in (released.record.path.read_bytes())
+    assert load_spec(spec).refresh is None
