@@ -298,6 +298,7 @@ def test_a_release_that_is_killed_around_its_decision_is_held_and_published_all_
     told = {**environment(here.folder / "home"), "PYTHONPATH": str(ROOT), OPERATOR_VARIABLE: ADA}
     # A server of the killed process's own would outlive it.
     told["DENIABLE_PREFECT_API_URL"] = str(PREFECT_API_URL.value())
+    told["DENIABLE_MLFLOW_TRACKING_URI"] = tracking_uri(here.state)
     killed = subprocess.run(
         [sys.executable, "-m", "tests.flows.killed", str(here.spec), str(here.state), when, what],
         env=told,

@@ -1,0 +1,46 @@
+"""Whoever is asked to decide upon a release finds what to look at, and how to decide, by commands alone."""
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from tests.flows.command import run
+from tests.small_release import write_small_release
+
+HELD = 3
+
+
+def test_a_release_is_held_looked_at_approved_and_published_by_commands(tmp_path: Path) -> None:
+    spec = write_small_release(tmp_path / "spec", decision={"publish_within": {"tvd_2way_max": 0.000001}})
+
+    def said(who: str, *arguments: str | Path) -> subprocess.CompletedProcess[Any]:
+        return run(*arguments, "--state", tmp_path / "state", home=tmp_path / "home", DENIABLE_OPERATOR=who)
+
+    assert said("ines", "held").stdout == "No release waits for a decision.\n"
+    held = said("ada", "release", spec)
+    assert held.returncode == HELD, held.stderr
+    sentence = held.stderr.strip().splitlines()[-1]
+    (page,) = (tmp_path / "state" / "shelf").glob("*/report_to_decide_upon.html")
+    release = page.parent.name
+    assert f"{release} is held, and nothing is published, because tvd_2way must be at most 1e-06" in sentence
+    assert str(page) in sentence
+    assert f"python -m flows approve {release} --reason" in sentence
+    assert "goes on" in sentence
+    assert not list((tmp_path / "state" / "releases").glob("*"))
+
+    listed = said("ines", "held").stdout
+    assert all(part in listed for part in (release, str(page), "anybody but ada", "Made-up people"))
+    candidate = listed.partition("candidate")[2].split()[0]
+    assert said("ines", "approve", release).returncode == 2  # without a reason
+    for who, other in (("ada", ()), ("ines", ("--candidate", "0" * 64))):
+        refused = said(who, "approve", release, "--reason", "why not", *other)
+        assert (refused.returncode, len(refused.stderr.splitlines())) == (1, 1)
+    approved = said("ines", "approve", release, "--reason", "as agreed", "--candidate", candidate[:8])
+    assert (approved.returncode, f"{release} is approved by ines: as agreed" in approved.stdout) == (0, True)
+    published = said("ada", "release", spec)
+    assert published.returncode == 0, published.stderr
+    assert [path.name for path in (tmp_path / "state" / "releases").iterdir()] == [release]
+    assert said("ines", "held").stdout == "No release waits for a decision.\n"
+    for command in ("audit", "replay"):
+        checked = said("ada", command, release)
+        assert checked.returncode == 0, checked.stderr
