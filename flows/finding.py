@@ -75,7 +75,7 @@ def _lines(found_by: str, found: "Sequence[Run]") -> Iterator[str]:
     yield ""
     if found:
         shown_in = list(dict.fromkeys(run.info.experiment_id for run in found))
-        yield f"{_number(len(found))}, shown while `make ui` runs, all of them at"
+        yield f"{_number(len(found))}, shown while `make ui` runs on its usual port, all of them at"
         yield f"  {MLFLOW_PAGES}/{search_page(shown_in, found_by)}"
     else:
         yield "No published release is like that."

@@ -208,7 +208,7 @@ def revoke_key(state: Path, keyid: str, reason: Reason) -> TrustedKey:
         if len(meant) != 1:
             raise InvalidInput(
                 f"a key must be named by its id, or by at least {_FEWEST_DIGITS} digits with which it alone begins, "
-                f"got {keyid}, which names {len(meant)} of {len(known)} keys; python -m flows keys show lists them."
+                f"got {keyid}; nothing was revoked. python -m flows keys show lists them."
             )
         revoked = known.with_revoked(meant[0].keyid, Revocation(time=_after_now(), reason=reason))
         write_trusted_keys(revoked, trust)
