@@ -38,7 +38,7 @@ compare: $(RUNTIME) ## two releases side by side: A=name B=name
 	@$(BIN)/python -m flows compare $(A) $(B) $(if $(KEYS),--keys $(KEYS)) $(if $(PUBLIC),--public) $(if $(OUT),--out $(OUT))
 
 test: $(DEV) ## run all tests
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=loadfile
 
 ui: $(RUNTIME) ## look at what was done: MLflow and Prefect on this machine's loopback
 	@$(BIN)/python -m flows ui
