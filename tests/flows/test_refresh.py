@@ -115,7 +115,7 @@ def test_what_is_new_is_released_beside_the_old_and_what_is_not_costs_nothing(
     assert (second.before, dataset.current) == (first, second.current)
     assert {path.name for path in (dataset.state / "releases").iterdir()} == {first, second.current}
     folder = dataset.state / "releases" / second.current
-    assert verified_release(folder, keys_to_trust(folder)).holds
+    assert verified_release(folder, keys_to_trust(folder.parent.parent)).holds
     assert len(dataset.as_it_is[2]) == 2 * len(before[2])  # type: ignore[arg-type]
 
     # Drift is of the public tables, and is shown.
