@@ -22,6 +22,7 @@ from schemas.release_spec import ReleaseSpec
 from stores.charging import open_ledger
 from stores.signing_keys import signing_key
 from stores.statement import in_words
+from stores.trust_file import trusted_keys_place
 from tasks.progress import watching
 
 # The figures that say most, where they were measured.
@@ -135,8 +136,11 @@ def _places(released: Released) -> Iterator[tuple[str, str]]:
     workspace = released.workspace
     yield "public", str(workspace.release_folder)
     yield "internal", str(released.report.path)
-    yield "to verify it", f"python -m deniable verify {quote(str(workspace.release_folder))}"
     own = workspace.state == default_state_folder()
+    # Trusted are the keys of the default state folder, unless others are named.
+    keys = quote(str(trusted_keys_place(workspace.state)))
+    elsewhere = f"python -m deniable verify {quote(str(workspace.release_folder))} --keys {keys}"
+    yield "to verify it", f"make verify RELEASE={workspace.release_id}" if own else elsewhere
     yield "to look at it", "make ui" if own else f"python -m flows ui --state {quote(str(workspace.state))}"
 
 

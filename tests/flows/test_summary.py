@@ -63,5 +63,6 @@ def test_paths_stand_in_one_line_however_narrow_the_terminal(tmp_path: Path, wid
     state = tmp_path / PLACE
     assert f"public         {state}/releases/small-1" in lines
     assert f"internal       {state}/shelf/small-1/report.html" in lines
-    assert f"to verify it   python -m deniable verify '{state}/releases/small-1'" in lines
+    verify = f"python -m deniable verify '{state}/releases/small-1' --keys '{state}/keys/trusted.json'"
+    assert f"to verify it   {verify}" in lines
     assert f"to look at it  python -m flows ui --state '{state}'" in lines
