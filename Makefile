@@ -6,6 +6,7 @@ BIN := $(VENV)/bin
 RUNTIME := $(VENV)/.installed-runtime
 DEV := $(VENV)/.installed-dev
 STACK := $(VENV)/.installed-stack
+CLUSTER := $(VENV)/.installed-cluster
 
 .PHONY: help release plan verify replay audit compare test ui stack stack-down backup restore bench bench-utility lint lock
 help: ## list the commands
@@ -88,9 +89,15 @@ $(STACK): infra/requirements-stack.txt $(RUNTIME)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r infra/requirements-stack.txt
 	@touch $@
 
+$(CLUSTER): infra/requirements-cluster.txt $(RUNTIME)
+	@echo "Installing the pinned packages of a cluster into $(VENV) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r infra/requirements-cluster.txt
+	@touch $@
+
 # Resolves anew for all Pythons that are supported; needs uv. The files name no index.
 LOCK := uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url --only-binary :all: --no-header --quiet --extra release
 lock: ## renew the pinned requirements (needs uv)
 	$(LOCK) -o infra/requirements.txt
 	$(LOCK) --extra stack -c infra/requirements.txt -o infra/requirements-stack.txt
-	$(LOCK) --extra test --extra lint -c infra/requirements-stack.txt -o infra/requirements-dev.txt
+	$(LOCK) --extra cluster -c infra/requirements-stack.txt -o infra/requirements-cluster.txt
+	$(LOCK) --extra test --extra lint -c infra/requirements-stack.txt -c infra/requirements-cluster.txt -o infra/requirements-dev.txt
