@@ -20,6 +20,7 @@ from deniable.conditionals import draw_next, factor_of
 from deniable.domain import Codes, Domain
 from deniable.errors import InvalidInput
 from deniable.graph import Graph
+from deniable.ordered_network import OrderedNetwork, places, require_format, starts
 from deniable.tables import configuration_count, configuration_strides
 
 UNIT = 2**32
@@ -106,7 +107,7 @@ def _sample(net, words, records):
 
 
 @dataclass(frozen=True, eq=False)
-class BayesNet:
+class BayesNet(OrderedNetwork):
     """A product of conditional probability tables along a graph: Pr{x} = prod_i Pr{x_i | bkt(x_parents)}.
 
     Attributes:
@@ -121,10 +122,7 @@ class BayesNet:
 
     def __post_init__(self) -> None:
         """Refuse what is not a network: an order with children before parents, tables of another shape or sum."""
-        place = {attribute: position for position, attribute in enumerate(self.graph.order)}
-        if sorted(place) != list(range(len(self.domain))):
-            msg = "the order of a network must name each attribute once; use deniable.structure.topological_order."
-            raise InvalidInput(msg)
+        place = places(self.graph.order, len(self.domain))
         for child, parents in enumerate(self.graph.parents):
             name = self.domain.names[child]
             if any(place[parent] >= place[child] for parent in parents):
@@ -146,44 +144,24 @@ class BayesNet:
         """The network as flat arrays, positions in topological order."""
         attributes = [self.domain.attributes[i] for i in self.graph.order]
         parents = [self.graph.parents[i] for i in self.graph.order]
-        place = {attribute: position for position, attribute in enumerate(self.graph.order)}
+        place = places(self.graph.order, len(self.domain))
         strides = [configuration_strides(self.domain, those) for those in parents]
         tables = [self.weights[i] for i in self.graph.order]
         return NetArrays(
             cardinality=np.asarray([attribute.cardinality for attribute in attributes], np.int64),
-            parent_start=_starts([len(those) for those in parents], closed=True),
+            parent_start=starts([len(those) for those in parents], closed=True),
             parent=np.asarray([place[parent] for those in parents for parent in those], np.int64),
             stride=np.asarray([stride for those in strides for stride in those], np.int64),
-            bucket_start=_starts([attribute.cardinality for attribute in attributes]),
+            bucket_start=starts([attribute.cardinality for attribute in attributes]),
             bucket=np.concatenate([attribute.bucket_of for attribute in attributes]).astype(np.int64),
-            table_start=_starts([table.size for table in tables]),
+            table_start=starts([table.size for table in tables]),
             cumulative=np.concatenate([np.cumsum(table, axis=1, dtype=np.uint64).ravel() for table in tables]),
             factor=np.concatenate([table.ravel() for table in tables]).astype(np.float64) / UNIT,
         )
 
-    def in_order(self, codes: Codes) -> Codes:
-        """Columns of the domain to positions of the order."""
-        return np.ascontiguousarray(codes[:, self.order])
-
-    def in_columns(self, records: Codes) -> Codes:
-        """Positions of the order back to columns of the domain."""
-        codes = np.empty_like(records)
-        codes[:, self.order] = records
-        return codes
-
-    def sample(self, words: NDArray[np.uint32]) -> Codes:
-        """Draw whole records, without a seed.
-
-        Args:
-            words: fresh uniform words, shape (rows * m,).
-
-        Returns:
-            Codes, shape (rows, m), columns as in the domain.
-        """
-        m = len(self.domain)
-        records = np.empty((len(words) // m, m), np.uint16)
+    def fill(self, words: NDArray[np.uint32], records: Codes) -> None:
+        """Fill records, positions in order, from one word a value."""
         _sample(self.arrays, words, records)
-        return self.in_columns(records)
 
     def document(self) -> dict[str, Any]:
         """The network in names and integers, ready for JSON."""
@@ -201,21 +179,10 @@ class BayesNet:
         Raises:
             InvalidInput: it is of another format, or describes no network over this domain.
         """
-        if document.get("format") != FORMAT:
-            msg = (
-                f"a model must have the format {FORMAT}, got {document.get('format')}; "
-                "read it with the version that wrote it."
-            )
-            raise InvalidInput(msg)
+        require_format(document, FORMAT)
         weights = document["weights"]
         return cls(
             domain=domain,
             graph=Graph.from_document(domain, document["graph"]),
             weights=tuple(np.asarray(weights[name], np.uint64) for name in domain.names),
         )
-
-
-def _starts(sizes: list[int], *, closed: bool = False) -> NDArray[np.int64]:
-    """Where each of several runs begins, and where the last one ends if `closed`."""
-    starts = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
-    return starts if closed else starts[:-1]

@@ -9,9 +9,9 @@ from typing import Any
 from deniable import bayes_net
 from deniable.bayes_net import BayesNet
 from deniable.domain import Domain
-from deniable.errors import InvalidInput
 from deniable.loglinear import net
 from deniable.loglinear.net import LoglinearNet
+from deniable.ordered_network import require_format
 
 _KINDS: dict[str, type[BayesNet] | type[LoglinearNet]] = {bayes_net.FORMAT: BayesNet, net.FORMAT: LoglinearNet}
 
@@ -22,10 +22,4 @@ def network_from_document(domain: Domain, document: Mapping[str, Any]) -> BayesN
     Raises:
         InvalidInput: it is of no known format, or describes no network over this domain.
     """
-    kind = _KINDS.get(str(document.get("format")))
-    if kind is None:
-        raise InvalidInput(
-            f"a model must have one of the formats {', '.join(_KINDS)}, got {document.get('format')}; read it with the "
-            "version that wrote it."
-        )
-    return kind.from_document(domain, document)
+    return _KINDS[require_format(document, *_KINDS)].from_document(domain, document)

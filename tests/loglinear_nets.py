@@ -3,7 +3,8 @@
 import numpy as np
 
 from deniable.domain import Attribute, Domain
-from deniable.loglinear.net import LoglinearNet, LogTable
+from deniable.loglinear.factors import LogTable
+from deniable.loglinear.net import LoglinearNet
 from deniable.loglinear.rounding import within_buckets
 
 

@@ -1,315 +1,35 @@
-"""A log-linear network over codes, in integers: draw a record, score a record.
+"""A log-linear network over codes: an order, and for each attribute small tables of those before it.
 
-An attribute's law is a product of small tables of those before it. The tables' logarithms are whole numbers of 2^-12
-bit; the weights they add up to, and the shares of 2^32 that follow, are made in integers alone, so that sampler and
-density are one mechanism on every machine. Which laws are at hand ready made changes nothing but speed. How the tables
-were learnt, and whether a record may be released, do not belong here.
+How its laws are drawn from, in integers alone, does not belong here (kernels), nor how the tables were learnt.
 """
 
-# numba infers the types of kernels
-# mypy: disallow-untyped-defs=False, disallow-untyped-calls=False, disallow-untyped-decorators=False
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, log2
-from typing import Any, NamedTuple
+from typing import Any
 
-import numba
 import numpy as np
-from numba.extending import overload
 from numpy.typing import NDArray
 
-from deniable.conditionals import draw_next, factor_of
 from deniable.domain import Codes, Domain
 from deniable.errors import InvalidInput
 from deniable.loglinear.counting import Attributes, strides_of
+from deniable.loglinear.factors import LogTable, merged
+from deniable.loglinear.kernels import LEADING, STEPS, WITHIN, LoglinearArrays, all_running_sums, sample
+from deniable.ordered_network import OrderedNetwork, places, require_format, starts
 
 FORMAT = "deniable/loglinear-net/1"
 
-STEPS = 4096
-"""Logarithms are whole numbers of 1 / 4096 bit."""
-WITHIN = 1 << 30
-"""What the weights of the values in one bucket add up to."""
 LARGEST_LOG = 1 << 24
 """Bound on the logarithms, 4096 bits: sums of some hundred stay whole numbers of 32 bits."""
 
-_UNIT = 2**32
-_TOTAL_BITS = 30
-_LEADING = np.rint(2.0 ** (_TOTAL_BITS - np.arange(STEPS) / STEPS)).astype(np.int64)
-"""2^30 times 2^(-k / 4096)."""
-_STEP_BITS = 12
-_STEP_MASK = STEPS - 1
-# Factors are added up beforehand as long as a table of them stays within the processor's cache.
-_MERGED_CELLS = 1 << 15
+# Running sums are made beforehand as long as a table of them stays within the processor's cache.
 _READY_CELLS = 1 << 17
 
-Logs = NDArray[np.int32]
-
-
-class LoglinearArrays(NamedTuple):
-    """A network as flat arrays for compiled code. Attributes stand in the network's order, at positions 0..m-1.
-
-    Attributes:
-        size: buckets of the attribute at each position, shape (m,).
-        shift: number of bits that its weights are shorter than 2^30, so that their sum is at most 2^30, shape (m,).
-        group_start: where each position's groups of factors begin, shape (m + 1,).
-        table_start: where each group's table begins in `logs`, shape (groups,).
-        parent_start: where each group's parents begin in `parent` and `stride`, shape (groups + 1,).
-        parent: positions of the parents.
-        stride: what a parent's bucket counts for in the table.
-        logs: the groups' tables.
-        ready: where a position's running sums begin in `running` if it has one group of a fair size; -1 for no.
-        running: running sums of the weights.
-        leading: 2^30 times 2^(-k / 4096).
-        value_start: where each position's values begin in `bucket`, `low` and `high`, shape (m,).
-        bucket: bucket of each value.
-        low: weights of the bucket's values before each value, out of 2^30.
-        high: the same and the value's own.
-        bucket_start: where each position's buckets begin in `member_start`, shape (m,).
-        member_start: where each bucket's values begin in `member`, and after each position's last bucket where they
-            end.
-        member: the values, bucket by bucket.
-    """
-
-    size: NDArray[np.int64]
-    shift: NDArray[np.int64]
-    group_start: NDArray[np.int64]
-    table_start: NDArray[np.int64]
-    parent_start: NDArray[np.int64]
-    parent: NDArray[np.int64]
-    stride: NDArray[np.int64]
-    logs: Logs
-    ready: NDArray[np.int64]
-    running: NDArray[np.int32]
-    leading: NDArray[np.int64]
-    value_start: NDArray[np.int64]
-    bucket: NDArray[np.int32]
-    low: NDArray[np.int64]
-    high: NDArray[np.int64]
-    bucket_start: NDArray[np.int64]
-    member_start: NDArray[np.int64]
-    member: NDArray[np.int32]
-
-
-@numba.njit(nogil=True, cache=True, inline="always")
-def _running_sums(net, position, buckets, sums):
-    """Fill the running sums of an attribute's weights given the buckets before it; their total is at most 2^30."""
-    size = net.size[position]
-    first = net.group_start[position]
-    last = net.group_start[position + 1]
-    best = np.int32(-2147483648)
-    for group in range(first, last):
-        row = net.table_start[group]
-        for p in range(net.parent_start[group], net.parent_start[group + 1]):
-            row += net.stride[p] * buckets[net.parent[p]]
-        if group == first:
-            for x in range(size):
-                sums[x] = net.logs[row + x]
-        else:
-            for x in range(size):
-                sums[x] += net.logs[row + x]
-    for x in range(size):
-        best = max(best, sums[x])
-    shift = net.shift[position]
-    total = 0
-    for x in range(size):
-        below = best - sums[x]
-        bits = min(below >> _STEP_BITS, 31)
-        total += max(net.leading[below & _STEP_MASK] >> (bits + shift), 1)
-        sums[x] = total
-
-
-@numba.njit(nogil=True, cache=True, inline="always")
-def _row(net, position, buckets):
-    """Where the running sums of a position that has them ready begin."""
-    row = net.ready[position]
-    group = net.group_start[position]
-    for p in range(net.parent_start[group], net.parent_start[group + 1]):
-        row += net.stride[p] * buckets[net.parent[p]]
-    return row
-
-
-@numba.njit(nogil=True, cache=True, inline="always")
-def _pick(sums, start, size, word):
-    """The bucket whose share of [0, 2^32) holds the word."""
-    ticket = (np.int64(word) * np.int64(sums[start + size - 1])) >> 32
-    x = 0
-    while sums[start + x] <= ticket:
-        x += 1
-    return x
-
-
-@numba.njit(nogil=True, cache=True, inline="always")
-def _bound(part, total):
-    """The least number below 2^32 whose ticket of `total` is `part` or more."""
-    return ((np.int64(part) << 32) + total - 1) // total
-
-
-@numba.njit(nogil=True, cache=True, inline="always")
-def _value_in(net, position, bucket, word, before, after, total):
-    """The value of a bucket that the word stands for, by its place among the numbers that are the bucket's."""
-    first = net.bucket_start[position] + bucket
-    member = net.member_start[first]
-    last = net.member_start[first + 1] - 1
-    if member < last:
-        low = _bound(before, total)
-        width = _bound(after, total) - low
-        place = np.int64(word) - low
-        start = net.value_start[position]
-        while member < last and (net.high[start + net.member[member]] * width) >> 30 <= place:
-            member += 1
-    return net.member[member]
-
-
-@numba.njit(nogil=True, cache=True, inline="always")
-def _draw(net, position, buckets, word, sums):
-    """Draw one value, given the buckets before it."""
-    size = net.size[position]
-    value = 0
-    if net.ready[position] >= 0:
-        row = _row(net, position, buckets)
-        x = _pick(net.running, row, size, word)
-        before = net.running[row + x - 1] if x > 0 else 0
-        value = _value_in(net, position, x, word, before, net.running[row + x], net.running[row + size - 1])
-    else:
-        _running_sums(net, position, buckets, sums)
-        x = _pick(sums, 0, size, word)
-        before = sums[x - 1] if x > 0 else 0
-        value = _value_in(net, position, x, word, before, sums[x], sums[size - 1])
-    buckets[position] = x
-    return value
-
-
-@numba.njit(nogil=True, cache=True)
-def _sample(net, words, records):  # noqa: C901, PLR0912, PLR0915 - one kernel
-    """Fill records from one word a value, positions in order: `_draw` for each, written out.
-
-    The arrays are taken out of the tuple once; otherwise numba counts references to all of them for every value.
-    """
-    size, shift, group_start, table_start = net.size, net.shift, net.group_start, net.table_start
-    parent_start, parent, stride, logs = net.parent_start, net.parent, net.stride, net.logs
-    ready, running, leading = net.ready, net.running, net.leading
-    value_start, high, bucket_start = net.value_start, net.high, net.bucket_start
-    member_start, members = net.member_start, net.member
-    rows, m = records.shape
-    buckets = np.zeros(m, np.int64)
-    sums = np.zeros(size.max(), np.int32)
-    for r in range(rows):
-        for position in range(m):
-            n = size[position]
-            word = np.int64(words[r * m + position])
-            group = group_start[position]
-            x = 0
-            before = np.int64(0)
-            if ready[position] >= 0:
-                row = ready[position]
-                for p in range(parent_start[group], parent_start[group + 1]):
-                    row += stride[p] * buckets[parent[p]]
-                total = np.int64(running[row + n - 1])
-                ticket = (word * total) >> 32
-                while running[row + x] <= ticket:
-                    x += 1
-                after = np.int64(running[row + x])
-                if x > 0:
-                    before = np.int64(running[row + x - 1])
-            else:
-                row = table_start[group]
-                for p in range(parent_start[group], parent_start[group + 1]):
-                    row += stride[p] * buckets[parent[p]]
-                for i in range(n):
-                    sums[i] = logs[row + i]
-                for g in range(group + 1, group_start[position + 1]):
-                    row = table_start[g]
-                    for p in range(parent_start[g], parent_start[g + 1]):
-                        row += stride[p] * buckets[parent[p]]
-                    for i in range(n):
-                        sums[i] += logs[row + i]
-                best = sums[0]
-                for i in range(1, n):
-                    best = max(best, sums[i])
-                shorter = shift[position]
-                total = np.int64(0)
-                for i in range(n):
-                    below = best - sums[i]
-                    total += max(leading[below & _STEP_MASK] >> (min(below >> _STEP_BITS, 31) + shorter), 1)
-                    sums[i] = total
-                ticket = (word * total) >> 32
-                while sums[x] <= ticket:
-                    x += 1
-                after = np.int64(sums[x])
-                if x > 0:
-                    before = np.int64(sums[x - 1])
-            buckets[position] = x
-            first = bucket_start[position] + x
-            member = member_start[first]
-            last = member_start[first + 1] - 1
-            if member < last:
-                low = ((before << 32) + total - 1) // total
-                width = ((after << 32) + total - 1) // total - low
-                place = word - low
-                start = value_start[position]
-                while member < last and (high[start + members[member]] * width) >> 30 <= place:
-                    member += 1
-            records[r, position] = members[member]
-
-
-@numba.njit(nogil=True, cache=True)
-def _buckets_before(net, position, record):
-    """Buckets of the values before a position."""
-    buckets = np.zeros(len(record), np.int64)
-    for p in range(position):
-        buckets[p] = net.bucket[net.value_start[p] + record[p]]
-    return buckets
-
-
-@numba.njit(nogil=True, cache=True)
-def _draw_alone(net, position, record, word):
-    sums = np.zeros(net.size[position], np.int32)
-    return _draw(net, position, _buckets_before(net, position, record), word, sums)
-
-
-@numba.njit(nogil=True, cache=True)
-def _factor_alone(net, position, record):
-    sums = np.zeros(net.size[position], np.int32)
-    _running_sums(net, position, _buckets_before(net, position, record), sums)
-    value = net.value_start[position] + record[position]
-    x = net.bucket[value]
-    total = np.int64(sums[net.size[position] - 1])
-    low = _bound(sums[x - 1] if x > 0 else 0, total)
-    width = _bound(sums[x], total) - low
-    return (((net.high[value] * width) >> 30) - ((net.low[value] * width) >> 30)) / 4294967296.0
-
-
-@overload(draw_next)
-def _draw_next(net, position, record, word):  # noqa: ARG001 - numba matches the names
-    if getattr(net, "instance_class", None) is LoglinearArrays:
-        return lambda net, position, record, word: _draw_alone(net, position, record, word)  # noqa: PLW0108
-    return None
-
-
-@overload(factor_of)
-def _factor_of(net, position, record):  # noqa: ARG001 - numba matches the names
-    if getattr(net, "instance_class", None) is LoglinearArrays:
-        return lambda net, position, record: _factor_alone(net, position, record)  # noqa: PLW0108
-    return None
-
 
 @dataclass(frozen=True, eq=False)
-class LogTable:
-    """One factor: whole numbers of 2^-12 bit that an attribute's log-odds gain.
-
-    Attributes:
-        parents: the attributes it depends on, by column number.
-        logs: shape (buckets of each parent ..., buckets of the attribute).
-    """
-
-    parents: Attributes
-    logs: Logs
-
-
-@dataclass(frozen=True, eq=False)
-class LoglinearNet:
+class LoglinearNet(OrderedNetwork):
     """A product of log-linear laws along an order: Pr{x} = prod_i Pr{x_i | buckets of those before}.
 
     Attributes:
@@ -328,9 +48,7 @@ class LoglinearNet:
 
     def __post_init__(self) -> None:
         """Refuse what is no network: an order with children before parents, tables of another shape or size."""
-        place = {attribute: position for position, attribute in enumerate(self.order.tolist())}
-        if sorted(place) != list(range(len(self.domain))):
-            raise InvalidInput("the order of a network must name each attribute once; learn it again.")
+        place = places(self.order.tolist(), len(self.domain))
         for i, name in enumerate(self.domain.names):
             sums = np.bincount(self.buckets[i], weights=self.within[i])
             if len(self.buckets[i]) != self.domain.cardinalities[i] or bool((sums != WITHIN).any()):
@@ -359,8 +77,8 @@ class LoglinearNet:
     @cached_property
     def arrays(self) -> LoglinearArrays:
         """The network as flat arrays, positions in its order."""
-        place = {attribute: position for position, attribute in enumerate(self.order.tolist())}
-        groups = [_merged(self.factors[i], [self.size(j) for j in range(len(self.domain))]) for i in self.order]
+        place = places(self.order.tolist(), len(self.domain))
+        groups = [merged(self.factors[i], [self.size(j) for j in range(len(self.domain))]) for i in self.order]
         flat = [group for those in groups for group in those]
         sizes = np.asarray([self.size(i) for i in self.order], np.int64)
         members = [np.argsort(self.buckets[i], kind="stable") for i in self.order]
@@ -373,9 +91,9 @@ class LoglinearNet:
         arrays = LoglinearArrays(
             size=sizes,
             shift=np.asarray([ceil(log2(size)) for size in sizes], np.int64),
-            group_start=_starts([len(those) for those in groups], closed=True),
-            table_start=_starts([group.logs.size for group in flat]),
-            parent_start=_starts([len(group.parents) for group in flat], closed=True),
+            group_start=starts([len(those) for those in groups], closed=True),
+            table_start=starts([group.logs.size for group in flat]),
+            parent_start=starts([len(group.parents) for group in flat], closed=True),
             parent=np.asarray([place[other] for group in flat for other in group.parents], np.int64),
             stride=np.asarray(
                 [stride for group in flat for stride in strides_of(group.logs.shape)[:-1].tolist()], np.int64
@@ -383,12 +101,12 @@ class LoglinearNet:
             logs=np.concatenate([group.logs.ravel() for group in flat]),
             ready=np.full(len(sizes), -1, np.int64),
             running=np.zeros(0, np.int32),
-            leading=_LEADING,
-            value_start=_starts([len(self.buckets[i]) for i in self.order]),
+            leading=LEADING,
+            value_start=starts([len(self.buckets[i]) for i in self.order]),
             bucket=np.concatenate([self.buckets[i] for i in self.order]).astype(np.int32),
             low=np.concatenate(low),
             high=np.concatenate(high),
-            bucket_start=_starts([len(counts) + 1 for counts in inside]),
+            bucket_start=starts([len(counts) + 1 for counts in inside]),
             member_start=np.concatenate(member_start).astype(np.int64),
             member=np.concatenate(members).astype(np.int32),
         )
@@ -396,35 +114,15 @@ class LoglinearNet:
         for position, those in enumerate(groups):
             if len(those) == 1 and those[0].logs.size <= _READY_CELLS:
                 table = np.empty(those[0].logs.size, np.int32)
-                _all_running_sums(arrays, position, table)
+                all_running_sums(arrays, position, table)
                 ready[position] = begun
                 running.append(table)
                 begun += table.size
         return arrays._replace(ready=ready, running=np.concatenate(running))
 
-    def in_order(self, codes: Codes) -> Codes:
-        """Columns of the domain to positions of the order."""
-        return np.ascontiguousarray(codes[:, self.order])
-
-    def in_columns(self, records: Codes) -> Codes:
-        """Positions of the order back to columns of the domain."""
-        codes = np.empty_like(records)
-        codes[:, self.order] = records
-        return codes
-
-    def sample(self, words: NDArray[np.uint32]) -> Codes:
-        """Draw whole records, without a seed.
-
-        Args:
-            words: fresh uniform words, shape (rows * m,).
-
-        Returns:
-            Codes, shape (rows, m), columns as in the domain.
-        """
-        m = len(self.domain)
-        records = np.empty((len(words) // m, m), np.uint16)
-        _sample(self.arrays, words, records)
-        return self.in_columns(records)
+    def fill(self, words: NDArray[np.uint32], records: Codes) -> None:
+        """Fill records, positions in order, from one word a value."""
+        sample(self.arrays, words, records)
 
     def document(self) -> dict[str, Any]:
         """The network in names and integers, ready for JSON."""
@@ -453,11 +151,7 @@ class LoglinearNet:
         Raises:
             InvalidInput: it is of another format, or describes no network over this domain.
         """
-        if document.get("format") != FORMAT:
-            raise InvalidInput(
-                f"a model must have the format {FORMAT}, got {document.get('format')}; read it with the version that "
-                "wrote it."
-            )
+        require_format(document, FORMAT)
         own = [document["attributes"][name] for name in domain.names]
         return cls(
             domain=domain,
@@ -474,49 +168,6 @@ class LoglinearNet:
         )
 
 
-@numba.njit(nogil=True, cache=True)
-def _all_running_sums(net, position, table):
-    """The running sums of every configuration of a position with one group."""
-    size = net.size[position]
-    group = net.group_start[position]
-    first = net.parent_start[group]
-    last = net.parent_start[group + 1]
-    buckets = np.zeros(len(net.size), np.int64)
-    for row in range(0, len(table), size):
-        rest = row
-        for p in range(first, last):
-            buckets[net.parent[p]] = rest // net.stride[p]
-            rest %= net.stride[p]
-        _running_sums(net, position, buckets, table[row : row + size])
-
-
-def _merged(factors: Sequence[LogTable], sizes: Sequence[int]) -> list[LogTable]:
-    """The same law from fewer tables: sums of tables, two at a time, the smallest sum first."""
-    groups = list(factors)
-    while len(groups) > 1:
-        cells = [
-            (int(np.prod([float(sizes[p]) for p in {*a.parents, *b.parents}], initial=a.logs.shape[-1])), i, j)
-            for j, b in enumerate(groups)
-            for i, a in enumerate(groups[:j])
-        ]
-        least, i, j = min(cells)
-        if least > _MERGED_CELLS:
-            break
-        groups[i] = _added(groups[i], groups.pop(j), sizes)
-    return groups
-
-
-def _added(a: LogTable, b: LogTable, sizes: Sequence[int]) -> LogTable:
-    """A table that gives what two give together."""
-    parents = tuple(sorted({*a.parents, *b.parents}))
-    total = np.zeros((*(sizes[p] for p in parents), a.logs.shape[-1]), np.int32)
-    for table in (a, b):
-        ascending = np.argsort(table.parents).tolist()
-        logs = table.logs.transpose(*ascending, len(ascending))
-        total += logs.reshape([*(sizes[p] if p in table.parents else 1 for p in parents), -1])
-    return LogTable(parents, total)
-
-
 def _running(bucket: Codes, within: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Weights of each bucket's values before each value, and with it."""
     high = np.zeros_like(within)
@@ -525,9 +176,3 @@ def _running(bucket: Codes, within: NDArray[np.int64]) -> tuple[NDArray[np.int64
         held[own] += within[value]
         high[value] = held[own]
     return high - within, high
-
-
-def _starts(sizes: list[int], *, closed: bool = False) -> NDArray[np.int64]:
-    """Where each of several runs begins, and where the last one ends if `closed`."""
-    starts = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
-    return starts if closed else starts[:-1]

@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable.domain import Codes, Domain
+from deniable.loglinear.factors import Logs, LogTable
+from deniable.loglinear.kernels import STEPS, WITHIN
 from deniable.loglinear.learning import Learnt
-from deniable.loglinear.net import LARGEST_LOG, STEPS, WITHIN, LoglinearNet, Logs, LogTable
+from deniable.loglinear.net import LARGEST_LOG, LoglinearNet
 from deniable.loglinear.releases import Cells
 
 _LEAST_SHARE = 1e-12

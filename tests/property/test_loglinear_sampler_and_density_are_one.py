@@ -13,8 +13,10 @@ from deniable.deniability import PrivacyTest
 from deniable.domain import Codes
 from deniable.errors import InvalidInput
 from deniable.keys import ReleaseKey, WordStream
+from deniable.loglinear import factors as factors_module
 from deniable.loglinear import net as net_module
-from deniable.loglinear.net import LoglinearNet, LogTable
+from deniable.loglinear.factors import LogTable
+from deniable.loglinear.net import LoglinearNet
 from deniable.plausible_seeds import SeedIndex
 from deniable.resampling import SeedResampler
 from deniable.synthesis import Attempt, synthesize, synthesize_by_scan
@@ -75,7 +77,7 @@ def test_the_fast_kernel_draws_what_single_words_stand_for(number: int, monkeypa
             made[position] = _draw(net.arrays, position, made, own[position])
         assert made.tolist() == record.tolist()
     for merged, ready in ((0, 0), (1 << 20, 0), (1 << 20, 1 << 20), (0, 1 << 20)):
-        monkeypatch.setattr(net_module, "_MERGED_CELLS", merged)
+        monkeypatch.setattr(factors_module, "_MERGED_CELLS", merged)
         monkeypatch.setattr(net_module, "_READY_CELLS", ready)
         again = LoglinearNet(net.domain, net.order, net.buckets, net.within, net.factors)
         assert np.array_equal(again.in_order(again.sample(words)), records)

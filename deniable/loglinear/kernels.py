@@ -1,0 +1,294 @@
+"""How a log-linear network's laws are drawn from and scored, in integers: compiled code and the arrays it reads.
+
+An attribute's law is a product of small tables of those before it. The tables' logarithms are whole numbers of 2^-12
+bit; the weights they add up to, and the shares of 2^32 that follow, are made in integers alone, so that sampler and
+density are one mechanism on every machine. Which laws are at hand ready made changes nothing but speed. What a network
+is does not belong here (net), nor whether a record may be released.
+"""
+
+# numba infers the types of kernels
+# mypy: disallow-untyped-defs=False, disallow-untyped-calls=False, disallow-untyped-decorators=False
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+from numba.extending import overload
+from numpy.typing import NDArray
+
+from deniable.conditionals import draw_next, factor_of
+from deniable.loglinear.factors import Logs
+
+STEPS = 4096
+"""Logarithms are whole numbers of 1 / 4096 bit."""
+WITHIN = 1 << 30
+"""What the weights of the values in one bucket add up to."""
+_TOTAL_BITS = 30
+LEADING = np.rint(2.0 ** (_TOTAL_BITS - np.arange(STEPS) / STEPS)).astype(np.int64)
+"""2^30 times 2^(-k / 4096)."""
+_STEP_BITS = 12
+_STEP_MASK = STEPS - 1
+
+
+class LoglinearArrays(NamedTuple):
+    """A network as flat arrays for compiled code. Attributes stand in the network's order, at positions 0..m-1.
+
+    Attributes:
+        size: buckets of the attribute at each position, shape (m,).
+        shift: number of bits that its weights are shorter than 2^30, so that their sum is at most 2^30, shape (m,).
+        group_start: where each position's groups of factors begin, shape (m + 1,).
+        table_start: where each group's table begins in `logs`, shape (groups,).
+        parent_start: where each group's parents begin in `parent` and `stride`, shape (groups + 1,).
+        parent: positions of the parents.
+        stride: what a parent's bucket counts for in the table.
+        logs: the groups' tables.
+        ready: where a position's running sums begin in `running` if it has one group of a fair size; -1 for no.
+        running: running sums of the weights.
+        leading: 2^30 times 2^(-k / 4096).
+        value_start: where each position's values begin in `bucket`, `low` and `high`, shape (m,).
+        bucket: bucket of each value.
+        low: weights of the bucket's values before each value, out of 2^30.
+        high: the same and the value's own.
+        bucket_start: where each position's buckets begin in `member_start`, shape (m,).
+        member_start: where each bucket's values begin in `member`, and after each position's last bucket where they
+            end.
+        member: the values, bucket by bucket.
+    """
+
+    size: NDArray[np.int64]
+    shift: NDArray[np.int64]
+    group_start: NDArray[np.int64]
+    table_start: NDArray[np.int64]
+    parent_start: NDArray[np.int64]
+    parent: NDArray[np.int64]
+    stride: NDArray[np.int64]
+    logs: Logs
+    ready: NDArray[np.int64]
+    running: NDArray[np.int32]
+    leading: NDArray[np.int64]
+    value_start: NDArray[np.int64]
+    bucket: NDArray[np.int32]
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+    bucket_start: NDArray[np.int64]
+    member_start: NDArray[np.int64]
+    member: NDArray[np.int32]
+
+
+@numba.njit(nogil=True, cache=True, inline="always")
+def _running_sums(net, position, buckets, sums):
+    """Fill the running sums of an attribute's weights given the buckets before it; their total is at most 2^30."""
+    size = net.size[position]
+    first = net.group_start[position]
+    last = net.group_start[position + 1]
+    best = np.int32(-2147483648)
+    for group in range(first, last):
+        row = net.table_start[group]
+        for p in range(net.parent_start[group], net.parent_start[group + 1]):
+            row += net.stride[p] * buckets[net.parent[p]]
+        if group == first:
+            for x in range(size):
+                sums[x] = net.logs[row + x]
+        else:
+            for x in range(size):
+                sums[x] += net.logs[row + x]
+    for x in range(size):
+        best = max(best, sums[x])
+    shift = net.shift[position]
+    total = 0
+    for x in range(size):
+        below = best - sums[x]
+        bits = min(below >> _STEP_BITS, 31)
+        total += max(net.leading[below & _STEP_MASK] >> (bits + shift), 1)
+        sums[x] = total
+
+
+@numba.njit(nogil=True, cache=True, inline="always")
+def _row(net, position, buckets):
+    """Where the running sums of a position that has them ready begin."""
+    row = net.ready[position]
+    group = net.group_start[position]
+    for p in range(net.parent_start[group], net.parent_start[group + 1]):
+        row += net.stride[p] * buckets[net.parent[p]]
+    return row
+
+
+@numba.njit(nogil=True, cache=True, inline="always")
+def _pick(sums, start, size, word):
+    """The bucket whose share of [0, 2^32) holds the word."""
+    ticket = (np.int64(word) * np.int64(sums[start + size - 1])) >> 32
+    x = 0
+    while sums[start + x] <= ticket:
+        x += 1
+    return x
+
+
+@numba.njit(nogil=True, cache=True, inline="always")
+def _bound(part, total):
+    """The least number below 2^32 whose ticket of `total` is `part` or more."""
+    return ((np.int64(part) << 32) + total - 1) // total
+
+
+@numba.njit(nogil=True, cache=True, inline="always")
+def _value_in(net, position, bucket, word, before, after, total):
+    """The value of a bucket that the word stands for, by its place among the numbers that are the bucket's."""
+    first = net.bucket_start[position] + bucket
+    member = net.member_start[first]
+    last = net.member_start[first + 1] - 1
+    if member < last:
+        low = _bound(before, total)
+        width = _bound(after, total) - low
+        place = np.int64(word) - low
+        start = net.value_start[position]
+        while member < last and (net.high[start + net.member[member]] * width) >> 30 <= place:
+            member += 1
+    return net.member[member]
+
+
+@numba.njit(nogil=True, cache=True, inline="always")
+def _draw(net, position, buckets, word, sums):
+    """Draw one value, given the buckets before it."""
+    size = net.size[position]
+    value = 0
+    if net.ready[position] >= 0:
+        row = _row(net, position, buckets)
+        x = _pick(net.running, row, size, word)
+        before = net.running[row + x - 1] if x > 0 else 0
+        value = _value_in(net, position, x, word, before, net.running[row + x], net.running[row + size - 1])
+    else:
+        _running_sums(net, position, buckets, sums)
+        x = _pick(sums, 0, size, word)
+        before = sums[x - 1] if x > 0 else 0
+        value = _value_in(net, position, x, word, before, sums[x], sums[size - 1])
+    buckets[position] = x
+    return value
+
+
+@numba.njit(nogil=True, cache=True)
+def sample(net, words, records):  # noqa: C901, PLR0912, PLR0915 - one kernel
+    """Fill records from one word a value, positions in order: `_draw` for each, written out.
+
+    The arrays are taken out of the tuple once; otherwise numba counts references to all of them for every value.
+    """
+    size, shift, group_start, table_start = net.size, net.shift, net.group_start, net.table_start
+    parent_start, parent, stride, logs = net.parent_start, net.parent, net.stride, net.logs
+    ready, running, leading = net.ready, net.running, net.leading
+    value_start, high, bucket_start = net.value_start, net.high, net.bucket_start
+    member_start, members = net.member_start, net.member
+    rows, m = records.shape
+    buckets = np.zeros(m, np.int64)
+    sums = np.zeros(size.max(), np.int32)
+    for r in range(rows):
+        for position in range(m):
+            n = size[position]
+            word = np.int64(words[r * m + position])
+            group = group_start[position]
+            x = 0
+            before = np.int64(0)
+            if ready[position] >= 0:
+                row = ready[position]
+                for p in range(parent_start[group], parent_start[group + 1]):
+                    row += stride[p] * buckets[parent[p]]
+                total = np.int64(running[row + n - 1])
+                ticket = (word * total) >> 32
+                while running[row + x] <= ticket:
+                    x += 1
+                after = np.int64(running[row + x])
+                if x > 0:
+                    before = np.int64(running[row + x - 1])
+            else:
+                row = table_start[group]
+                for p in range(parent_start[group], parent_start[group + 1]):
+                    row += stride[p] * buckets[parent[p]]
+                for i in range(n):
+                    sums[i] = logs[row + i]
+                for g in range(group + 1, group_start[position + 1]):
+                    row = table_start[g]
+                    for p in range(parent_start[g], parent_start[g + 1]):
+                        row += stride[p] * buckets[parent[p]]
+                    for i in range(n):
+                        sums[i] += logs[row + i]
+                best = sums[0]
+                for i in range(1, n):
+                    best = max(best, sums[i])
+                shorter = shift[position]
+                total = np.int64(0)
+                for i in range(n):
+                    below = best - sums[i]
+                    total += max(leading[below & _STEP_MASK] >> (min(below >> _STEP_BITS, 31) + shorter), 1)
+                    sums[i] = total
+                ticket = (word * total) >> 32
+                while sums[x] <= ticket:
+                    x += 1
+                after = np.int64(sums[x])
+                if x > 0:
+                    before = np.int64(sums[x - 1])
+            buckets[position] = x
+            first = bucket_start[position] + x
+            member = member_start[first]
+            last = member_start[first + 1] - 1
+            if member < last:
+                low = ((before << 32) + total - 1) // total
+                width = ((after << 32) + total - 1) // total - low
+                place = word - low
+                start = value_start[position]
+                while member < last and (high[start + members[member]] * width) >> 30 <= place:
+                    member += 1
+            records[r, position] = members[member]
+
+
+@numba.njit(nogil=True, cache=True)
+def _buckets_before(net, position, record):
+    """Buckets of the values before a position."""
+    buckets = np.zeros(len(record), np.int64)
+    for p in range(position):
+        buckets[p] = net.bucket[net.value_start[p] + record[p]]
+    return buckets
+
+
+@numba.njit(nogil=True, cache=True)
+def _draw_alone(net, position, record, word):
+    sums = np.zeros(net.size[position], np.int32)
+    return _draw(net, position, _buckets_before(net, position, record), word, sums)
+
+
+@numba.njit(nogil=True, cache=True)
+def _factor_alone(net, position, record):
+    sums = np.zeros(net.size[position], np.int32)
+    _running_sums(net, position, _buckets_before(net, position, record), sums)
+    value = net.value_start[position] + record[position]
+    x = net.bucket[value]
+    total = np.int64(sums[net.size[position] - 1])
+    low = _bound(sums[x - 1] if x > 0 else 0, total)
+    width = _bound(sums[x], total) - low
+    return (((net.high[value] * width) >> 30) - ((net.low[value] * width) >> 30)) / 4294967296.0
+
+
+@overload(draw_next)
+def _draw_next(net, position, record, word):  # noqa: ARG001 - numba matches the names
+    if getattr(net, "instance_class", None) is LoglinearArrays:
+        return lambda net, position, record, word: _draw_alone(net, position, record, word)  # noqa: PLW0108
+    return None
+
+
+@overload(factor_of)
+def _factor_of(net, position, record):  # noqa: ARG001 - numba matches the names
+    if getattr(net, "instance_class", None) is LoglinearArrays:
+        return lambda net, position, record: _factor_alone(net, position, record)  # noqa: PLW0108
+    return None
+
+
+@numba.njit(nogil=True, cache=True)
+def all_running_sums(net, position, table):
+    """The running sums of every configuration of a position with one group."""
+    size = net.size[position]
+    group = net.group_start[position]
+    first = net.parent_start[group]
+    last = net.parent_start[group + 1]
+    buckets = np.zeros(len(net.size), np.int64)
+    for row in range(0, len(table), size):
+        rest = row
+        for p in range(first, last):
+            buckets[net.parent[p]] = rest // net.stride[p]
+            rest %= net.stride[p]
+        _running_sums(net, position, buckets, table[row : row + size])
