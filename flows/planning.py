@@ -3,9 +3,10 @@
 Every figure follows from the spec and the public domain; the source is not opened.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import groupby
 from math import inf, isfinite
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from deniable.loss import (
     ApproximateEvent,
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
+    ExponentialEvent,
     Guarantee,
     MechanismEvent,
     PrivacyTestEvent,
@@ -38,6 +40,7 @@ from stores.ledger_database import written_time
 from stores.statement import in_words
 
 FITS, DOES_NOT_FIT = 0, 1
+_MANY = 4
 _ACCOUNTANTS = ("basic", "advanced", "zcdp", "pld", "theorem_a", "theorem_b")
 
 
@@ -96,10 +99,21 @@ def _mechanisms(step: StepCost) -> str:
     """What a step does to the data, line by line."""
     cost = "no differential privacy" if step.guarantee is None else in_words(step.guarantee)
     lines = [f"[bold]{step.step}[/bold] reads the part {step.part} (probability {float(step.probability):g}): {cost}"]
-    for event in step.events:
+    for events in _alike(step.events):
+        event, *_, last = (*events, events[-1])
         facts = [event.mechanism, _noise(event), _sensitivity(event), _outputs(event)]
-        lines.append(f"  {event.query}: {', '.join(fact for fact in facts if fact)}")
+        if len(events) > 1:
+            facts[-1] += " each"
+        asked = event.query if len(events) == 1 else f"{len(events)} events, {event.query} … {last.query}"
+        lines.append(f"  {asked}: {', '.join(fact for fact in facts if fact)}")
     return "\n".join(lines)
+
+
+def _alike(events: Sequence[MechanismEvent]) -> Iterator[list[MechanismEvent]]:
+    """The events in order, many that differ in little but what was asked as one line; the record lists each."""
+    for _, those in groupby(events, key=lambda event: (replace(event, query=""), event.query.split()[:2])):
+        alike = list(those)
+        yield from [alike] if len(alike) >= _MANY else [[event] for event in alike]
 
 
 def _sensitivity(event: MechanismEvent) -> str:
@@ -118,8 +132,8 @@ def _noise(event: MechanismEvent) -> str:
         return f"sigma {float(event.variance) ** 0.5:.4g}"
     if isinstance(event, StabilityHistogramEvent):
         return f"scale {float(event.scale):.4g}, kept from {event.threshold}"
-    if isinstance(event, ApproximateEvent):
-        return f"probability {float(event.delta):.3g}"
+    if isinstance(event, ExponentialEvent | ApproximateEvent):
+        return f"epsilon {float(event.epsilon):.4g}" if event.epsilon else f"probability {float(event.delta):.3g}"
     if isinstance(event, PrivacyTestEvent):
         return f"k = {event.k}, scale {float(1 / event.eps0):.4g}, rho = {float(event.drop_probability):g}"
     return ""

@@ -17,13 +17,12 @@ from deniable.loglinear.buckets import Bucketed, bucketed
 from deniable.loglinear.counting import Attributes, Counter, Partition
 from deniable.loglinear.fitting import Shape
 from deniable.loglinear.gluing import Evidence, Glued, Wanted, estimate_margins, estimate_total, glue, product
-from deniable.loglinear.plan import LoglinearPlan
+from deniable.loglinear.plan import BATCHES, LoglinearPlan
 from deniable.loglinear.releases import Cells, Doors, NoisyTable, averaged
 from deniable.tables import Counts
 
 Reason = Literal["tree", "target", "extra"]
 
-BATCHES = 3
 DRAFT_RECORDS = 25_000
 FINAL_RECORDS = 50_000
 MANY_ATTRIBUTES = 30

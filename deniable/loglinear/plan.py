@@ -41,6 +41,8 @@ CHOICE_BUDGET = Fraction(3, 100)
 
 EXTRAS_PER_ATTRIBUTE = 3
 """Most tables for each attribute that are chosen beyond those of the tree and of the target."""
+BATCHES = 3
+"""In how many rounds they are chosen and measured."""
 PART = "parameters"
 
 # The search for the least noise: steps at most, and a share of the budget that is not worth another step.
@@ -98,6 +100,7 @@ class Layout:
         extra_choices: most tables that are chosen beyond the tree.
         one_way_shares: shares of the budget for each attribute by itself.
         table_shares: shares of the budget for tables of several attributes, together.
+        target: the attribute that is measured with each other one; none where the table has none of several values.
     """
 
     counted: tuple[int, ...]
@@ -105,6 +108,7 @@ class Layout:
     extra_choices: int
     one_way_shares: int
     table_shares: int
+    target: int | None
 
     @classmethod
     def of(cls, domain: Domain, counted: list[int]) -> "Layout":
@@ -121,7 +125,15 @@ class Layout:
             extra_choices=EXTRAS_PER_ATTRIBUTE * m if pairs > measured else 0,
             one_way_shares=alone,
             table_shares=int(TABLE_SHARES * alone * m) if m > 1 else 0,
+            target=target if target in counted else None,
         )
+
+    @property
+    def extra_slots(self) -> list[str]:
+        """Each choice beyond the tree, by its round and its turn in it; earlier answers may leave some out."""
+        rounds = [self.extra_choices * (each + 1) // BATCHES for each in range(BATCHES)]
+        sizes = [upto - before for upto, before in zip(rounds, [0, *rounds], strict=False)]
+        return [f"batch {each}, {turn}" for each, size in enumerate(sizes, 1) for turn in range(1, size + 1)]
 
     @property
     def choices(self) -> int:
@@ -156,20 +168,17 @@ class LoglinearPlan:
 
     @property
     def events(self) -> tuple[MechanismEvent, ...]:
-        """What is done to the data, known before it is read."""
-        layout, names = self.layout, self.domain.names
-        told = [self._counted(f"counts of {names[i]}", layout.one_way_shares, several=False) for i in layout.counted]
-        if layout.table_shares:
-            query = f"counts of pairs and triples of attributes, with some shares of {self.noise} noise each"
-            told.append(self._counted(query, layout.table_shares, several=True))
-        chosen = [("choice of a pair for the tree", layout.tree_choices), ("choice of a table", layout.extra_choices)]
+        """What is done to the data, or more: each table and each choice by itself, known before it is read.
+
+        A table of several attributes has one share of the noise for sure; how the others are divided among them,
+        earlier answers say. A share of a table that is not measured goes to another one.
+        """
+        layout = self.layout
         return (
-            *told,
-            *(
-                ExponentialEvent(query=query, part=PART, outputs=outputs, epsilon_per_choice=self.choice_epsilon)
-                for query, outputs in chosen
-                if outputs
-            ),
+            *(self._counted(f"counts of {self.domain.names[i]}", layout.one_way_shares) for i in layout.counted),
+            *(self._chosen(f"choice of tree table {turn}") for turn in range(1, layout.tree_choices + 1)),
+            *(self._chosen(f"choice of extra table, {slot}") for slot in layout.extra_slots),
+            *self._tables(),
         )
 
     @cached_property
@@ -197,13 +206,34 @@ class LoglinearPlan:
         """How many shares a table should have, up to a factor: these minimise the sum of cells times noise."""
         return float(cells ** (1 / 2 if self.noise == "laplace" else 2 / 3))
 
-    def _counted(self, query: str, shares: int, *, several: bool) -> MechanismEvent:
+    def _tables(self) -> list[MechanismEvent]:
+        """Events of the tables of several attributes."""
+        layout, names = self.layout, self.domain.names
+        if not layout.table_shares:
+            return []
+        if self.noise == "laplace":
+            # Shares of Laplace noise are not composed one by one: all that is known beforehand is their sum.
+            query = "counts of pairs of attributes, all tables together, as earlier answers divide their epsilon"
+            whole = layout.table_shares / self.amount
+            return [ApproximateEvent(query=query, part=PART, outputs=1, epsilon_per_output=whole)]
+        others = [i for i in layout.counted if i != layout.target] if layout.target is not None else []
+        target = "" if layout.target is None else names[layout.target]
+        queries = [
+            *(f"tree table {turn}" for turn in range(1, layout.tree_choices + 1)),
+            *(f"counts of {names[i]} and {target}" for i in others),
+            *(f"extra table, {slot}" for slot in layout.extra_slots),
+        ][: layout.table_shares]
+        rest = layout.table_shares - len(queries)
+        further = "further shares of such tables or of single attributes, as earlier answers divide them"
+        return [*(self._counted(query, 1) for query in queries), *([self._counted(further, rest)] if rest else [])]
+
+    def _counted(self, query: str, shares: int) -> MechanismEvent:
         if self.noise == "gaussian":
             return DiscreteGaussianEvent(query=query, part=PART, outputs=shares, sensitivity=1, variance=self.amount)
-        if several:
-            # Shares of Laplace noise are not composed one by one: all that is known beforehand is their sum.
-            return ApproximateEvent(query=query, part=PART, outputs=1, epsilon_per_output=shares / self.amount)
         return DiscreteLaplaceEvent(query=query, part=PART, outputs=1, sensitivity=1, scale=self.amount / shares)
+
+    def _chosen(self, query: str) -> MechanismEvent:
+        return ExponentialEvent(query=query, part=PART, outputs=1, epsilon_per_choice=self.choice_epsilon)
 
 
 @lru_cache(maxsize=16)

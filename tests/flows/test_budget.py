@@ -54,6 +54,31 @@ def test_the_plan_is_made_without_the_data_and_says_what_is_left(
     assert not (tmp_path / "state" / "vault").exists()
 
 
+def test_the_plan_of_many_tables_says_of_like_ones_in_one_line_how_many_there_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The table has four attributes, `employed` its target: two choices of a tree, and twelve of further tables."""
+    learner = {"learner__kind": "loglinear", "learner__parameters__delta": 1e-3}
+    for noise, expected in {
+        "gaussian": (
+            "4 events, counts of age … counts of employed: discrete_gaussian, sigma",
+            "14 events, choice of tree table 1 … choice of extra table, batch 3, 4: exponential, epsilon",
+            "12 events, extra table, batch 1, 1 … extra table, batch 3, 4: discrete_gaussian",
+            "counts of sex and employed: discrete_gaussian",
+            "as earlier answers divide them: discrete_gaussian",
+        ),
+        "laplace": (
+            "all tables together, as earlier answers divide their epsilon: approximate, eps",
+            "1 output",
+        ),
+    }.items():
+        spec = load_spec(seedless(tmp_path / noise, learner__noise=noise, **learner))
+        assert show_plan(spec, tmp_path / "state") == 0
+        said = " ".join(capsys.readouterr().out.split())
+        for part in expected:
+            assert part in said, part
+
+
 def test_the_plan_of_a_release_that_would_be_refused_says_so_with_both_numbers(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

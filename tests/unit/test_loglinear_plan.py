@@ -1,3 +1,5 @@
+from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -5,7 +7,7 @@ import pytest
 from deniable.accounting import best_again
 from deniable.domain import Attribute, Domain
 from deniable.errors import InvalidInput
-from deniable.loglinear.plan import LoglinearRecipe
+from deniable.loglinear.plan import BATCHES, LoglinearRecipe
 from deniable.loss import ApproximateEvent, DiscreteGaussianEvent, ExponentialEvent
 
 DELTA = Fraction(1, 10**9)
@@ -58,6 +60,38 @@ def test_gaussian_shares_are_released_one_by_one() -> None:
     assert sum(event.outputs for event in counted) == plan.layout.shares
     assert plan.law(10) == plan.law(1)
     assert plan.deviation(4) == pytest.approx(plan.deviation(1) / 2)
+
+
+@pytest.mark.parametrize("table", [domain(3, 4), MANY, domain(*[3] * 80), domain(*[3] * 80, target=None)])
+def test_each_table_and_each_choice_is_an_event_of_its_own(table: Domain) -> None:
+    plan = LoglinearRecipe(Fraction(1), DELTA, "gaussian").calibrate(table)
+    layout, m = plan.layout, len(table)
+    queries = [event.query for event in plan.events]
+    assert len(set(queries)) == len(queries)
+    assert [query for query in queries if query.startswith("choice of")] == [
+        *(f"choice of tree table {turn}" for turn in range(1, layout.tree_choices + 1)),
+        *(f"choice of extra table, {slot}" for slot in layout.extra_slots),
+    ]
+    assert len(layout.extra_slots) == layout.extra_choices
+    tree = sum(query.startswith("tree table") for query in queries)
+    with_target = sum(query.startswith("counts of") and query.endswith(" and a0") for query in queries)
+    extra = sum(query.startswith("extra table") for query in queries)
+    assert (tree, extra) == (layout.tree_choices, layout.extra_choices)
+    assert with_target == (0 if table.target is None else m - 1)
+    assert tree + with_target >= m - 1
+    assert sum(query.startswith("counts of") for query in queries) == m + with_target
+    assert {event.outputs for event in plan.events[m:-1]} == {1}
+
+
+@pytest.mark.parametrize("planned", range(40))
+def test_no_round_has_more_tables_than_were_planned_for_it(planned: int) -> None:
+    """How many extra tables there are for the signal, earlier answers say; what each round has of them is named."""
+    layout = replace(LoglinearRecipe(Fraction(1), DELTA).calibrate(MANY).layout, extra_choices=planned)
+    named = Counter(slot.split(",")[0] for slot in layout.extra_slots)
+    for extras in range(planned + 1):
+        for batch in range(BATCHES):
+            picks = extras * (batch + 1) // BATCHES - extras * batch // BATCHES
+            assert picks <= named[f"batch {batch + 1}"]
 
 
 def test_every_choice_is_planned() -> None:
