@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, BinaryIO
 
+from deniable.csv_text import CsvText
 from deniable.domain import Domain, Value
 
 _BATCH_ROWS = 20_000
@@ -90,6 +91,28 @@ def check_parquet(file: BinaryIO, domain: Domain, reader: Any) -> TableFindings:
     except Exception:  # noqa: BLE001
         return TableFindings(records, (f"it cannot be read as Parquet after record {records}",))
     return TableFindings(records)
+
+
+def is_text_of(text: BinaryIO, parquet: BinaryIO, domain: Domain, reader: Any) -> bool:
+    """Whether the CSV form of a table is, byte for byte, what its Parquet form is written as.
+
+    It takes a tenth of the time of reading both. A text that differs may still say the same, with other quotes.
+
+    Args:
+        text: the CSV table, at its beginning.
+        parquet: the Parquet table, which `check_parquet` found nothing wrong with.
+        domain: the public domain.
+        reader: `parquet_reader()`.
+    """
+    importlib.import_module("pyarrow.compute")
+    written = CsvText(domain, importlib.import_module("pyarrow"))
+    if text.read(len(written.header)) != written.header:
+        return False
+    for batch in reader.ParquetFile(parquet).iter_batches(_BATCH_ROWS):
+        lines = written.of_values(batch.columns)
+        if lines is None or text.read(len(lines)) != lines:
+            return False
+    return text.read(1) == b""
 
 
 def first_difference(text: BinaryIO, parquet: BinaryIO, reader: Any) -> int | None:

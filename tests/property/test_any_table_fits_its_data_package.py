@@ -4,14 +4,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+import pandas as pd
 from frictionless import Schema
 from frictionless.resources import TableResource
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deniable.domain import Attribute, Domain
+from deniable.domain import Attribute, Codes, Domain
 from stores.data_package import table_schema
-from stores.release_folder import CSV, write_table
+from stores.release_folder import CSV, PARQUET, check_folder, write_table
+from stores.tables import decode
 
 texts = st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), max_size=8), min_size=1, unique=True)
 numbers = st.lists(st.integers(-(2**40), 2**40), min_size=1, max_size=30, unique=True)
@@ -20,19 +22,41 @@ columns = st.lists(st.one_of(texts, numbers, floats, st.just([False, True])), mi
 kinds = st.sampled_from(["nominal", "numeric"])
 
 
-@settings(max_examples=150, deadline=None)
-@given(columns, kinds)
-def test_any_table_fits_its_schema(values: list[list[str]], kind: str) -> None:
-    domain = Domain(
+def domain_of(values: list[list[str]], kind: str) -> Domain:
+    return Domain(
         tuple(
             Attribute(f"attribute {place}", tuple(column), kind, tuple(range(len(column))))  # type: ignore[arg-type]
             for place, column in enumerate(values)
         )
     )
+
+
+def all_values(domain: Domain) -> Codes:
     rows = max(domain.cardinalities)
-    codes = np.stack([np.arange(rows) % size for size in domain.cardinalities], axis=1).astype(np.uint16)
+    return np.stack([np.arange(rows) % size for size in domain.cardinalities], axis=1).astype(np.uint16)
+
+
+@settings(max_examples=150, deadline=None)
+@given(columns, kinds)
+def test_any_table_fits_its_schema(values: list[list[str]], kind: str) -> None:
+    domain = domain_of(values, kind)
+    codes = all_values(domain)
     with TemporaryDirectory() as folder:
         write_table(Path(folder), domain, [codes])
         schema = Schema.from_descriptor(table_schema(domain, {}, {}))
         report = TableResource(path=CSV, basepath=folder, encoding="utf-8", schema=schema).validate()
     assert report.valid, [error.message for error in report.tasks[0].errors]
+
+
+@settings(max_examples=150, deadline=None)
+@given(columns, kinds)
+def test_any_table_is_written_as_pandas_writes_it(values: list[list[str]], kind: str) -> None:
+    domain = domain_of(values, kind)
+    codes = all_values(domain)
+    frame = decode(codes, domain)
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        write_table(folder, domain, [codes[:1], codes[1:]])
+        assert (folder / CSV).read_bytes() == frame.to_csv(index=False, lineterminator="\n").encode()
+        assert pd.read_parquet(folder / PARQUET).equals(frame)
+        check_folder(folder, domain, len(codes), [PARQUET, CSV])

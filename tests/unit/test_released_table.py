@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from deniable.domain import Attribute, Domain
-from deniable.released_table import TableFindings, check_csv, check_parquet, parquet_reader
+from deniable.released_table import TableFindings, check_csv, check_parquet, is_text_of, parquet_reader
 
 DOMAIN = Domain(
     (
@@ -151,3 +151,44 @@ def test_memory_does_not_grow_with_the_table(tmp_path: Path) -> None:
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < 1.2 * peaks[0]
+
+
+def is_text(rows: list[Any], text: bytes) -> bool:
+    return is_text_of(io.BytesIO(text), as_parquet(columns(rows)), DOMAIN, parquet_reader())
+
+
+def test_a_text_that_is_written_of_the_parquet_form_is_known_by_its_bytes() -> None:
+    assert is_text(ROWS * 20_000, as_csv(ROWS * 20_000).getvalue())
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b"age,town", b"town,age"),
+        (b"19,", b"20,"),
+        (b"19,", b"19 ,"),
+        (b"plain", b'"plain"'),
+        (b"1.0", b"1.00"),
+        (b"True\n", b"True\r\n"),
+    ],
+)
+def test_one_other_byte_in_a_text_is_found(old: bytes, new: bytes) -> None:
+    text = as_csv([*ROWS * 20_000, *ROWS]).getvalue()
+    place = text.rindex(old)
+    assert not is_text([*ROWS * 20_000, *ROWS], text[:place] + new + text[place + len(old) :])
+
+
+def test_a_text_with_a_record_too_many_or_too_few_is_found() -> None:
+    text = as_csv(ROWS).getvalue()
+    assert not is_text(ROWS, text + b"18,plain,0.5,True\n")
+    assert not is_text(ROWS, text[: text.rindex(b"20,")])
+    assert not is_text(ROWS, b"")
+
+
+def test_values_that_are_equal_and_written_differently_are_told_apart() -> None:
+    domain = Domain((Attribute("gain", (0.0, 1.0), "numeric", (0, 1)),))
+    file = as_parquet({"gain": [1.0, 0.0, -0.0]})
+    assert check_parquet(file, domain, parquet_reader()) == TableFindings(3)
+    assert not is_text_of(io.BytesIO(b"gain\n1.0\n0.0\n0.0\n"), file, domain, parquet_reader())
+    assert not is_text_of(io.BytesIO(b"gain\n1.0\n0.0\n-0.0\n"), file, domain, parquet_reader())
+    assert not is_text_of(io.BytesIO(b"gain\n1.0\n0.0\n"), as_parquet({"gain": [1.0, None]}), domain, parquet_reader())
