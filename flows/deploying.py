@@ -1,6 +1,7 @@
 """The command `deploy`: tells Prefect's server what `deployments/prefect.yaml` describes.
 
-Prefect's own command does it; what is added is the concurrency limit of every dataset, and the checkout's place.
+Prefect's own command does it; what is added is the concurrency limit of every dataset, the checkout's place, and what
+Prefect does by itself about runs that fail or fall silent.
 """
 
 import argparse
@@ -8,7 +9,8 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -63,18 +65,34 @@ def run_deploy_command(_asked: argparse.Namespace, state: Path) -> int:
     said = _prefect("--no-prompt", "deploy", "--all", "--prefect-file", "deployments/prefect.yaml")
     for name, page in _DEPLOYED.findall(said):
         print(f"{name:<20} {page}")  # noqa: T201 - this is the command line
+    print(*_automations(), sep="\n")  # noqa: T201
     print("To run one: python -m flows prefect deployment run NAME --watch, or Prefect's page of it.")  # noqa: T201
     return DONE
 
 
 def _make_limit(name: str) -> None:
     """Let one run at a time have that name."""
+    from prefect.client.orchestration import get_client  # noqa: PLC0415 - imports Prefect
+
+    with _answering(), get_client(sync_client=True) as client:
+        client.upsert_global_concurrency_limit_by_name(name, 1)
+
+
+def _automations() -> list[str]:
+    """Make what Prefect does by itself about failed runs, and say what that is."""
+    from flows.automations import make_automations  # noqa: PLC0415 - imports Prefect
+
+    with _answering():
+        return make_automations()
+
+
+@contextmanager
+def _answering() -> Iterator[None]:
+    """Say in one sentence that Prefect's server does not answer."""
     from httpx import HTTPError  # noqa: PLC0415 - Prefect's own, imported with it
-    from prefect.client.orchestration import get_client  # noqa: PLC0415
 
     try:
-        with get_client(sync_client=True) as client:
-            client.upsert_global_concurrency_limit_by_name(name, 1)
+        yield
     except HTTPError as error:
         msg = f"Prefect must answer at {os.environ['PREFECT_API_URL']}, and does not ({type(error).__name__})."
         raise DeployFailed(msg) from None

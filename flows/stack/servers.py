@@ -30,6 +30,8 @@ def prefect_server(stack: Stack) -> Daemon:
             "PREFECT_SERVER_API_AUTH_STRING": stack.prefect_credentials,
             "PREFECT_SERVER_ENCRYPTION_KEY": stack.encryption_key,
             "PREFECT_SERVER_UI_API_URL": f"{stack.prefect_pages}/api",
+            # Kept in memory, what a dataset's runs wait for would be taken for ever by a run of before a restart.
+            "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem",
             "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
             "PREFECT_LOGGING_SERVER_LEVEL": "WARNING",
             "PREFECT_LOGGING_LEVEL": "WARNING",
