@@ -65,12 +65,18 @@ def sample_rows(chunks: Iterable[Codes], words: WordStream, size: int) -> Codes:
         raise InvalidInput(msg)
     kept: list[Codes] = []
     ranks: list[NDArray[np.uint32]] = []
+    bound, held = np.uint64(1 << 32), 0
     for chunk in chunks:
-        kept.append(chunk)
-        ranks.append(words.take(len(chunk)))
+        rank = words.take(len(chunk))
+        # What comes later stands behind its equals, and so never displaces the last one that was kept.
+        below = np.flatnonzero(rank < bound)
+        kept.append(chunk[below])
+        ranks.append(rank[below])
+        held += len(below)
         # Cut only when twice too many have piled up: a sort a chunk would cost more than all the rest.
-        if sum(map(len, kept)) > 2 * size:
+        if held > 2 * size:
             kept, ranks = _smallest(kept, ranks, size)
+            bound, held = np.uint64(ranks[0][-1]) if size else np.uint64(0), size
     if not kept:
         msg = "a sample must be drawn from a table with at least one chunk, got none."
         raise InvalidInput(msg)

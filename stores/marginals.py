@@ -115,9 +115,10 @@ def shares_of(table: Path, domain: Domain) -> dict[str, tuple[float, ...]]:
     counts = {attribute.name: np.zeros(attribute.cardinality, np.int64) for attribute in domain.attributes}
     with pq.ParquetFile(table) as file:
         for batch in file.iter_batches(_ROWS_AT_A_TIME):
-            codes = encode(batch.to_pandas(), domain)
-            for attribute, column in zip(domain.attributes, codes.T, strict=True):
-                counts[attribute.name] += np.bincount(column, minlength=attribute.cardinality)
+            for attribute in domain.attributes:
+                column = batch.column(attribute.name).dictionary_encode()
+                distinct = encode(column.dictionary.to_pandas().to_frame(attribute.name), Domain((attribute,)))[:, 0]
+                counts[attribute.name][distinct] += np.bincount(column.indices, minlength=len(distinct))
     return {name: tuple((count / max(count.sum(), 1)).tolist()) for name, count in counts.items()}
 
 

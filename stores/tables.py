@@ -51,9 +51,11 @@ def read_frames(path: Path) -> Iterator[pd.DataFrame]:
     """Read a snapshot or recoded rows a row group at a time; text is categorical, for that is fast."""
     schema = pq.read_schema(path)
     text = [field.name for field in schema if pa.types.is_string(field.type)]
-    # Each chunk has its own dictionary of texts, or the distinct values of a whole column would gather in memory.
-    for group in range(pq.read_metadata(path).num_row_groups):
-        with pq.ParquetFile(path, read_dictionary=text) as file:
+    footer = pq.read_metadata(path)
+    # Each chunk has its own dictionary of texts, or the distinct values of a whole column would gather in memory; the
+    # footer grows with the table and is read once.
+    for group in range(footer.num_row_groups):
+        with pq.ParquetFile(path, read_dictionary=text, metadata=footer) as file:
             yield file.read_row_group(group, use_threads=False).to_pandas()
 
 

@@ -20,7 +20,10 @@ from tasks.progress import advance
 from tasks.step import as_task
 
 CHUNKS_A_BLOCK = 4
-"""How work is divided; what is drawn depends on the chunks alone."""
+"""Chunks of a block at least; how work is divided has no effect on what is drawn, which depends on the chunks alone."""
+
+MAX_BLOCKS = 64
+"""A block is a task and a run of its own, which cost a fraction of a second however large it is."""
 
 Draw = Callable[[int, int], Codes]
 """What a chunk releases, by its number and its candidates."""
@@ -29,7 +32,8 @@ Draw = Callable[[int, int], Codes]
 def blocks(spec: ReleaseSpec) -> list[range]:
     """Divide the chunks of a release into blocks, the unit that the flow maps over."""
     chunks = -(-spec.synthesis.attempts // spec.synthesis.chunk_candidates)
-    return [range(start, min(chunks, start + CHUNKS_A_BLOCK)) for start in range(0, chunks, CHUNKS_A_BLOCK)]
+    size = max(CHUNKS_A_BLOCK, -(-chunks // MAX_BLOCKS))
+    return [range(start, min(chunks, start + size)) for start in range(0, chunks, size)]
 
 
 def synthesize(workspace: Workspace, model: Reference, seeds: Reference | None, block: range) -> Reference:

@@ -8,7 +8,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from deniable.domain import Codes
 from deniable.errors import InvalidInput
-from deniable.keys import ReleaseKey, WordStream
+from deniable.keys import ReleaseKey, Words, WordStream
 from deniable.utility import (
     MAX_CELLS,
     MarginalCounts,
@@ -154,6 +154,19 @@ class TestSampling:
         cut = sample_rows([table[:30], table[30:31], table[31:]], words("chunks"), 50)
         assert whole.shape == (50, 4)
         np.testing.assert_array_equal(whole, cut)
+
+    @pytest.mark.parametrize("digits", [32, 6])
+    def test_a_long_table_gives_the_rows_of_the_smallest_words(self, digits: int) -> None:
+        """Whatever was let go on the way; with six digits most words come many times, and the first row counts."""
+
+        class Coarse(WordStream):
+            def take(self, count: int) -> Words:
+                return super().take(count) >> np.uint32(32 - digits)
+
+        table = np.arange(5000, dtype=np.uint16).reshape(-1, 1)
+        ranks = Coarse(bytes(32)).take(5000)
+        sample = sample_rows([table[i : i + 70] for i in range(0, 5000, 70)], Coarse(bytes(32)), 40)
+        assert sample[:, 0].tolist() == np.argsort(ranks, kind="stable")[:40].tolist()
 
     def test_a_sample_larger_than_the_table_is_the_table_in_another_order(self) -> None:
         table = np.arange(20, dtype=np.uint16).reshape(20, 1)
