@@ -40,6 +40,7 @@ _SNAPSHOT = "snapshot"
 _FILES = {
     "graph": "graph.json",
     "model": "model.json",
+    "measured": "measured.json",
     "noisy_seeds": "seeds.json",
     "synthetic": "synthetic.parquet",
 }

@@ -65,6 +65,7 @@ class Drawn:
         parts: what they were split into.
         graph: which attributes depend on which.
         model: the model.
+        measured: what the model was made of, where its learner says so.
         seeds: what records are drawn from beside the model, where there are some.
         passed: candidates that may be released, released or not.
         released: the records.
@@ -76,6 +77,7 @@ class Drawn:
     parts: dict[str, Reference]
     graph: Reference
     model: Reference
+    measured: Reference | None
     seeds: Reference | None
     passed: int
     released: Reference
@@ -89,7 +91,7 @@ class Drawn:
     @property
     def learnt(self) -> list[Reference]:
         """What was learnt and is public."""
-        made = (self.graph, self.model, self.seeds)
+        made = (self.graph, self.model, self.measured, self.seeds)
         return [item for item in made if item is not None and item.audience is Audience.PUBLIC]
 
 
@@ -175,10 +177,10 @@ def draw(workspace: Workspace, source: Reference) -> Drawn:
     parts = split_task(workspace, codes)
 
     if spec.learner.kind == "loglinear":
-        graph, model = learn_loglinear_task(workspace, part(parts, "parameters"))
+        graph, model, measured = learn_loglinear_task(workspace, part(parts, "parameters"))
     else:
         graph = learn_structure_task(workspace, part(parts, "structure") if spec.learner.structure else None)
-        model = learn_parameters_task(workspace, part(parts, "parameters"), graph)
+        model, measured = learn_parameters_task(workspace, part(parts, "parameters"), graph), None
     prepare = _SEEDS[spec.synthesis.guarantee]
     seeds = prepare(workspace, part(parts, "seeds"), model) if prepare is not None else None
     kept = synthesize_task.map(unmapped(workspace), unmapped(model), unmapped(seeds), blocks(spec)).result()
@@ -189,6 +191,7 @@ def draw(workspace: Workspace, source: Reference) -> Drawn:
         parts=parts,
         graph=graph,
         model=model,
+        measured=measured,
         seeds=seeds,
         passed=sum(block.rows or 0 for block in kept),
         released=released,

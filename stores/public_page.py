@@ -32,6 +32,7 @@ _CONTENTS = {
     "schema.json": "every attribute: its kind, its values and their buckets",
     "graph.json": "which attributes the model takes to depend on which",
     "model.json": "the model's probabilities, as integers out of 2³²",
+    "measured.json": "every noisy table that the model was made of, and what the denoiser made of it",
     "seeds.json": "the noisy histogram that prefixes were drawn from",
     "PRIVACY.md": "what is guaranteed, in words",
     "privacy.json": "what is guaranteed, in figures for machines",

@@ -17,8 +17,10 @@ from stores.workspace import Workspace
 from tasks.learn_structure import keep_graph
 from tasks.step import as_task
 
+MEASURED = "measured.json"
 
-def learn_loglinear(workspace: Workspace, parameters: Reference) -> tuple[Reference, Reference]:
+
+def learn_loglinear(workspace: Workspace, parameters: Reference) -> tuple[Reference, Reference, Reference]:
     """Carry out the learner's plan, and keep the network, what it was made of and which attributes it ties together.
 
     Args:
@@ -26,7 +28,7 @@ def learn_loglinear(workspace: Workspace, parameters: Reference) -> tuple[Refere
         parameters: codes of the parameters part.
 
     Returns:
-        The graph, `graph.json`, and the model, `model.json`, both public.
+        The graph, `graph.json`, the model, `model.json`, and what was measured, `measured.json`; all public.
 
     Raises:
         ValueError: the release has another learner.
@@ -49,14 +51,18 @@ def learn_loglinear(workspace: Workspace, parameters: Reference) -> tuple[Refere
         net, learnt = learn_network(plan, counter, open_stream)
         step.spent(cost.guarantee, cost.events)
         step.figure("tables", len(learnt.tables), Audience.PUBLIC)
-        step.document(learnt.document(domain), "measured.json", Audience.PUBLIC)
+        found = learnt.document(domain)
+        step.document(found, MEASURED, Audience.PUBLIC)
         graph = keep_graph(workspace, step, dependences(net, learnt))
         with workspace.writing("model.json", Audience.PUBLIC) as path:
             path.write_text(json.dumps(net.document()))
         made = step.output(workspace.refer("model", "model.json", Audience.PUBLIC))
+        with workspace.writing(MEASURED, Audience.PUBLIC) as path:
+            path.write_text(json.dumps(found))
+        measured = step.output(workspace.refer("measured", MEASURED, Audience.PUBLIC))
         commit(workspace, charge, made)
         record_model(step, made, accounts_of(workspace.spec).model)
-        return graph, made
+        return graph, made, measured
 
 
 learn_loglinear_task = as_task(learn_loglinear)

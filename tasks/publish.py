@@ -157,6 +157,7 @@ def write_documents(
         attributes=domain.names,
         structure=accounts.structure,
         kind=accounts.kind,
+        learner=spec.learner.kind,
         synthesis=spec.synthesis,
         version=version("deniable"),
     )
