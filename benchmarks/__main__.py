@@ -1,8 +1,9 @@
 """`python -m benchmarks [PART ...]`: measure, and print the README's tables."""
 
 import argparse
+from functools import partial
 
-from benchmarks import guarantees, histogram, learning, release, synthesis
+from benchmarks import guarantees, histogram, learning, release, scaling, synthesis
 from benchmarks.measuring import table
 
 PARTS = {
@@ -12,14 +13,22 @@ PARTS = {
     "release": release.measure,
     "guarantees": guarantees.measure,
 }
+LONG = {
+    "scaling": scaling.by_records,
+    "hundred-million": partial(scaling.by_records, (1_000_000, 10_000_000, 100_000_000)),
+    "people": scaling.by_people,
+    "attributes": scaling.by_attributes,
+}
+"""Parts that take some minutes each, and gigabytes of disk; measured only when they are asked for."""
 
 
 def main() -> None:
-    """Measure the parts that were asked for, all by default."""
+    """Measure the parts that were asked for, by default all but the long ones."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("parts", nargs="*", choices=[[], *PARTS], metavar="PART", help=", ".join(PARTS))
+    every = PARTS | LONG
+    parser.add_argument("parts", nargs="*", choices=[[], *every], metavar="PART", help=", ".join(every))
     asked = parser.parse_args().parts or list(PARTS)
-    print(table([result for part in asked for result in PARTS[part]()]))
+    print(table([result for part in asked for result in every[part]()]))
 
 
 if __name__ == "__main__":

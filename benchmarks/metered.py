@@ -1,0 +1,69 @@
+"""`python -m benchmarks.metered SPEC FIGURES`: one release in a process of its own, metered step by step.
+
+A step is metered by what its whole process takes while it runs: seconds by the clock and of all cores, and the most
+memory that it holds.
+"""
+
+import json
+import sys
+import time
+from pathlib import Path
+
+from flows.__main__ import main
+from tasks.progress import watching
+
+_FORGET_THE_MOST = "5"
+
+
+class Meter:
+    """Watches a release's steps; parts of a mapped step count as one.
+
+    Attributes:
+        steps: for each step its seconds, core seconds and GiB.
+    """
+
+    def __init__(self) -> None:
+        self.steps: dict[str, dict[str, float]] = {}
+        self._running = 0
+        self._begun = (0.0, 0.0)
+
+    def started(self, step: str) -> None:
+        """A step or a part of one begins."""
+        if self._running == 0:
+            self._begun = time.perf_counter(), time.process_time()
+            Path("/proc/self/clear_refs").write_text(_FORGET_THE_MOST)
+        self._running += 1
+        self.steps.setdefault(step, {"seconds": 0.0, "core_seconds": 0.0, "gib": 0.0})
+
+    def advanced(self, step: str, amount: int) -> None:
+        """Nothing is metered within a step."""
+
+    def ended(self, step: str, *, well: bool) -> None:  # noqa: ARG002 - a release that fails is not metered
+        """A step or a part of one is over."""
+        self._running -= 1
+        found = self.steps[step]
+        found["gib"] = max(found["gib"], most_held_gib())
+        if self._running == 0:
+            wall, cores = self._begun
+            found["seconds"] += time.perf_counter() - wall
+            found["core_seconds"] += time.process_time() - cores
+
+
+def most_held_gib() -> float:
+    """The most memory that this process has held since it was last told to forget."""
+    (line,) = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")]
+    return int(line.split()[1]) / 2**20
+
+
+if __name__ == "__main__":
+    meter = Meter()
+    start = time.perf_counter()
+    with watching(meter):
+        code = main(["release", sys.argv[1]])
+    whole = {
+        "seconds": time.perf_counter() - start,
+        "core_seconds": time.process_time(),
+        "gib": max(step["gib"] for step in meter.steps.values()),
+    }
+    Path(sys.argv[2]).write_text(json.dumps({**meter.steps, "whole release": whole}))
+    sys.exit(code)

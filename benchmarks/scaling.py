@@ -1,0 +1,153 @@
+"""What a release costs by its sizes: records in, records out, attributes; each step's time and memory, side by side."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+
+from benchmarks.measuring import Result
+from benchmarks.wide import write_people
+
+STEPS = (
+    "ingest",
+    "validate",
+    "clean",
+    "split",
+    "learn_structure",
+    "learn_parameters",
+    "learn_loglinear",
+    "synthesize",
+    "gather",
+    "evaluate_utility",
+    "evaluate_risk",
+    "publish",
+    "verify_published",
+)
+_SCHEMA = """
+from benchmarks.wide import columns
+from schemas.table import table
+
+schema = table(columns({attributes}), target="a01")
+"""
+_LEARNERS: dict[str, dict[str, Any]] = {
+    "loglinear": {"kind": "loglinear", "noise": "gaussian", "parameters": {"epsilon": 1, "delta": 1e-9}},
+    "cfs": {
+        "kind": "cfs",
+        "noise": "laplace",
+        "structure": {"epsilon": 0.5, "delta": 1e-10, "epsilon_rows": 0.01, "max_cost": 300},
+        "parameters": {"epsilon": 0.5, "delta": 1e-10, "prior": 1.0, "estimate": "mean"},
+    },
+}
+
+
+@dataclass(frozen=True)
+class Size:
+    """One release that is measured.
+
+    Attributes:
+        people: records that it learns from and is judged by.
+        records: records that it releases.
+        attributes: attributes of both.
+        learner: `loglinear` or `cfs`.
+    """
+
+    people: int = 200_000
+    records: int = 1_000_000
+    attributes: int = 11
+    learner: str = "loglinear"
+
+
+def by_records(records: Sequence[int] = (1_000_000, 10_000_000)) -> list[Result]:
+    """Release ever more records, learnt from the same people."""
+    return _side_by_side(
+        "records released", [f"{size:,}" for size in records], [Size(records=size) for size in records]
+    )
+
+
+def by_people(people: Sequence[int] = (1_000_000, 10_000_000)) -> list[Result]:
+    """Learn from ever more people, and release the same number of records."""
+    sizes = [Size(people=size, records=200_000) for size in people]
+    return _side_by_side("people learnt from", [f"{size:,}" for size in people], sizes)
+
+
+def by_attributes(attributes: Sequence[int] = (10, 20, 40, 80)) -> list[Result]:
+    """Release tables of ever more attributes, by either learner."""
+    return [
+        result
+        for learner in _LEARNERS
+        for result in _side_by_side(
+            f"attributes, learner {learner}",
+            [f"{size}" for size in attributes],
+            [Size(records=200_000, attributes=size, learner=learner) for size in attributes],
+        )
+    ]
+
+
+def _side_by_side(what: str, names: Sequence[str], sizes: Sequence[Size]) -> list[Result]:
+    """A line a step, a column a release."""
+    found = [_measured(size) for size in sizes]
+    steps = [step for step in ("whole release", *STEPS) if step in found[0]]
+    files = list(found[0]["files"])
+    return [
+        Result(what, " / ".join(names)),
+        *(Result(step, " / ".join(_took(one[step]) for one in found)) for step in steps),
+        *(Result(file, " / ".join(f"{one['files'][file] / 2**20:,.0f} MiB" for one in found)) for file in files),
+    ]
+
+
+def _took(step: dict[str, float]) -> str:
+    """Wall, cores and memory of a step."""
+    return f"{step['seconds']:.1f} s ({step['core_seconds']:.1f} of cores, {step['gib']:.2f} GiB)"
+
+
+def _measured(size: Size) -> dict[str, Any]:
+    """Run one release in a process of its own; what it took, step by step, and what lies on the disk."""
+    with tempfile.TemporaryDirectory(prefix="deniable-bench-") as name:
+        folder = Path(name)
+        write_people(folder / "people.parquet", size.attributes, size.people)
+        (folder / "people.py").write_text(_SCHEMA.format(attributes=size.attributes))
+        with (folder / "spec.yaml").open("w") as file:
+            YAML(typ="safe", pure=True).dump(_spec(size), file)
+        command = [sys.executable, "-m", "benchmarks.metered", str(folder / "spec.yaml"), str(folder / "figures.json")]
+        done = subprocess.run(command, env=os.environ | {"DENIABLE_STATE": str(folder / "var")}, check=False)
+        if done.returncode != 0:
+            raise SystemExit(f"the release must succeed to be measured, got exit code {done.returncode}.")
+        found: dict[str, Any] = json.loads((folder / "figures.json").read_text())
+        (published,) = (folder / "var" / "releases").iterdir()
+        files = {name: (published / name).stat().st_size for name in ("synthetic.csv", "synthetic.parquet")}
+        files["all of the state folder"] = sum(
+            path.stat().st_size for path in (folder / "var").rglob("*") if path.is_file()
+        )
+        return {**found, "files": files}
+
+
+def _spec(size: Size) -> dict[str, Any]:
+    learner = _LEARNERS[size.learner]
+    return {
+        "name": "scaling",
+        "title": "Made-up people",
+        "dataset": "people.py",
+        "source": {"kind": "file", "path": "people.parquet"},
+        "max_invalid_share": 0.001,
+        "chunk_rows": 100_000,
+        "split": {"seeds": 0.01, "parameters": 0.6, "holdout": 0.2}
+        | ({"structure": 0.19} if "structure" in learner else {}),
+        "learner": learner,
+        "synthesis": {"guarantee": "seedless", "records": size.records, "chunk_candidates": 65_536},
+        "budget": {"epsilon": 20, "delta": 1e-5},
+        "evaluation": {
+            "classifiers": ["tree", "forest"],
+            "train_rows": 20_000,
+            "quasi_identifiers": ["a00", "a01", "a04"],
+            "known": ["a00", "a01", "a03"],
+            "sensitive": ["a02"],
+        },
+        "thresholds": {"tvd_2way_max": 0.9},
+    }
