@@ -238,6 +238,7 @@ def _report(
         workspace,
         tables=drawn.tables,
         graph=drawn.graph,
+        measured=drawn.measured,
         accounts=accounts,
         passed=drawn.passed,
         utility=judged.utility,

@@ -6,7 +6,8 @@ Which graph it is, and where the picture goes, does not belong here.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Final, Literal
+from math import sqrt
+from typing import Any, Final, Literal
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -16,6 +17,8 @@ from matplotlib.path import Path
 from stores.layered_layout import Place, lay_out
 from stores.theme import BASELINE, INK, MUTED, PAPER, RELEASED, TARGET, TRAINING, make_figure
 
+Edge = tuple[str, str]
+"""A dependency: parent and child."""
 Change = Literal["kept", "added", "removed", "turned"]
 """What became of a dependency from one graph to another."""
 
@@ -29,6 +32,9 @@ _MARGIN = 0.15
 _ROW_WIDTH = 8.0
 _ARROW_LENGTH = 0.11
 _ARROW_HALF_WIDTH = 0.045
+_THINNEST, _THICKER = 0.6, 3.0
+_ALIKE, _WEAKEST = 0.1, 1e-9
+_EDGES_PER_ATTRIBUTE = 2
 
 
 @dataclass(frozen=True)
@@ -68,7 +74,8 @@ def draw_graph(
         names: the attributes.
         parents: the parents of each attribute; one that is not listed has none.
         target: the attribute to highlight, if any.
-        weights: strength in [0, 1] of each dependency, by (parent, child); the width of its arrow.
+        weights: strength in [0, 1] of each dependency, by (parent, child): the width of its arrow, beside the
+            strongest. Only those that `strongest` picks are drawn.
 
     Returns:
         The picture.
@@ -76,12 +83,50 @@ def draw_graph(
     Raises:
         InvalidInput: the graph has a cycle, or names an attribute that is not listed.
     """
+    edges = [(parent, child) for child, those in parents.items() for parent in those]
+    strengths = {edge: _ALIKE if weights is None else max(weights.get(edge, 0.0), 0.0) for edge in edges}
+    most = max(1.0 if weights is None else max(strengths.values(), default=0.0), _WEAKEST)
 
     def look(parent: str, child: str) -> Look:
-        strength = 0.4 if weights is None else min(max(weights.get((parent, child), 0.0), 0.0), 1.0)
-        return Look(TARGET if target in {parent, child} else MUTED, 0.7 + 1.3 * strength)
+        width = _THINNEST + _THICKER * sqrt(strengths[parent, child] / most)
+        return Look(TARGET if target in {parent, child} else MUTED, width)
 
-    return _draw(names, parents, target, look)
+    drawn = edges if weights is None else strongest(strengths, len(names))
+    shown: dict[str, list[str]] = {}
+    for parent, child in sorted(drawn, key=edges.index):
+        shown.setdefault(child, []).append(parent)
+    return _draw(names, shown, target, look)
+
+
+def strongest(weights: Mapping[Edge, float], attributes: int) -> list[Edge]:
+    """The dependencies that a picture has room for: each attribute's strongest, and the strongest of all others.
+
+    Args:
+        weights: strength of each dependency, by (parent, child).
+        attributes: number of attributes; twice as many dependencies are shown at most.
+
+    Returns:
+        The dependencies, the strongest first.
+    """
+    falling = sorted(weights, key=lambda edge: (-weights[edge], edge))
+    first: dict[str, Edge] = {}
+    for edge in falling:
+        first.setdefault(edge[1], edge)
+    kept = set(list(dict.fromkeys([*first.values(), *falling]))[: _EDGES_PER_ATTRIBUTE * attributes])
+    return [edge for edge in falling if edge in kept]
+
+
+def weights_of(graph: Mapping[str, Any]) -> dict[Edge, float]:
+    """Strength of each dependency of a graph, by (parent, child), from its document."""
+    return {(edge["name"], child): edge["similarity"] for child, into in graph["parents"].items() for edge in into}
+
+
+def parents_of(weights: Mapping[Edge, float]) -> dict[str, list[str]]:
+    """The parents of each attribute that has some."""
+    parents: dict[str, list[str]] = {}
+    for parent, child in weights:
+        parents.setdefault(child, []).append(parent)
+    return parents
 
 
 def draw_graph_changes(names: Sequence[str], edges: Mapping[tuple[str, str], Change], target: str | None) -> Figure:

@@ -21,6 +21,7 @@ from schemas.accounts import Accounts
 from schemas.provenance import Spent
 from schemas.release_spec import ReleaseSpec
 from schemas.synthesis import HistogramSeeds, PrivacyTestedSeeds
+from stores.ratio_pictures import ratios_svg
 from stores.statement import NOT_COVERED, proof_in_words
 from stores.theme import page_svg
 
@@ -93,12 +94,14 @@ def render_page(template: str, values: Mapping[str, Any]) -> str:
         "change": change,
         "cost": cost,
         "count": count,
+        "deviation": deviation,
         "figure": figure,
         "guessed": guessed,
         "halves": halves,
         "named_figure": named_figure,
         "percent": percent,
         "proof": proof_in_words,
+        "ratios": ratios_svg,
         "share": share,
         "short": short_digest,
         "size": size,
@@ -220,6 +223,11 @@ def halves(digest: str) -> Markup:
     """A digest that may be broken in the middle, and nowhere else."""
     middle = len(digest) // 2
     return Markup("{}<wbr>{}").format(digest[:middle], digest[middle:])
+
+
+def deviation(records: float) -> str:
+    """A standard deviation, in records."""
+    return f"{records:,.0f}" if records >= 10 else f"{records:.2g}"
 
 
 def is_vacuous(spent: Spent) -> bool:

@@ -14,9 +14,10 @@ from deniable.errors import Refused
 from schemas.accounts import Accounts
 from schemas.provenance import RECORD, Provenance, Step, Thing
 from schemas.release_spec import ReleaseSpec
-from stores.drawing import draw_graph
+from stores.drawing import Edge, draw_graph, parents_of, strongest, weights_of
 from stores.making import draw_making, making_in_words
 from stores.marginals import DescribedTable, panels, shares_of
+from stores.measured import MEASURED, Measured, read_measured
 from stores.pages import Card, cost_cards, cost_lines, count, picture, render_page
 from stores.release_folder import PARQUET
 from stores.workspace import file_digest
@@ -86,16 +87,18 @@ class PublicContent:
         record: the public record, with or without the step that publishes, which the page does not show.
         spec: what was to be released.
         accounts: what it cost.
-        parents: by attribute, what it depends on and how strongly, from noisy counts.
+        weights: strength of each dependency, by (parent, child), from noisy counts.
         shares: by attribute, the share of each value in the synthetic table.
+        measured: what the model was made of, where its learner says so.
         files: the files of the release but for the page itself and the signed record.
     """
 
     record: Provenance
     spec: ReleaseSpec
     accounts: Accounts
-    parents: Mapping[str, Mapping[str, float]]
+    weights: Mapping[Edge, float]
     shares: Mapping[str, Sequence[float]]
+    measured: Measured | None
     files: tuple[PublishedFile, ...]
 
 
@@ -132,12 +135,13 @@ def public_content(folder: Path, *, record: Provenance, spec: ReleaseSpec, accou
     Returns:
         The content; the page and the signed record themselves, if they are there, play no part in it.
     """
-    learnt = json.loads((folder / _GRAPH).read_text(encoding="utf-8")).get("parents", {})
+    weights = weights_of(json.loads((folder / _GRAPH).read_text(encoding="utf-8")))
     return PublicContent(
         record=record,
         spec=spec,
         accounts=accounts,
-        parents={child: {edge["name"]: edge["similarity"] for edge in into} for child, into in learnt.items()},
+        weights=weights,
+        measured=read_measured(folder / MEASURED, DescribedTable.of(spec), weights),
         shares=shares_of(folder / PARQUET, spec.domain),
         files=tuple(
             PublishedFile(path.name, _CONTENTS.get(path.name, ""), path.stat().st_size, file_digest(path))
@@ -163,9 +167,8 @@ def render_public_page(content: PublicContent) -> str:
     if record.rendering != "public":
         raise Refused(f"a public page must be made of the public record, got the {record.rendering} one; publish that.")
     domain = spec.domain
-    edges = {(parent, child): weight for child, into in content.parents.items() for parent, weight in into.items()}
-    parents = {child: list(into) for child, into in content.parents.items()}
-    graph = draw_graph(domain.names, parents, domain.target, edges) if edges else None
+    edges = content.weights
+    graph = draw_graph(domain.names, parents_of(edges), domain.target, edges) if edges else None
     making = making_in_words(spec, accounts, record.release.records)
     cards = [
         Card("Made-up records", count(record.release.records), f"with {len(domain)} attributes each"),
@@ -183,7 +186,11 @@ def render_public_page(content: PublicContent) -> str:
             "making": picture(draw_making(spec, accounts, record.release.records), making),
             "making_words": making,
             "graph": graph and picture(graph, f"Which of {len(domain)} attributes depend on which, drawn as a graph."),
-            "edges": sorted(edges, key=lambda edge: (domain.index(edge[1]), -edges[edge])),
+            "edges": {
+                edge: edges[edge] for edge in sorted(edges, key=lambda edge: (domain.index(edge[1]), -edges[edge]))
+            },
+            "drawn_edges": len(strongest(edges, len(domain))),
+            "measured": content.measured,
             "panels": panels(DescribedTable.of(spec), [content.shares]),
             "steps": _steps(record.steps),
             "files": content.files,

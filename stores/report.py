@@ -19,6 +19,7 @@ from schemas.release_spec import ReleaseSpec
 from stores.evaluation import comparison_pictures, risk_pictures
 from stores.glance import CLASSIFIERS, COMPARED, at_a_glance
 from stores.marginals import DescribedTable, Panel, panels
+from stores.measured import Measured
 from stores.pages import Card, cost_cards, cost_lines, count, picture, render_page
 from stores.people_flow import PeopleFlow, draw_people_flow
 from stores.spending import Spending
@@ -42,6 +43,7 @@ class ReportContent:
         accounts: what it cost.
         flow: how many people and records went where.
         graph: picture of what depends on what; None where the attributes are independent.
+        measured: what the model was made of, where its learner says so.
         utility: what the evaluation of utility found.
         risk: what the evaluation of risk found.
         spending: what is spent of the dataset's budget; None where no ledger knows the dataset.
@@ -57,6 +59,7 @@ class ReportContent:
     graph: Figure | None
     utility: EvaluationFigures
     risk: EvaluationFigures
+    measured: Measured | None = None
     spending: Spending | None = None
     verification: tuple[str, ...] = ()
     approval: Approval | None = None

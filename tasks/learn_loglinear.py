@@ -10,14 +10,16 @@ from schemas.accounts import accounts_of, parameters_cost
 from schemas.recipes import loglinear_recipe
 from schemas.references import Audience, Reference
 from stores.charging import commit, reserve
+from stores.drawing import weights_of
 from stores.lineage import recorded_step
+from stores.marginals import DescribedTable
+from stores.measured import MEASURED, measured_of
 from stores.model_record import record_model
+from stores.ratio_pictures import draw_ratios
 from stores.tables import read_codes
 from stores.workspace import Workspace
 from tasks.learn_structure import keep_graph
 from tasks.step import as_task
-
-MEASURED = "measured.json"
 
 
 def learn_loglinear(workspace: Workspace, parameters: Reference) -> tuple[Reference, Reference, Reference]:
@@ -53,7 +55,11 @@ def learn_loglinear(workspace: Workspace, parameters: Reference) -> tuple[Refere
         step.figure("tables", len(learnt.tables), Audience.PUBLIC)
         found = learnt.document(domain)
         step.document(found, MEASURED, Audience.PUBLIC)
-        graph = keep_graph(workspace, step, dependences(net, learnt))
+        ties = dependences(net, learnt)
+        graph = keep_graph(workspace, step, ties)
+        shown = measured_of(found, DescribedTable.of(workspace.spec), weights_of(ties.document(domain)))
+        if shown.ratios:
+            step.plot(draw_ratios(shown.ratios), "measured.png", Audience.PUBLIC)
         with workspace.writing("model.json", Audience.PUBLIC) as path:
             path.write_text(json.dumps(net.document()))
         made = step.output(workspace.refer("model", "model.json", Audience.PUBLIC))

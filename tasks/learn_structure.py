@@ -9,7 +9,7 @@ from schemas.accounts import known_cost, structure_cost
 from schemas.recipes import structure_recipe
 from schemas.references import Audience, Reference
 from stores.charging import commit, reserve
-from stores.drawing import draw_graph
+from stores.drawing import draw_graph, parents_of, weights_of
 from stores.lineage import StepRecord, recorded_step
 from stores.tables import read_codes
 from stores.workspace import Workspace
@@ -57,12 +57,8 @@ def keep_graph(workspace: Workspace, step: StepRecord, graph: Graph) -> Referenc
     document = graph.document(domain)
     with workspace.writing("graph.json", Audience.PUBLIC) as path:
         path.write_text(json.dumps(document, indent=1))
-    edges = {
-        child: {edge["name"]: edge["similarity"] for edge in those} for child, those in document["parents"].items()
-    }
-    parents = {child: list(those) for child, those in edges.items()}
-    weights = {(parent, child): weight for child, those in edges.items() for parent, weight in those.items()}
-    step.plot(draw_graph(domain.names, parents, domain.target, weights), "graph.png", Audience.PUBLIC)
+    weights = weights_of(document)
+    step.plot(draw_graph(domain.names, parents_of(weights), domain.target, weights), "graph.png", Audience.PUBLIC)
     step.document(document, "graph.json", Audience.PUBLIC)
     return step.output(workspace.refer("graph", "graph.json", Audience.PUBLIC))
 

@@ -7,8 +7,10 @@ from schemas.accounts import Accounts
 from schemas.decision import Outcome
 from schemas.evaluation import EvaluationFigures
 from schemas.references import Audience, Reference
-from stores.drawing import draw_graph
+from stores.drawing import draw_graph, parents_of, weights_of
 from stores.lineage import recorded_step
+from stores.marginals import DescribedTable
+from stores.measured import read_measured
 from stores.people import people_of
 from stores.people_flow import PeopleFlow, Stage
 from stores.report import ReportContent, write_report
@@ -25,6 +27,7 @@ def report(
     *,
     tables: Mapping[str, Reference],
     graph: Reference,
+    measured: Reference | None = None,
     accounts: Accounts,
     passed: int,
     utility: EvaluationFigures,
@@ -38,6 +41,7 @@ def report(
         workspace: the release.
         tables: the `snapshot`, the `codes` of the valid rows, each part, and the `released` records.
         graph: the dependency graph.
+        measured: what the model was made of, where its learner says so.
         accounts: what the release costs.
         passed: candidates that may be released, released or not.
         utility: what was found of utility.
@@ -50,7 +54,8 @@ def report(
     """
     spec = workspace.spec
     part = None if outcome is None else FOR_DECISION
-    with recorded_step(workspace, "report", inputs=[*tables.values(), graph], part=part) as step:
+    learnt = [graph] if measured is None else [graph, measured]
+    with recorded_step(workspace, "report", inputs=[*tables.values(), *learnt], part=part) as step:
         people = {name: table.rows or 0 for name, table in tables.items()}
         flow = PeopleFlow(
             stages=(
@@ -63,19 +68,15 @@ def report(
             released=people["released"],
             from_seeds=accounts.tested,
         )
-        edges = json.loads(graph.path.read_text(encoding="utf-8"))["parents"]
-        drawn = draw_graph(
-            spec.domain.names,
-            {child: [edge["name"] for edge in into] for child, into in edges.items()},
-            spec.domain.target,
-            {(edge["name"], child): edge["similarity"] for child, into in edges.items() for edge in into},
-        )
+        weights = weights_of(json.loads(graph.path.read_text(encoding="utf-8")))
+        drawn = draw_graph(spec.domain.names, parents_of(weights), spec.domain.target, weights)
         content = ReportContent(
             release_id=workspace.release_id,
             spec=spec,
             accounts=accounts,
             flow=flow,
-            graph=drawn if any(edges.values()) else None,
+            graph=drawn if weights else None,
+            measured=read_measured(measured.path, DescribedTable.of(spec), weights) if measured else None,
             utility=utility,
             risk=risk,
             spending=spending(workspace),

@@ -74,6 +74,7 @@ class Learnt:
             "buckets": {name: own.of_value.tolist() for name, own in zip(names, self.attributes, strict=True)},
             "attributes": {
                 names[one.attributes[0]]: {
+                    "shares": one.shares,
                     "deviation": float(one.deviation),
                     "noisy": one.values.tolist(),
                     "denoised": self.attributes[one.attributes[0]].counts.tolist(),

@@ -11,6 +11,7 @@ from mlflow import MlflowClient
 from flows.release import release
 from schemas.accounts import accounts_of
 from schemas.release_spec import load_spec
+from tests.html_page import Page
 from tests.small_release import SPEC, write_small_release
 
 pytestmark = pytest.mark.usefixtures("prefect")
@@ -45,7 +46,7 @@ def test_one_word_changes_the_learner(synthesis: dict[str, Any], state: Path, tm
     assert {step.step for step in accounts.steps} >= {"learn_parameters"}
 
 
-def test_what_was_measured_is_in_mlflow(state: Path, tmp_path: Path) -> None:
+def test_what_was_measured_can_be_seen_in_mlflow_and_on_both_pages(state: Path, tmp_path: Path) -> None:
     path = write_small_release(tmp_path, learner__kind="loglinear", synthesis=SEEDLESS, learner__noise="auto")
     released = release(path, state, anew=True)
     client = MlflowClient(f"sqlite:///{state}/mlflow/mlflow.db")
@@ -53,13 +54,26 @@ def test_what_was_measured_is_in_mlflow(state: Path, tmp_path: Path) -> None:
     runs = client.search_runs(
         [parent.info.experiment_id], f"tags.`mlflow.parentRunId` = '{released.workspace.mlflow_run_id}'"
     )
-    found = [
-        client.download_artifacts(run.info.run_id, item.path, str(tmp_path))
-        for run in runs
-        for item in client.list_artifacts(run.info.run_id, "public")
-        if item.path.endswith("measured.json")
-    ]
-    (measured,) = [json.loads(Path(file).read_text()) for file in found]
+    found: dict[str, list[bytes]] = {"measured.json": [], "measured.png": []}
+    for run in runs:
+        (tmp_path / run.info.run_id).mkdir()
+        for item in client.list_artifacts(run.info.run_id, "public"):
+            if (name := Path(item.path).name) in found:
+                place = client.download_artifacts(run.info.run_id, item.path, str(tmp_path / run.info.run_id))
+                found[name].append(Path(place).read_bytes())
+    folder = released.published.path.parent
+    # The learner's step keeps it, and so does publication.
+    assert len(found["measured.json"]) == 2
+    assert {json.dumps(json.loads(text)) for text in found["measured.json"]} == {(folder / "measured.json").read_text()}
+    [drawn] = found["measured.png"]
+    assert drawn.startswith(b"\x89PNG")
+    measured = json.loads((folder / "measured.json").read_text())
     assert {table["reason"] for table in measured["tables"]} >= {"tree", "target"}
     assert set(measured["order"]) == {"age", "sex", "school", "employed"}
     assert all(len(table["noisy"]) == len(table["denoised"]) for table in measured["tables"])
+    for page in (folder / "index.html", released.report.path):
+        html = Page(page.read_text(encoding="utf-8"))
+        html.require_sound(tuple(path.name for path in folder.iterdir()))
+        assert "What was measured" in html.words
+        assert "chosen for the tree" in html.words
+        assert "denoised" in html.words

@@ -1,0 +1,222 @@
+"""Prepares what the log-linear learner measured to be looked at: with what budget, and how the denoiser moved it.
+
+All of it is public: it is made of `measured.json`, the graph and the public domain. How pictures are drawn does not
+belong here (ratio_pictures).
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deniable.domain import Attribute
+from stores.drawing import Edge
+from stores.marginals import DescribedTable, Panel, panels
+
+MEASURED: Final = "measured.json"
+
+_REASONS: Final = {"tree": "chosen for the tree", "target": "with the target", "extra": "the model was far off"}
+Entry = Mapping[str, Any]
+"""What `measured.json` says of one thing that was counted."""
+_PICTURES = 6
+_TELLING, _MOST_CELLS = 12, 1_000
+"""Cells from which on a picture says more than the figures, and up to which they can be told apart."""
+_A_PAIR = 2
+
+
+@dataclass(frozen=True)
+class Noise:
+    """What noise something was counted with.
+
+    Attributes:
+        share: share of the budget for all counts, in percent.
+        deviation: standard deviation of the noise on one count, in records.
+        moved: share of the records that the denoiser moved to other cells, in percent.
+    """
+
+    share: float
+    deviation: float
+    moved: float
+
+
+@dataclass(frozen=True)
+class SingleLine:
+    """An attribute by itself.
+
+    Attributes:
+        name: its name.
+        values: number of its values.
+        buckets: number of buckets that tables of several attributes tell apart.
+        reason: why these buckets.
+        noise: what noise it was counted with; none where it has one value, which needs no counting.
+    """
+
+    name: str
+    values: int
+    buckets: int
+    reason: str
+    noise: Noise | None
+
+
+@dataclass(frozen=True)
+class TableLine:
+    """A table of several attributes.
+
+    Attributes:
+        names: its attributes.
+        reason: why it was measured.
+        shape: number of buckets of each.
+        noise: what noise it was counted with.
+        strength: symmetrical uncertainty of its attributes in [0, 1]; None where the model has no such edge.
+    """
+
+    names: tuple[str, ...]
+    reason: str
+    shape: tuple[int, ...]
+    noise: Noise
+    strength: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class Ratios:
+    """A table of two attributes, each count compared with what it would be if they were independent.
+
+    Attributes:
+        line: what is known of the table.
+        noisy: logarithms to base 2 of the ratios before the denoiser, minus infinity where a count is not positive.
+        denoised: the same after it.
+    """
+
+    line: TableLine
+    noisy: NDArray[np.float64]
+    denoised: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """All that is shown.
+
+    Attributes:
+        records: number of records, by noisy counts.
+        order: the attributes in the order in which a record is drawn.
+        singles: the attributes, in that order.
+        tables: the tables, the strongest first.
+        largest_share: the largest share of the budget that a table was given, in percent.
+        panels: the distribution of every attribute, noisy and denoised.
+        ratios: the strongest tables of a size that can be looked at.
+    """
+
+    records: float
+    order: tuple[str, ...]
+    singles: tuple[SingleLine, ...]
+    tables: tuple[TableLine, ...]
+    largest_share: float
+    panels: list[Panel]
+    ratios: tuple[Ratios, ...]
+
+
+def read_measured(file: Path, table: DescribedTable, weights: Mapping[Edge, float]) -> Measured | None:
+    """Read what was measured.
+
+    Args:
+        file: `measured.json`; where it is not there, the learner was another one.
+        table: the attributes and what they mean.
+        weights: strength of each dependency, by (parent, child).
+    """
+    if not file.exists():
+        return None
+    return measured_of(json.loads(file.read_text(encoding="utf-8")), table, weights)
+
+
+def measured_of(found: Mapping[str, Any], table: DescribedTable, weights: Mapping[Edge, float]) -> Measured:
+    """Prepare what was measured.
+
+    Args:
+        found: what the learner wrote of it.
+        table: the attributes and what they mean.
+        weights: strength of each dependency, by (parent, child).
+    """
+    records = found["records"]
+    counted = [*found["attributes"].values(), *found["tables"]]
+    shares = sum(entry["shares"] for entry in counted)
+    strengths = {frozenset(edge): weight for edge, weight in weights.items()}
+
+    def noise(entry: Entry) -> Noise:
+        moved = np.abs(np.asarray(entry["noisy"]) - np.asarray(entry["denoised"])).sum() / 2 / records
+        return Noise(100 * entry["shares"] / shares, entry["deviation"], 100 * float(moved))
+
+    lines = [
+        TableLine(
+            names=tuple(entry["attributes"]),
+            reason=_REASONS.get(entry["reason"], entry["reason"]),
+            shape=np.asarray(entry["noisy"]).shape,
+            noise=noise(entry),
+            strength=strengths.get(frozenset(entry["attributes"])),
+        )
+        for entry in found["tables"]
+    ]
+    falling = sorted(
+        zip(lines, found["tables"], strict=True), key=lambda pair: (-(pair[0].strength or 0.0), pair[0].names)
+    )
+    noises = {name: noise(entry) for name, entry in found["attributes"].items()}
+    domain = table.domain
+    return Measured(
+        records=records,
+        order=tuple(found["order"]),
+        singles=tuple(
+            _single_line(domain.attributes[domain.index(name)], found["buckets"][name], noises.get(name))
+            for name in found["order"]
+        ),
+        tables=tuple(line for line, _ in falling),
+        largest_share=max((line.noise.share for line in lines), default=1.0),
+        panels=_panels(found, table),
+        ratios=tuple(_ratios(line, entry) for line, entry in _worth_looking_at(falling)),
+    )
+
+
+def _single_line(attribute: Attribute, bucket_of: list[int], noise: Noise | None) -> SingleLine:
+    buckets = max(bucket_of) + 1
+    if noise is None:
+        reason = "it has one value"
+    elif buckets == len(bucket_of):
+        reason = "each value by itself"
+    elif attribute.kind == "numeric":
+        reason = "neighbours together until they hold enough records"
+    else:
+        reason = "rare values together"
+    return SingleLine(attribute.name, len(bucket_of), buckets, reason, noise)
+
+
+def _panels(found: Mapping[str, Any], table: DescribedTable) -> list[Panel]:
+    """The distributions of the attributes; noisy counts below 0 are nothing to be drawn."""
+    series: list[dict[str, tuple[float, ...]]] = [{}, {}]
+    for attribute in table.domain.attributes:
+        entry = found["attributes"].get(attribute.name, {"noisy": [1.0], "denoised": [1.0]})
+        for shares, kind in zip(series, ("noisy", "denoised"), strict=True):
+            counts = np.maximum(np.asarray(entry[kind], np.float64), 0.0)
+            shares[attribute.name] = tuple((counts / max(counts.sum(), 1.0)).tolist())
+    return panels(table, series)
+
+
+def _worth_looking_at(falling: Sequence[tuple[TableLine, Entry]]) -> list[tuple[TableLine, Entry]]:
+    """The strongest tables of a size that can be looked at; tiny ones only where there are no others."""
+    pairs = [pair for pair in falling if len(pair[0].shape) == _A_PAIR and prod(pair[0].shape) <= _MOST_CELLS]
+    return sorted(pairs, key=lambda pair: prod(pair[0].shape) < _TELLING)[:_PICTURES]
+
+
+def _ratios(line: TableLine, entry: Entry) -> Ratios:
+    """Counts over those of independent attributes with the denoised table's margins."""
+    denoised = np.asarray(entry["denoised"], np.float64)
+    total = max(float(denoised.sum()), 1.0)
+    expected = np.maximum(denoised.sum(axis=1, keepdims=True) * denoised.sum(axis=0) / total, 1e-9)
+    with np.errstate(divide="ignore"):
+        noisy, after = (
+            np.log2(np.maximum(np.asarray(counts, np.float64), 0.0) / expected)
+            for counts in (entry["noisy"], entry["denoised"])
+        )
+    return Ratios(line, noisy, after)

@@ -1,0 +1,121 @@
+"""What was measured is shown as it was: with what budget, in which order, and how the denoiser moved it."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from deniable.domain import Attribute, Domain
+from stores.drawing import draw_graph, strongest
+from stores.marginals import DescribedTable
+from stores.measured import Measured, measured_of
+from stores.ratio_pictures import draw_ratios, ratios_svg
+
+DOMAIN = Domain(
+    (
+        Attribute("age", tuple(range(6)), "numeric", tuple(range(6))),
+        Attribute("sex", ("f", "m"), "nominal", (0, 1)),
+        Attribute("town", ("a", "b", "c"), "nominal", (0, 1, 2)),
+        Attribute("state", ("here",), "nominal", (0,)),
+    )
+)
+FOUND: dict[str, Any] = {
+    "records": 100.0,
+    "signal": 5.0,
+    "order": ["sex", "age", "town", "state"],
+    "buckets": {"age": [0, 0, 1, 1, 2, 2], "sex": [0, 1], "town": [1, 0, 1], "state": [0]},
+    "attributes": {
+        "age": {"shares": 8, "deviation": 3.0, "noisy": [10, 20, -5, 30, 25, 20], "denoised": [10, 20, 0, 30, 20, 20]},
+        "sex": {"shares": 8, "deviation": 3.0, "noisy": [40, 60], "denoised": [40, 60]},
+        "town": {"shares": 8, "deviation": 3.0, "noisy": [5, 90, 5], "denoised": [5, 90, 5]},
+    },
+    "tables": [
+        {
+            "attributes": ["sex", "town"],
+            "reason": "extra",
+            "shares": 4,
+            "deviation": 5.0,
+            "noisy": [[10, 30], [20, 40]],
+            "denoised": [[12, 28], [18, 42]],
+        },
+        {
+            "attributes": ["age", "sex"],
+            "reason": "tree",
+            "shares": 12,
+            "deviation": 2.5,
+            "noisy": [[30, 0], [-4, 30], [10, 30]],
+            "denoised": [[30, 0], [0, 30], [10, 30]],
+        },
+    ],
+}
+WEIGHTS = {("sex", "age"): 0.3, ("sex", "town"): 0.1}
+
+
+@pytest.fixture
+def measured() -> Measured:
+    return measured_of(FOUND, DescribedTable(DOMAIN, {}, {}), WEIGHTS)
+
+
+def test_the_shares_of_the_budget_are_those_of_all_that_was_counted(measured: Measured) -> None:
+    shares = {line.names: line.noise.share for line in measured.tables}
+    assert shares == {("age", "sex"): 30, ("sex", "town"): 10}
+    assert sum(shares.values()) + sum(line.noise.share for line in measured.singles if line.noise) == 100
+    assert measured.largest_share == 30
+
+
+def test_what_the_denoiser_moved_is_half_of_all_differences(measured: Measured) -> None:
+    assert {line.names: line.noise.moved for line in measured.tables} == {("age", "sex"): 2, ("sex", "town"): 4}
+    assert {line.name: line.noise and line.noise.moved for line in measured.singles} == {
+        "sex": 0,
+        "age": 5,
+        "town": 0,
+        "state": None,
+    }
+
+
+def test_the_strongest_table_comes_first_and_attributes_stand_in_their_order(measured: Measured) -> None:
+    assert [(line.names, line.strength) for line in measured.tables] == [(("age", "sex"), 0.3), (("sex", "town"), 0.1)]
+    assert [line.name for line in measured.singles] == FOUND["order"]
+
+
+def test_the_buckets_have_their_reasons(measured: Measured) -> None:
+    assert {line.name: (line.values, line.buckets, line.reason) for line in measured.singles} == {
+        "sex": (2, 2, "each value by itself"),
+        "age": (6, 3, "neighbours together until they hold enough records"),
+        "town": (3, 2, "rare values together"),
+        "state": (1, 1, "it has one value"),
+    }
+
+
+def test_counts_are_compared_with_those_of_independent_attributes(measured: Measured) -> None:
+    [table, _] = measured.ratios
+    # Of 100 records 30 have age 0 or 1, and 40 are f: independent, 12 would be both.
+    assert table.denoised[0].tolist() == [np.log2(30 / 12), -np.inf]
+    assert table.noisy[1].tolist() == [-np.inf, np.log2(30 / 18)]
+    assert len(draw_ratios(measured.ratios).axes) == 4
+
+
+def test_a_picture_has_each_cell_once_and_none_where_counts_are_as_expected() -> None:
+    svg = str(ratios_svg(np.asarray([[3.0, 9.0, -np.inf], [0.0, 1.2, -1.2]]), "a <picture>"))
+    assert 'aria-label="a &lt;picture&gt;"' in svg
+    assert '<path class="more" fill-opacity="1" d="M0,0h2v1h-2z"/>' in svg
+    assert '<path class="fewer" fill-opacity="1" d="M2,0h1v1h-1z"/>' in svg
+    assert '<path class="more" fill-opacity="0.4" d="M1,1h1v1h-1z"/>' in svg
+    assert '<path class="fewer" fill-opacity="0.4" d="M2,1h1v1h-1z"/>' in svg
+    assert svg.count('<path class="') == 4
+
+
+def test_a_picture_of_many_dependences_shows_the_strongest_and_one_of_each_attribute() -> None:
+    names = [f"a{i}" for i in range(9)]
+    weights = {(names[i], names[j]): 0.9 - 0.1 * j + 0.001 * i for j in range(9) for i in range(j)}
+    drawn = strongest(weights, len(names))
+    assert len(drawn) == 18
+    assert {child for _, child in drawn} == set(names[1:])
+    assert [weights[edge] for edge in drawn] == sorted((weights[edge] for edge in drawn), reverse=True)
+    left_out = weights.keys() - set(drawn)
+    firsts = {max((edge for edge in weights if edge[1] == name), key=weights.__getitem__) for name in names[1:]}
+    assert max(weights[edge] for edge in left_out) <= min(weights[edge] for edge in set(drawn) - firsts)
+    figure = draw_graph(names, {child: [p for p, c in weights if c == child] for child in names}, None, weights)
+    widths = {patch.get_linewidth() for patch in figure.axes[0].patches if type(patch).__name__ == "PathPatch"}
+    assert len(widths) == 18
+    assert max(widths) == pytest.approx(3.6)
