@@ -19,6 +19,7 @@ from rich.console import Console
 from deniable.errors import DeniableError, InvalidInput
 from flows.auditing import add_audit_command, run_audit_command
 from flows.backing_up import add_backup_commands, run_backup_command, run_restore_command
+from flows.clustering import add_cluster_commands, run_cluster_command
 from flows.comparing import add_compare_command, run_compare_command
 from flows.deciding import add_deciding_commands, run_deciding_command
 from flows.deploying import add_deploy_command, run_deploy_command
@@ -45,6 +46,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace, Path], int]] = {
     "approve": run_deciding_command,
     "audit": run_audit_command,
     "backup": run_backup_command,
+    "cluster": run_cluster_command,
     "compare": run_compare_command,
     "deploy": run_deploy_command,
     "find": run_find_command,
@@ -196,6 +198,7 @@ def _parser() -> argparse.ArgumentParser:
     add_ledger_commands(commands, [common])
     add_key_commands(commands, [common])
     add_stack_commands(commands, [common])
+    add_cluster_commands(commands, [common])
     add_deploy_command(commands, [common])
     add_backup_commands(commands, [common])
     show = commands.add_parser(

@@ -23,6 +23,7 @@ from flows import audit as auditing
 from flows import refresh as refreshing
 from flows import release as releasing
 from flows import replay as replaying
+from flows.cluster.choosing import on_its_cluster
 from flows.deciding import decide, waiting_run
 from flows.environment import state_folder
 from flows.specs import spec_places
@@ -225,3 +226,7 @@ def _alone(dataset: str) -> Iterator[None]:
     """Wait until no other run works on the dataset; `python -m flows deploy` makes the limit that this needs."""
     with concurrency(DATASET_LIMIT.format(dataset), occupy=1, strict=True):
         yield
+
+
+# What runs the steps is chosen where a flow is started: here by the job variables of its deployment.
+release, refresh = on_its_cluster(release), on_its_cluster(refresh)

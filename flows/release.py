@@ -22,6 +22,7 @@ from tasks.account import account_task
 from tasks.clean import clean_task
 from tasks.decide import Decided, decide_task
 from tasks.draw_baseline import draw_baseline_task
+from tasks.elsewhere import elsewhere, require_workers
 from tasks.evaluate_risk import evaluate_risk_task
 from tasks.evaluate_utility import evaluate_utility_task
 from tasks.gather import gather_task
@@ -139,6 +140,7 @@ def release(
     asked, state = load_spec(spec).reading(source), state or state_folder()
     # What could not be signed in the end must not be begun.
     signing_key(state)
+    require_workers(state)
     with opened_release(asked, state, key_file, anew=anew, begun_as=begun_as) as workspace:
         accounts = account_task(workspace)
         drawn = draw(workspace, ingest_task(workspace))
@@ -201,8 +203,11 @@ def draw(workspace: Workspace, source: Reference) -> Drawn:
 
 def judge(workspace: Workspace, drawn: Drawn) -> Judged:
     """Measure how good the records are, and how safe, and hold that against the spec."""
-    utility = evaluate_utility_task(workspace, drawn.released, drawn.parts, drawn.baseline)
-    risk = evaluate_risk_task(workspace, drawn.released, drawn.parts)
+    useful = evaluate_utility_task.submit(workspace, drawn.released, drawn.parts, drawn.baseline)
+    # One machine has memory for one of them.
+    first = [] if elsewhere() else [useful]
+    safe = evaluate_risk_task.submit(workspace, drawn.released, drawn.parts, wait_for=first, return_state=False)
+    utility, risk = useful.result(), safe.result()
     return Judged(utility=utility, risk=risk, decided=decide_task(workspace, utility, risk))
 
 

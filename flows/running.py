@@ -15,6 +15,7 @@ from rich.text import Text
 
 from deniable.budget import shown, shown_down
 from deniable.loss import Guarantee
+from flows.cluster.choosing import cluster_runner
 from flows.environment import default_state_folder
 from flows.progress import Screen
 from flows.release import Released, release
@@ -72,7 +73,7 @@ def watched(spec: ReleaseSpec, state: Path) -> Iterator[TaskRunner[Any]]:
     before = _published(state)
     try:
         with Screen({"synthesize": spec.synthesis.attempts}) as screen, watching(screen):
-            yield ThreadPoolTaskRunner(max_workers=os.cpu_count() or 1)
+            yield cluster_runner(state) or ThreadPoolTaskRunner(max_workers=os.cpu_count() or 1)
     except KeyboardInterrupt:
         late = sorted(str(folder) for folder in _published(state) - before)
         said = (

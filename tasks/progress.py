@@ -9,6 +9,22 @@ from contextvars import ContextVar
 from threading import Condition, Lock
 from typing import Protocol
 
+from deniable.errors import DeniableError
+
+
+class OtherProcesses(Protocol):
+    """Processes that steps are sent to."""
+
+    def allow(self, release: str) -> None:
+        """Let the steps of a release begin there."""
+
+    def stop(self, release: str, patience_s: float) -> None:
+        """Let no step of a release begin there any more, ask those that run to end, and wait for them."""
+
+
+class StepStopped(DeniableError):
+    """A part of a step was stopped with its release."""
+
 
 class Watcher(Protocol):
     """Somebody who is told; calls come from any thread, one at a time."""
@@ -27,7 +43,8 @@ _watchers: list[Watcher] = []
 _telling = Lock()
 _running = Condition()
 _running_steps: list[str] = []
-_stopped_releases: set[str] = set()
+_stopped_releases: dict[str, type[BaseException]] = {}
+_elsewhere: list[OtherProcesses] = []
 _release: ContextVar[str] = ContextVar("release", default="")
 
 
@@ -85,9 +102,35 @@ def advance(step: str, amount: int) -> None:
             watcher.advanced(step, amount)
 
 
+@contextmanager
+def elsewhere_too(place: OtherProcesses) -> Iterator[None]:
+    """Have the steps that run in other processes stopped with those of this one, until the block ends."""
+    _elsewhere.append(place)
+    try:
+        yield
+    finally:
+        _elsewhere.remove(place)
+
+
+def part_begins(step: str) -> None:
+    """Tell the watchers that a part of a step was sent to another process."""
+    with _telling:
+        for watcher in _watchers:
+            watcher.started(step)
+
+
+def part_ends(step: str, *, well: bool) -> None:
+    """Tell the watchers that a part of a step is over in another process."""
+    with _telling:
+        for watcher in _watchers:
+            watcher.ended(step, well=well)
+
+
 def allow_steps(release: str) -> None:
     """Let the steps of a release begin, although an earlier run of it was stopped."""
-    _stopped_releases.discard(release)
+    _stopped_releases.pop(release, None)
+    for place in _elsewhere:
+        place.allow(release)
 
 
 def stop_steps(release: str, patience_s: float) -> None:
@@ -97,12 +140,30 @@ def stop_steps(release: str, patience_s: float) -> None:
         release: the release's name.
         patience_s: the longest wait, in seconds; what runs in compiled code cannot be stopped sooner.
     """
-    _stopped_releases.add(release)
+    _stopped_releases[release] = KeyboardInterrupt
+    for place in _elsewhere:
+        place.stop(release, patience_s)
+    _wait_for_steps(release, patience_s)
+
+
+def stop_parts(release: str, patience_s: float) -> None:
+    """Stop the steps of a release in this process, which others send steps to, and which goes on.
+
+    Args:
+        release: the release's name.
+        patience_s: the longest wait, in seconds.
+    """
+    _stopped_releases[release] = StepStopped
+    _wait_for_steps(release, patience_s)
+
+
+def _wait_for_steps(release: str, patience_s: float) -> None:
     with _running:
         _running.wait_for(lambda: release not in _running_steps, timeout=patience_s)
 
 
 def _stop_if_asked() -> None:
     """End the step that calls this when its release was stopped."""
-    if _release.get() in _stopped_releases:
-        raise KeyboardInterrupt
+    stopped = _stopped_releases.get(_release.get())
+    if stopped is not None:
+        raise stopped("its release was stopped") if stopped is StepStopped else stopped

@@ -1,0 +1,1 @@
+"""A release on several processes or machines: Dask's scheduler and workers, and how a flow is sent to them."""
