@@ -126,6 +126,16 @@ class PrefixCounts:
         self.rows += other.rows
 
     @property
+    def arrays(self) -> dict[str, Codes | Counts]:
+        """What was counted, to be stored by name."""
+        return {"rows": np.asarray([self.rows]), "cells": self.cells, "counts": self.counts}
+
+    def restore(self, arrays: Mapping[str, Counts]) -> None:
+        """Take what was counted from what was stored of it."""
+        self.rows, self.cells = int(arrays["rows"][0]), arrays["cells"].astype(np.uint16)
+        self.counts = arrays["counts"]
+
+    @property
     def _sizes(self) -> list[int]:
         return [self.domain.cardinalities[column] for column in self.columns]
 

@@ -4,7 +4,9 @@ Counts of chunks add up to the counts of the whole, so nothing here needs a whol
 not belong here.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numba
 import numpy as np
@@ -14,6 +16,20 @@ from deniable.domain import Codes, Domain
 
 Counts = NDArray[np.int64]
 Parents = tuple[tuple[int, ...], ...]
+
+
+class Tally(Protocol):
+    """What is counted of rows, a chunk after the other; tallies of other rows can be merged into it."""
+
+    def add(self, codes: Codes) -> None:
+        """Count more rows, value codes of shape (rows, m)."""
+
+    @property
+    def arrays(self) -> Mapping[str, Codes | Counts]:
+        """What was counted, to be stored by name."""
+
+    def restore(self, arrays: Mapping[str, Counts]) -> None:
+        """Take what was counted from what was stored of it."""
 
 
 @numba.njit(nogil=True, cache=True)
@@ -73,6 +89,15 @@ class PairCounts:
         self.ones += other.ones
         self.pairs += other.pairs
         self.rows += other.rows
+
+    @property
+    def arrays(self) -> dict[str, Counts]:
+        """What was counted, to be stored by name."""
+        return {"rows": np.asarray([self.rows]), "ones": self.ones, "pairs": self.pairs}
+
+    def restore(self, arrays: Mapping[str, Counts]) -> None:
+        """Take what was counted from what was stored of it."""
+        self.rows, self.ones, self.pairs = int(arrays["rows"][0]), arrays["ones"], arrays["pairs"]
 
     def one(self, i: int) -> Counts:
         """Counts of attribute i, shape (|x_i|,)."""
@@ -160,3 +185,12 @@ class FamilyCounts:
         """Add the counts of other rows of the same table."""
         for table, more in zip(self.tables, other.tables, strict=True):
             np.add(table, more, out=table)
+
+    @property
+    def arrays(self) -> dict[str, Counts]:
+        """What was counted, to be stored by name."""
+        return {str(i): table for i, table in enumerate(self.tables)}
+
+    def restore(self, arrays: Mapping[str, Counts]) -> None:
+        """Take what was counted from what was stored of it."""
+        self.tables = tuple(arrays[str(i)] for i in range(len(self.tables)))

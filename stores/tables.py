@@ -122,12 +122,18 @@ def write_codes(path: Path, domain: Domain, chunks: Iterable[Codes]) -> int:
     return writer.rows
 
 
-def read_codes(path: Path, domain: Domain) -> Iterator[Codes]:
+def row_groups(path: Path) -> int:
+    """How many row groups a file has."""
+    return int(pq.read_metadata(path).num_row_groups)
+
+
+def read_codes(path: Path, domain: Domain, groups: range | None = None) -> Iterator[Codes]:
     """Read codes a row group at a time.
 
     Args:
         path: where they are.
         domain: what they stand for.
+        groups: numbers of the row groups; all by default.
 
     Yields:
         Codes, shape (rows, m), contiguous by row.
@@ -140,7 +146,7 @@ def read_codes(path: Path, domain: Domain) -> Iterator[Codes]:
             raise InvalidInput(
                 f"{path.name} must hold codes of the attributes {', '.join(domain.names)}, and does not."
             )
-        for group in range(file.num_row_groups):
+        for group in range(file.num_row_groups) if groups is None else groups:
             table = file.read_row_group(group, use_threads=False)
             codes = np.empty((len(table), len(domain)), np.uint16)
             for column, values in enumerate(table.columns):

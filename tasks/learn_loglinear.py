@@ -3,7 +3,6 @@
 import json
 from functools import partial
 
-from deniable.loglinear.counting import RowCounter
 from deniable.loglinear.graph import dependences
 from deniable.loglinear.mechanism import learn_network
 from schemas.accounts import accounts_of, parameters_cost
@@ -16,8 +15,8 @@ from stores.marginals import DescribedTable
 from stores.measured import MEASURED, measured_of
 from stores.model_record import record_model
 from stores.ratio_pictures import draw_ratios
-from stores.tables import read_codes
 from stores.workspace import Workspace
+from tasks.counting import SharedCounter
 from tasks.learn_structure import keep_graph
 from tasks.step import as_task
 
@@ -48,7 +47,7 @@ def learn_loglinear(workspace: Workspace, parameters: Reference) -> tuple[Refere
             parameters,
             parameters={"learner": "loglinear", "noise": plan.noise, "amount": plan.amount},
         )
-        counter = RowCounter(lambda: read_codes(parameters.path, domain))
+        counter = SharedCounter(workspace, parameters)
         open_stream = partial(workspace.key().stream, step="learn_parameters", inputs=parameters.digest)
         net, learnt = learn_network(plan, counter, open_stream)
         step.spent(cost.guarantee, cost.events)

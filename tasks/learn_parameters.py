@@ -11,8 +11,8 @@ from schemas.references import Audience, Reference
 from stores.charging import commit, reserve
 from stores.lineage import recorded_step
 from stores.model_record import record_model
-from stores.tables import read_codes
 from stores.workspace import Workspace
+from tasks.counting import counted
 from tasks.step import as_task
 
 
@@ -40,9 +40,7 @@ def learn_parameters(workspace: Workspace, parameters: Reference, graph: Referen
             parameters={"noise": recipe.noise, "prior": recipe.prior, "estimate": recipe.estimate},
         )
         learnt = Graph.from_document(domain, json.loads(graph.path.read_text()))
-        counts = FamilyCounts(domain, learnt.parents)
-        for codes in read_codes(parameters.path, domain):
-            counts.add(codes)
+        counts = counted(workspace, parameters, partial(FamilyCounts, domain, learnt.parents), "parameters")
         open_stream = partial(
             workspace.key().stream, step="learn_parameters", inputs=f"{parameters.digest} {graph.digest}"
         )

@@ -11,8 +11,8 @@ from schemas.references import Audience, Reference
 from stores.charging import commit, reserve
 from stores.drawing import draw_graph, parents_of, weights_of
 from stores.lineage import StepRecord, recorded_step
-from stores.tables import read_codes
 from stores.workspace import Workspace
+from tasks.counting import counted
 from tasks.step import as_task
 
 
@@ -39,9 +39,7 @@ def learn_structure(workspace: Workspace, structure: Reference | None) -> Refere
             structure,
             parameters={"noise": recipe.noise, "max_cost": recipe.max_cost, "epsilon_rows": recipe.epsilon_rows},
         )
-        counts = PairCounts(domain)
-        for codes in read_codes(structure.path, domain):
-            counts.add(codes)
+        counts = counted(workspace, structure, partial(PairCounts, domain), "structure")
         open_stream = partial(workspace.key().stream, step="learn_structure", inputs=structure.digest)
         graph = mechanism.run(counts, open_stream)
         step.spent(cost.guarantee, cost.events)

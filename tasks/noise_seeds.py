@@ -12,8 +12,8 @@ from schemas.synthesis import HistogramSeeds
 from stores.charging import commit, reserve
 from stores.lineage import recorded_step
 from stores.models import read_model
-from stores.tables import read_codes
 from stores.workspace import Workspace
+from tasks.counting import counted
 from tasks.step import as_task
 
 
@@ -45,9 +45,9 @@ def noise_seeds(workspace: Workspace, seeds: Reference, model: Reference) -> Ref
             model,
             parameters={"omega": synthesis.omega, "threshold": mechanism.threshold},
         )
-        counts = PrefixCounts(domain, tuple(read_model(domain, model).order.tolist()), len(domain) - synthesis.omega)
-        for codes in read_codes(seeds.path, domain):
-            counts.add(codes)
+        order = tuple(read_model(domain, model).order.tolist())
+        empty = partial(PrefixCounts, domain, order, len(domain) - synthesis.omega)
+        counts = counted(workspace, seeds, empty, "prefixes")
         open_stream = partial(workspace.key().stream, step="noise_seeds", inputs=f"{seeds.digest} {model.digest}")
         histogram = mechanism.run(counts, open_stream)
         step.spent(cost.guarantee, cost.events)

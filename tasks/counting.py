@@ -1,0 +1,161 @@
+"""Counts the rows of a part, here or shared out among workers; what comes out is the same, and so is the record.
+
+Workers leave their counts in the vault, where they are added up in the order of the rows and removed. Counts are not
+noisy yet: none leaves this module but to the step that adds the noise.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import count as numbers
+from itertools import pairwise
+from typing import Protocol, Self, TypeVar
+
+import numpy as np
+from prefect import unmapped
+
+from deniable.domain import Codes
+from deniable.errors import Refused
+from deniable.loglinear.counting import Attributes, Partition, RowCounter
+from deniable.tables import Counts, Tally
+from schemas.references import Audience, Reference
+from stores.tables import read_codes, row_groups
+from stores.workspace import Workspace
+from tasks.elsewhere import elsewhere
+from tasks.step import as_task
+
+
+class Mergeable(Tally, Protocol):
+    """A tally to which those of other rows can be added."""
+
+    def merge(self, other: Self) -> None:
+        """Add the counts of other rows of the same table."""
+
+
+T = TypeVar("T", bound=Mergeable)
+
+
+def counted(workspace: Workspace, part: Reference, empty: Callable[[], T], name: str) -> T:
+    """Count all rows of a part.
+
+    Args:
+        workspace: the release.
+        part: codes of the part.
+        empty: makes an empty tally; it is sent to the workers, and must hold nothing but what is public.
+        name: of what is counted, unlike all else that the release counts.
+
+    Returns:
+        The tally of all rows.
+
+    Raises:
+        Refused: what a worker left is not what it said.
+    """
+    shares = _shares(part)
+    tally = empty()
+    if len(shares) == 1:
+        for codes in read_codes(part.path, workspace.spec.domain):
+            tally.add(codes)
+        return tally
+    files = [f"counts-{name}-{share.start:06d}.npz" for share in shares]
+    sent = count_task.map(unmapped(workspace), unmapped(part), unmapped(empty), shares, files)
+    for made in sent.result():
+        more = empty()
+        more.restore(_read(workspace, made))
+        tally.merge(more)
+        made.path.unlink()
+    return tally
+
+
+def count(workspace: Workspace, part: Reference, empty: Callable[[], Tally], share: range, file_name: str) -> Reference:
+    """Count some row groups of a part, and leave the counts in the vault.
+
+    Args:
+        workspace: the release.
+        part: codes of the part.
+        empty: makes an empty tally.
+        share: numbers of the row groups.
+        file_name: where the counts go.
+
+    Returns:
+        The counts, restricted.
+    """
+    tally = empty()
+    for codes in read_codes(part.path, workspace.spec.domain, share):
+        tally.add(codes)
+    with workspace.writing(file_name, Audience.RESTRICTED) as path, path.open("wb") as file:
+        np.savez(file, allow_pickle=False, **tally.arrays)
+    return workspace.refer("counts", file_name, Audience.RESTRICTED)
+
+
+count_task = as_task(count, kept=False)
+
+
+class SharedCounter:
+    """Counts tables in rounds, each shared out among the workers; see `deniable.loglinear.counting.Counter`.
+
+    Args:
+        workspace: the release.
+        part: codes of the part.
+    """
+
+    def __init__(self, workspace: Workspace, part: Reference) -> None:
+        self._workspace, self._part = workspace, part
+        self._rounds = numbers()
+
+    def tables(self, partition: Partition, wanted: Sequence[Attributes]) -> list[Counts]:
+        """Count several tables in one go, each of the shape `partition.shape` says."""
+        empty = partial(SmallTables, partition, tuple(wanted))
+        return counted(self._workspace, self._part, empty, f"round-{next(self._rounds):03d}").tables
+
+
+class SmallTables:
+    """Counts of several tables over a partition.
+
+    Args:
+        partition: what the tables tell apart.
+        wanted: column numbers of each table's attributes.
+    """
+
+    def __init__(self, partition: Partition, wanted: Sequence[Attributes]) -> None:
+        self._partition, self._wanted = partition, wanted
+        self.tables: list[Counts] = [np.zeros(partition.shape(attributes), np.int64) for attributes in wanted]
+
+    def add(self, codes: Codes) -> None:
+        """Count more rows, value codes of shape (rows, m)."""
+        self._join(RowCounter(lambda: [codes]).tables(self._partition, self._wanted))
+
+    def merge(self, other: "SmallTables") -> None:
+        """Add the counts of other rows of the same table."""
+        self._join(other.tables)
+
+    @property
+    def arrays(self) -> dict[str, Counts]:
+        """What was counted, to be stored by name."""
+        return {str(i): table for i, table in enumerate(self.tables)}
+
+    def restore(self, arrays: Mapping[str, Counts]) -> None:
+        """Take what was counted from what was stored of it."""
+        self.tables = [arrays[str(i)] for i in range(len(self._wanted))]
+
+    def _join(self, tables: Sequence[Counts]) -> None:
+        for table, more in zip(self.tables, tables, strict=True):
+            np.add(table, more, out=table)
+
+
+def _shares(part: Reference) -> list[range]:
+    """Row groups of a part for each worker, as even as can be; all for this process where there is no other."""
+    runner = elsewhere()
+    groups = row_groups(part.path)
+    shares = max(1, min(groups, runner.hands() if runner is not None else 1))
+    ends = [groups * share // shares for share in range(shares + 1)]
+    return [range(start, end) for start, end in pairwise(ends)]
+
+
+def _read(workspace: Workspace, made: Reference) -> dict[str, Counts]:
+    """What a worker counted, if that is what it left."""
+    if not workspace.holds(made):
+        raise Refused(
+            "what a worker counted must be read as it was written, and is not: the state folder's disk must be shared "
+            "by all machines; run the release again."
+        )
+    with np.load(made.path, allow_pickle=False) as arrays:
+        return {name: arrays[name] for name in arrays.files}
