@@ -63,7 +63,7 @@ class Refreshed:
 
 
 @flow(name="refresh", persist_result=False)
-def refresh(spec: Path, state: Path | None = None, source: Path | None = None) -> Refreshed:
+def refresh(spec: Path, state: Path | None = None, source: Path | str | None = None) -> Refreshed:
     """Release what arrives, unless a release of exactly that is published.
 
     A release that an earlier refresh paid for and did not finish is finished first.
@@ -92,7 +92,7 @@ def refresh(spec: Path, state: Path | None = None, source: Path | None = None) -
         return _refreshed(spec, asked, source, Arrivals(state, asked, key))
 
 
-def _refreshed(path: Path, spec: ReleaseSpec, source: Path | None, arrivals: Arrivals) -> Refreshed:
+def _refreshed(path: Path, spec: ReleaseSpec, source: Path | str | None, arrivals: Arrivals) -> Refreshed:
     """Finish what is left, then release what arrived."""
     state, finished, refused = arrivals.state, None, False
     with _guarded(state):
@@ -117,7 +117,9 @@ def _refreshed(path: Path, spec: ReleaseSpec, source: Path | None, arrivals: Arr
     return _released(path, spec, source, state, anew=refused)
 
 
-def _released(path: Path, spec: ReleaseSpec, source: Path | None, state: Path, *, anew: bool = False) -> Refreshed:
+def _released(
+    path: Path, spec: ReleaseSpec, source: Path | str | None, state: Path, *, anew: bool = False
+) -> Refreshed:
     """Make the release, or go on with it, and say how far its table has moved."""
     released = release.fn(path, state, anew=anew, source=source)
     name = released.workspace.release_id

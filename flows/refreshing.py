@@ -43,7 +43,7 @@ def add_refresh_command(subparsers: "Subparsers", parents: Sequence[argparse.Arg
     )
     command.add_argument("spec", type=Path, metavar="SPEC", help="a release spec with an entry refresh")
     command.add_argument(
-        "--source", type=Path, metavar="FILE", help="the file that arrives (default: where the spec says)"
+        "--source", metavar="PLACE", help="what arrives: a file, a folder or s3://... (default: where the spec says)"
     )
 
 

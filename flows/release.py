@@ -116,7 +116,7 @@ def release(
     key_file: Path | None = None,
     *,
     anew: bool = False,
-    source: Path | None = None,
+    source: Path | str | None = None,
     begun_as: str | None = None,
 ) -> Released:
     """Release what a spec describes, or go on with the release of it that was not finished.

@@ -116,7 +116,7 @@ class _Brought:
     state: Path
     key_file: Path | None
     snapshot: Path | None
-    source: Path | None
+    source: Path | str | None
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ def replay(
     snapshot: Path | None = None,
     keys: Path | None = None,
     *,
-    source: Path | None = None,
+    source: Path | str | None = None,
     keep: bool = False,
 ) -> Replayed:
     """Run a published release again from its record, and see that every step gives the same bytes.

@@ -43,9 +43,7 @@ def add_replay_command(subparsers: "Subparsers", parents: Sequence[argparse.Argu
     command.add_argument(
         "--snapshot", type=Path, metavar="FILE", help="the rows as they were read (default: those in the vault)"
     )
-    command.add_argument(
-        "--source", type=Path, metavar="FILE", help="the file that they were read from, to read them again instead"
-    )
+    command.add_argument("--source", metavar="PLACE", help="what they were read from, to read that again instead")
     command.add_argument(
         "--keys",
         type=Path,

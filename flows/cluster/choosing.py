@@ -8,7 +8,7 @@ from prefect import Flow
 
 from deniable.errors import InvalidInput
 from flows.cluster.settings import checked_address
-from flows.environment import CLUSTER_VARIABLE, state_folder
+from flows.environment import CLUSTER_VARIABLE, PREFECT_VARIABLE, state_folder
 
 if TYPE_CHECKING:
     from prefect.task_runners import TaskRunner
@@ -30,14 +30,23 @@ def cluster_runner(state: Path) -> "TaskRunner[Any] | None":
     if not address:
         return None
     checked_address(address)
+    if PREFECT_VARIABLE not in os.environ:
+        raise InvalidInput(
+            "workers must have a Prefect server that stays, to tell it what they do, and a release starts one that "
+            "ends with it; make stack starts one, or name one by DENIABLE_PREFECT_API_URL."
+        )
+    return _runner(address, state)
+
+
+def on_its_cluster(flow: Flow[P, R]) -> Flow[P, R]:
+    """The flow of a deployment, sent to the cluster that the environment names, if it names one."""
+    address = os.environ.get(CLUSTER_VARIABLE)
+    return flow.with_options(task_runner=_runner(checked_address(address), state_folder())) if address else flow
+
+
+def _runner(address: str, state: Path) -> "TaskRunner[Any]":
     try:
         from flows.cluster.runner import ClusterRunner  # noqa: PLC0415 - needs what only a cluster needs
     except ImportError as error:
         raise InvalidInput(f"a cluster needs {error.name}, which is not installed; make cluster installs it.") from None
     return ClusterRunner(address, state)
-
-
-def on_its_cluster(flow: Flow[P, R]) -> Flow[P, R]:
-    """The flow, sent to the cluster that the environment names, if it names one."""
-    runner = cluster_runner(state_folder())
-    return flow if runner is None else flow.with_options(task_runner=runner)

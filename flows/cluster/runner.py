@@ -28,7 +28,7 @@ from stores.workspace import PRIVATE_FILE
 from tasks.progress import allow_steps, elsewhere_too, part_begins, part_ends, stop_parts
 
 _PATIENCE_S = 15
-_WAIT_FOR_WORKERS_S = 30
+_WAIT_FOR_WORKERS_S = 10
 
 
 class ClusterFailed(DeniableError):

@@ -11,7 +11,7 @@ import pytest
 
 from deniable.domain import Domain
 from deniable.errors import InvalidInput
-from schemas.release_spec import FileSource, ReleaseSpec, load_spec
+from schemas.release_spec import KNOWN_FORMATS, FileSource, ReleaseSpec, load_spec
 from tests import small_release
 from tests.small_release import write_small_release
 
@@ -195,7 +195,11 @@ def test_all_that_is_wrong_is_said_at_once_a_line_each(tmp_path: Path) -> None:
         ("evaluation__sensitive", ["sex"], "evaluation.sensitive: must not be known to the intruder already, got sex"),
         ("thresholds__tvd", 1, "thresholds.tvd: must match pattern"),
         ("source__kind", "sql", "source: must have the kind package or file"),
-        ("source__path", "people.xlsx", "source.path: must end in .csv, .csv.gz, .parquet, .pq, got people.xlsx"),
+        (
+            "source__path",
+            "people.xlsx",
+            f"source.path: must be {KNOWN_FORMATS}, got people.xlsx",
+        ),
         ("source", {"kind": "file"}, "source.environment: must be given where there is no path"),
         ("dataset", "acs_mb", "did you mean acs_ma?"),
         ("dataset", "absent.py", "must be a file that defines `schema`"),

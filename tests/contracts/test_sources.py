@@ -330,8 +330,8 @@ def test_the_environment_says_where_a_file_is_before_the_spec_does(
     [
         ("", "the environment variable PEOPLE must say where the source is"),
         ("absent.csv", "must be a file, but absent.csv does not exist"),
-        ("people.xlsx", "must end in .csv, .csv.gz, .parquet, .pq, got people.xlsx"),
-        ("/", "must be a file, but / is a folder; name the file in it that is meant"),
+        ("people.xlsx", "must be a file that ends in .csv, .csv.gz, .parquet, .pq, a folder/ of .* got people.xlsx"),
+        ("./", "must hold Parquet files and nothing else, and holds others too"),
     ],
 )
 def test_a_file_that_is_not_there_is_refused(
