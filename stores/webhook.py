@@ -9,7 +9,9 @@ from dataclasses import asdict, dataclass
 from typing import cast
 
 import requests
+from httpx import HTTPError
 from prefect.blocks.webhook import Webhook
+from pydantic import SecretStr
 from requests.adapters import HTTPAdapter
 from urllib3.util import Retry
 
@@ -53,14 +55,22 @@ def tell(notify: Notify, message: Message) -> str | None:
     Returns:
         None, or why nobody could be told, in a sentence that does not say the address: it may hold a password.
     """
-    address = _address(notify.webhook)
-    if address is None:
+    hook = _hook(notify.webhook)
+    if hook is None:
         return f"nobody was told: {_named(notify.webhook)} must hold the address of a webhook, and does not."
     try:
         with requests.Session() as session:
             for scheme in ("http://", "https://"):
                 session.mount(scheme, HTTPAdapter(max_retries=_RETRY))
-            answer = session.post(address, json=asdict(message), timeout=_PATIENCE_S, allow_redirects=False)
+            session.headers.update(hook.headers.get_secret_value())
+            answer = session.request(
+                hook.method,
+                hook.url.get_secret_value(),
+                json=asdict(message),
+                timeout=_PATIENCE_S,
+                allow_redirects=False,
+                verify=hook.verify,
+            )
         if answer.status_code not in _TAKEN:
             return (
                 f"nobody was told: {_named(notify.webhook)} must name a webhook, got the answer {answer.status_code}."
@@ -70,14 +80,15 @@ def tell(notify: Notify, message: Message) -> str | None:
     return None
 
 
-def _address(webhook: str) -> str | None:
+def _hook(webhook: str) -> Webhook | None:
+    """What is posted to; a block of Prefect's may ask for headers and another method."""
     if webhook.isupper():
-        return os.environ.get(webhook) or None
+        address = os.environ.get(webhook)
+        return Webhook(url=SecretStr(address)) if address else None
     try:
-        block = cast("Webhook", Webhook.load(webhook))
-    except ValueError:
+        return cast("Webhook", Webhook.load(webhook))
+    except (ValueError, HTTPError):
         return None
-    return block.url.get_secret_value()
 
 
 def _named(webhook: str) -> str:

@@ -1,10 +1,14 @@
 """A webhook on this machine's loopback that keeps what is posted to it."""
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+_ENOUGH_S = 300
 
 
 @dataclass
@@ -15,11 +19,21 @@ class Catcher:
         address: where it listens.
         answers: status of each answer in turn; the last one for good.
         caught: bodies of the requests.
+        headers: what came before each of them.
     """
 
     address: str = ""
     answers: list[int] = field(default_factory=lambda: [200])
     caught: list[bytes] = field(default_factory=list)
+    headers: list[Message] = field(default_factory=list)
+
+    def once(self, number: int) -> list[bytes]:
+        """What was caught, once it is that many."""
+        give_up = time.monotonic() + _ENOUGH_S
+        while len(self.caught) < number:
+            assert time.monotonic() < give_up, self.caught
+            time.sleep(0.1)
+        return self.caught
 
 
 @contextmanager
@@ -29,6 +43,7 @@ def catching() -> Iterator[Catcher]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
+            catcher.headers.append(self.headers)
             catcher.caught.append(self.rfile.read(int(self.headers["Content-Length"])))
             status = catcher.answers.pop(0) if len(catcher.answers) > 1 else catcher.answers[0]
             self.send_response(status)

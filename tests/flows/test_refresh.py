@@ -13,6 +13,9 @@ from typing import Any
 import pytest
 from mlflow import MlflowClient
 from prefect.artifacts import Artifact
+from prefect.blocks.webhook import Webhook
+from prefect.types import SecretDict
+from pydantic import SecretStr
 
 from deniable.budget import shown_down, shown_up
 from deniable.errors import DeniableError, InvalidInput, Refused
@@ -171,6 +174,24 @@ def test_a_change_of_the_schema_stops_it_and_leaves_all_as_it_was(
     assert "secret-value" not in body.decode()
     # With the data put right, the next one goes through.
     assert dataset.refresh(dataset.arrival("2017", change=5)).released is not None
+
+
+def test_a_webhook_block_of_prefects_is_told_in_the_way_that_it_asks_for(
+    tmp_path: Path, prefect: None, catcher: Catcher
+) -> None:
+    Webhook(url=SecretStr(catcher.address), headers=SecretDict({"X-Token": "let-me-in"})).save("of-a-test")
+    for name in ("of-a-test", "of-nobody"):
+        dataset = Dataset(tmp_path / name, refresh={**QUICK["refresh"], "notify": {"webhook": name}})
+        with pytest.raises(InvalidInput) as failed:
+            dataset.refresh(tmp_path / "nothing.csv")
+        assert getattr(failed.value, "__notes__", []) == (
+            []
+            if name == "of-a-test"
+            else [f"nobody was told: Prefect's Webhook block {name} must hold the address of a webhook, and does not."]
+        )
+    (headers,) = catcher.headers
+    assert (headers["X-Token"], headers["Content-Type"]) == ("let-me-in", "application/json")
+    assert json.loads(catcher.caught[0])["event"] == "refresh failed"
 
 
 @pytest.mark.parametrize("policy", [{"kind": "equal_share", "refreshes": 9}, {"kind": "share_of_rest", "n": 8}])
