@@ -33,6 +33,8 @@ from stores.held import Held, HeldNote, held_notes, note_waiting
 DATASET_LIMIT = "deniable-dataset-{}"
 """Name of the concurrency limit of a dataset: its releases wait for each other."""
 
+_LEASE_S = 60
+
 SpecName = StrEnum("SpecName", {name: name for name in spec_places()})  # type: ignore[misc] # named by what there is
 SpecName.__doc__ = "A release spec that ships, or that lies in a folder of DENIABLE_SPECS."
 
@@ -222,6 +224,16 @@ def _is_waiting(note: HeldNote) -> bool:
 
 @contextmanager
 def _alone(dataset: str) -> Iterator[None]:
-    """Wait until no other run works on the dataset; `python -m flows deploy` makes the limit that this needs."""
-    with concurrency(DATASET_LIMIT.format(dataset), occupy=1, strict=True):
+    """Wait until no other run works on the dataset; `python -m flows deploy` makes the limit that this needs.
+
+    A run whose machine is gone keeps the others waiting for a minute. One that cannot reach Prefect for as long goes
+    on: should another then begin, the locks of the state folder keep them apart.
+    """
+    with concurrency(
+        DATASET_LIMIT.format(dataset),
+        occupy=1,
+        lease_duration=_LEASE_S,
+        strict=True,
+        raise_on_lease_renewal_failure=False,
+    ):
         yield
