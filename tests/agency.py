@@ -1,0 +1,123 @@
+"""An agency with servers of its own, used as its people use them: commands, Prefect's interface and MLflow's."""
+
+import base64
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
+
+import psutil
+
+from tests.flows.command import run
+
+_ENOUGH_S = 900
+ENDED = ("COMPLETED", "FAILED", "CRASHED", "CANCELLED")
+
+# A worker looks for work every ten seconds otherwise.
+EAGER = {"PREFECT_WORKER_QUERY_SECONDS": "1"}
+
+
+@dataclass(frozen=True)
+class Agency:
+    """A state folder with a stack, and who works with it.
+
+    Attributes:
+        state: the state folder.
+        home: of who works there.
+        specs: folder of the agency's own specs.
+        variables: what the shell says in which its servers and commands are started.
+    """
+
+    state: Path
+    home: Path
+    specs: Path
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+    def command(self, *arguments: str | Path, status: int = 0, **variables: str) -> str:
+        """Run a command, and what it says."""
+        told = {**EAGER, "DENIABLE_SPECS": str(self.specs), **self.variables, **variables}
+        done = run(*arguments, "--state", self.state, home=self.home, **told)
+        assert done.returncode == status, done.stdout + done.stderr
+        return done.stdout + (done.stderr if status else "")
+
+    def said(self, name: str) -> dict[str, Any]:
+        said: dict[str, Any] = json.loads((self.state / "stack" / f"{name}.json").read_text())
+        return said
+
+    def page(self, server: str) -> str:
+        return f"http://127.0.0.1:{self.said('ports')[server]}"
+
+    def processes(self, *servers: str) -> list[psutil.Process]:
+        """Processes of the stack's servers, all of them by default, and what those started."""
+        notes = [self.state / "stack" / "run" / f"{name}.json" for name in servers] or list(
+            (self.state / "stack" / "run").glob("*.json")
+        )
+        noted = [psutil.Process(json.loads(path.read_text())["pid"]) for path in notes]
+        return [one for process in noted for one in (process, *process.children(recursive=True))]
+
+    def prefect(self, path: str, body: object | None = None, method: str = "POST") -> Any:
+        password = self.said("secrets")["prefect_server"]
+        return ask(f"{self.page('prefect')}/api{path}", f"deniable:{password}", body, method)
+
+    def mlflow(self, path: str, user: str, body: object | None = None) -> Any:
+        """Ask MLflow; what has no body is asked by GET."""
+        credentials = f"{user}:{self.said('secrets')[user]}"
+        return ask(f"{self.page('mlflow')}/api/2.0/mlflow{path}", credentials, body, "GET" if body is None else "POST")
+
+    def begun(self, deployment: str, **parameters: object) -> str:
+        """Run a deployment through Prefect's interface: its run."""
+        flow, name = deployment.split("/")
+        found = self.prefect(f"/deployments/name/{flow}/{name}", method="GET")
+        return str(self.prefect(f"/deployments/{found['id']}/create_flow_run", {"parameters": parameters})["id"])
+
+    def run(self, flow_run: str) -> dict[str, Any]:
+        found: dict[str, Any] = self.prefect(f"/flow_runs/{flow_run}", method="GET")
+        return found
+
+    def once(self, flow_run: str, *wanted: str, asked: int | None = None) -> dict[str, Any]:
+        """A run, once it is in one of the states that are wanted.
+
+        Args:
+            flow_run: the run.
+            wanted: kinds of states.
+            asked: where a suspended run is wanted, how many of its questions were answered before.
+        """
+        give_up = time.monotonic() + _ENOUGH_S
+        while True:
+            now = self.run(flow_run)
+            key = str(now["state"]["state_details"]["pause_key"])
+            if now["state"]["type"] in wanted and (asked is None or key.endswith(f"-{asked}")):
+                return now
+            assert now["state"]["type"] not in ENDED, now["state"]["message"]
+            assert time.monotonic() < give_up, now["state"]
+            time.sleep(0.2)
+
+    def triggered(self, deployment: str, **parameters: object) -> dict[str, Any]:
+        """Run a deployment through Prefect's interface, and what became of it."""
+        return self.once(self.begun(deployment, **parameters), *ENDED)
+
+    def answered(self, flow_run: str, **answer: str) -> str:
+        """Answer what a suspended run asks, as the form on Prefect's pages does: whether it is taken."""
+        return str(self.prefect(f"/flow_runs/{flow_run}/resume", {"run_input": answer})["status"])
+
+    def wait_until_nobody_works(self) -> None:
+        """Wait until the worker has no process left that runs a flow."""
+        give_up = time.monotonic() + _ENOUGH_S
+        while len(self.processes("worker")) > 1:
+            assert time.monotonic() < give_up
+            time.sleep(0.2)
+
+
+def ask(page: str, credentials: str | None, body: object | None = None, method: str = "POST") -> Any:
+    """Ask one of the stack's servers."""
+    headers = {"Content-Type": "application/json"}
+    if credentials:
+        headers["Authorization"] = f"Basic {base64.b64encode(credentials.encode()).decode()}"
+    data = None if body is None else json.dumps(body).encode()
+    asked = Request(page, data=data, headers=headers, method=method)  # noqa: S310 - the stack's own servers
+    with urlopen(asked, timeout=120) as answer:  # noqa: S310
+        text = answer.read()
+    return json.loads(text) if text else None
