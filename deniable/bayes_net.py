@@ -16,7 +16,7 @@ import numpy as np
 from numba.extending import overload
 from numpy.typing import NDArray
 
-from deniable.conditionals import draw_next, factor_of
+from deniable.conditionals import draw_column, draw_next, factor_of
 from deniable.domain import Codes, Domain
 from deniable.errors import InvalidInput
 from deniable.graph import Graph
@@ -29,6 +29,9 @@ UNIT = 2**32
 FORMAT = "deniable/bayes-net/1"
 
 Weights = NDArray[np.uint64]
+
+# Slots of an attribute's guide; a larger one would not stay within the processor's cache.
+_MAX_GUIDE = 1 << 17
 
 
 class NetArrays(NamedTuple):
@@ -44,6 +47,9 @@ class NetArrays(NamedTuple):
         table_start: where each position's table begins in `cumulative` and `factor`, shape (m,).
         cumulative: running sums of a configuration's weights, the last one 2^32.
         factor: the weights as probabilities.
+        guide_shift: number of a word's low bits that each position's guide leaves out, shape (m,).
+        guide_start: where each position's guide begins, shape (m,).
+        guide: by a configuration and a word's leading bits, the first value that such words may stand for.
     """
 
     cardinality: NDArray[np.int64]
@@ -55,6 +61,9 @@ class NetArrays(NamedTuple):
     table_start: NDArray[np.int64]
     cumulative: NDArray[np.uint64]
     factor: NDArray[np.float64]
+    guide_shift: NDArray[np.int64]
+    guide_start: NDArray[np.int64]
+    guide: NDArray[np.uint16]
 
 
 @numba.njit(nogil=True, cache=True, inline="always")
@@ -92,6 +101,46 @@ def _draw_next(net, position, record, word):  # noqa: ARG001 - numba matches the
 def _factor_of(net, position, record):  # noqa: ARG001 - numba matches the names
     if getattr(net, "instance_class", None) is NetArrays:
         return lambda net, position, record: net.factor[table_row(net, position, record) + record[position]]
+    return None
+
+
+@numba.njit(nogil=True, cache=True)
+def _draw_column(net, position, block, levels, words, live, scored):
+    """See `draw_column`: `draw_value` for each attempt, from where a guide by the word's leading bits says to begin."""
+    records = block.records
+    one = np.uint64(1)
+    card = np.uint64(net.cardinality[position])
+    rows = np.zeros(len(block.seed), np.int64)
+    for p in range(net.parent_start[position], net.parent_start[position + 1]):
+        parent, stride = net.parent[p], net.stride[p]
+        bucket = net.bucket[net.bucket_start[parent] :]
+        for i in range(live):
+            rows[i] += stride * bucket[np.uint64(records[i, parent])]
+    shift = np.uint64(net.guide_shift[position])
+    cumulative = net.cumulative[net.table_start[position] :]
+    factor = net.factor[net.table_start[position] :]
+    guide = net.guide[net.guide_start[position] :]
+    bits = np.uint64(32) - shift
+    for i in range(live):
+        ahead = position - levels[block.level[i]]
+        # A word for those that copy the value too, which is then not used: no branch, and so none that is mistaken.
+        word = np.uint64(words[np.uint64(max(block.at[i] + ahead, 0))])
+        row = np.uint64(rows[i])
+        place = row * card + np.uint64(guide[(row << bits) + (word >> shift)])
+        while word >= cumulative[place]:
+            place += one
+        records[i, position] = place - row * card if ahead >= 0 else records[i, position]
+    if scored:
+        for i in range(live):
+            block.factors[position, i] = factor[np.uint64(rows[i]) * card + np.uint64(records[i, position])]
+
+
+@overload(draw_column)
+def _of_column(net, position, block, levels, words, live, scored):  # noqa: ARG001 - numba matches the names
+    if getattr(net, "instance_class", None) is NetArrays:
+        return lambda net, position, block, levels, words, live, scored: _draw_column(  # noqa: PLW0108
+            net, position, block, levels, words, live, scored
+        )
     return None
 
 
@@ -147,6 +196,9 @@ class BayesNet(OrderedNetwork):
         place = places(self.graph.order, len(self.domain))
         strides = [configuration_strides(self.domain, those) for those in parents]
         tables = [self.weights[i] for i in self.graph.order]
+        sums = [np.cumsum(table, axis=1, dtype=np.uint64) for table in tables]
+        bits = [_guide_bits(table) for table in tables]
+        guides = [_guide(running, those) for running, those in zip(sums, bits, strict=True)]
         return NetArrays(
             cardinality=np.asarray([attribute.cardinality for attribute in attributes], np.int64),
             parent_start=starts([len(those) for those in parents], closed=True),
@@ -155,8 +207,11 @@ class BayesNet(OrderedNetwork):
             bucket_start=starts([attribute.cardinality for attribute in attributes]),
             bucket=np.concatenate([attribute.bucket_of for attribute in attributes]).astype(np.int64),
             table_start=starts([table.size for table in tables]),
-            cumulative=np.concatenate([np.cumsum(table, axis=1, dtype=np.uint64).ravel() for table in tables]),
+            cumulative=np.concatenate([running.ravel() for running in sums]),
             factor=np.concatenate([table.ravel() for table in tables]).astype(np.float64) / UNIT,
+            guide_shift=np.asarray([32 - those for those in bits], np.int64),
+            guide_start=starts([guide.size for guide in guides]),
+            guide=np.concatenate([guide.ravel() for guide in guides]),
         )
 
     def fill(self, words: NDArray[np.uint32], records: Codes) -> None:
@@ -186,3 +241,27 @@ class BayesNet(OrderedNetwork):
             graph=Graph.from_document(domain, document["graph"]),
             weights=tuple(np.asarray(weights[name], np.uint64) for name in domain.names),
         )
+
+
+def _guide_bits(table: Weights) -> int:
+    """Leading bits of a word that a guide is looked up by: some slots for each value, fewer where rows are many."""
+    rows, values = table.shape
+    return max(min(int(values).bit_length() + 2, (_MAX_GUIDE // int(rows)).bit_length() - 1), 0)
+
+
+@numba.njit(cache=True)
+def _fill_guide(sums, bits, guide):
+    """For each row and each number that words may begin with, the first value whose running sum exceeds such words."""
+    for row in range(len(sums)):
+        value = 0
+        for leading in range(1 << bits):
+            while sums[row, value] <= np.uint64(leading) << np.uint64(32 - bits):
+                value += 1
+            guide[row, leading] = value
+
+
+def _guide(sums: Weights, bits: int) -> NDArray[np.uint16]:
+    """See `_fill_guide`."""
+    guide = np.empty((len(sums), 1 << bits), np.uint16)
+    _fill_guide(sums, bits, guide)
+    return guide

@@ -58,3 +58,19 @@ def draw_next(net, position, record, word):
 def factor_of(net, position, record):
     """Probability of the value at a position given those before it, a multiple of 2^-32; for compiled code."""
     raise NotImplementedError
+
+
+def draw_column(net, position, block, levels, words, live, scored):
+    """Draw the values at a position for a block of attempts, and score them where asked; for compiled code.
+
+    Args:
+        net: the network's arrays.
+        position: the position; those before it are drawn.
+        block: the attempts, see `attempts.BlockArrays`; what `records` has at the position are the seeds' values before
+            and the candidates' after.
+        levels: the number of attributes that each level copies.
+        words: the words that values are drawn from, one each.
+        live: number of attempts.
+        scored: whether to fill `factors` at the position.
+    """
+    raise NotImplementedError

@@ -12,6 +12,7 @@ b' the next level after b. With a single level all plausible seeds have the same
 h_L(y), whatever gamma is.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -29,7 +30,6 @@ Scratch = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]
 
 _STEP = 2.0**-500
 _UNSTEP = 2.0**500
-_LOG_STEP = 500 * np.log(2.0)
 _EMPTY = np.uint64(2**64 - 1)
 _CODE_BITS = 16
 
@@ -65,7 +65,7 @@ class ClassArrays(NamedTuple):
 
     steps: NDArray[np.int64]
     fractions: NDArray[np.float64]
-    log_gamma: float
+    classes_a_bit: float
 
 
 # ---- probabilities too small for a float
@@ -103,19 +103,27 @@ def _add(steps, fraction, other_steps, other_fraction):
 
 
 @numba.njit(nogil=True, cache=True, inline="always")
+def _class_near(i, steps, fraction, classes):
+    """The class of p > 0, looked for from a class i on."""
+    last = len(classes.steps) - 2
+    i = min(max(i, 0), last)
+    while i < last and (
+        classes.steps[i + 1] < steps or (classes.steps[i + 1] == steps and classes.fractions[i + 1] >= fraction)
+    ):
+        i += 1
+    while i > 0 and (classes.steps[i] > steps or (classes.steps[i] == steps and classes.fractions[i] < fraction)):
+        i -= 1
+    return i
+
+
+@numba.njit(nogil=True, cache=True, inline="always")
 def probability_class(steps, fraction, classes):
-    """The i >= 0 with gamma^(-i-1) < p <= gamma^-i; -1 for p = 0. The logarithm only says where to begin looking."""
+    """The i >= 0 with gamma^(-i-1) < p <= gamma^-i; -1 for p = 0. The exponent only says where to begin looking."""
     i = -1
     if fraction > 0.0:
-        last = len(classes.steps) - 2
-        i = int((steps * _LOG_STEP - np.log(fraction)) / classes.log_gamma)
-        i = min(max(i, 0), last)
-        while i < last and (
-            classes.steps[i + 1] < steps or (classes.steps[i + 1] == steps and classes.fractions[i + 1] >= fraction)
-        ):
-            i += 1
-        while i > 0 and (classes.steps[i] > steps or (classes.steps[i] == steps and classes.fractions[i] < fraction)):
-            i -= 1
+        part, power = math.frexp(fraction)
+        # 2 part - 2 is less than a tenth from the logarithm of base 2.
+        i = _class_near(int((500 * steps - power + 2 - 2 * part) * classes.classes_a_bit), steps, fraction, classes)
     return i
 
 
@@ -133,7 +141,7 @@ def probability_classes(gamma: Fraction, attributes: int) -> ClassArrays:
             step, fraction = step + 1, fraction * _UNSTEP
         steps.append(step)
         fractions.append(fraction)
-    return ClassArrays(np.asarray(steps, np.int64), np.asarray(fractions), float(np.log(float(gamma))))
+    return ClassArrays(np.asarray(steps, np.int64), np.asarray(fractions), float(1 / np.log2(float(gamma))))
 
 
 # ---- the index
@@ -288,6 +296,16 @@ def _shared_level(index, candidate, seed):
 
 
 @numba.njit(nogil=True, cache=True, inline="always")
+def _classify(steps, fractions, classes, found):
+    """The class of A_L at each level L, from w_L R_L at each: A from the first level up."""
+    step = 0
+    fraction = 0.0
+    for level in range(len(found)):
+        step, fraction = _add(step, fraction, steps[level], fractions[level])
+        found[level] = probability_class(step, fraction, classes)
+
+
+@numba.njit(nogil=True, cache=True, inline="always")
 def _classify_levels(net, index, classes, candidate, steps, fractions, found):
     """The class of A_L at each level L: R_L from the last position down, then A from the first level up."""
     levels = index.levels
@@ -299,11 +317,19 @@ def _classify_levels(net, index, classes, candidate, steps, fractions, found):
             position -= 1
             step, fraction = _renormalise(step, fraction * factor_of(net, position, candidate))
         steps[level], fractions[level] = _renormalise(step, fraction * index.weights[level])
-    step = 0
-    fraction = 0.0
-    for level in range(len(levels)):
-        step, fraction = _add(step, fraction, steps[level], fractions[level])
-        found[level] = probability_class(step, fraction, classes)
+    _classify(steps, fractions, classes, found)
+
+
+@numba.njit(nogil=True, cache=True, inline="always")
+def _interval(found, own):
+    """The first of the levels around one's own that are of its class, and the first after them that is not."""
+    first = own
+    while first > 0 and found[first - 1] == found[own]:
+        first -= 1
+    beyond = own + 1
+    while beyond < len(found) and found[beyond] == found[own]:
+        beyond += 1
+    return first, beyond
 
 
 @numba.njit(nogil=True, cache=True, inline="always")
@@ -342,16 +368,152 @@ def count_plausible(net, index, classes, candidate, seed, scratch):
     if last > 0:
         own = _shared_level(index, candidate, seed)
         _classify_levels(net, index, classes, candidate, steps, fractions, found)
-        first = own
-        while first > 0 and found[first - 1] == found[own]:
-            first -= 1
-        beyond = own + 1
-        while beyond <= last and found[beyond] == found[own]:
-            beyond += 1
+        first, beyond = _interval(found, own)
     plausible = index.node_count[index.nodes[seed, first]]
     if beyond <= last:
         plausible -= _count_sharing(index, candidate, seed, own, beyond)
     return plausible
+
+
+@numba.njit(nogil=True, cache=True)
+def _shared_levels(index, block, live):
+    """Replace each candidate's level by the last one up to which it agrees with its seed; see `_shared_level`."""
+    levels, seeds, records = index.levels, index.seeds, block.records
+    first = levels[0]
+    level_of = np.zeros(levels[-1] - first + 1, np.int64)
+    for level in levels[1:]:
+        level_of[level - first :] += 1
+    for i in range(live):
+        seed = np.uint64(block.seed[i])
+        agree = 0
+        agrees = 1
+        # No way out at the first difference: a branch would be mistaken more often than not.
+        for p in range(first, levels[-1]):
+            agrees &= seeds[seed, p] == records[i, p]
+            agree += agrees
+        block.level[i] = level_of[agree]
+
+
+@numba.njit(nogil=True, cache=True)
+def _score_levels(index, block, live, scores):
+    """Fill A_L at each level L for each candidate of a block, as fractions of no steps; false where one needs steps."""
+    levels, weights, factors = index.levels, index.weights, block.factors
+    last = len(levels) - 1
+    product = np.ones(live)
+    position = len(factors)
+    least = 1.0
+    for level in range(last, -1, -1):
+        while position > levels[level]:
+            position -= 1
+            for i in range(live):
+                product[i] *= factors[position, i]
+        for i in range(live):
+            scores[level, i] = product[i] * weights[level]
+            least = min(least, scores[level, i])
+    for level in range(1, last + 1):
+        for i in range(live):
+            scores[level, i] += scores[level - 1, i]
+    return least > _STEP
+
+
+@numba.njit(nogil=True, cache=True)
+def _bounds(scores, block, live, classes, lower, upper):
+    """Fill the bounds of the class that each candidate's own score lies in."""
+    last = len(classes.steps) - 2
+    own = np.empty(live)
+    for i in range(live):
+        own[i] = scores[block.level[i], i]
+    bits = own.view(np.int64)
+    for i in range(live):
+        # The bits of a number in (0, 1], read as an integer, are its logarithm of base 2 to less than a tenth.
+        found = int((1023 - bits[i] * 2.0**-52) * classes.classes_a_bit)
+        found = _class_near(found, 0, own[i], classes)
+        upper[i] = classes.fractions[found] if found > 0 else np.inf
+        # A bound with steps is smaller than any score without.
+        lower[i] = classes.fractions[found + 1] if found < last and classes.steps[found + 1] == 0 else 0.0
+
+
+@numba.njit(nogil=True, cache=True)
+def _intervals(index, classes, block, live, first, beyond):
+    """For each candidate of a block the levels whose seeds are plausible, as `count_plausible` finds them.
+
+    A is nondecreasing in the level: so many levels lie at or below the class's lower bound, so many above its upper.
+
+    Args:
+        index: the seed index's arrays.
+        classes: the probability classes' arrays.
+        block: the attempts; levels are the ones that candidates share with their seeds.
+        live: number of attempts.
+        first: number of the first level, to be filled.
+        beyond: number of the first level after that is none, to be filled.
+
+    Returns:
+        Whether it could be done: not where a probability is too small for a float.
+    """
+    levels = len(index.levels)
+    scores = np.empty((levels, live))
+    done = _score_levels(index, block, live, scores)
+    if done:
+        lower = np.empty(live)
+        upper = np.empty(live)
+        _bounds(scores, block, live, classes, lower, upper)
+        for i in range(live):
+            first[i] = 0
+            beyond[i] = levels
+        for level in range(levels):
+            for i in range(live):
+                first[i] += scores[level, i] <= lower[i]
+                beyond[i] -= scores[level, i] > upper[i]
+    return done
+
+
+@numba.njit(nogil=True, cache=True)
+def _intervals_with_steps(index, classes, block, live, first, beyond):
+    """The same for probabilities of any size, one candidate after the other."""
+    levels, weights, factors = index.levels, index.weights, block.factors
+    last = len(levels) - 1
+    steps = np.empty(last + 1, np.int64)
+    fractions = np.empty(last + 1)
+    found = np.empty(last + 1, np.int64)
+    for i in range(live):
+        step = 0
+        fraction = 1.0
+        position = len(factors)
+        for level in range(last, -1, -1):
+            while position > levels[level]:
+                position -= 1
+                step, fraction = _renormalise(step, fraction * factors[position, i])
+            steps[level], fractions[level] = _renormalise(step, fraction * weights[level])
+        _classify(steps, fractions, classes, found)
+        first[i], beyond[i] = _interval(found, block.level[i])
+
+
+@numba.njit(nogil=True, cache=True)
+def count_plausible_of_block(index, classes, block, live):
+    """Fill the numbers of plausible seeds of a block of candidates: `count_plausible` for each.
+
+    Args:
+        index: the seed index's arrays.
+        classes: the probability classes' arrays; not read if there is one level.
+        block: the attempts, see `attempts.BlockArrays`; factors are not read if there is one level.
+        live: number of attempts.
+    """
+    nodes, node_count, plausible = index.nodes, index.node_count, block.plausible
+    last = nodes.shape[1] - 1
+    first = np.zeros(live, np.int64)
+    beyond = np.ones(live, np.int64)
+    if last > 0:
+        _shared_levels(index, block, live)
+        if not _intervals(index, classes, block, live, first, beyond):
+            _intervals_with_steps(index, classes, block, live, first, beyond)
+    for i in range(live):
+        plausible[i] = nodes[block.seed[i], first[i]]
+    for i in range(live):
+        plausible[i] = node_count[plausible[i]]
+    if last > 0:
+        for i in range(live):
+            if beyond[i] <= last:
+                plausible[i] -= _count_sharing(index, block.records[i], block.seed[i], block.level[i], beyond[i])
 
 
 # ---- the scan

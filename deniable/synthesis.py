@@ -4,40 +4,30 @@ The number of candidates is fixed before the first is drawn; each has a seed and
 once. How work is divided, where tables lie and what a candidate costs do not belong here.
 
 Source: Bindschaedler, Shokri, Gunter 2017, section 2, Mechanism 1 with Privacy Tests 1 and 2. Mechanism 1* adds what
-    lets the
-outcome "nothing released" be seen too: with a public probability rho an attempt is dropped before anything else, and
-the seed is drawn from max(n, N0) places, of which those from n on are empty.
+lets the outcome "nothing released" be seen too: with a public probability rho an attempt is dropped before anything
+else, and the seed is drawn from max(n, N0) places, of which those from n on are empty.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple
 
-import numba
 import numpy as np
 
+from deniable.attempts import AttemptArrays, BlockArrays, draw_seed, run
 from deniable.deniability import PrivacyTest
 from deniable.domain import Codes
 from deniable.errors import InvalidInput
 from deniable.keys import Parameter, WordStream
-from deniable.noise import TIE, DiscreteLaplace, draw_noise, uniform_below
+from deniable.noise import TIE, DiscreteLaplace
 from deniable.plausible_seeds import SeedIndex, count_plausible, count_plausible_by_scan, probability_classes
-from deniable.resampling import Model, SeedResampler, resample
+from deniable.resampling import Model, SeedResampler
 
+# Attempts whose words are made at a time, so that they stay in the processor's cache.
+_AT_A_TIME = 8192
 _WORDS_AHEAD = 256
 _WORDS_BESIDE = 6
 """Words that an attempt takes beside the re-sampled values, hardly ever more: ticket, place, number of them, noise."""
-
-
-class AttemptArrays(NamedTuple):
-    """Mechanism 1*'s public parameters, for compiled code."""
-
-    drop_numerator: int
-    drop_denominator: int
-    public_rows: int
-    k: int
-    randomized: bool
 
 
 @dataclass(frozen=True)
@@ -91,65 +81,16 @@ class Attempt:
         return DiscreteLaplace(Fraction(1) if self.test.eps0 is None else 1 / self.test.eps0)
 
 
-@numba.njit(nogil=True, cache=True, inline="always")
-def _draw_seed(attempt, size, words, position):
-    """The number of the attempt's seed, -1 for none, and the next position, -1 if the words do not suffice."""
-    seed = np.int64(-1)
-    kept = True
-    if attempt.drop_numerator > 0:
-        ticket, position = uniform_below(words, position, attempt.drop_denominator)
-        kept = ticket >= attempt.drop_numerator
-    if kept and position >= 0:
-        place, position = uniform_below(words, position, max(size, attempt.public_rows))
-        if place < size:
-            seed = place
-    return seed, position
-
-
-@numba.njit(nogil=True, cache=True)
-def _run(net, index, scratch, classes, choice, attempt, thresholds, words, attempts, released):
-    """Make attempts until they are done, the words run out, or noise meets a tie.
-
-    Returns:
-        Attempts made, words used by them, records released, and the position after the last attempt or why there is
-        none.
-    """
-    candidate = np.empty(index.seeds.shape[1], np.uint16)
-    m = len(candidate)
-    used = 0
-    passed = 0
-    made = 0
-    position = 0
-    while made < attempts and position >= 0:
-        seed, position = _draw_seed(attempt, len(index.seeds), words, used)
-        plausible = 0
-        noise = np.int64(0)
-        if position >= 0 and seed >= 0:
-            position = resample(net, choice, index.seeds, seed, words, position, candidate)
-            if position >= 0:
-                plausible = count_plausible(net, index, classes, candidate, seed, scratch)
-                if attempt.randomized:
-                    noise, position = draw_noise(words, position, thresholds)
-        if position >= 0:
-            if seed >= 0 and plausible >= attempt.k + noise:
-                for p in range(m):
-                    released[passed, p] = candidate[p]
-                passed += 1
-            used = position
-            made += 1
-    return made, used, passed, position
-
-
 Counter = Callable[[Codes, int], int]
 """Number of plausible seeds of a candidate, given the number of the seed that gave it."""
 
 
 def _make_attempt(model: Model, seeds: Codes, attempt: Attempt, count: Counter, stream: WordStream) -> Codes | None:
-    """One attempt, word for word as `_run` makes it; the released record, or none."""
+    """One attempt, word for word as `attempts.run` makes it; the released record, or none."""
     room = _WORDS_AHEAD
     while True:
         words = stream.peek(room)
-        seed, position = _draw_seed(attempt.arrays, len(seeds), words, 0)
+        seed, position = draw_seed(attempt.arrays, len(seeds), words, 0)
         candidate = None
         if position >= 0 and seed >= 0:
             candidate, position = model.draw(seeds[seed], words, position)
@@ -184,22 +125,24 @@ def synthesize(model: SeedResampler, index: SeedIndex, attempt: Attempt, stream:
     def count(candidate: Codes, seed: int) -> int:
         return int(count_plausible(net.arrays, index.arrays, classes, candidate, seed, scratch))
 
-    batches = []
+    batches = [np.empty((0, m), np.uint16)]
+    block = BlockArrays.empty(m)
     left = candidates
     while left:
-        room = np.empty((left, m), np.uint16)
-        words = stream.peek(left * (max(model.omega) + _WORDS_BESIDE) + _WORDS_AHEAD)
-        made, used, passed, position = _run(
+        some = min(left, _AT_A_TIME)
+        room = np.empty((some, m), np.uint16)
+        words = stream.peek(some * (max(model.omega) + _WORDS_BESIDE) + _WORDS_AHEAD)
+        made, used, passed, position = run(
             net.arrays,
             index.arrays,
-            scratch,
             classes,
             model.choice,
             attempt.arrays,
             attempt.noise.thresholds,
             words,
-            left,
+            some,
             room,
+            block,
         )
         stream.take(used)
         batches.append(room[:passed].copy())

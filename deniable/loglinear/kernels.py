@@ -16,7 +16,7 @@ import numpy as np
 from numba.extending import overload
 from numpy.typing import NDArray
 
-from deniable.conditionals import draw_next, factor_of
+from deniable.conditionals import draw_column, draw_next, factor_of
 from deniable.loglinear.factors import Logs
 
 STEPS = 4096
@@ -252,16 +252,22 @@ def _draw_alone(net, position, record, word):
     return _draw(net, position, _buckets_before(net, position, record), word, sums)
 
 
-@numba.njit(nogil=True, cache=True)
-def _factor_alone(net, position, record):
-    sums = np.zeros(net.size[position], np.int32)
-    _running_sums(net, position, _buckets_before(net, position, record), sums)
-    value = net.value_start[position] + record[position]
+@numba.njit(nogil=True, cache=True, inline="always")
+def _factor(net, position, of, buckets, sums):
+    """Probability of a value, given the buckets before it."""
+    _running_sums(net, position, buckets, sums)
+    value = net.value_start[position] + of
     x = net.bucket[value]
     total = np.int64(sums[net.size[position] - 1])
     low = _bound(sums[x - 1] if x > 0 else 0, total)
     width = _bound(sums[x], total) - low
     return (((net.high[value] * width) >> 30) - ((net.low[value] * width) >> 30)) / 4294967296.0
+
+
+@numba.njit(nogil=True, cache=True)
+def _factor_alone(net, position, record):
+    sums = np.zeros(net.size[position], np.int32)
+    return _factor(net, position, record[position], _buckets_before(net, position, record), sums)
 
 
 @overload(draw_next)
@@ -275,6 +281,35 @@ def _draw_next(net, position, record, word):  # noqa: ARG001 - numba matches the
 def _factor_of(net, position, record):  # noqa: ARG001 - numba matches the names
     if getattr(net, "instance_class", None) is LoglinearArrays:
         return lambda net, position, record: _factor_alone(net, position, record)  # noqa: PLW0108
+    return None
+
+
+@numba.njit(nogil=True, cache=True)
+def _draw_column(net, position, block, levels, words, live, scored):
+    """See `draw_column`."""
+    records = block.records
+    buckets = np.zeros(records.shape[1], np.int64)
+    sums = np.zeros(net.size[position], np.int32)
+    first = net.parent_start[net.group_start[position]]
+    last = net.parent_start[net.group_start[position + 1]]
+    for i in range(live):
+        for p in range(first, last):
+            other = net.parent[p]
+            buckets[other] = net.bucket[net.value_start[other] + records[i, other]]
+        copied = levels[block.level[i]]
+        if position >= copied:
+            word = words[block.at[i] + position - copied]
+            records[i, position] = _draw(net, position, buckets, word, sums)
+        if scored:
+            block.factors[position, i] = _factor(net, position, records[i, position], buckets, sums)
+
+
+@overload(draw_column)
+def _of_column(net, position, block, levels, words, live, scored):  # noqa: ARG001 - numba matches the names
+    if getattr(net, "instance_class", None) is LoglinearArrays:
+        return lambda net, position, block, levels, words, live, scored: _draw_column(  # noqa: PLW0108
+            net, position, block, levels, words, live, scored
+        )
     return None
 
 

@@ -1,0 +1,175 @@
+"""Attempts of Mechanism 1*, a block of them at a time: compiled code.
+
+What an attempt is, is said in `synthesis`, which also makes them one by one; the same words give the same records.
+Here the words of a block are told apart first, and then each thing is done for the whole block: seeds are fetched,
+values are drawn attribute by attribute, seeds are counted. So the processor waits for many fetches at once, and an
+attribute's tables stay within its cache.
+"""
+
+# numba infers the types of kernels
+# mypy: disallow-untyped-defs=False, disallow-untyped-calls=False, disallow-untyped-decorators=False
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from deniable.conditionals import draw_column
+from deniable.noise import OUT_OF_WORDS, draw_noise, uniform_below
+from deniable.plausible_seeds import count_plausible_of_block
+
+BLOCK = 256
+
+
+class AttemptArrays(NamedTuple):
+    """Mechanism 1*'s public parameters, for compiled code."""
+
+    drop_numerator: int
+    drop_denominator: int
+    public_rows: int
+    k: int
+    randomized: bool
+
+
+class BlockArrays(NamedTuple):
+    """A block of attempts that have a seed.
+
+    Attributes:
+        seed: number of the seed, shape (BLOCK,).
+        level: number of the level that says how many attributes are copied.
+        at: position of the first word of the values that are drawn.
+        noise: noise on the threshold.
+        plausible: number of plausible seeds.
+        records: positions in topological order, shape (BLOCK, m).
+        factors: probability of each value given those before it, shape (m, BLOCK).
+    """
+
+    seed: NDArray[np.int64]
+    level: NDArray[np.int64]
+    at: NDArray[np.int64]
+    noise: NDArray[np.int64]
+    plausible: NDArray[np.int64]
+    records: NDArray[np.uint16]
+    factors: NDArray[np.float64]
+
+    @classmethod
+    def empty(cls, attributes: int) -> "BlockArrays":
+        """Room for a block; not to be shared by threads."""
+        return cls(
+            seed=np.zeros(BLOCK, np.int64),
+            level=np.zeros(BLOCK, np.int64),
+            at=np.zeros(BLOCK, np.int64),
+            noise=np.zeros(BLOCK, np.int64),
+            plausible=np.zeros(BLOCK, np.int64),
+            records=np.zeros((BLOCK, attributes), np.uint16),
+            factors=np.zeros((attributes, BLOCK)),
+        )
+
+
+@numba.njit(nogil=True, cache=True, inline="always")
+def draw_seed(attempt, size, words, position):
+    """The number of an attempt's seed, -1 for none, and the next position, -1 if the words do not suffice."""
+    seed = np.int64(-1)
+    kept = True
+    if attempt.drop_numerator > 0:
+        ticket, position = uniform_below(words, position, attempt.drop_denominator)
+        kept = ticket >= attempt.drop_numerator
+    if kept and position >= 0:
+        place, position = uniform_below(words, position, max(size, attempt.public_rows))
+        if place < size:
+            seed = place
+    return seed, position
+
+
+@numba.njit(nogil=True, cache=True)
+def _part_words(block, choice, attempt, thresholds, size, m, words, used, attempts):
+    """Tell the words of up to a block of attempts apart.
+
+    Returns:
+        Attempts, those of them with a seed, words used, and the position after the last one or why there is none.
+    """
+    levels = choice.levels
+    made = 0
+    live = 0
+    position = used
+    while made < attempts and made < BLOCK and position >= 0:
+        seed, position = draw_seed(attempt, size, words, used)
+        if position >= 0 and seed >= 0:
+            level = 0
+            if len(levels) > 1:
+                pick, position = uniform_below(words, position, choice.cumulative[-1])
+                while pick >= choice.cumulative[level]:
+                    level += 1
+            at = position
+            drawn = m - levels[level]
+            if position >= 0 and position + drawn > len(words):
+                position = OUT_OF_WORDS
+            noise = np.int64(0)
+            if position >= 0:
+                position += drawn
+                if attempt.randomized:
+                    noise, position = draw_noise(words, position, thresholds)
+            if position >= 0:
+                block.seed[live] = seed
+                block.level[live] = level
+                block.at[live] = at
+                block.noise[live] = noise
+                live += 1
+        if position >= 0:
+            used = position
+            made += 1
+    return made, live, used, position
+
+
+@numba.njit(nogil=True, cache=True)
+def _fetch(block, index, live):
+    """Copy the seeds, all of each: what is drawn anew is written over."""
+    records, seeds, nodes = block.records, index.seeds, index.nodes
+    m = records.shape[1]
+    # The first entry of each, so that all are on their way before one is waited for.
+    for i in range(live):
+        seed = np.uint64(block.seed[i])
+        block.plausible[i] = seeds[seed, 0] + nodes[seed, 0]
+    for i in range(live):
+        seed = np.uint64(block.seed[i])
+        for p in range(m):
+            records[i, p] = seeds[seed, p]
+
+
+@numba.njit(nogil=True, cache=True)
+def _keep(block, attempt, live, released, passed):
+    """Move what passes to the released records; how many there are then."""
+    for i in range(live):
+        if block.plausible[i] >= attempt.k + block.noise[i]:
+            for p in range(released.shape[1]):
+                released[passed, p] = block.records[i, p]
+            passed += 1
+    return passed
+
+
+@numba.njit(nogil=True, cache=True)
+def run(net, index, classes, choice, attempt, thresholds, words, attempts, released, block):
+    """Make attempts until they are done, the words run out, or noise meets a tie.
+
+    Returns:
+        Attempts made, words used by them, records released, and the position after the last attempt or why there is
+        none.
+    """
+    m = released.shape[1]
+    scored = len(choice.levels) > 1
+    made = 0
+    used = 0
+    passed = 0
+    position = 0
+    while made < attempts and position >= 0:
+        more, live, used, position = _part_words(
+            block, choice, attempt, thresholds, len(index.seeds), m, words, used, attempts - made
+        )
+        made += more
+        _fetch(block, index, live)
+        for p in range(choice.levels[0], m):
+            draw_column(net, p, block, choice.levels, words, live, scored)
+        count_plausible_of_block(index, classes, block, live)
+        passed = _keep(block, attempt, live, released, passed)
+    return made, used, passed, position

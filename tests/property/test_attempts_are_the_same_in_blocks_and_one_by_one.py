@@ -1,0 +1,121 @@
+"""Attempts made a block at a time release the records of attempts made one by one, whatever the network's kind."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from deniable import synthesis
+from deniable.attempts import BLOCK, BlockArrays
+from deniable.bayes_net import UNIT, BayesNet
+from deniable.conditionals import Network
+from deniable.deniability import PrivacyTest
+from deniable.domain import Attribute, Codes, Domain
+from deniable.graph import Graph, topological_order
+from deniable.keys import ReleaseKey, WordStream
+from deniable.parameters import integer_weights
+from deniable.plausible_seeds import SeedIndex, _intervals, count_plausible, probability_classes
+from deniable.resampling import SeedResampler
+from deniable.synthesis import Attempt, synthesize
+from tests.loglinear_nets import random_net
+
+ATTEMPTS = 3 * BLOCK + 17
+
+
+def stream(name: str) -> WordStream:
+    return ReleaseKey(bytes(range(32))).stream(step="test", mechanism=name, inputs="", parameters={})
+
+
+def random_bayes_net(name: str, m: int) -> BayesNet:
+    """Attributes of one to forty values, of which a tenth cannot be, and of up to two parents."""
+    draw = np.random.default_rng(list(name.encode()))
+    sizes = [int(size) for size in draw.choice([1, 2, 3, 5, 40], size=m)]
+    domain = Domain(
+        tuple(
+            Attribute(f"x{i}", tuple(range(size)), "nominal", tuple(v // 3 for v in range(size)))
+            for i, size in enumerate(sizes)
+        )
+    )
+    parents = tuple(tuple(sorted({int(j) for j in draw.integers(0, i, 2)})) if i else () for i in range(m))
+    weights = []
+    for size, those in zip(sizes, parents, strict=True):
+        rows = int(np.prod([domain.bucket_counts[j] for j in those], dtype=int))
+        table = draw.random((rows, size)) ** 3 * (draw.random((rows, size)) < 0.9)
+        table[:, 0] += 1e-6
+        weights.append(integer_weights(table / table.sum(axis=1, keepdims=True)))
+    return BayesNet(domain, Graph(parents, topological_order(domain, parents), ((),) * m), tuple(weights))
+
+
+def one_by_one(model: SeedResampler, index: SeedIndex, attempt: Attempt, words: WordStream, attempts: int) -> Codes:
+    classes, scratch = probability_classes(attempt.test.gamma, len(model.net.domain)), index.scratch()
+
+    def count(candidate: Codes, seed: int) -> int:
+        return int(count_plausible(model.net.arrays, index.arrays, classes, candidate, seed, scratch))
+
+    made = (synthesis._make_attempt(model, index.arrays.seeds, attempt, count, words) for _ in range(attempts))
+    released = [record for record in made if record is not None]
+    return model.net.in_columns(np.asarray(released, np.uint16).reshape(-1, len(model.net.domain)))
+
+
+def require_same(net: Network, seeds: Codes, omega: dict[int, int], test: PrivacyTest, name: str) -> int:
+    """Release both ways; the number of records."""
+    model, index = SeedResampler(net, omega), SeedIndex.build(seeds, omega)
+    attempt = Attempt(test, Fraction(1, 50), public_rows=len(seeds) + 20)
+    made = synthesize(model, index, attempt, stream(name), ATTEMPTS)
+    np.testing.assert_array_equal(made, one_by_one(model, index, attempt, stream(name), ATTEMPTS))
+    return len(made)
+
+
+@pytest.mark.parametrize("gamma", [Fraction(11, 10), Fraction(4)])
+@pytest.mark.parametrize("randomized", [True, False])
+@pytest.mark.parametrize(
+    ("kind", "m", "omega"),
+    [
+        ("bayes", 6, {4: 1}),
+        ("bayes", 6, {4: 1, 5: 2, 6: 1}),
+        ("bayes", 6, {0: 1, 1: 1, 2: 1, 3: 1, 4: 1, 5: 1, 6: 1}),
+        ("bayes", 14, {9: 1, 13: 2}),
+        ("bayes", 1, {0: 1, 1: 1}),
+        ("loglinear", 6, {4: 1}),
+        ("loglinear", 6, {2: 1, 4: 1, 6: 1}),
+    ],
+)
+def test_blocks_release_the_same_records(
+    kind: str, m: int, omega: dict[int, int], *, randomized: bool, gamma: Fraction
+) -> None:
+    name = f"{kind} {m} {omega} {gamma}"
+    net = random_bayes_net(name, m) if kind == "bayes" else random_net(name, m)
+    seeds = net.in_order(net.sample(stream(f"{name} seeds").take(2000 * m)))
+    k = 40 if m < 14 else 3
+    test = PrivacyTest(k, gamma, Fraction(1, 4) if randomized else None, randomized=randomized)
+    assert 0 < require_same(net, seeds, omega, test, name) < ATTEMPTS
+
+
+def test_probabilities_too_small_for_a_float_are_no_exception() -> None:
+    """Twenty attributes, of which the seeds have the value of probability 2^-32: copying none of them has 2^-640."""
+    m = 20
+    domain = Domain(tuple(Attribute(f"x{i}", (0, 1), "nominal", (0, 1)) for i in range(m)))
+    table = np.asarray([[UNIT - 1, 1]], np.uint64)
+    net = BayesNet(domain, Graph(((),) * m, tuple(range(m)), ((),) * m), (table,) * m)
+    draw = np.random.default_rng(list(b"rare"))
+    seeds = (draw.random((300, m)) < 0.97).astype(np.uint16)
+    omega = {1: 1, 2: 1, 18: 1, m: 1}
+    test = PrivacyTest(30, Fraction(4), Fraction(1, 4), randomized=True)
+    assert 0 < require_same(net, seeds, omega, test, "rare") < ATTEMPTS
+
+    block, index = BlockArrays.empty(m), SeedIndex.build(seeds, omega)
+    block.factors[:] = 2.0**-32
+    first, beyond = np.zeros(4, np.int64), np.zeros(4, np.int64)
+    assert not _intervals(index.arrays, probability_classes(test.gamma, m), block, 4, first, beyond)
+
+
+@pytest.mark.parametrize("at_a_time", [1, 5, BLOCK + 1])
+def test_it_does_not_matter_how_many_words_there_are_at_a_time(monkeypatch: pytest.MonkeyPatch, at_a_time: int) -> None:
+    """Words that run out in the middle of an attempt, as they hardly ever do otherwise."""
+    net = random_bayes_net("words", 6)
+    seeds = net.in_order(net.sample(stream("words seeds").take(2000 * 6)))
+    monkeypatch.setattr(synthesis, "_AT_A_TIME", at_a_time)
+    monkeypatch.setattr(synthesis, "_WORDS_BESIDE", 0)
+    monkeypatch.setattr(synthesis, "_WORDS_AHEAD", 64)
+    test = PrivacyTest(40, Fraction(4), Fraction(1, 4), randomized=True)
+    assert require_same(net, seeds, {3: 1, 5: 1}, test, "words") > 0
