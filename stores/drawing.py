@@ -34,7 +34,7 @@ _ARROW_LENGTH = 0.11
 _ARROW_HALF_WIDTH = 0.045
 _THINNEST, _THICKER = 0.6, 3.0
 _ALIKE, _WEAKEST = 0.1, 1e-9
-_EDGES_PER_ATTRIBUTE = 2
+_MOST_BEYOND_A_TREE = 15
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ def strongest(weights: Mapping[Edge, float], attributes: int) -> list[Edge]:
 
     Args:
         weights: strength of each dependency, by (parent, child).
-        attributes: number of attributes; twice as many dependencies are shown at most.
+        attributes: number of attributes; as many dependencies are shown, and some more.
 
     Returns:
         The dependencies, the strongest first.
@@ -112,7 +112,7 @@ def strongest(weights: Mapping[Edge, float], attributes: int) -> list[Edge]:
     first: dict[str, Edge] = {}
     for edge in falling:
         first.setdefault(edge[1], edge)
-    kept = set(list(dict.fromkeys([*first.values(), *falling]))[: _EDGES_PER_ATTRIBUTE * attributes])
+    kept = set(list(dict.fromkeys([*first.values(), *falling]))[: attributes + min(attributes, _MOST_BEYOND_A_TREE)])
     return [edge for edge in falling if edge in kept]
 
 

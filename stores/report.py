@@ -3,12 +3,11 @@
 It shows what was measured on real records and is for cleared staff. Nothing is computed here that a figure depends on.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from markupsafe import Markup
-from matplotlib.figure import Figure
 
 from schemas.accounts import Accounts
 from schemas.decision import Outcome
@@ -16,6 +15,7 @@ from schemas.evaluation import EvaluationFigures
 from schemas.provenance import Approval
 from schemas.references import Audience, Reference
 from schemas.release_spec import ReleaseSpec
+from stores.drawing import Edge, draw_graph, parents_of, strongest
 from stores.evaluation import comparison_pictures, risk_pictures
 from stores.glance import CLASSIFIERS, COMPARED, at_a_glance
 from stores.marginals import DescribedTable, Panel, panels
@@ -42,7 +42,7 @@ class ReportContent:
         spec: what was to be released.
         accounts: what it cost.
         flow: how many people and records went where.
-        graph: picture of what depends on what; None where the attributes are independent.
+        weights: strength of each dependency, by (parent, child); none where the attributes are independent.
         measured: what the model was made of, where its learner says so.
         utility: what the evaluation of utility found.
         risk: what the evaluation of risk found.
@@ -56,7 +56,7 @@ class ReportContent:
     spec: ReleaseSpec
     accounts: Accounts
     flow: PeopleFlow
-    graph: Figure | None
+    weights: Mapping[Edge, float]
     utility: EvaluationFigures
     risk: EvaluationFigures
     measured: Measured | None = None
@@ -111,6 +111,7 @@ def render_report(content: ReportContent) -> str:
         {
             **vars(content),
             "cards": _cards(content),
+            "drawn_edges": len(strongest(content.weights, len(content.spec.domain))),
             "costs": cost_lines(content.spec, content.accounts),
             "figures": {**content.utility.figures, **content.risk.figures},
             "glances": {
@@ -151,7 +152,7 @@ def _panels(content: ReportContent) -> list[Panel]:
 def _pictures(content: ReportContent) -> dict[str, Markup]:
     """All pictures as parts of the page, each with what it shows in words."""
     utility, risk = content.utility.figures, content.risk.figures
-    domain = content.spec.domain
+    domain, weights = content.spec.domain, content.weights
     words = {
         "flow": f"From {content.flow.stages[0].people:,} people in the source to {content.flow.released:,} records.",
         "graph": f"Which of {len(domain)} attributes depend on which; the target is {domain.target}.",
@@ -166,7 +167,7 @@ def _pictures(content: ReportContent) -> dict[str, Markup]:
     }
     drawn = {
         "flow": draw_people_flow(content.flow),
-        **({"graph": content.graph} if content.graph else {}),
+        **({"graph": draw_graph(domain.names, parents_of(weights), domain.target, weights)} if weights else {}),
         **comparison_pictures(content.utility, domain),
         **risk_pictures(content.risk, content.spec.evaluation),
     }

@@ -7,7 +7,7 @@ from schemas.accounts import Accounts
 from schemas.decision import Outcome
 from schemas.evaluation import EvaluationFigures
 from schemas.references import Audience, Reference
-from stores.drawing import draw_graph, parents_of, weights_of
+from stores.drawing import weights_of
 from stores.lineage import recorded_step
 from stores.marginals import DescribedTable
 from stores.measured import read_measured
@@ -69,13 +69,12 @@ def report(
             from_seeds=accounts.tested,
         )
         weights = weights_of(json.loads(graph.path.read_text(encoding="utf-8")))
-        drawn = draw_graph(spec.domain.names, parents_of(weights), spec.domain.target, weights)
         content = ReportContent(
             release_id=workspace.release_id,
             spec=spec,
             accounts=accounts,
             flow=flow,
-            graph=drawn if weights else None,
+            weights=weights,
             measured=read_measured(measured.path, DescribedTable.of(spec), weights) if measured else None,
             utility=utility,
             risk=risk,

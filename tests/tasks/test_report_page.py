@@ -9,7 +9,6 @@ from deniable.loss import Guarantee
 from schemas.accounts import Accounts
 from schemas.references import Audience
 from schemas.synthesis import Seedless
-from stores.drawing import draw_graph
 from stores.people_flow import PeopleFlow, Stage, draw_people_flow
 from stores.report import ReportContent, render_report, write_report
 from stores.spending import Spending, SpentOfCap
@@ -41,7 +40,6 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> EvaluatedRelease:
 def content(release: EvaluatedRelease) -> ReportContent:
     released = release.released(population(2500, "best"))
     baseline = release.table("baseline", independent(2000, "baseline"))
-    names = release.workspace.spec.domain.names
     return ReportContent(
         release_id="made-up-20260101T000000Z",
         spec=release.workspace.spec,
@@ -53,7 +51,7 @@ def content(release: EvaluatedRelease) -> ReportContent:
             passed=3100,
             released=2500,
         ),
-        graph=draw_graph(names, {"income": ["age"], "sex": ["income"]}, "sex"),
+        weights={("age", "income"): 0.2, ("income", "sex"): 0.1},
         utility=evaluate_utility(release.workspace, released, release.parts, baseline),
         risk=evaluate_risk(release.workspace, released, release.parts),
         spending=Spending(
@@ -232,7 +230,7 @@ def test_a_release_without_graph_seeds_baseline_or_thresholds_has_a_report_too(c
     )
     changed = replace(
         content,
-        graph=None,
+        weights={},
         accounts=seedless,
         utility=utility,
         flow=replace(content.flow, from_seeds=False),
