@@ -3,6 +3,7 @@
 import configparser
 import os
 import sys
+import warnings
 from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
@@ -82,8 +83,10 @@ def make_users(stack: Stack) -> None:
     """
     os.environ["MLFLOW_TRACKING_USERNAME"] = ADMINISTRATOR
     os.environ["MLFLOW_TRACKING_PASSWORD"] = stack.secrets[ADMINISTRATOR]
-    from mlflow.exceptions import MlflowException  # noqa: PLC0415 - it takes seconds, and reads the environment
-    from mlflow.server import get_app_client  # noqa: PLC0415
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what MLflow's libraries say to MLflow
+        from mlflow.exceptions import MlflowException  # noqa: PLC0415 - it takes seconds, and reads the environment
+        from mlflow.server import get_app_client  # noqa: PLC0415
 
     users = get_app_client("basic-auth", tracking_uri=stack.mlflow_pages)
     for name in USERS:
