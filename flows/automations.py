@@ -74,7 +74,7 @@ def _end_silent_runs(ours: ResourceSpecification, silence: timedelta) -> Automat
         description="Where the machine of a run is gone, nothing else says that the run is over.",
         trigger=EventTrigger(
             # A run that began and never said anything is silent as well.
-            after={f"prefect.flow-run.{name}" for name in ("heartbeat", "Pending", "Running", "Cancelling")},
+            after={f"prefect.flow-run.{name}" for name in ("heartbeat", "Running", "Cancelling")},
             # Any word will do: runs end in states of many names, and one that is suspended is not silent.
             expect={"prefect.flow-run.*"},
             match=ResourceSpecification(_RUNS),
