@@ -23,6 +23,7 @@ from flows import audit as auditing
 from flows import refresh as refreshing
 from flows import release as releasing
 from flows import replay as replaying
+from flows.cluster.choosing import on_its_cluster
 from flows.deciding import decide, waiting_run
 from flows.environment import state_folder
 from flows.specs import spec_places
@@ -41,7 +42,7 @@ SpecName.__doc__ = "A release spec that ships, or that lies in a folder of DENIA
 ReleaseName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_]+-\d{8}T\d{6}Z$", examples=["acs_ma-20261120T104151Z"])]
 
 _TABLE = "|".join(re.escape(suffix) for suffix in TABLE_SUFFIXES)
-Arrival = Annotated[str, Field(pattern=rf"^/.+({_TABLE})$", examples=["/data/people-2026.parquet"])]
+Arrival = Annotated[str, Field(pattern=rf"^(/.+({_TABLE}|/)|s3://.+)$", examples=["/data/people-2026.parquet"])]
 
 
 @flow(name="release", flow_run_name="release of {spec}", persist_result=False)
@@ -79,7 +80,7 @@ def refresh(spec: SpecName, source: Arrival | None = None) -> State[Any]:
 
     Args:
         spec: the release spec, with an entry `refresh`.
-        source: path, on the worker's machine, of the file that arrives; by default where the spec says.
+        source: what arrives, a file or a folder/ on the worker's machine or s3://...; by default where the spec says.
 
     Returns:
         What was done, as the run's message; how far the table moved is an artifact of the run.
@@ -91,7 +92,7 @@ def refresh(spec: SpecName, source: Arrival | None = None) -> State[Any]:
 
     def refresh_it(_mine: HeldNote | None) -> str:
         # What was held is unfinished, and finished first.
-        return refreshing.refresh.fn(place, source=Path(source) if source else None).in_words
+        return refreshing.refresh.fn(place, source=source).in_words
 
     return _once_decided(load_spec(place).dataset_name, refresh_it)
 
@@ -237,3 +238,7 @@ def _alone(dataset: str) -> Iterator[None]:
         raise_on_lease_renewal_failure=False,
     ):
         yield
+
+
+# What runs the steps is chosen where a flow is started: here by the job variables of its deployment.
+release, refresh = on_its_cluster(release), on_its_cluster(refresh)

@@ -122,6 +122,11 @@ def write_codes(path: Path, domain: Domain, chunks: Iterable[Codes]) -> int:
     return writer.rows
 
 
+def rows_in(path: Path) -> int:
+    """How many rows a file has."""
+    return int(pq.read_metadata(path).num_rows)
+
+
 def row_groups(path: Path) -> int:
     """How many row groups a file has."""
     return int(pq.read_metadata(path).num_row_groups)
@@ -165,7 +170,7 @@ def load_codes(path: Path, domain: Domain, limit: int | None = None) -> Codes:
     Returns:
         Codes, shape (rows, m), contiguous by row.
     """
-    held = pq.read_metadata(path).num_rows
+    held = rows_in(path)
     codes = np.empty((held if limit is None else min(held, limit), len(domain)), np.uint16)
     filled = 0
     for chunk in read_codes(path, domain):

@@ -131,7 +131,12 @@ def checked_address(address: str) -> str:
     except ValueError:
         right = False
     if not right:
-        raise InvalidInput(f"a cluster's address must be as tcp://HOST:PORT or tls://HOST:PORT, got {address}.")
+        raise InvalidInput(f"a cluster's address must be as tls://HOST:PORT, got {address}.")
+    if parts.scheme != "tls" and not is_loopback(address):
+        raise InvalidInput(
+            f"a cluster of other machines must be reached by tls://, got {address}: whoever listens there, or gives it "
+            "orders, could do all that this user may. Dask's configuration names the certificates."
+        )
     return address
 
 

@@ -1,0 +1,377 @@
+"""A release on several processes: the same bytes as on one, whatever becomes of the processes meanwhile.
+
+Scheduler, workers, object store and signals are real.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from shutil import copytree, ignore_patterns
+from threading import Event, Thread
+from typing import Any
+
+import pandas as pd
+import psutil
+import pytest
+
+from deniable.errors import DeniableError, InvalidInput, Refused
+from flows.cluster.choosing import cluster_runner
+from flows.cluster.probing import complaint
+from flows.cluster.runner import ClusterFailed, ClusterRunner
+from flows.release import release
+from schemas.provenance import RECORD
+from stores.ledger import Ledger, ledger_place
+from stores.signed_record import read_signed
+from tests.flows.canaries import files_with_canaries, people_with_canaries
+from tests.flows.command import environment, run
+from tests.small_release import NAMES, write_small_release
+from tests.store_server import BUCKET, ObjectStore, object_store
+
+ROOT = Path(__file__).resolve().parents[2]
+BLOCKS = 12
+_ENOUGH_S = 300
+
+
+@dataclass(frozen=True)
+class Agency:
+    """A state folder and the cluster of it."""
+
+    state: Path
+    home: Path
+    address: str
+
+    @property
+    def runner(self) -> ClusterRunner:
+        return ClusterRunner(self.address, self.state)
+
+    def workers(self) -> list[psutil.Process]:
+        """The processes that do the work, and not those that watch over them."""
+        noted = json.loads((self.state / "cluster" / "run" / "workers.json").read_text())
+        family = psutil.Process(noted["pid"]).children(recursive=True)
+        return [one for one in family if "spawn_main" in " ".join(one.cmdline())]
+
+    def told(self) -> dict[str, str]:
+        """Where the flows of this process are recorded."""
+        return {"DENIABLE_MLFLOW_TRACKING_URI": os.environ["MLFLOW_TRACKING_URI"]}
+
+    def command(self, *arguments: str) -> str:
+        done = run(*arguments, "--state", self.state, home=self.home, **self.told())
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    def wait_for(self, workers: int) -> None:
+        """Wait until the scheduler knows so many workers."""
+        with self.runner as runner:
+            give_up = time.monotonic() + _ENOUGH_S
+            while runner.hands() != workers and time.monotonic() < give_up:
+                time.sleep(0.05)
+
+
+@contextmanager
+def cluster(folder: Path, workers: int) -> Iterator[Agency]:
+    """A state folder with a cluster."""
+    here = Agency(folder / "state", folder / "home", "")
+    address = here.command("cluster", "up", "--workers", str(workers)).rpartition("=")[2]
+    assert address.startswith("tls://127.0.0.1:")
+    family = [one for one in psutil.process_iter() if str(here.state) in _command(one)]
+    try:
+        yield Agency(here.state, here.home, address)
+    finally:
+        here.command("cluster", "down")
+        assert not [one for one in family if one.is_running()]
+
+
+def _command(process: psutil.Process) -> str:
+    try:
+        return " ".join(process.cmdline())
+    except psutil.Error:
+        return ""
+
+
+@pytest.fixture(scope="module")
+def agency(tmp_path_factory: pytest.TempPathFactory, prefect: None) -> Iterator[Agency]:
+    with cluster(tmp_path_factory.mktemp("agency"), workers=2) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def store() -> Iterator[ObjectStore]:
+    with object_store() as started:
+        yield started
+
+
+def write_spec(folder: Path, store: ObjectStore, **changes: Any) -> Path:
+    """A spec of a table with canaries that lies in an object store, in three Parquet files."""
+    people = pd.DataFrame(people_with_canaries(), columns=[*NAMES, "name"])
+    for number, start in enumerate(range(0, len(people), 1100)):
+        path = folder / "parts" / f"year={2015 + number}" / "part.parquet"
+        path.parent.mkdir(parents=True)
+        people[start : start + 1100].to_parquet(path)
+    source = {"kind": "file", "path": store.put(folder / "parts", folder.name)}
+    return write_small_release(folder / "spec", people=[], source=source, chunk_rows=200, **changes)
+
+
+@dataclass(frozen=True)
+class Alone:
+    """A release that was made on one machine.
+
+    Attributes:
+        spec: what it is of.
+        key: its key, for others to draw the same.
+        folder: what is public.
+        charges: what it was charged.
+    """
+
+    spec: Path
+    key: Path
+    folder: Path
+    charges: set[str]
+
+
+def made_alone(spec: Path, state: Path, key: Path | None = None) -> Alone:
+    made = release(spec, state, key).workspace
+    return Alone(spec, made.vault / "key", made.release_folder, charges(state))
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory, store: ObjectStore, prefect: None) -> Alone:
+    """The release that every cluster is to make again."""
+    folder = tmp_path_factory.mktemp("alone")
+    return made_alone(write_spec(folder, store, synthesis__chunk_candidates=32), folder / "state")
+
+
+def charges(state: Path) -> set[str]:
+    """What the dataset was charged: the same draw under the same key has one identity, whoever makes it."""
+    return {charged.charge.identity for charged in Ledger.open(ledger_place(state)).charges("people")}
+
+
+def steps(folder: Path) -> list[tuple[Any, ...]]:
+    """What the record says of the steps before publication, but for when they were and which runs they are."""
+    record = read_signed(folder / RECORD).record
+    return [
+        (one.step, one.part, one.inputs, one.outputs, one.cost, one.events, one.parameters)
+        for one in record.steps
+        if one.step != "publish"
+    ]
+
+
+def require_same(folder: Path, alone: Alone) -> None:
+    """The same public table, model and graph, and the same record of what was done."""
+    tables, learnt = {".parquet", ".csv"}, {"graph", "model"}
+    same = [path for path in alone.folder.iterdir() if path.suffix in tables or path.stem in learnt]
+    assert len(same) >= 3
+    for path in same:
+        assert (folder / path.name).read_bytes() == path.read_bytes(), path.name
+    assert steps(folder) == steps(alone.folder)
+
+
+def test_a_release_whose_workers_are_lost_goes_on_when_it_is_run_again(
+    agency: Agency, alone: Alone, prefect: None
+) -> None:
+    with giving_up_at_once(agency):
+        failed = released_while_killed(agency, alone)
+    assert isinstance(failed, ClusterFailed), failed
+    assert "run the release again: it goes on" in str(failed)
+    assert not (agency.state / "releases").exists()
+    paid = charges(agency.state)
+    assert paid == alone.charges
+    [vault] = (agency.state / "vault").glob("small-*")
+    made = release.with_options(task_runner=agency.runner)(alone.spec, agency.state).workspace
+    assert made.vault == vault
+    require_same(made.release_folder, alone)
+    assert charges(agency.state) == paid
+    assert not list(vault.glob("counts-*"))
+    # The public record knows neither the store nor how many shared the work.
+    for path in made.release_folder.iterdir():
+        assert BUCKET.encode() not in path.read_bytes(), path.name
+
+
+@contextmanager
+def giving_up_at_once(agency: Agency) -> Iterator[None]:
+    """Have the scheduler give up a task whose worker is lost, as it does by itself when that happens several times."""
+    agency.wait_for(2)
+    with agency.runner as runner:
+        before = runner.client.run_on_scheduler(allow_failures, 0)
+        try:
+            yield
+        finally:
+            runner.client.run_on_scheduler(allow_failures, before)
+
+
+def allow_failures(number: int, dask_scheduler: Any) -> Any:
+    before, dask_scheduler.allowed_failures = dask_scheduler.allowed_failures, number
+    return before
+
+
+def test_the_other_learner_counts_in_rounds_on_two_workers(
+    tmp_path: Path, agency: Agency, store: ObjectStore, prefect: None
+) -> None:
+    seedless = {"guarantee": "seedless", "records": 400, "chunk_candidates": 128}
+    learner = {"kind": "loglinear", "noise": "auto", "parameters": {"epsilon": 1, "delta": 1e-6}}
+    spec = write_spec(tmp_path, store, name="rounds", learner=learner, synthesis=seedless)
+    made = release.with_options(task_runner=agency.runner)(spec, agency.state).workspace
+    require_same(made.release_folder, made_alone(spec, tmp_path / "state", made.vault / "key"))
+    assert not list(made.vault.glob("counts-*"))
+
+
+def test_workers_keep_and_log_no_record(agency: Agency) -> None:
+    assert (agency.state / "cluster" / "work").stat().st_mode & 0o077 == 0
+    assert list((agency.state / "cluster" / "work").iterdir())
+    assert not files_with_canaries(agency.state / "cluster", agency.home)
+    assert not list((agency.state / "cluster" / "probes").iterdir())
+
+
+def test_workers_that_are_killed_in_the_middle_change_nothing(agency: Agency, alone: Alone, prefect: None) -> None:
+    agency.wait_for(2)
+    before = charges(agency.state)
+    made = released_while_killed(agency, alone)
+    assert isinstance(made, Path), made
+    require_same(made, alone)
+    assert charges(agency.state) == before
+
+
+def released_while_killed(agency: Agency, alone: Alone) -> Path | DeniableError:
+    """Release, and kill all workers once the first block is drawn; the release's folder, or what it failed with.
+
+    Those who watch over the workers start others.
+    """
+    known, done = drawn(agency), Event()
+    killed: list[int] = []
+
+    def wait_and_kill() -> None:
+        while not done.is_set() and known == drawn(agency):
+            time.sleep(0.005)
+        for worker in agency.workers():
+            worker.send_signal(signal.SIGKILL)
+        killed.append(len(drawn(agency) - known))
+
+    killer = Thread(target=wait_and_kill)
+    killer.start()
+    try:
+        made = release.with_options(task_runner=agency.runner)(alone.spec, agency.state, alone.key)
+    except DeniableError as error:
+        return error
+    else:
+        return made.workspace.release_folder
+    finally:
+        done.set()
+        killer.join()
+        assert 0 < killed[0] < BLOCKS, "they were to be killed in the middle"
+
+
+def drawn(agency: Agency) -> set[Path]:
+    """The blocks of candidates that are drawn."""
+    return set((agency.state / "vault").glob("*/candidates-*.parquet"))
+
+
+@contextmanager
+def worker(agency: Agency, *before: str, **variables: str) -> Iterator[None]:
+    """One more worker of a cluster, started as on another machine."""
+    command = [*before, sys.executable, "-m", "flows", "cluster", "worker", agency.address, "--workers", "1"]
+    started = subprocess.Popen(
+        [*command, "--state", str(agency.state)],
+        env={**environment(agency.home), **agency.told(), **variables},
+        cwd=agency.home,
+    )
+    try:
+        yield
+    finally:
+        for one in [*psutil.Process(started.pid).children(recursive=True), started]:
+            one.kill()
+        started.wait()
+
+
+def test_workers_that_are_not_what_a_release_needs_are_refused_before_it_begins(
+    tmp_path: Path, agency: Agency, prefect: None
+) -> None:
+    spec = write_small_release(tmp_path / "spec", name="refused")
+    other = tmp_path / "other"
+    for package in ("deniable", "schemas", "stores", "tasks", "flows"):
+        copytree(ROOT / package, other / package, ignore=ignore_patterns("__pycache__"))
+    with (other / "tasks" / "clean.py").open("a") as module:
+        module.write("# another version\n")
+    elsewhere = f'mount -t tmpfs none {agency.state}/cluster/probes && exec "$@"'
+    cases: list[tuple[tuple[str, ...], dict[str, str], str]] = [
+        ((), {"PYTHONPATH": str(other)}, "runs other code; install the same version"),
+        (("unshare", "--mount", "sh", "-c", elsewhere, "sh"), {}, "does not see the state folder; mount it there"),
+    ]
+    for before, variables, said in cases:
+        with worker(agency, *before, **variables):
+            agency.wait_for(3)
+            with pytest.raises(Refused, match=said):
+                release.with_options(task_runner=agency.runner)(spec, agency.state)
+        agency.wait_for(2)
+    assert not list((agency.state / "vault").glob("refused-*"))
+
+
+def test_a_cluster_that_is_not_there_or_has_no_worker_is_refused(
+    tmp_path: Path, agency: Agency, prefect: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The agency's own cluster comes to its end here."""
+    spec = write_small_release(tmp_path / "spec", name="refused")
+    with pytest.raises(Refused, match="must answer, and does not; start it"):
+        release.with_options(task_runner=ClusterRunner("tcp://127.0.0.1:9", agency.state))(spec, agency.state)
+    monkeypatch.setattr("flows.cluster.runner._WAIT_FOR_WORKERS_S", 1)
+    noted = json.loads((agency.state / "cluster" / "run" / "workers.json").read_text())
+    family = psutil.Process(noted["pid"])
+    for one in [family, *family.children(recursive=True)]:
+        one.kill()
+    agency.wait_for(0)
+    with pytest.raises(Refused, match="must have a worker, and has none; start one by"):
+        release.with_options(task_runner=agency.runner)(spec, agency.state)
+    assert not list((agency.state / "vault").glob("refused-*"))
+
+
+def test_what_is_wrong_with_a_worker_is_said() -> None:
+    here = {"code": "1", "packages": "2", "reads": "3", "tracking": "4", "reaches": ""}
+    assert complaint(here, here, marked=True) == ""
+    for name, said in (("code", "other code"), ("packages", "other packages"), ("reads", "same path")):
+        assert said in complaint({**here, name: "another"}, here, marked=True)
+    assert "same path" in complaint(here, here, marked=False)
+    assert "another MLflow" in complaint({**here, "tracking": "another"}, here, marked=True)
+    assert "does not reach" in complaint({**here, "reaches": "yn"}, here, marked=True)
+
+
+def test_a_cluster_needs_an_address_and_a_prefect_server_that_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("DENIABLE_PREFECT_API_URL", raising=False)
+    assert cluster_runner(tmp_path) is None
+    monkeypatch.setenv("DENIABLE_DASK", "nonsense")
+    with pytest.raises(InvalidInput, match="must be as tls://HOST:PORT, got nonsense"):
+        cluster_runner(tmp_path)
+    monkeypatch.setenv("DENIABLE_DASK", "tcp://192.0.2.7:8786")
+    with pytest.raises(InvalidInput, match="must be reached by tls://, got tcp://192.0.2.7:8786"):
+        cluster_runner(tmp_path)
+    monkeypatch.setenv("DENIABLE_DASK", "tcp://127.0.0.1:1234")
+    with pytest.raises(InvalidInput, match="must have a Prefect server that stays"):
+        cluster_runner(tmp_path)
+    monkeypatch.setenv("DENIABLE_PREFECT_API_URL", "http://127.0.0.1:4200/api")
+    assert isinstance(cluster_runner(tmp_path), ClusterRunner)
+
+
+def test_a_deployment_names_its_cluster_by_a_variable(tmp_path: Path) -> None:
+    flows = "deployed.release, deployed.refresh, deployed.audit"
+    said = f"from flows import deployed; print(*(type(flow.task_runner).__name__ for flow in ({flows})))"
+    done = subprocess.run(
+        [sys.executable, "-c", said],
+        env={**environment(tmp_path / "home"), "DENIABLE_STATE": str(tmp_path), "DENIABLE_DASK": "tls://127.0.0.1:1"},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == "ClusterRunner ClusterRunner ThreadPoolTaskRunner"
+
+
+def test_a_scheduler_that_others_reach_must_have_certificates(tmp_path: Path) -> None:
+    done = run("cluster", "scheduler", "--host", "192.0.2.7", "--state", tmp_path / "state", home=tmp_path / "home")
+    assert done.returncode == 1
+    assert "must know whom to obey" in done.stderr
