@@ -348,7 +348,7 @@ def test_a_cluster_needs_an_address_and_a_prefect_server_that_stays(
     with pytest.raises(InvalidInput, match="must be as tls://HOST:PORT, got nonsense"):
         cluster_runner(tmp_path)
     monkeypatch.setenv("DENIABLE_DASK", "tcp://192.0.2.7:8786")
-    with pytest.raises(InvalidInput, match="must be reached by tls://, got tcp://192.0.2.7:8786"):
+    with pytest.raises(InvalidInput, match=r"must be reached by tls://, got tcp://192\.0\.2\.7:8786"):
         cluster_runner(tmp_path)
     monkeypatch.setenv("DENIABLE_DASK", "tcp://127.0.0.1:1234")
     with pytest.raises(InvalidInput, match="must have a Prefect server that stays"):
