@@ -1,5 +1,8 @@
 """Records from a noisy histogram of prefixes: draw a prefix by its noisy count, and the rest from the network.
 
+Where the mass that the threshold took is given back, so many records begin elsewhere, with a prefix that was not kept,
+and are the network's own: whether a record is one of those, anybody can see.
+
 All of it is made of what is public already, so that it costs nothing. Making the histogram does not belong here
 (histogram_seeds).
 
@@ -19,6 +22,7 @@ from numpy.typing import NDArray
 
 from deniable.conditionals import Network, draw_next, factor_of
 from deniable.domain import Codes
+from deniable.elsewhere import Elsewhere, density_elsewhere, draw_elsewhere, elsewhere
 from deniable.errors import InvalidInput
 from deniable.histogram_seeds import PrefixHistogram
 from deniable.noise import OUT_OF_WORDS
@@ -30,7 +34,7 @@ _BITS_32 = np.uint64(32)
 
 
 class MixtureArrays(NamedTuple):
-    """The prefixes and their shares, for compiled code; the last share may be that of the model without a seed.
+    """The prefixes and their shares, for compiled code; the last share may be that of the model elsewhere.
 
     Attributes:
         cells: codes of the prefixes, shape (v, L).
@@ -38,6 +42,7 @@ class MixtureArrays(NamedTuple):
         guide: number of bounds that do not exceed the least number with given leading bits.
         guide_shift: number of bits that are not leading.
         least_copied: number of attributes that every record has from its prefix: 0 if some records have none.
+        elsewhere: how the network draws what begins with none of the prefixes.
     """
 
     cells: Codes
@@ -45,6 +50,7 @@ class MixtureArrays(NamedTuple):
     guide: NDArray[np.int64]
     guide_shift: np.uint64
     least_copied: int
+    elsewhere: Elsewhere
 
 
 @numba.njit(nogil=True, cache=True, inline="always")
@@ -61,14 +67,17 @@ def _draw_cell(mixture, words, position):
 def _draw_record(net, mixture, words, position, record):
     """Fill a record from the words that are its own; where a prefix is copied, those of its attributes stay unused."""
     cell = _draw_cell(mixture, words, position)
-    copied = 0
+    first = position + _CELL_WORDS - mixture.least_copied
     if cell < len(mixture.cells):
         copied = mixture.cells.shape[1]
         for p in range(copied):
             record[p] = mixture.cells[cell, p]
-    first = position + _CELL_WORDS - mixture.least_copied
-    for p in range(copied, len(record)):
-        record[p] = draw_next(net, p, record, words[first + p])
+        for p in range(copied, len(record)):
+            record[p] = draw_next(net, p, record, words[first + p])
+    else:
+        node = 0 if len(mixture.elsewhere.mass) > 0 else -1
+        for p in range(len(record)):
+            record[p], node = draw_elsewhere(net, mixture.elsewhere, p, node, record, words[first + p])
 
 
 @numba.njit(nogil=True, cache=True)
@@ -120,14 +129,16 @@ class PrefixSampler:
 
     @cached_property
     def shares(self) -> tuple[int, ...]:
-        """Shares of the prefixes, and of the model without a seed if it has one, out of 2^64."""
+        """Shares of the prefixes, and of the model elsewhere if it has one, out of 2^64."""
         bounds = [0, *self.arrays.bounds.tolist(), 1 << 64]
         return tuple(after - before for before, after in pairwise(bounds))
 
     @cached_property
     def arrays(self) -> MixtureArrays:
         """The histogram as flat arrays."""
-        seedless = self.histogram.seedless_weight
+        # Worked out only where it is drawn from.
+        outside = elsewhere(self.net, self.histogram.cells if self.histogram.seedless_weight else _no_cells())
+        seedless = self.histogram.seedless_weight if outside.share > 0 else 0
         weights = [*self.histogram.counts.tolist(), *([seedless] if seedless else [])]
         sums = list(accumulate(weights))
         bounds = np.asarray([(end << 64) // sums[-1] for end in sums[:-1]], np.uint64)
@@ -141,6 +152,7 @@ class PrefixSampler:
             guide=np.searchsorted(bounds, slots, side="right").astype(np.int64),
             guide_shift=shift,
             least_copied=0 if seedless else self.histogram.length,
+            elsewhere=outside,
         )
 
     def sample(self, words: NDArray[np.uint32]) -> Codes:
@@ -180,5 +192,9 @@ class PrefixSampler:
         for cell in np.flatnonzero((cells == candidate[:length]).all(axis=1)).tolist():
             probability += shares[cell] / 2**64 * float(np.prod(factors[length:]))
         if len(shares) > len(cells):
-            probability += shares[-1] / 2**64 * float(np.prod(factors))
+            probability += shares[-1] / 2**64 * density_elsewhere(self.net.arrays, self.arrays.elsewhere, candidate)
         return np.full(len(seeds), probability)
+
+
+def _no_cells() -> Codes:
+    return np.zeros((0, 0), np.uint16)

@@ -30,6 +30,9 @@ record that copies nothing has one probability given any seed whatever. A cell w
 at most Pr[k - 1 + Z >= tau], which is at most beta / n_max if
 tau >= k - 1 + ln(n_max / (beta (1 + e^-epsilon))) / epsilon. At most n cells are not empty. If n <= n_max then, with
 probability 1 - beta over the noise, no record ever drawn, however many are, copies a prefix of fewer than k people.
+Where the mass that the threshold took is given back, records that begin with a prefix that was not kept copy nothing:
+they are made of the model, given noisy numbers alone. Of those this says nothing; perhaps nobody has their prefix, or
+one person. They have differential privacy, as all of it has, and anybody can tell them by their prefix.
 Should there be more than n_max records, differential privacy is what it was, and beta grows as n / n_max. (Theorem 1 of
 the paper says this of one record at a time, and with a threshold that is noisy.)
 
@@ -186,7 +189,7 @@ class PrefixHistogram:
 
     @property
     def seedless_weight(self) -> int:
-        """How much the model without a seed counts for beside the noisy counts of the prefixes.
+        """How much the model counts for beside the noisy counts of the prefixes, elsewhere than where these are.
 
         All, if no prefix is left. Else what the noisy number of records exceeds the noisy counts by, about as many as
         had a prefix that was dropped: made of noisy numbers alone, it costs nothing beyond that number of records.
@@ -247,9 +250,8 @@ class HistogramRecipe:
         beta: probability with which fewer may.
         max_rows: a public bound on the number of records, n_max.
         epsilon_rows: epsilon of a noisy number of records, less than `epsilon`. Where it is given, the mass that the
-            threshold took is given back to the model without a seed; else rare prefixes do not occur at all. The model
-            is not told which prefixes are missing and gives some of that mass to the others, so that at worst as much
-            is in the wrong place as if it had not been given back.
+            threshold took is given back: so many records are the model's own, of those that begin with a prefix that
+            was not kept. Else such prefixes do not occur at all.
     """
 
     epsilon: Fraction

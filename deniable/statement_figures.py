@@ -17,6 +17,9 @@ PRIVACY_UNIT = "one record"
 NEIGHBOURING_RELATION = "one is the other with one record added or removed"
 DEFINITION = "(epsilon, delta)-differential privacy"
 
+KEPT_PREFIXES = "those that begin with a prefix of the histogram; the others are drawn from the model alone"
+"""Of which records plausible seeds are promised where the mass that the threshold took is given back."""
+
 SO_FAR = "dataset_so_far"
 """What all releases of the dataset come to: it follows from the ledger, not from the record."""
 PROSE = "not_covered"
@@ -124,6 +127,7 @@ def _histogram(cost: Mapping[str, Any], synthesis: Mapping[str, Any]) -> dict[st
                 "k": synthesis["k"],
                 "except_with_probability": _number(synthesis["beta"]),
                 "up_to_rows": synthesis["max_rows"],
+                **({} if synthesis["epsilon_rows"] is None else {"of_records": KEPT_PREFIXES}),
             }
             if promised
             else None,

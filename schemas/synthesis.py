@@ -51,11 +51,13 @@ class HistogramSeeds(Drawing):
         omega: number of attributes to draw anew; the others are the prefix.
         epsilon: of the histogram, whatever the number of records.
         delta: of the histogram.
-        k: number of people who share every prefix that is kept, with probability 1 - beta.
+        k: number of people who share every prefix that is kept, and could each have been the seed of a record that
+            begins with it, with probability 1 - beta.
         beta: see `k`.
         max_rows: a public bound on the number of records, for `k`.
         epsilon_rows: where given, a part of epsilon that pays for a noisy number of records, by which the mass that the
-            threshold took goes back to the model without a seed.
+            threshold took is given back: so many records are the model's alone, and begin with a prefix that was not
+            kept. Of those, `k` says nothing. Where it is left out, such prefixes do not occur.
     """
 
     guarantee: Literal["histogram_seeds"]

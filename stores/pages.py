@@ -144,7 +144,9 @@ def cost_cards(spec: ReleaseSpec, accounts: Accounts) -> list[Card]:
         note = f"of each record, alike within a factor {float(synthesis.gamma):g}"
         cards.append(Card("Plausible seeds", f"k = {synthesis.k}", note))
     if isinstance(synthesis, HistogramSeeds) and synthesis.k is not None:
-        cards.append(Card("Plausible seeds", f"k = {synthesis.k}", "of each record, all equally probable"))
+        which = " that begins with a prefix of the histogram" if synthesis.epsilon_rows else ""
+        note = f"of each record{which}, all equally probable"
+        cards.append(Card("Plausible seeds", f"k = {synthesis.k}", note))
     if accounts.record:
         cards.append(_cost_card("One record", accounts.record, "each by itself, by Theorem 1"))
     if accounts.histogram:

@@ -13,7 +13,14 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from deniable.loss import VACUOUS_EPSILON, Guarantee
-from deniable.statement_figures import DEFINITION, NEIGHBOURING_RELATION, PRIVACY_UNIT, VERSION, noise_in_words
+from deniable.statement_figures import (
+    DEFINITION,
+    KEPT_PREFIXES,
+    NEIGHBOURING_RELATION,
+    PRIVACY_UNIT,
+    VERSION,
+    noise_in_words,
+)
 from schemas.accounts import Accounts, SpentSoFar
 from schemas.recipes import loglinear_recipe
 from schemas.release_spec import ReleaseSpec
@@ -107,7 +114,12 @@ def statement(
             "noise": noise_in_words("laplace"),
             "plausible_seeds": None
             if synthesis.k is None or synthesis.beta is None
-            else {"k": synthesis.k, "except_with_probability": float(synthesis.beta), "up_to_rows": synthesis.max_rows},
+            else {
+                "k": synthesis.k,
+                "except_with_probability": float(synthesis.beta),
+                "up_to_rows": synthesis.max_rows,
+                **({} if synthesis.epsilon_rows is None else {"of_records": KEPT_PREFIXES}),
+            },
         }
     if isinstance(synthesis, PrivacyTestedSeeds):
         said["plausible_deniability"] = {

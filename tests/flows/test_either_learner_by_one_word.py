@@ -19,10 +19,13 @@ pytestmark = pytest.mark.usefixtures("prefect")
 TESTED = SPEC["synthesis"]
 HISTOGRAM = {
     "guarantee": "histogram_seeds",
-    "omega": 2,
-    "epsilon": 1,
+    "omega": 1,
+    "epsilon": 3,
     "delta": 1e-5,
     "epsilon_rows": 0.1,
+    "k": 10,
+    "beta": 1e-3,
+    "max_rows": 10_000,
     "records": 500,
     "chunk_candidates": 200,
 }
@@ -44,6 +47,27 @@ def test_one_word_changes_the_learner(synthesis: dict[str, Any], state: Path, tm
     assert accounts.structure is None
     assert accounts.parameters.epsilon <= 1
     assert {step.step for step in accounts.steps} >= {"learn_parameters"}
+    if synthesis is HISTOGRAM:
+        require_that_what_begins_elsewhere_is_said_to_be_the_models_own(folder)
+
+
+def require_that_what_begins_elsewhere_is_said_to_be_the_models_own(folder: Path) -> None:
+    noisy = json.loads((folder / "seeds.json").read_text())
+    records = pd.read_parquet(folder / "synthetic.parquet")
+    kept = {tuple(cell) for cell in noisy["cells"]}
+    elsewhere = sum(tuple(prefix) not in kept for prefix in records[noisy["attributes"]].to_numpy().tolist())
+    lost = 1 - sum(noisy["counts"]) / noisy["rows"]
+    assert 0 < lost < 0.97
+    # Seven standard deviations.
+    assert abs(elsewhere / len(records) - lost) < 7 * (lost * (1 - lost) / len(records)) ** 0.5
+    said = json.loads((folder / "privacy.json").read_text())
+    assert said["histogram"]["plausible_seeds"]["of_records"].startswith(
+        "those that begin with a prefix of the histogram"
+    )
+    words = " ".join((folder / "PRIVACY.md").read_text().split())
+    assert "every prefix of the histogram is shared by at least k = 10" in words
+    assert "Of the records that begin elsewhere this is not said" in words
+    assert "Of these no k is promised" in " ".join(Page((folder / "index.html").read_text()).words.split())
 
 
 def test_what_was_measured_can_be_seen_in_mlflow_and_on_both_pages(state: Path, tmp_path: Path) -> None:

@@ -168,7 +168,10 @@ def test_histogram_seeds_release_more_records_than_there_are_people_and_only_pre
     assert (held[released_prefixes.index] >= 10).all()
     said = json.loads((folder / "privacy.json").read_text())
     assert said["histogram"]["plausible_seeds"]["k"] == 10
-    assert "for every gamma" in (folder / "PRIVACY.md").read_text()
+    assert "of_records" not in said["histogram"]["plausible_seeds"]
+    words = (folder / "PRIVACY.md").read_text()
+    assert "for every gamma" in words
+    assert "begin elsewhere" not in words
 
 
 def test_one_part_for_all_steps_costs_more_and_releases_too(released: Released, tmp_path: Path) -> None:

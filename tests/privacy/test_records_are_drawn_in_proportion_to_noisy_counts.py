@@ -2,20 +2,24 @@
 
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
+import numba
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
 from deniable.bayes_net import BayesNet
-from deniable.domain import Attribute, Domain
+from deniable.conditionals import factor_of
+from deniable.domain import Attribute, Codes, Domain
 from deniable.errors import InvalidInput
 from deniable.graph import Graph
 from deniable.histogram_sampling import PrefixSampler
 from deniable.histogram_seeds import PrefixHistogram
 from deniable.keys import ReleaseKey, WordStream
 from deniable.parameters import integer_weights
+from tests.loglinear_nets import random_net
 
 FALSE_ALARM = 1e-9
 RECORDS = 200_000
@@ -50,6 +54,11 @@ def histogram(length: int, *, counts: list[int] | None = None, rows: int | None 
     return PrefixHistogram(DOMAIN, ORDER[:length], cells, numbers, rows)
 
 
+@numba.njit
+def factor(net: Any, position: int, record: Codes) -> float:
+    return factor_of(net, position, record)
+
+
 def stream(name: str) -> WordStream:
     return ReleaseKey(bytes(range(32))).stream(step="test", mechanism=name, inputs="", parameters={})
 
@@ -61,10 +70,25 @@ def conditional(record: tuple[int, ...], position: int, tables: dict[str, NDArra
     return float((tables["a"][0, a], tables["b"][a, b], tables["c"][2 * a + bucket, c])[position])
 
 
-def law(released: PrefixHistogram, **changed: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Probability of each record (a, b, c): its prefix by its count, the rest by the tables."""
+def mass_elsewhere(released: PrefixHistogram, tables: dict[str, NDArray[np.float64]]) -> float:
+    """Probability with which the network draws a prefix that was not kept."""
+    kept = {tuple(cell) for cell in released.cells.tolist()}
+    return sum(
+        float(np.prod([conditional(record, position, tables) for position in range(3)]))
+        for record in product(range(2), range(3), range(2))
+        if record[: released.length] not in kept
+    )
+
+
+def law(released: PrefixHistogram, *, everywhere: bool = False, **changed: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Probability of each record (a, b, c): its prefix by its count, the rest by the tables; or all by the tables.
+
+    With `everywhere` the network draws what was given back without a look at which prefixes were kept.
+    """
     tables = TABLES | changed
-    total = Fraction(int(released.counts.sum()) + released.seedless_weight)
+    outside = mass_elsewhere(released, tables)
+    given_back = released.seedless_weight if everywhere or outside > 1e-12 else 0
+    total = Fraction(int(released.counts.sum()) + given_back)
     shares = {
         tuple(cell): count / total
         for cell, count in zip(released.cells.tolist(), released.counts.tolist(), strict=True)
@@ -72,8 +96,12 @@ def law(released: PrefixHistogram, **changed: NDArray[np.float64]) -> NDArray[np
     found = []
     for record in product(range(2), range(3), range(2)):
         factors = [conditional(record, position, tables) for position in range(3)]
-        by_prefix = float(shares.get(record[: released.length], 0)) * np.prod(factors[released.length :])
-        found.append(by_prefix + float(released.seedless_weight / total) * np.prod(factors))
+        prefix = record[: released.length]
+        by_prefix = float(shares.get(prefix, 0)) * np.prod(factors[released.length :])
+        own = float(given_back / total) * np.prod(factors)
+        if not everywhere:
+            own = 0.0 if prefix in shares or not given_back else own / outside
+        found.append(by_prefix + own)
     return np.array(found)
 
 
@@ -103,7 +131,9 @@ def test_prefixes_are_drawn_by_their_counts_and_the_rest_by_the_network(length: 
     assert p_value(counts, law(histogram(length, counts=more, rows=rows))) < FALSE_ALARM
     fewer = [*COUNTS[length][:-1], COUNTS[length][-1] * 9 // 10]
     assert p_value(counts, law(histogram(length, counts=fewer, rows=rows))) < FALSE_ALARM
-    assert p_value(counts, law(histogram(length, rows=600 if rows is None else rows + 70))) < FALSE_ALARM
+    if rows is not None and length > 1:
+        assert p_value(counts, law(histogram(length, rows=rows + 70))) < FALSE_ALARM
+        assert p_value(counts, law(released, everywhere=True)) < FALSE_ALARM
     if length < 3:
         tilted = np.array([[0.88, 0.12], [0.42, 0.58], [0.22, 0.78], [0.52, 0.48]])
         assert p_value(counts, law(released, c=tilted)) < FALSE_ALARM
@@ -163,20 +193,67 @@ def test_one_stream_gives_the_same_records_however_it_is_divided(rows: int | Non
     assert not np.array_equal(whole, sampler.sample(stream("other").take(1_000 * width)))
 
 
-@pytest.mark.parametrize("rows", [None, 700])
-def test_each_word_draws_one_thing(rows: int | None) -> None:
+def test_each_word_draws_one_thing() -> None:
     """Words of zeros draw first prefixes and first values; one word of ones moves what it draws and nothing else."""
-    sampler = PrefixSampler(net(), histogram(1, rows=rows))
+    sampler = PrefixSampler(net(), histogram(1))
     width = sampler.words_per_record
     words = np.zeros((width, width), np.uint32)
     np.fill_diagonal(words, 2**32 - 1)
+    # a prefix by two words, then b, then c
+    assert net().in_order(sampler.sample(words.ravel())).tolist() == [[1, 0, 0], [0, 0, 0], [0, 2, 0], [0, 0, 1]]
+
+
+def test_each_word_draws_one_thing_elsewhere_too() -> None:
+    """The prefixes (0, 0), (0, 2) and (1, 1) were kept: with a = 0 there is b = 1 alone, with a = 1 there are two."""
+    sampler = PrefixSampler(net(), histogram(2, rows=700))
+    width = sampler.words_per_record
+    words = np.zeros((width + 1, width), np.uint32)
+    words[:, 0] = 2**32 - 1  # what comes last is what was given back
+    np.fill_diagonal(words[1:, 1:], 2**32 - 1)
+    words[-1, 2:4] = 2**32 - 1
     found = net().in_order(sampler.sample(words.ravel())).tolist()
-    if rows is None:
-        # a prefix by two words, then b, then c
-        assert found == [[1, 0, 0], [0, 0, 0], [0, 2, 0], [0, 0, 1]]
-    else:
-        # the model without a seed comes last, and draws a, b and c; a prefix leaves the word of a unused
-        assert found == [[0, 0, 0], [0, 0, 0], [0, 0, 0], [0, 2, 0], [0, 0, 1]]
+    assert found == [[0, 1, 0], [0, 1, 0], [1, 0, 0], [0, 1, 0], [0, 1, 1], [1, 2, 0]]
+
+
+def test_nothing_is_given_back_where_the_network_draws_no_other_prefix() -> None:
+    """Both values of a are kept."""
+    sampler = PrefixSampler(net(), histogram(1, rows=700))
+    assert sampler.words_per_record == 4
+    assert p_value(drawn(sampler, "all kept"), law(histogram(1))) > FALSE_ALARM
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_a_log_linear_network_draws_elsewhere_by_its_density(number: int) -> None:
+    alone = random_net(f"elsewhere {number}", 3, largest=4, spread=3_000)
+    sizes = [alone.domain.cardinalities[i] for i in alone.order]
+    every = np.array(list(product(*map(range, sizes))), np.uint16)
+    prefixes = np.unique(every[:, :2], axis=0)
+    kept = prefixes[:: 2 + number % 2]
+    columns = tuple(alone.order[:2].tolist())
+    released = PrefixHistogram(alone.domain, columns, kept, np.arange(1, len(kept) + 1) * 10, rows=10_000)
+    sampler = PrefixSampler(alone, released)
+    records = alone.in_order(sampler.sample(stream(f"net {number}").take(RECORDS * sampler.words_per_record)))
+    found = np.zeros(sizes, np.int64)
+    np.add.at(found, tuple(records.T), 1)
+    density = np.array([sampler.probabilities(record, every[:1])[0] for record in every])
+    assert density.sum() == pytest.approx(1, rel=1e-9)
+    assert p_value(found.ravel(), density) > FALSE_ALARM
+    given_back = Fraction(released.seedless_weight, 10_000)
+    own = np.array([np.prod([factor(alone.arrays, p, record) for p in range(3)]) for record in every])
+    outside = ~(every[:, None, :2] == kept).all(axis=2).any(axis=1)
+    if len(kept) < len(prefixes):
+        expected = float(given_back) * own[outside] / own[outside].sum()
+        assert np.allclose(density[outside], expected, rtol=1e-6, atol=1e-8)
+
+
+def test_what_was_given_back_begins_with_no_prefix_that_was_kept() -> None:
+    released = histogram(2, counts=[1, 1, 1], rows=1_000_000)
+    sampler = PrefixSampler(net(), released)
+    records = net().in_order(sampler.sample(stream("given back").take(20_000 * sampler.words_per_record)))
+    kept = {tuple(cell) for cell in released.cells.tolist()}
+    assert sum(tuple(record[:2]) in kept for record in records.tolist()) < 10
+    plain = net().in_order(net().sample(stream("plain").take(20_000 * 3)))
+    assert sum(tuple(record[:2]) in kept for record in plain.tolist()) > 5_000
 
 
 def test_a_record_asks_for_more_words() -> None:
