@@ -67,6 +67,20 @@ def parquet_reader() -> Any | None:
         return None
 
 
+def in_batches(table: Any, rows: int) -> Iterator[Any]:
+    """Read a Parquet table some rows at a time, as Arrow's record batches.
+
+    Of a whole table the reader would keep what it has read of the file until it is at the end; of a row group it does
+    not.
+
+    Args:
+        table: an open `pyarrow.parquet.ParquetFile`.
+        rows: rows of a batch at most.
+    """
+    for group in range(table.num_row_groups):
+        yield from table.iter_batches(rows, row_groups=[group])
+
+
 def check_parquet(file: BinaryIO, domain: Domain, reader: Any) -> TableFindings:
     """Read a Parquet table.
 
@@ -81,7 +95,7 @@ def check_parquet(file: BinaryIO, domain: Domain, reader: Any) -> TableFindings:
         table = reader.ParquetFile(file)
         if (fault := _columns_fault(list(table.schema_arrow.names), domain)) is not None:
             return TableFindings(0, (fault,))
-        for batch in table.iter_batches(_BATCH_ROWS):
+        for batch in in_batches(table, _BATCH_ROWS):
             for name, values, column in zip(domain.names, allowed, batch.columns, strict=True):
                 if not values.issuperset(_typed(column.unique().to_pylist())):
                     fault = f"after record {records}: {name} has a value that is not in its public domain"
@@ -108,7 +122,7 @@ def is_text_of(text: BinaryIO, parquet: BinaryIO, domain: Domain, reader: Any) -
     written = CsvText(domain, importlib.import_module("pyarrow"))
     if text.read(len(written.header)) != written.header:
         return False
-    for batch in reader.ParquetFile(parquet).iter_batches(_BATCH_ROWS):
+    for batch in in_batches(reader.ParquetFile(parquet), _BATCH_ROWS):
         lines = written.of_values(batch.columns)
         if lines is None or text.read(len(lines)) != lines:
             return False
@@ -126,7 +140,7 @@ def first_difference(text: BinaryIO, parquet: BinaryIO, reader: Any) -> int | No
     rows = csv.reader(_lines(text), strict=True)
     next(rows)
     before = 0
-    for batch in reader.ParquetFile(parquet).iter_batches(_BATCH_ROWS):
+    for batch in in_batches(reader.ParquetFile(parquet), _BATCH_ROWS):
         columns = [[str(value) for value in column.to_pylist()] for column in batch.columns]
         typed, written = list(map(list, zip(*columns, strict=True))), list(islice(rows, batch.num_rows))
         if typed != written:

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from deniable.domain import Attribute, Domain
+from deniable.released_table import in_batches
 from schemas.release_spec import ReleaseSpec
 from stores.tables import encode
 
@@ -114,7 +115,7 @@ def shares_of(table: Path, domain: Domain) -> dict[str, tuple[float, ...]]:
     """
     counts = {attribute.name: np.zeros(attribute.cardinality, np.int64) for attribute in domain.attributes}
     with pq.ParquetFile(table) as file:
-        for batch in file.iter_batches(_ROWS_AT_A_TIME):
+        for batch in in_batches(file, _ROWS_AT_A_TIME):
             for attribute in domain.attributes:
                 column = batch.column(attribute.name).dictionary_encode()
                 distinct = encode(column.dictionary.to_pandas().to_frame(attribute.name), Domain((attribute,)))[:, 0]

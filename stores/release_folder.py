@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from deniable.csv_text import CsvText
 from deniable.domain import Attribute, Codes, Domain
 from deniable.errors import Refused
-from deniable.released_table import TableFindings, check_parquet, is_text_of
+from deniable.released_table import TableFindings, check_parquet, in_batches, is_text_of
 from stores.tables import decode
 
 PARQUET = "synthetic.parquet"
@@ -143,7 +143,7 @@ def _allowed(attribute: Attribute, *, as_text: bool) -> "pd.Series[Any]":
 
 
 def _read_parquet(path: Path) -> Iterator[pd.DataFrame]:
-    return (batch.to_pandas() for batch in pq.ParquetFile(path).iter_batches(_CHECKED_ROWS))
+    return (batch.to_pandas() for batch in in_batches(pq.ParquetFile(path), _CHECKED_ROWS))
 
 
 def _read_csv(path: Path) -> Iterator[pd.DataFrame]:

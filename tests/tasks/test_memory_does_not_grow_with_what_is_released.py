@@ -56,3 +56,43 @@ def test_fifteen_times_the_records_take_no_more_memory(tmp_path: Path) -> None:
     few, many = mebibytes(tmp_path / "few", FEW), mebibytes(tmp_path / "many", MANY)
     assert many["by steps"] - few["by steps"] < ALLOWED_GROWTH_MIB
     assert many["whole"] - few["by steps"] > ALLOWED_GROWTH_MIB
+
+
+READ = """
+import json, sys
+from pathlib import Path
+import numpy as np
+import pyarrow.parquet as pq
+from benchmarks.metered import most_held_gib
+from deniable.domain import Attribute, Domain
+from stores.marginals import shares_of
+from stores.release_folder import CSV, PARQUET, check_folder, write_table
+
+folder, chunks, way = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+domain = Domain(tuple(Attribute(f"a{i}", tuple(range(200)), "nominal", tuple(range(200))) for i in range(16)))
+codes = np.random.default_rng(1).integers(0, 200, (20_000, 16)).astype(np.uint16)
+records = write_table(folder, domain, (np.roll(codes, chunk, axis=0) for chunk in range(chunks)))
+check_folder(folder, domain, records, [PARQUET, CSV])
+shares_of(folder / PARQUET, domain)
+if way == "whole":
+    for batch in pq.ParquetFile(folder / PARQUET).iter_batches(20_000):
+        pass
+print(json.dumps(most_held_gib() * 1024))
+"""
+
+
+def read_mebibytes(folder: Path, chunks: int, way: str = "by groups") -> float:
+    """The most memory that a process held which wrote chunks of a table, and read the table."""
+    folder.mkdir()
+    command = [sys.executable, "-c", READ, str(folder), str(chunks), way]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return float(done.stdout)
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux, which says how much a process held")
+def test_what_was_read_of_a_published_table_is_let_go(tmp_path: Path) -> None:
+    """A Parquet reader that is asked for batches of a whole table keeps all it has read until it is at the end."""
+    few, many = read_mebibytes(tmp_path / "few", 10), read_mebibytes(tmp_path / "many", 150)
+    assert many - few < ALLOWED_GROWTH_MIB
+    assert read_mebibytes(tmp_path / "whole", 150, "whole") - few > ALLOWED_GROWTH_MIB
