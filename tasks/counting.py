@@ -59,7 +59,7 @@ def counted(workspace: Workspace, part: Reference, empty: Callable[[], T], name:
     sent = count_task.map(unmapped(workspace), unmapped(part), unmapped(empty), shares, files)
     for made in sent.result():
         more = empty()
-        more.restore(_read(workspace, made))
+        more.restore(read_counts(workspace, made))
         tally.merge(more)
         made.path.unlink()
     return tally
@@ -150,8 +150,19 @@ def _shares(part: Reference) -> list[range]:
     return [range(start, end) for start, end in pairwise(ends)]
 
 
-def _read(workspace: Workspace, made: Reference) -> dict[str, Counts]:
-    """What a worker counted, if that is what it left."""
+def read_counts(workspace: Workspace, made: Reference) -> dict[str, Counts]:
+    """What a worker counted, if that is what it left.
+
+    Args:
+        workspace: the release.
+        made: what it says that it left.
+
+    Returns:
+        The arrays of its tally, by name.
+
+    Raises:
+        Refused: it is not.
+    """
     if not workspace.holds(made):
         raise Refused(
             "what a worker counted must be read as it was written, and is not: the state folder's disk must be shared "

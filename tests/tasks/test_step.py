@@ -18,7 +18,7 @@ from schemas.references import Audience
 from schemas.release_spec import load_spec
 from stores.lineage import STEPS
 from stores.workspace import Workspace
-from tasks.progress import advance, stop_steps, watching
+from tasks.progress import StepStopped, advance, allow_steps, elsewhere_too, stop_parts, stop_steps, watching
 from tasks.step import StepFailed, as_task
 from tests.small_release import write_small_release
 from tests.whole_release import GUARANTEES
@@ -167,6 +167,48 @@ def test_a_step_that_runs_while_its_release_is_stopped_ends_where_it_advances(ba
 
     with pytest.raises(KeyboardInterrupt):
         as_task(synthesize).fn(replace(bare_workspace, release_id="stopped midway"))
+
+
+class Workers:
+    """Other processes that steps are sent to."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def allow(self, release: str) -> None:
+        self.told.append(f"allow {release}")
+
+    def stop(self, release: str, patience_s: float) -> None:
+        self.told.append(f"stop {release} within {patience_s:g} s")
+
+
+def test_who_stops_a_release_stops_its_steps_in_other_processes_until_it_goes_on() -> None:
+    workers = Workers()
+    with elsewhere_too(workers):
+        stop_steps("spread", patience_s=0)
+        allow_steps("spread")
+    allow_steps("spread")
+    assert workers.told == ["stop spread within 0 s", "allow spread"]
+
+
+def test_a_process_that_steps_are_sent_to_ends_them_and_goes_on(bare_workspace: Workspace) -> None:
+    """Dask takes an interruption for the end of the worker."""
+    here = replace(bare_workspace, release_id="stopped there")
+
+    def synthesize(workspace: Workspace) -> None:
+        stop_parts(workspace.release_id, patience_s=0)
+        advance("synthesize", 1)
+
+    task = as_task(synthesize)
+    for _ in range(2):
+        with pytest.raises(StepStopped, match="its release was stopped"):
+            task.fn(here)
+    allow_steps(here.release_id)
+    assert as_task(finished_step).fn(here) == "done"
+
+
+def finished_step(workspace: Workspace) -> str:
+    return "done"
 
 
 class Diary:

@@ -1,0 +1,89 @@
+"""What several count of a part adds up to what one counts of it."""
+
+from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from deniable.domain import Codes, Domain
+from deniable.errors import Refused
+from deniable.histogram_seeds import PrefixCounts
+from deniable.loglinear.counting import Partition, RowCounter
+from deniable.tables import FamilyCounts, PairCounts
+from schemas.references import Audience, Reference
+from stores.tables import read_codes, row_groups, write_codes
+from stores.workspace import Workspace
+from tasks.counting import Mergeable, SharedCounter, SmallTables, count, counted, read_counts
+from tests.tasks.hand_made import workspace_of, write_people
+
+WANTED = ((0,), (1, 2), (0, 1, 3))
+GROUPS = 7
+
+
+def drawn_codes(domain: Domain) -> Codes:
+    draw = np.random.default_rng(list(b"counting"))
+    return np.stack([draw.integers(0, size, 500) for size in domain.cardinalities], axis=1).astype(np.uint16)
+
+
+def part_of(workspace: Workspace) -> Reference:
+    with workspace.writing("parameters.parquet", Audience.RESTRICTED) as path:
+        write_codes(path, workspace.spec.domain, np.array_split(drawn_codes(workspace.spec.domain), GROUPS))
+    return workspace.refer("parameters", "parameters.parquet", Audience.RESTRICTED, 500)
+
+
+def coarse(domain: Domain) -> Partition:
+    """Two values a bucket."""
+    return Partition(tuple((np.arange(size) // 2).astype(np.uint16) for size in domain.cardinalities))
+
+
+TALLIES: dict[str, Callable[[Domain], Callable[[], Mergeable]]] = {
+    "pairs": lambda domain: partial(PairCounts, domain),
+    "families": lambda domain: partial(FamilyCounts, domain, ((), (0,), (0, 1), (2,))),
+    "prefixes": lambda domain: partial(PrefixCounts, domain, (2, 0, 3, 1), 3),
+    "rounds": lambda domain: partial(SmallTables, coarse(domain), WANTED),
+}
+
+
+@pytest.mark.parametrize("kind", TALLIES)
+@pytest.mark.parametrize("ends", [(0, 3, 7), (0, 1, 2, 3, 4, 5, 6, 7)], ids=["two", "seven"])
+def test_the_counts_of_all_shares_are_those_of_the_whole(tmp_path: Path, kind: str, ends: tuple[int, ...]) -> None:
+    with workspace_of(write_people(tmp_path, [])) as workspace:
+        part, empty = part_of(workspace), TALLIES[kind](workspace.spec.domain)
+        assert row_groups(part.path) == GROUPS
+        whole, added = counted(workspace, part, empty, kind), empty()
+        for start, end in pairwise(ends):
+            made = count(workspace, part, empty, range(start, end), f"counts-{start}.npz")
+            assert made.audience is Audience.RESTRICTED
+            assert made.path.is_relative_to(workspace.vault)
+            more = empty()
+            more.restore(read_counts(workspace, made))
+            added.merge(more)
+        assert any(table.any() for table in whole.arrays.values())
+        assert whole.arrays.keys() == added.arrays.keys()
+        for name, table in whole.arrays.items():
+            assert np.array_equal(added.arrays[name], table), name
+        assert getattr(added, "rows", 500) == getattr(whole, "rows", 500) == 500
+
+
+def test_one_process_counts_rounds_as_the_learner_s_own_counter_does(tmp_path: Path) -> None:
+    with workspace_of(write_people(tmp_path, [])) as workspace:
+        domain, part = workspace.spec.domain, part_of(workspace)
+        shared = SharedCounter(workspace, part).tables(coarse(domain), WANTED)
+        own = RowCounter(lambda: read_codes(part.path, domain)).tables(coarse(domain), WANTED)
+        for table, expected in zip(shared, own, strict=True):
+            assert np.array_equal(table, expected)
+        assert not list(workspace.vault.glob("counts-*"))
+
+
+def test_counts_that_are_not_as_they_were_written_are_refused(tmp_path: Path) -> None:
+    with workspace_of(write_people(tmp_path, [])) as workspace:
+        part, domain = part_of(workspace), workspace.spec.domain
+        made = count(workspace, part, partial(PairCounts, domain), range(GROUPS), "counts.npz")
+        content = bytearray(made.path.read_bytes())
+        content[-200] ^= 1
+        made.path.write_bytes(content)
+        with pytest.raises(Refused, match="must be read as it was written"):
+            read_counts(workspace, made)
