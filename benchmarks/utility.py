@@ -127,7 +127,7 @@ def score(
     rows, m = len(half.train), len(half.domain)
     words = key.stream(step="draw", mechanism="sample", inputs="benchmark", parameters={}).take(rows * m)
     start = time.process_time()
-    records = net.sample(words)
+    records = net.sample_evenly(words)
     drawn = time.process_time() - start
     synthetic = pd.DataFrame(records, columns=half.domain.names)
     found = evaluate(half.meta, half.train, half.holdout, synthetic, n_jobs=1)

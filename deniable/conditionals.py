@@ -46,6 +46,9 @@ class Network(Protocol):
     def sample(self, words: "NDArray[np.uint32]") -> Codes:
         """Draw whole records from one word a value, columns as in the domain."""
 
+    def sample_evenly(self, words: "NDArray[np.uint32]") -> Codes:
+        """Draw whole records that together may be nearer to the network's law than independent ones."""
+
     def document(self) -> dict[str, Any]:
         """The network in names and integers, ready for JSON."""
 

@@ -27,6 +27,9 @@ class _Ordered(Protocol):
     def fill(self, words: NDArray[np.uint32], records: Codes) -> None:
         """Fill records, positions in order, from one word a value."""
 
+    def sample(self, words: NDArray[np.uint32]) -> Codes:
+        """Draw whole records, without a seed."""
+
     def in_columns(self, records: Codes) -> Codes:
         """Positions of the order back to columns of the domain."""
 
@@ -57,6 +60,19 @@ class OrderedNetwork:
         records = np.empty((len(words) // m, m), np.uint16)
         self.fill(words, records)
         return self.in_columns(records)
+
+    def sample_evenly(self: _Ordered, words: NDArray[np.uint32]) -> Codes:
+        """Draw whole records, without a seed, that together may be nearer to the network than independent ones.
+
+        Each by itself has the network's law. What a record is released for must not rest on their independence.
+
+        Args:
+            words: fresh uniform words, shape (rows * m,).
+
+        Returns:
+            Codes, shape (rows, m), columns as in the domain; independent where a kind of network knows no better.
+        """
+        return self.sample(words)
 
 
 def places(order: Sequence[int], m: int) -> dict[int, int]:

@@ -110,7 +110,7 @@ def _draw_from_model(workspace: Workspace, model: Reference) -> Draw:
     """Whole records from the model."""
     net = read_model(workspace.spec.domain, model)
     open_stream = _open_sampling_stream(workspace, model.digest)
-    return lambda chunk, candidates: net.sample(open_stream(chunk).take(candidates * len(net.domain)))
+    return lambda chunk, candidates: net.sample_evenly(open_stream(chunk).take(candidates * len(net.domain)))
 
 
 def _open_sampling_stream(workspace: Workspace, inputs: str) -> Callable[[int], WordStream]:

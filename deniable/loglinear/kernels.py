@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from deniable.conditionals import draw_column, draw_next, factor_of
 from deniable.loglinear.factors import Logs
+from deniable.loglinear.strata import spread
 
 STEPS = 4096
 """Logarithms are whole numbers of 1 / 4096 bit."""
@@ -165,8 +166,8 @@ def _draw(net, position, buckets, word, sums):
 
 
 @numba.njit(nogil=True, cache=True)
-def sample(net, words, records):  # noqa: C901, PLR0912, PLR0915 - one kernel
-    """Fill records from one word a value, positions in order: `_draw` for each, written out.
+def sample(net, strata, words, records):  # noqa: C901, PLR0912, PLR0915 - one kernel
+    """Fill records from one word a value, positions in order: `_draw` for each, written out; evenly if in strata.
 
     The arrays are taken out of the tuple once; otherwise numba counts references to all of them for every value.
     """
@@ -175,6 +176,14 @@ def sample(net, words, records):  # noqa: C901, PLR0912, PLR0915 - one kernel
     ready, running, leading = net.ready, net.running, net.leading
     value_start, high, bucket_start = net.value_start, net.high, net.bucket_start
     member_start, members = net.member_start, net.member
+    start_of, parents_of, stratum_parent, stratum_stride = (
+        strata.start,
+        strata.parent_start,
+        strata.parent,
+        strata.stride,
+    )
+    state = strata.state
+    evenly = len(start_of) > 0
     rows, m = records.shape
     buckets = np.zeros(m, np.int64)
     sums = np.zeros(size.max(), np.int32)
@@ -182,6 +191,11 @@ def sample(net, words, records):  # noqa: C901, PLR0912, PLR0915 - one kernel
         for position in range(m):
             n = size[position]
             word = np.int64(words[r * m + position])
+            if evenly:
+                stratum = start_of[position]
+                for p in range(parents_of[position], parents_of[position + 1]):
+                    stratum += stratum_stride[p] * buckets[stratum_parent[p]]
+                word = spread(state, stratum, word)
             group = group_start[position]
             x = 0
             before = np.int64(0)

@@ -17,6 +17,7 @@ from deniable.errors import InvalidInput
 from deniable.loglinear.counting import Attributes, strides_of
 from deniable.loglinear.factors import LogTable, merged
 from deniable.loglinear.kernels import LEADING, STEPS, WITHIN, LoglinearArrays, all_running_sums, sample
+from deniable.loglinear.strata import no_strata, strata
 from deniable.ordered_network import OrderedNetwork, places, require_format, starts
 
 FORMAT = "deniable/loglinear-net/1"
@@ -122,7 +123,15 @@ class LoglinearNet(OrderedNetwork):
 
     def fill(self, words: NDArray[np.uint32], records: Codes) -> None:
         """Fill records, positions in order, from one word a value."""
-        sample(self.arrays, words, records)
+        sample(self.arrays, no_strata(), words, records)
+
+    def sample_evenly(self, words: NDArray[np.uint32]) -> Codes:
+        """Draw whole records that together are nearer to the network than independent ones; see `OrderedNetwork`."""
+        order, sizes = self.order.tolist(), [self.size(i) for i in range(len(self.domain))]
+        records = np.empty((len(words) // len(order), len(order)), np.uint16)
+        own = strata(self.factors, sizes, order, places(order, len(order)), len(records))
+        sample(self.arrays, own, words, records)
+        return self.in_columns(records)
 
     def document(self) -> dict[str, Any]:
         """The network in names and integers, ready for JSON."""
