@@ -14,7 +14,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable.conditionals import Network, draw_next, factor_of
+from deniable.conditionals import Network, factor_of
 from deniable.domain import Codes
 from deniable.tables import Counts
 
@@ -46,13 +46,8 @@ class Elsewhere(NamedTuple):
 
 
 @numba.njit(nogil=True, cache=True)
-def _draw_own(net, position, record, word):
-    """The network's value, in a function of its own: what numba puts in line here it must not put in line elsewhere."""
-    return draw_next(net, position, record, word)
-
-
-@numba.njit(nogil=True, cache=True)
 def _factor_own(net, position, record):
+    # A function of its own: numba must not put the same code in line at two places of one function.
     return factor_of(net, position, record)
 
 
@@ -79,21 +74,18 @@ def _weigh(net, beginnings, first, tree):
                 bound[start[node] + value] = np.uint64(running[value] / total * _UNIT)
 
 
-@numba.njit(nogil=True, cache=True)
-def draw_elsewhere(net, tree, position, node, record, word):
-    """A value and the number of the beginning that it leads to; `node` is that of the values before it in `record`."""
-    if node < 0:
-        return _draw_own(net, position, record, word), _NOWHERE
-    first = tree.start[node]
-    low = first
-    high = tree.start[node + 1] - 1
-    while low < high:
-        middle = (low + high) >> 1
-        if np.uint64(word) < tree.bound[middle]:
-            high = middle
+@numba.njit(nogil=True, cache=True, inline="always")
+def place_elsewhere(tree, node, word):
+    """Where the value that a word stands for behind a beginning lies in `child` and `bound`."""
+    nearest = tree.start[node]
+    furthest = tree.start[node + 1] - 1
+    while nearest < furthest:
+        between = (nearest + furthest) >> 1
+        if np.uint64(word) < tree.bound[between]:
+            furthest = between
         else:
-            low = middle + 1
-    return low - first, tree.child[low]
+            nearest = between + 1
+    return nearest
 
 
 @numba.njit(nogil=True, cache=True)

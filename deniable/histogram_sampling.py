@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from deniable.conditionals import Network, draw_next, factor_of
 from deniable.domain import Codes
-from deniable.elsewhere import Elsewhere, density_elsewhere, draw_elsewhere, elsewhere
+from deniable.elsewhere import Elsewhere, density_elsewhere, elsewhere, place_elsewhere
 from deniable.errors import InvalidInput
 from deniable.histogram_seeds import PrefixHistogram
 from deniable.noise import OUT_OF_WORDS
@@ -68,16 +68,21 @@ def _draw_record(net, mixture, words, position, record):
     """Fill a record from the words that are its own; where a prefix is copied, those of its attributes stay unused."""
     cell = _draw_cell(mixture, words, position)
     first = position + _CELL_WORDS - mixture.least_copied
+    copied = 0
+    node = -1
     if cell < len(mixture.cells):
         copied = mixture.cells.shape[1]
         for p in range(copied):
             record[p] = mixture.cells[cell, p]
-        for p in range(copied, len(record)):
+    elif len(mixture.elsewhere.mass) > 0:
+        node = 0
+    for p in range(copied, len(record)):
+        if node >= 0:
+            place = place_elsewhere(mixture.elsewhere, node, words[first + p])
+            record[p] = place - mixture.elsewhere.start[node]
+            node = mixture.elsewhere.child[place]
+        else:
             record[p] = draw_next(net, p, record, words[first + p])
-    else:
-        node = 0 if len(mixture.elsewhere.mass) > 0 else -1
-        for p in range(len(record)):
-            record[p], node = draw_elsewhere(net, mixture.elsewhere, p, node, record, words[first + p])
 
 
 @numba.njit(nogil=True, cache=True)
