@@ -11,6 +11,8 @@ from urllib.request import Request, urlopen
 
 import psutil
 
+from flows.services import free_port
+from stores.workspace import make_private_folder
 from tests.flows.command import run
 
 _ENOUGH_S = 900
@@ -42,6 +44,13 @@ class Agency:
         done = run(*arguments, "--state", self.state, home=self.home, **told)
         assert done.returncode == status, done.stdout + done.stderr
         return done.stdout + (done.stderr if status else "")
+
+    def start(self) -> None:
+        """Start its servers for the first time, where no other agency's would be started while they are down."""
+        folder = make_private_folder(make_private_folder(self.state) / "stack")
+        ports = {name: free_port() for name in ("postgres", "prefect", "mlflow")}
+        (folder / "ports.json").write_text(json.dumps(ports))
+        self.command("stack", "up")
 
     def said(self, name: str) -> dict[str, Any]:
         said: dict[str, Any] = json.loads((self.state / "stack" / f"{name}.json").read_text())
