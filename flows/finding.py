@@ -4,6 +4,7 @@ A thin cover over one search of MLflow's: it prints the filter that it asked wit
 """
 
 import argparse
+import os
 from collections.abc import Iterator, Sequence
 from datetime import date
 from pathlib import Path
@@ -65,18 +66,21 @@ def run_find_command(asked: argparse.Namespace, state: Path) -> int:
 
 def _lines(found_by: str, found: "Sequence[Run]") -> Iterator[str]:
     """The filter, the releases that it finds, the newest first, and where they are shown."""
+    store = os.environ["MLFLOW_TRACKING_URI"]
+    pages = store.rstrip("/") if store.startswith("http") else MLFLOW_PAGES
     yield found_by
     rows = [_row(run) for run in found]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for run, row in zip(found, rows, strict=True):
         yield ""
         yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        yield f"  {MLFLOW_PAGES}/{run_page(run.info.experiment_id, run.info.run_id)}"
+        yield f"  {pages}/{run_page(run.info.experiment_id, run.info.run_id)}"
     yield ""
     if found:
         shown_in = list(dict.fromkeys(run.info.experiment_id for run in found))
-        yield f"{_number(len(found))}, shown while `make ui` runs on its usual port, all of them at"
-        yield f"  {MLFLOW_PAGES}/{search_page(shown_in, found_by)}"
+        when = "while `make ui` runs on its usual port" if pages == MLFLOW_PAGES else "by MLflow's server"
+        yield f"{_number(len(found))}, shown {when}, all of them at"
+        yield f"  {pages}/{search_page(shown_in, found_by)}"
     else:
         yield "No published release is like that."
 

@@ -9,6 +9,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 from deniable.errors import InvalidInput
 from flows.stack.settings import POOL
@@ -16,6 +18,8 @@ from flows.stack.settings import POOL
 if TYPE_CHECKING:
     # The library's own class is generic in its stubs alone.
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001
+
+_PATIENCE_S = 30
 
 
 def add_stack_commands(subparsers: "Subparsers", parents: Sequence[argparse.ArgumentParser] = ()) -> None:
@@ -66,8 +70,17 @@ def run_prefect_command(asked: argparse.Namespace, state: Path) -> int:
     """Become a command of Prefect's, to which this state folder's server is known.
 
     Raises:
-        InvalidInput: nothing says where Prefect's server is.
+        InvalidInput: nothing says where Prefect's server is, or it does not answer.
     """
+    require_prefect(state)
+    address = os.environ["PREFECT_API_URL"]
+    try:
+        with urlopen(f"{address}/health", timeout=_PATIENCE_S):  # noqa: S310 - the server that was named
+            pass
+    except HTTPError:
+        pass  # it answers, if only that it wants a password
+    except (OSError, ValueError):
+        raise InvalidInput(f"Prefect must answer at {address}, and does not; make stack starts it.") from None
     _become_prefect(asked.arguments, state)
 
 
