@@ -13,6 +13,7 @@ from deniable.budget import BudgetExceeded
 from deniable.drift import Drift
 from deniable.errors import DeniableError, InvalidInput
 from flows.environment import state_folder
+from flows.held_runs import end_as_held
 from flows.release import Released, release
 from schemas.release_spec import ReleaseSpec, load_spec
 from stores.arrivals import Arrivals, published_releases
@@ -62,7 +63,7 @@ class Refreshed:
         )
 
 
-@flow(name="refresh", persist_result=False)
+@flow(name="refresh", persist_result=False, on_failure=[end_as_held])
 def refresh(spec: Path, state: Path | None = None, source: Path | str | None = None) -> Refreshed:
     """Release what arrives, unless a release of exactly that is published.
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from prefect import flow, unmapped
 
 from flows.environment import state_folder
+from flows.held_runs import end_as_held
 from flows.opening import opened_release
 from schemas.accounts import Accounts
 from schemas.decision import Outcome
@@ -109,7 +110,7 @@ class Judged:
 _SEEDS = {"tested_seeds": index_seeds_task, "histogram_seeds": noise_seeds_task, "seedless": None}
 
 
-@flow(name="release", persist_result=False)
+@flow(name="release", persist_result=False, on_failure=[end_as_held])
 def release(
     spec: Path,
     state: Path | None = None,

@@ -9,9 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
 from typing import Any
+from uuid import UUID
 
 import pytest
 from mlflow import MlflowClient
+from prefect.client.orchestration import get_client
 from prefect.settings import PREFECT_API_URL
 
 from deniable.errors import DeniableError, InvalidInput, Refused
@@ -109,6 +111,24 @@ def test_a_release_that_is_held_publishes_nothing_and_says_what_to_look_at(house
     assert run.data.tags["status"] == "held"
     assert run.data.tags["approved_by"] == "nobody"
     assert "failure" not in run.data.tags
+
+
+def how_prefect_has_the_run(client: MlflowClient, mlflow_run: str) -> tuple[str, str]:
+    """Type and name of the state of the Prefect run that made a release."""
+    with get_client(sync_client=True) as prefect:
+        ended = prefect.read_flow_run(UUID(client.get_run(mlflow_run).data.tags["prefect.flow_run_id"])).state
+    assert ended is not None
+    return ended.type.value, ended.name
+
+
+def test_a_run_whose_release_is_held_has_not_failed_and_one_that_failed_has(house: Callable[..., House]) -> None:
+    held = house(**ASKS)
+    assert how_prefect_has_the_run(held.client, held.hold().mlflow_run) == ("COMPLETED", "Held")
+    refused = house(refuse_beyond={"tvd_2way_max": 0.000001})
+    with pytest.raises(NotPublished):
+        refused.again()
+    (note,) = held_notes(refused.state)
+    assert how_prefect_has_the_run(refused.client, note.mlflow_run) == ("FAILED", "Failed")
 
 
 def test_what_was_approved_is_published_with_who_when_and_why_in_its_records(house: Callable[..., House]) -> None:
