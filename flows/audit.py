@@ -49,6 +49,11 @@ class Audited:
         failed = [check for check in self.checks if not check.holds]
         if not failed:
             return f"{self.release} is as it was when its record was signed: all {len(self.checks)} checks hold."
+        if not any(check.made for check in failed):
+            return (
+                f"{self.release} COULD NOT BE AUDITED AS A WHOLE: {len(failed)} of {len(self.checks)} checks could not "
+                "be made, the others hold; do what they say, and audit it again."
+            )
         return (
             f"{self.release} IS NOT AS IT WAS WHEN ITS RECORD WAS SIGNED: {len(failed)} of {len(self.checks)} checks "
             f"failed."
@@ -124,7 +129,10 @@ def _lines(check: Check) -> list[str]:
     """A check, and below it what was found; texts that somebody else wrote cannot pretend to be lines of ours."""
     if check.holds:
         return [printable(check.line)]
-    return [f"FAILED  {check.name}:", *(f"        - {printable(fault)}" for fault in check.faults)]
+    return [
+        f"{'FAILED' if check.made else '--    '}  {check.name}:",
+        *(f"        - {printable(fault)}" for fault in check.faults),
+    ]
 
 
 def _page(audited: Audited) -> str:

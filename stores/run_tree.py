@@ -8,10 +8,9 @@ name it, how a run ends that is under way, the aliases of models, the text and t
 MLflow notes beside a model that it loads.
 """
 
-import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -46,7 +45,6 @@ _SAID_BY_LOADING = re.compile(r"model_name: [^\n]*\nmodel_version: [^\n]*\n")
 _PAGE = 1000
 _ABSENT = "RESOURCE_DOES_NOT_EXIST"
 _SQLITE = "sqlite:///"
-_RETRIES, _FEW = "MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2"
 
 Plain: TypeAlias = "str | int | Sequence[Plain] | None"
 Items: TypeAlias = Iterator[tuple[str, Plain]]
@@ -54,6 +52,10 @@ Items: TypeAlias = Iterator[tuple[str, Plain]]
 
 class RunsUnreadable(DeniableError):
     """MLflow does not give the runs of a release."""
+
+
+class RunsUnreachable(RunsUnreadable):
+    """MLflow's server does not answer just now; nothing follows from that."""
 
 
 @dataclass(frozen=True)
@@ -168,35 +170,21 @@ def _reading(state: Path, *, patiently: bool = False) -> Iterator[MlflowClient]:
 
     Args:
         state: the state folder.
-        patiently: whether a server that does not answer is asked as often as while a release is made, for minutes.
+        patiently: whether a server that does not answer is asked as often as while a release is made, for a minute.
     """
     uri = tracking_uri(state)
     if Path(uri.removeprefix(_SQLITE)).is_file() or not uri.startswith(_SQLITE):
         try:
-            # One thread at a time is here.
-            with recording(state) as client, nullcontext() if patiently else _set_unless_set(_RETRIES, _FEW):
+            with recording(state, patiently=patiently) as client:
                 yield client
         except RecordFailed:
             pass
         else:
             return
-    raise RunsUnreadable(
+    raise (RunsUnreadable if uri.startswith(_SQLITE) else RunsUnreachable)(
         f"MLflow must give the runs of the release, and {uri.rpartition('@')[2]} does not; check that it is there and "
         "can be reached, and that its version fits."
     )
-
-
-@contextmanager
-def _set_unless_set(variable: str, value: str) -> Iterator[None]:
-    """Set a variable of the environment, unless it is set, until the block ends."""
-    if variable in os.environ:
-        yield
-        return
-    os.environ[variable] = value
-    try:
-        yield
-    finally:
-        del os.environ[variable]
 
 
 def _runs(client: MlflowClient, run_id: str) -> list[Run]:

@@ -9,6 +9,8 @@ from prefect.cache_policies import NO_CACHE
 
 from deniable.checks import Check
 from deniable.errors import DeniableError
+from stores.ledger_database import LedgerUnreachable
+from stores.run_tree import RunsUnreachable
 from stores.sealed_release import SealedRelease
 
 Checks: TypeAlias = tuple[Check, ...]
@@ -30,9 +32,14 @@ def as_check(function: Callable[[SealedRelease], Checks], what: str) -> Task[[Se
         try:
             return function(sealed)
         except DeniableError as error:
-            fault = str(error)
+            return (not_compared(f"{what} can be compared", error),)
         except Exception as error:  # noqa: BLE001 - whatever it is, its message may quote what is internal
             fault = f"{type(error).__name__}, whose message may quote what is internal"
         return (Check(f"{what} can be compared", (fault,)),)
 
     return task(name=function.__name__, persist_result=False, cache_policy=NO_CACHE)(guarded)
+
+
+def not_compared(name: str, error: DeniableError) -> Check:
+    """A check that failed by an error; a server that does not answer just now is no evidence of anything."""
+    return Check(name, (str(error),), made=not isinstance(error, LedgerUnreachable | RunsUnreachable))

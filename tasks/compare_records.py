@@ -13,7 +13,7 @@ from stores.run_tree import RECORD_DIGEST, RECORD_PUBLIC_DIGEST, record_in_mlflo
 from stores.sealed_release import SealedRelease, internal_part
 from stores.signed_record import SignedRecord
 from stores.workspace import file_digest
-from tasks.check import Checks, as_check
+from tasks.check import Checks, as_check, not_compared
 
 # The steps whose files in MLflow are those that lie on the shelf.
 _FROM_THE_SHELF = ("publish", "report")
@@ -48,7 +48,7 @@ def _held(name: str, faults: Iterator[str]) -> Check:
     try:
         return Check(name, tuple(faults))
     except DeniableError as error:
-        return Check(name, (str(error),))
+        return not_compared(name, error)
 
 
 def _shelved(sealed: SealedRelease) -> Check:

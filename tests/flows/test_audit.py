@@ -803,3 +803,16 @@ def test_a_scheduled_audit_ends_well_or_fails_and_leaves_its_verdict_with_prefec
     assert page.count("```") == 2
     assert everything_in(kept.state) == changed
     assert before.keys() == changed.keys()
+
+
+def test_a_server_that_is_down_is_no_evidence_and_what_it_cannot_hide_is_found(
+    kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://127.0.0.1:{free_port()}")
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+    found = audit_here(kept.name, kept.state)
+    assert not found.holds
+    assert "COULD NOT BE AUDITED AS A WHOLE: 2 of " in found.verdict
+    table = kept.folder / "synthetic.csv"
+    table.write_text(table.read_text() + "\n")
+    assert "IS NOT AS IT WAS" in audit_here(kept.name, kept.state).verdict
