@@ -224,6 +224,10 @@ def _unexpected(error: Exception, state: Path) -> str:
     """What to say of an error that no step made: Prefect's own, say. The vault is closed when it arrives here."""
     if disk_is_full(state):
         return DISK_FULL.format(state=state)
+    from stores.prefect_failures import prefect_failure  # noqa: PLC0415 - where Prefect failed, it is imported
+
+    if (said := prefect_failure(error)) is not None:
+        return said
     details = state / "last-error.txt"
     details.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
     return f"an error that should not be ended the command ({type(error).__name__}); see {details}."

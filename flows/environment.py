@@ -35,6 +35,7 @@ _DEFAULTS = {
     "PREFECT_TASKS_RUNNER_THREAD_POOL_MAX_WORKERS": str(os.cpu_count() or 1),  # Prefect's own default is no limit
     "PREFECT_FLOWS_HEARTBEAT_FREQUENCY": "60",  # how soon it is known that the machine of a run is gone
     "PREFECT_LOGGING_LEVEL": "CRITICAL",  # the command itself says what went wrong, once
+    "PREFECT_INTERNAL_LOGGING_LEVEL": "CRITICAL",  # lists whatever it could not tell a server that is gone
     "PREFECT_LOGGING_SERVER_LEVEL": "ERROR",
     "MLFLOW_SKIP_PIP_REQUIREMENTS_CHECK": "true",
     "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",

@@ -56,7 +56,7 @@ def run_find_command(asked: argparse.Namespace, state: Path) -> int:
     )
     from stores.lineage import recording  # noqa: PLC0415 - imports MLflow
 
-    with recording(state) as client:
+    with recording(state, patiently=False) as client:
         datasets = [each for each in client.search_experiments() if asked.dataset in {None, each.name}]
         experiments = [each.experiment_id for each in datasets]
         found = client.search_runs(experiments, found_by, max_results=_MOST, order_by=list(_NEWEST_FIRST))

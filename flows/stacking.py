@@ -9,17 +9,19 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
-from urllib.error import HTTPError
-from urllib.request import urlopen
 
-from deniable.errors import InvalidInput
+from deniable.errors import DeniableError, InvalidInput
 from flows.stack.settings import POOL
 
 if TYPE_CHECKING:
     # The library's own class is generic in its stubs alone.
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001
 
-_PATIENCE_S = 30
+_GRACE_S = 30
+
+
+class PrefectSilent(DeniableError):
+    """Prefect's server does not answer, or not to us."""
 
 
 def add_stack_commands(subparsers: "Subparsers", parents: Sequence[argparse.ArgumentParser] = ()) -> None:
@@ -70,17 +72,11 @@ def run_prefect_command(asked: argparse.Namespace, state: Path) -> int:
     """Become a command of Prefect's, to which this state folder's server is known.
 
     Raises:
-        InvalidInput: nothing says where Prefect's server is, or it does not answer.
+        InvalidInput: nothing says where Prefect's server is.
+        PrefectSilent: it does not answer, or not to us.
     """
     require_prefect(state)
-    address = os.environ["PREFECT_API_URL"]
-    try:
-        with urlopen(f"{address}/health", timeout=_PATIENCE_S):  # noqa: S310 - the server that was named
-            pass
-    except HTTPError:
-        pass  # it answers, if only that it wants a password
-    except (OSError, ValueError):
-        raise InvalidInput(f"Prefect must answer at {address}, and does not; make stack starts it.") from None
+    _require_answer(os.environ["PREFECT_API_URL"])
     _become_prefect(asked.arguments, state)
 
 
@@ -88,6 +84,24 @@ def _become_prefect(arguments: Sequence[str], state: Path) -> NoReturn:
     require_prefect(state)
     os.environ["PREFECT_SERVER_ALLOW_EPHEMERAL_MODE"] = "false"
     os.execv(sys.executable, [sys.executable, "-m", "prefect", *arguments])  # noqa: S606 - in place of this process
+
+
+def _require_answer(address: str) -> None:
+    """Refuse what Prefect's own command would say pages of text about.
+
+    Raises:
+        PrefectSilent: its server does not answer, or not to us.
+    """
+    import httpx  # noqa: PLC0415 - Prefect's own, and slow to import
+
+    from stores.prefect_failures import prefect_failure  # noqa: PLC0415
+
+    user, _, password = os.environ.get("PREFECT_API_AUTH_STRING", "").partition(":")
+    try:
+        answer = httpx.get(f"{address}/admin/version", auth=(user, password) if password else None, timeout=_GRACE_S)
+        answer.raise_for_status()
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise PrefectSilent(prefect_failure(error)) from None
 
 
 def require_prefect(state: Path) -> None:

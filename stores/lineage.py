@@ -21,6 +21,7 @@ from tempfile import TemporaryDirectory
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from httpx import HTTPError
 from mlflow import MlflowClient
 from mlflow.entities import Dataset, DatasetInput, InputTag, LoggedModel, LoggedModelInput, Metric, Param, Run, RunTag
 from mlflow.exceptions import MlflowException
@@ -39,6 +40,7 @@ from stores.disk import DISK_FULL, disk_is_full
 from stores.experiment_page import DESCRIPTION, experiment_of
 from stores.held import Held
 from stores.people import operator
+from stores.prefect_failures import prefect_failure
 from stores.release_search import APPROVED_BY, NOBODY
 from stores.scratch import is_scratch
 from stores.step_notes import StepDraft, note_step, thing
@@ -84,14 +86,20 @@ _WAITING = "SCHEDULED"  # what MLflow calls a run that goes on later
 _MODEL = "model"
 
 
+_TIMES = "MLFLOW_HTTP_REQUEST_MAX_RETRIES"
+_OFTEN, _SELDOM = "5", "2"  # a minute, a few seconds
+
 _one_at_a_time = Lock()
+_in_vain: set[str] = set()
+"""Servers that were waited for in vain, and are not waited for again before they answer."""
 
 # MLflow logs its errors with the errors that they happened in, and those may quote records.
 logging.getLogger("mlflow").setLevel(logging.CRITICAL)
+logging.getLogger("urllib3.connectionpool").setLevel(logging.ERROR)  # tells of every time that it asks again
 
 
 class RecordFailed(DeniableError):
-    """MLflow did not take what must be recorded."""
+    """MLflow or Prefect did not take what must be recorded."""
 
 
 @dataclass(frozen=True)
@@ -441,7 +449,13 @@ def _link_from_prefect(state: Path, run: Run) -> None:
     """Leave a link to the MLflow run with the Prefect run that this happens in; one in scratch will be gone."""
     if (runtime.task_run.id or runtime.flow_run.id) and not is_scratch(state):
         page = f"{MLFLOW_PAGES}/{run_page(run.info.experiment_id, run.info.run_id)}"
-        create_link_artifact(page, f"{run.info.run_name} in MLflow (while `make ui` runs)", key="mlflow-run")
+        try:
+            create_link_artifact(page, f"{run.info.run_name} in MLflow (while `make ui` runs)", key="mlflow-run")
+        except (HTTPError, RuntimeError) as error:
+            said = prefect_failure(error)
+            if said is None:
+                raise
+            raise RecordFailed(said) from None
 
 
 def _prefect_link() -> str:
@@ -481,27 +495,61 @@ def _client(uri: str) -> MlflowClient:
 
 
 @contextmanager
-def recording(state: Path) -> Iterator[MlflowClient]:
+def recording(state: Path, *, patiently: bool = True) -> Iterator[MlflowClient]:
     """Yield the client, to one thread at a time; what goes wrong with it is one clear sentence.
 
-    MLflow's store has a few connections, and threads that find none free give up after half a minute.
+    MLflow's store has a few connections, and threads that find none free give up after half a minute. A server that
+    does not answer may be starting again: it is waited for, but only once in vain.
+
+    Args:
+        state: the state folder.
+        patiently: whether a server that does not answer is waited for, for about a minute.
     """
     uri = tracking_uri(state)
     try:
-        with _one_at_a_time:
+        with _one_at_a_time, _asking_again(_SELDOM if not patiently or uri in _in_vain else _OFTEN):
             yield _client(uri)
-    except (MlflowException, SQLAlchemyError, OSError):
-        failed = RecordFailed(_complaint(state, uri))
+    except (MlflowException, SQLAlchemyError, OSError) as error:
+        _in_vain.add(uri)
+        failed = RecordFailed(_complaint(state, uri, error))
     else:
+        _in_vain.discard(uri)
         return
     raise failed
 
 
-def _complaint(state: Path, uri: str) -> str:
-    """What to do where MLflow does not take a record."""
+@contextmanager
+def _asking_again(times: str) -> Iterator[None]:
+    """Have MLflow's client ask a server that does not answer again that often; one thread at a time is here."""
+    before = os.environ.get(_TIMES)
+    if before is None:
+        os.environ[_TIMES] = times
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_TIMES]
+
+
+def _complaint(state: Path, uri: str, error: Exception) -> str:
+    """What to do where MLflow does not take or give a record."""
     if disk_is_full(state):
         return DISK_FULL.format(state=state)
+    place = uri.rpartition("@")[2]
+    code = error.error_code if isinstance(error, MlflowException) else None
+    if code == "UNAUTHENTICATED":
+        return (
+            f"MLflow at {place} must accept its user, and refuses; correct MLFLOW_TRACKING_USERNAME and "
+            "MLFLOW_TRACKING_PASSWORD."
+        )
+    if code == "PERMISSION_DENIED":
+        return f"MLflow at {place} must let its user write, and does not; work as a user who may, such as engineer."
+    if uri.startswith("http"):
+        return (
+            f"MLflow must take the record of the release, and {place} does not; see that its server and its database "
+            "run (make stack starts what is down; its log says more), and give the same command again."
+        )
     return (
-        f"MLflow must take the record of the release, and {uri.rpartition('@')[2]} does not; "
+        f"MLflow must take the record of the release, and {place} does not; "
         "check that it can be reached, that its disk is not read-only, and that its version fits."
     )

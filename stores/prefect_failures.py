@@ -1,0 +1,51 @@
+"""What to say where Prefect's server does not do its part. What to do where MLflow's does not is for stores.lineage."""
+
+import logging
+import os
+from collections.abc import Iterator
+from http import HTTPStatus
+
+from httpx import HTTPError, HTTPStatusError, InvalidURL
+
+_UNREACHED, _OTHER_VERSION = "Failed to reach API", "Found incompatible versions"
+
+# It counts, after all else was said, what it could not tell a server that is gone.
+logging.getLogger("EventsWorker").setLevel(logging.CRITICAL)
+
+
+def prefect_failure(error: BaseException) -> str | None:
+    """One sentence for an error that is of Prefect's server; None for any other.
+
+    Args:
+        error: what was raised.
+    """
+    return next((said for cause in _causes(error) if (said := _sentence(cause)) is not None), None)
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """An error, and what it was raised from."""
+    cause: BaseException | None = error
+    while cause is not None:
+        yield cause
+        cause = cause.__cause__
+
+
+def _sentence(error: BaseException) -> str | None:
+    address = os.environ.get("PREFECT_API_URL", "its address").rpartition("@")[2]
+    if isinstance(error, HTTPStatusError):
+        if error.response.status_code == HTTPStatus.UNAUTHORIZED:
+            return f"Prefect at {address} must accept its password, and refuses it; correct PREFECT_API_AUTH_STRING."
+        return (
+            f"Prefect at {address} must do its part, and answers {error.response.status_code}; see that its database "
+            "runs (make stack starts what is down; its log says more), and give the same command again."
+        )
+    if isinstance(error, RuntimeError) and str(error).startswith(_OTHER_VERSION):
+        return (
+            f"Prefect at {address} must be of the version that is installed here, and is not; run them of one version."
+        )
+    if isinstance(error, HTTPError | InvalidURL) or (isinstance(error, RuntimeError) and _UNREACHED in str(error)):
+        return (
+            f"Prefect must answer at {address}, and does not; start its server (make stack starts what is down), and "
+            "give the same command again."
+        )
+    return None

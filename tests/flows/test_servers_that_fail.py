@@ -1,0 +1,139 @@
+"""Whatever becomes of Prefect's or MLflow's server, there is one sentence that says what to do, and nothing is lost."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from mlflow.exceptions import MlflowException
+
+from flows.services import Server, free_port, start_mlflow, start_prefect
+from stores.ledger import Ledger, ledger_place
+from stores.lineage import RecordFailed, recording
+from tests.flows.command import command, environment, run
+from tests.small_release import write_small_release
+
+# How often Prefect's and MLflow's clients ask again: seconds, where users wait for a minute or two.
+IMPATIENT = {"PREFECT_CLIENT_MAX_RETRIES": "1", "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0"}
+PASSWORD = "deniable:for-the-tests-alone"  # noqa: S105 - of a server that ends with the test
+TIMES = "MLFLOW_HTTP_REQUEST_MAX_RETRIES"
+
+
+class Served(NamedTuple):
+    """A state folder, and a Prefect server with a password that is not started by the command itself."""
+
+    state: Path
+    home: Path
+    port: int
+    server: Server
+
+    @property
+    def told(self) -> dict[str, str]:
+        address = f"{self.server.address}/api"
+        return {"DENIABLE_PREFECT_API_URL": address, "PREFECT_API_AUTH_STRING": PASSWORD, **IMPATIENT}
+
+    def run(self, *arguments: str | Path, **variables: str) -> "subprocess.CompletedProcess[str]":
+        return run(*arguments, "--state", self.state, home=self.home, **{**self.told, **variables})
+
+
+@pytest.fixture
+def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+    monkeypatch.setenv("PREFECT_SERVER_API_AUTH_STRING", PASSWORD)
+    monkeypatch.setenv("PREFECT_HOME", str(tmp_path / "prefect"))
+    (tmp_path / "state" / "prefect").mkdir(parents=True)
+    port = free_port()
+    here = Served(tmp_path / "state", tmp_path / "home", port, start_prefect(tmp_path / "state", port))
+    here.server.wait_until_up()
+    yield here
+    here.server.stop()
+
+
+def test_a_release_whose_prefect_server_goes_away_says_so_and_goes_on_when_it_is_back(
+    served: Served, tmp_path: Path
+) -> None:
+    spec = write_small_release(tmp_path / "spec")
+    refused = served.run("prefect", "flow-run", "ls", PREFECT_API_AUTH_STRING="deniable:wrong")
+    assert refused.returncode == 1
+    assert "must accept its password, and refuses it; correct PREFECT_API_AUTH_STRING" in refused.stderr
+    assert served.run("prefect", "flow-run", "ls").returncode == 0
+
+    process = subprocess.Popen(
+        command("release", spec, "--state", served.state),
+        env={**environment(served.home), **served.told},
+        cwd=served.home,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.startswith("learn structure"):
+            served.server.stop()
+            break
+    said = process.stderr.read()
+    assert process.wait() == 1
+    assert "Prefect must answer" in said
+    assert "is kept: the same command goes on with it" in said
+    assert "Traceback" not in said
+    assert not list((served.state / "releases").glob("*"))
+
+    silent = served.run("prefect", "flow-run", "ls")
+    assert silent.returncode == 1
+    assert "Prefect must answer" in silent.stderr
+    assert len(silent.stderr.strip().splitlines()) == 1
+
+    back = start_prefect(served.state, served.port)
+    try:
+        back.wait_until_up()
+        done = served.run("release", spec)
+    finally:
+        back.stop()
+    assert done.returncode == 0, done.stderr
+    charges = Ledger.open(ledger_place(served.state)).charges("people")
+    assert [each.charge.step for each in charges] == ["learn_structure", "learn_parameters", "synthesize"]
+    assert len({each.charge.release for each in charges}) == 1
+
+
+def said_of(state: Path) -> str:
+    """What is said where MLflow does not take a tag."""
+    with pytest.raises(RecordFailed) as failed, recording(state) as client:
+        client.set_experiment_tag("0", "some", "thing")
+    return str(failed.value)
+
+
+def test_an_mlflow_server_that_is_gone_and_one_that_forbids_are_told_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(TIMES, "0")
+    (tmp_path / "mlflow").mkdir()
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow' / 'mlflow.db'}")
+    pages = start_mlflow(tmp_path)
+    try:
+        pages.wait_until_up()
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", pages.address)
+        forbidden = said_of(tmp_path)
+    finally:
+        pages.stop()
+    assert "must let its user write" in forbidden
+    gone = said_of(tmp_path)
+    assert "see that its server and its database run" in gone
+    assert pages.address in gone
+
+
+def test_a_server_that_was_waited_for_in_vain_is_not_waited_for_again_before_it_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
+    monkeypatch.delenv(TIMES, raising=False)
+    asked: list[int] = []
+    for answers in (False, True, True):
+        try:
+            with recording(tmp_path):
+                asked.append(int(os.environ[TIMES]))
+                if not answers:
+                    raise MlflowException("it does not answer")
+        except RecordFailed:
+            pass
+    assert asked[1] < asked[0] == asked[2]
+    assert TIMES not in os.environ
