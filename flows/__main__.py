@@ -80,6 +80,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         folder = asked.state or error.filename
         return _complain(f"the state folder must be writable, got {folder}: {error.strerror}; name another by --state.")
+    except InvalidInput as error:
+        return _complain(str(error))
     signal.signal(signal.SIGINT, _interrupt)
     signal.signal(signal.SIGTERM, _interrupt)
     try:

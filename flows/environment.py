@@ -7,6 +7,8 @@ import json
 import os
 from pathlib import Path
 
+from deniable.errors import InvalidInput
+
 STATE_VARIABLE = "DENIABLE_STATE"
 MLFLOW_VARIABLE = "DENIABLE_MLFLOW_TRACKING_URI"
 PREFECT_VARIABLE = "DENIABLE_PREFECT_API_URL"
@@ -57,10 +59,13 @@ def state_folder() -> Path:
 
 def _stack(state: Path) -> dict[str, str]:
     """What the stack of a state folder says of itself; without its ledger a dataset would have two."""
+    place = state / "stack" / "environment.json"
     try:
-        said: dict[str, str] = json.loads((state / "stack" / "environment.json").read_text(encoding="utf-8"))
+        said: dict[str, str] = json.loads(place.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
+    except ValueError:
+        raise InvalidInput(f"{place} must be as the stack wrote it, and is not; bring it back from a backup.") from None
     return said
 
 
@@ -79,6 +84,7 @@ def prepare_environment(state: Path | None = None) -> Path:
 
     Raises:
         OSError: the folder cannot be made.
+        InvalidInput: the folder has a stack that does not say where it is.
     """
     state = (state or state_folder()).expanduser().resolve()
     os.umask(_NOBODY_ELSE)
