@@ -6,7 +6,7 @@ Who may decide, and what was decided, is for stores.approval.
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from deniable.errors import DeniableError, InvalidInput, Refused
 from schemas.provenance import Digest, Time
@@ -94,10 +94,14 @@ def note_waiting(state: Path, note: HeldNote, flow_run: str) -> None:
 
 def held_note(state: Path, release_id: str) -> HeldNote | None:
     """What is known of a release that is held, or was once; None where it never was."""
+    place = state / "vault" / release_id / _NOTE
     try:
-        return HeldNote.model_validate_json((state / "vault" / release_id / _NOTE).read_bytes())
+        return HeldNote.model_validate_json(place.read_bytes())
     except FileNotFoundError:
         return None
+    except ValidationError:
+        msg = f"{place} must be as this version of the program writes it, and is not; use the version that wrote it."
+    raise Refused(msg)
 
 
 def held_notes(state: Path) -> list[HeldNote]:

@@ -258,9 +258,9 @@ def _loaded(place: Path, trust: Path, known: TrustedKeys | None) -> SigningKey:
     key = _trusted(place, trust, known, private)
     # A key that is about to be superseded, within this second, signs nothing more.
     if (objection := key.objection_at(_after_now())) is not None:
-        raise Refused(
-            f"the signing key must be valid now, and {key.name} {objection}; replace it by python -m flows keys rotate."
-        )
+        early = moment(_after_now()) < moment(key.valid_from)
+        remedy = "set this machine's clock" if early else "replace it by python -m flows keys rotate"
+        raise Refused(f"the signing key must be valid now, and {key.name} {objection}; {remedy}.")
     told = ""
     if moment(_written(datetime.now(UTC) + _EXPIRES_SOON)) >= moment(key.valid_until):
         told = (

@@ -79,8 +79,24 @@ def _write(workspace: Workspace, *, finished: bool) -> None:
 
 
 def begun_releases(state: Path) -> list[Begun]:
-    """All releases that the state folder knows, the oldest first."""
-    return [Begun(**json.loads(path.read_text())) for path in sorted((state / "vault").glob(f"*/{_RECORD}"))]
+    """All releases that the state folder knows, the oldest first.
+
+    Raises:
+        Refused: one was begun by another version, which noted other things.
+    """
+    return [_begun(path) for path in sorted((state / "vault").glob(f"*/{_RECORD}"))]
+
+
+def _begun(path: Path) -> Begun:
+    """What the vault says of one release."""
+    try:
+        return Begun(**json.loads(path.read_text()))
+    except (TypeError, ValueError):
+        msg = (
+            f"{path} must be as this version of the program writes it, and is not; go on with {path.parent.name} by "
+            "the version that it was begun with, or a later one."
+        )
+    raise Refused(msg)
 
 
 def unfinished_release(state: Path, spec: ReleaseSpec) -> Begun | None:

@@ -290,7 +290,7 @@ def test_an_expired_key_signs_nothing_and_what_it_signed_counts(state: Path) -> 
 
 def test_a_key_that_is_not_valid_yet_signs_nothing(state: Path) -> None:
     with_key(state, begun=UNTIL, until=AFTER)
-    with pytest.raises(Refused, match=f"is not valid before {UNTIL}"):
+    with pytest.raises(Refused, match=f"is not valid before {UNTIL}; set this machine's clock"):
         signing_key(state)
 
 
