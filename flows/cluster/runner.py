@@ -123,8 +123,10 @@ class ClusterRunner(DaskTaskRunner):
         Raises:
             Refused: the cluster does not answer, has no workers, or has some that run or see something else.
         """
-        with _answering(self._place):
+        # What is wrong with certificates is no error of the system's.
+        with _answering(self._place, RuntimeError, TypeError, ValueError):
             client = self.client
+        with _answering(self._place):
             try:
                 client.wait_for_workers(1, timeout=_WAIT_FOR_WORKERS_S)
             except TimeoutError:
@@ -133,14 +135,15 @@ class ClusterRunner(DaskTaskRunner):
                     f"cluster worker {self._place}."
                 )
                 raise Refused(msg) from None
-            self._look(state)
+        self._look(state)
 
     def _look(self, state: Path) -> None:
         """Have every worker look around, and refuse what it sees."""
         with _marker(state) as marker:
             servers = _servers(state)
             here = look_around(state, marker, ())
-            found = self.client.run(look_around, state, marker, servers, on_error="return")
+            with _answering(self._place):
+                found = self.client.run(look_around, state, marker, servers, on_error="return")
             for address, seen in found.items():
                 if not isinstance(seen, dict):
                     wrong = "runs other code; install the same version of the project there"
@@ -162,11 +165,12 @@ def security(state: Path) -> Security:
 
 
 @contextmanager
-def _answering(address: str) -> Iterator[None]:
-    """Say in one sentence that a cluster does not answer."""
+def _answering(address: str, *others: type[Exception]) -> Iterator[None]:
+    """Say in one sentence that a cluster does not answer, which the system's errors and some others say."""
+    failures: tuple[type[Exception], ...] = (OSError, *others)
     try:
         yield
-    except (OSError, TimeoutError, RuntimeError, ValueError, TypeError):
+    except failures:
         failed = Refused(
             f"the cluster at {address} must answer, and does not; start it by python -m flows cluster up, or see that "
             "its address and its certificates are the right ones."
