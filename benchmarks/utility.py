@@ -134,6 +134,12 @@ def score(
     return {name: found[name] for name in FIGURES} | {"fit": fit, "per_second": rows / drawn}
 
 
+def budget(written: str) -> LoglinearRecipe:
+    """A budget as the command line has it: epsilon, and delta after a colon if it is not 1e-9."""
+    epsilon, _, delta = written.partition(":")
+    return LoglinearRecipe(Fraction(epsilon), Fraction(delta or "1e-9"))
+
+
 def main() -> None:
     """Measure, and print a table for each dataset and budget."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.utility", description=__doc__)
@@ -142,21 +148,26 @@ def main() -> None:
     )
     parser.add_argument("--work", type=Path, default=ROOT / "var/utility", help="where the halves are kept")
     parser.add_argument("--datasets", nargs="+", default=["adult", "acs13"])
-    parser.add_argument("--epsilon", nargs="+", default=["1"], help="budgets, such as 1 0.1 10")
-    parser.add_argument("--delta", default="1e-9", help="0 for pure differential privacy")
+    parser.add_argument(
+        "--epsilons",
+        nargs="+",
+        type=budget,
+        default=[budget("1")],
+        metavar="EPSILON[:DELTA]",
+        help="budgets, such as 0.1 1 10 1:0; the last is pure differential privacy, delta is 1e-9 where none is said",
+    )
     parser.add_argument("--keys", type=int, default=5)
     asked = parser.parse_args()
     prepare(asked.shared, asked.work)
     evaluate = scorer(asked.shared)
     for name in asked.datasets:
         half = Half.read(asked.work, name)
-        for epsilon in asked.epsilon:
-            recipe = LoglinearRecipe(Fraction(epsilon), Fraction(asked.delta))
+        for recipe in asked.epsilons:
             # The first learning compiles what is not compiled yet.
             score(half, lambda *_, **__: dict.fromkeys(FIGURES, 0.0), recipe, 0)
             found = [score(half, evaluate, recipe, number) for number in range(1, asked.keys + 1)]
-            peers = PEERS.get(name, {}) if (epsilon, asked.delta) == ("1", "1e-9") else {}
-            print(f"\n{name}, epsilon {epsilon}, delta {asked.delta}, {asked.keys} keys\n")
+            peers = PEERS.get(name, {}) if recipe == budget("1") else {}
+            print(f"\n{name}, epsilon {float(recipe.epsilon):g}, delta {float(recipe.delta):g}, {asked.keys} keys\n")
             print(_table(found, peers), flush=True)
 
 
