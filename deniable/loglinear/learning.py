@@ -35,6 +35,8 @@ _FEW = 2.0
 _TARGET_WEIGHT = 2.0
 _WEAK_SIGNAL = 300.0
 _MOST_AGAIN = 0.75
+_NO_SIGNAL = 25.0
+"""Signal below which a table of two attributes says less than better counts of each by itself."""
 _FEWEST_FOR_TABLES = 2
 _LEFT_FOR_TABLES = 4
 
@@ -113,7 +115,7 @@ def learn(plan: LoglinearPlan, counter: Counter, doors: Doors, words: Words) -> 
     attributes = _buckets(plan, ones, total, signal)
     partition = Partition(tuple(own.of_value for own in attributes))
     tables = _Tables(plan, counter, doors, words, partition, _over_buckets(ones, attributes))
-    if m > 1:
+    if m > 1 and signal >= _NO_SIGNAL:
         extras = min(plan.layout.extra_choices, round(m * signal * _TABLES_PER_SIGNAL))
         tables.measure_first(total, extras)
         tables.measure_extras(extras)
@@ -137,16 +139,19 @@ def _count_ones(plan: LoglinearPlan, counter: Counter, doors: Doors) -> dict[int
 def _count_again(
     plan: LoglinearPlan, counter: Counter, doors: Doors, ones: dict[int, NoisyTable], signal: float
 ) -> dict[int, NoisyTable]:
-    """Each attribute by itself once more, with shares of the tables: where all is noise, tables would say nothing."""
+    """Each attribute by itself once more, with shares of the tables; with all, where tables would say nothing."""
     if len(ones) < _FEWEST_FOR_TABLES:
         return ones
-    each = plan.layout.table_shares // len(ones)
-    extra = min(int(each * _MOST_AGAIN * (1 - signal / _WEAK_SIGNAL)), each - _LEFT_FOR_TABLES)
-    if extra < 1:
-        return ones
+    shares = divided(plan.layout.table_shares, [1.0] * len(ones))
+    if signal >= _NO_SIGNAL:
+        each = min(shares)
+        extra = min(int(each * _MOST_AGAIN * (1 - signal / _WEAK_SIGNAL)), each - _LEFT_FOR_TABLES)
+        if extra < 1:
+            return ones
+        shares = [extra] * len(ones)
     finest = Partition.finest(plan.domain)
     counts = counter.tables(finest, [(i,) for i in ones])
-    again = {i: doors.measure((i,), finest, table, extra) for i, table in zip(ones, counts, strict=True)}
+    again = {i: doors.measure((i,), finest, table, extra) for i, table, extra in zip(ones, counts, shares, strict=True)}
     return {i: averaged(table, again[i]) for i, table in ones.items()}
 
 

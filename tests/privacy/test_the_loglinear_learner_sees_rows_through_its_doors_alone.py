@@ -174,6 +174,15 @@ def test_one_row_changes_nothing_but_one_cell_and_scores_by_one(epsilon: str, de
         assert releases.choices["extra"] > 1
 
 
+def test_one_row_changes_nothing_where_there_is_too_little_to_go_on() -> None:
+    """The whole budget goes to the attributes by themselves, and nothing is chosen."""
+    plan = plan_of("1/50", "0")
+    findings, releases = audit(plan)
+    assert not findings
+    assert releases.shares == plan.layout.table_shares
+    assert not releases.choices
+
+
 def test_an_uncharged_count_is_found() -> None:
     def peeping(plan: LoglinearPlan, counter: Counter, doors: Doors, words: Any) -> Learnt:
         class Peeping:

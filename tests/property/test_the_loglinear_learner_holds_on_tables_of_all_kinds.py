@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from deniable.composition import epsilon_to_zcdp
 from deniable.domain import Attribute, Domain
 from deniable.keys import ReleaseKey
 from deniable.loglinear.counting import RowCounter
@@ -109,7 +110,7 @@ def synthetic(domain: Domain, codes: NDArray[np.uint16], recipe: LoglinearRecipe
     open_stream = partial(release_key.stream, step="learn", inputs="")
     net, _ = learn_network(recipe.calibrate(domain), RowCounter(lambda: [codes]), open_stream)
     words = release_key.stream(step="draw", mechanism="", inputs="", parameters={}).take(len(codes) * len(domain))
-    return net.sample(words)
+    return net.sample_evenly(words)
 
 
 # Epsilon 1: how much further than another real table, at most, with 2,000 and with 40,000 rows.
@@ -144,6 +145,38 @@ def test_a_large_budget_leaves_little_but_structure(name: str) -> None:
             synthetic(domain, codes, LoglinearRecipe(Fraction(10), delta), 1), holdout, domain.cardinalities
         )
         assert found < 1.25 * real + 0.006
+
+
+def unconnected(domain: Domain, codes: NDArray[np.uint16], recipe: LoglinearRecipe, key: int) -> NDArray[np.uint16]:
+    """Records whose attributes have nothing to do with each other, the whole budget spent on each by itself."""
+    draw, m, n = np.random.default_rng(key), len(domain), len(codes)
+    gaussian = np.inf
+    if recipe.delta:
+        gaussian = float(np.sqrt(m / (2 * epsilon_to_zcdp(float(recipe.epsilon), float(recipe.delta)))))
+    laplace = float(m / recipe.epsilon)
+    columns = []
+    for column, size in zip(codes.T, domain.cardinalities, strict=True):
+        noise = draw.normal(0, gaussian, size) if gaussian < np.sqrt(2) * laplace else draw.laplace(0, laplace, size)
+        counts = np.maximum(np.bincount(column, minlength=size) + noise, 1e-9)
+        columns.append(draw.choice(size, n, p=counts / counts.sum()))
+    return np.stack(columns, axis=1).astype(np.uint16)
+
+
+@pytest.mark.parametrize("budget", [("1/10", DELTA), ("1/10", 0), ("1", 0)], ids=["0.1", "0.1 pure", "1 pure"])
+@pytest.mark.parametrize("name", KINDS)
+def test_few_rows_and_little_budget_are_no_worse_than_attributes_by_themselves(
+    name: str, budget: tuple[str, Fraction]
+) -> None:
+    domain, codes, holdout = halves(name, 2_000)
+    recipe = LoglinearRecipe(Fraction(budget[0]), Fraction(budget[1]))
+    keys = range(1, 2 if name == "eighty" else 4)
+
+    def mean(draw: Callable[..., NDArray[np.uint16]]) -> float:
+        found = [distance(draw(domain, codes, recipe, key), holdout, domain.cardinalities) for key in keys]
+        return float(np.mean(found))
+
+    # That there is too little to go on is known only when a seventh of the budget is spent.
+    assert mean(synthetic) < mean(unconnected) + 0.04
 
 
 @pytest.mark.parametrize("delta", [DELTA, Fraction(0)])
