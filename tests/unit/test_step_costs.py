@@ -8,6 +8,10 @@ import pytest
 
 from deniable.accounting import best, best_again
 from deniable.composition import joint_split
+from deniable.cost_verification import _tolerance
+from deniable.domain import Attribute, Domain
+from deniable.histogram_seeds import HistogramRecipe
+from deniable.loglinear.plan import LoglinearRecipe
 from deniable.loss import DiscreteLaplaceEvent, Guarantee, PrivacyTestEvent
 from deniable.step_costs import StepCost, added_up, combine
 
@@ -72,3 +76,19 @@ def test_candidates_are_added_to_noise_on_the_same_records() -> None:
 def test_what_has_no_guarantee_is_charged_as_what_holds_of_anything() -> None:
     assert step(guarantee=None).charged == Guarantee(0.0, 1.0, "trivial")
     assert added_up([step(guarantee=None), step(part="other", probability=Fraction(1, 5))]).delta == 1
+
+
+@pytest.mark.parametrize("delta", [Fraction(1, 10**9), Fraction(1, 10**10)])
+def test_the_two_derivations_agree_as_closely_as_verification_asks_at_a_very_small_delta_too(delta: Fraction) -> None:
+    """Many tables and a histogram, of one part: the first derivation sets some of delta aside for its rounding."""
+    domain = Domain(tuple(Attribute(f"a{i}", (0, 1, 2), "nominal", (0, 0, 0)) for i in range(17)), target="a0")
+    plan = LoglinearRecipe(Fraction(4, 5), delta).calibrate(domain)
+    histogram = HistogramRecipe(epsilon=Fraction(1, 3), delta=delta, epsilon_rows=Fraction(1, 100)).calibrate()
+    steps = [
+        step(step="learn_parameters", events=plan.events, guarantee=plan.guarantee),
+        step(step="noise_seeds", events=histogram.events, guarantee=histogram.guarantee),
+    ]
+    claimed, found = combine(steps), combine(steps, best_again)
+    above, below = _tolerance("total", steps)
+    assert found.epsilon * (1 - below) <= claimed.epsilon <= found.epsilon * (1 + above)
+    assert claimed.epsilon < added_up(steps).epsilon
