@@ -85,7 +85,7 @@ def by_attributes(attributes: Sequence[int] = (10, 20, 40, 80)) -> list[Result]:
         for result in _side_by_side(
             f"attributes, learner {learner}",
             [f"{size}" for size in attributes],
-            [Size(records=200_000, attributes=size, learner=learner) for size in attributes],
+            [Size(100_000, 100_000, size, learner) for size in attributes],
         )
     ]
 
