@@ -8,7 +8,7 @@ DEV := $(VENV)/.installed-dev
 STACK := $(VENV)/.installed-stack
 CLUSTER := $(VENV)/.installed-cluster
 
-.PHONY: help release plan verify replay audit compare test ui stack stack-down backup restore bench bench-utility lint lock
+.PHONY: help release plan verify replay audit compare test ui stack stack-down cluster cluster-down backup restore bench bench-utility lint lock
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1  /'
 
@@ -49,6 +49,12 @@ stack: $(STACK) ## start PostgreSQL, Prefect, MLflow with users and a worker on 
 
 stack-down: ## stop what make stack started; all data are kept
 	@$(BIN)/python -m flows stack down
+
+cluster: $(CLUSTER) ## start a scheduler and workers on this machine, to share a release's work
+	@$(BIN)/python -m flows cluster up $(if $(WORKERS),--workers $(WORKERS))
+
+cluster-down: $(CLUSTER) ## stop what make cluster started
+	@$(BIN)/python -m flows cluster down
 
 backup: $(RUNTIME) ## copy all that was made, databases included, to TO=folder
 	$(call given,TO,folder)
