@@ -100,8 +100,9 @@ $(CLUSTER): infra/requirements-cluster.txt $(RUNTIME)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r infra/requirements-cluster.txt
 	@touch $@
 
-# Resolves anew for all Pythons that are supported; needs uv. The files name no index.
-LOCK := uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url --only-binary :all: --no-header --quiet --extra release
+# Resolves anew for all Pythons that are supported; needs uv. The files name no index. Extras are kept, for pip takes a
+# pin without its extra for another requirement, and looks for a newer version to meet it.
+LOCK := uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url --only-binary :all: --no-header --no-strip-extras --quiet --extra release
 lock: ## renew the pinned requirements (needs uv)
 	$(LOCK) -o infra/requirements.txt
 	$(LOCK) --extra stack -c infra/requirements.txt -o infra/requirements-stack.txt

@@ -2,6 +2,7 @@
 
 import json
 import socket
+import time
 from collections.abc import Iterator
 from typing import Any
 from urllib.error import HTTPError
@@ -78,6 +79,15 @@ def test_what_a_form_must_not_ask_for_is_refused_where_it_runs(agency: Agency) -
     )
     assert "spec" in agency.once(unchecked["id"], "FAILED", "CRASHED")["state"]["message"]
     assert agency.command("ledger", "show") == ledger
+
+
+def test_a_schedule_that_is_switched_on_makes_runs(agency: Agency) -> None:
+    planned = {"flow_runs": {"state": {"type": {"any_": ["SCHEDULED"]}}}}
+    give_up = time.monotonic() + 300
+    while not (runs := agency.prefect("/flow_runs/filter", planned)):
+        assert time.monotonic() < give_up
+        time.sleep(1)
+    assert {run["auto_scheduled"] for run in runs} == {True}
 
 
 def test_auditors_read_engineers_write_and_nobody_else_does_either(agency: Agency, released: dict[str, Any]) -> None:
