@@ -76,10 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     asked = _parser().parse_args(arguments)
     try:
-        state = prepare_environment(asked.state)
-    except OSError as error:
-        folder = asked.state or error.filename
-        return _complain(f"the state folder must be writable, got {folder}: {error.strerror}; name another by --state.")
+        state = _prepared(asked.state)
     except InvalidInput as error:
         return _complain(str(error))
     signal.signal(signal.SIGINT, _interrupt)
@@ -95,6 +92,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _complain(said, INTERRUPTED, hint=_kept(asked, state))
     except Exception as error:  # noqa: BLE001 - a traceback on the screen helps nobody who runs a release
         return _complain(_unexpected(error, state), hint=_kept(asked, state))
+
+
+def _prepared(named: Path | None) -> Path:
+    """The state folder, and the environment set for it."""
+    try:
+        return prepare_environment(named)
+    except OSError as error:
+        folder = named or error.filename
+        msg = f"the state folder must be writable, got {folder}: {error.strerror}; name another by --state."
+    raise InvalidInput(msg)
 
 
 def _carry_out(asked: argparse.Namespace, state: Path) -> int:

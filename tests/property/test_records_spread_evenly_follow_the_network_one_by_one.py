@@ -1,4 +1,4 @@
-"""Records drawn evenly: each has the network's law, what is independent stays so, and together they are nearer to it."""
+"""Records drawn evenly: each has the network's law, what is independent stays so, together they are nearer to it."""
 
 import numpy as np
 import pytest
