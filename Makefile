@@ -76,11 +76,13 @@ lint: $(DEV) ## ruff, mypy, import-linter
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
-# pip writes nothing but .venv; the hashes in the file are checked for every package.
-$(RUNTIME): infra/requirements.txt pyproject.toml
+# pip writes nothing but .venv; the hashes in the file are checked for every package. An older pip than the pinned one does not
+# take a pin without its extra for the same package with it, and looks for a newer version.
+$(RUNTIME): infra/requirements-pip.txt infra/requirements.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(None if (3, 11) <= v < (3, 15) else f"deniable needs Python 3.11 to 3.14, got {v[0]}.{v[1]}; run make with PYTHON=python3.12, say.")'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Installing the pinned requirements into $(VENV) (once; a minute or two) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r infra/requirements-pip.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r infra/requirements.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
@@ -100,10 +102,11 @@ $(CLUSTER): infra/requirements-cluster.txt $(RUNTIME)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r infra/requirements-cluster.txt
 	@touch $@
 
-# Resolves anew for all Pythons that are supported; needs uv. The files name no index. Extras are kept, for pip takes a
-# pin without its extra for another requirement, and looks for a newer version to meet it.
-LOCK := uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url --only-binary :all: --no-header --no-strip-extras --quiet --extra release
+# Resolves anew for all Pythons that are supported; needs uv. The files name no index.
+PIN := uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --only-binary :all: --no-header --quiet
+LOCK := $(PIN) pyproject.toml --extra release
 lock: ## renew the pinned requirements (needs uv)
+	echo pip | $(PIN) - -o infra/requirements-pip.txt
 	$(LOCK) -o infra/requirements.txt
 	$(LOCK) --extra stack -c infra/requirements.txt -o infra/requirements-stack.txt
 	$(LOCK) --extra cluster -c infra/requirements-stack.txt -o infra/requirements-cluster.txt
