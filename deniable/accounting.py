@@ -34,6 +34,7 @@ __all__ = [
     "calibrate_discrete_gaussian",
     "calibrate_discrete_laplace",
     "compose",
+    "pld_by_either",
     "pld_by_library",
 ]
 
@@ -64,8 +65,14 @@ def pld_by_library(events: Sequence[MechanismEvent], delta: float) -> float:
     return inf if total is None else float(total.get_epsilon_for_delta(delta - misplaced))
 
 
+def pld_by_either(events: Sequence[MechanismEvent], delta: float) -> float:
+    """Epsilon by the library, and by our own derivation where delta is too small for the library to certify any."""
+    by_library = pld_by_library(events, delta)
+    return by_library if by_library < inf else pld_by_hand(events, delta)
+
+
 def compose(
-    events: Sequence[MechanismEvent], delta: float | Fraction, *, pld: LossComposer = pld_by_library
+    events: Sequence[MechanismEvent], delta: float | Fraction, *, pld: LossComposer = pld_by_either
 ) -> dict[str, Guarantee]:
     """What several events that read the same rows cost together, by each accountant that can say.
 
@@ -105,7 +112,7 @@ def compose(
     return {name: guarantee for name, guarantee in totals.items() if guarantee.epsilon < inf}
 
 
-def best(events: Sequence[MechanismEvent], delta: float | Fraction, *, pld: LossComposer = pld_by_library) -> Guarantee:
+def best(events: Sequence[MechanismEvent], delta: float | Fraction, *, pld: LossComposer = pld_by_either) -> Guarantee:
     """The tightest guarantee for several events that read the same rows.
 
     Args:

@@ -39,7 +39,7 @@ def test_the_image_has_what_it_copies_and_installs_only_pinned_things() -> None:
     assert len(copied) > 8
     assert all((INFRA.parent / name).exists() for name in copied)
     installed = re.findall(r"pip install (.*)", dockerfile)
-    assert len(installed) == 2
+    assert len(installed) == 3
     assert all("--require-hashes" in line or "--no-deps" in line for line in installed)
 
 

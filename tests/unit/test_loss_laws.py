@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.optimize import brentq
+from scipy.special import log_ndtr, ndtr
 
 from deniable.accounting import best, best_again, compose, pld_by_library
 from deniable.composition import optimal_composition
@@ -99,6 +101,22 @@ def test_what_the_library_certifies_is_certified_again_and_a_thousandth_less_is_
     claimed = best(events, delta).epsilon
     again = best_again(events, delta).epsilon
     assert claimed * (1 - 1e-3) < again <= claimed * (1 + 1e-9)
+
+
+def test_deltas_that_the_library_cannot_tell_from_its_rounding_are_certified_by_our_own() -> None:
+    events, delta = [gaussian(40, "2000")], 1e-13
+    assert pld_by_library(events, delta) == math.inf
+    mu = math.sqrt(40 / 2000)
+    # Balle and Wang 2018, Theorem 8: the curve of the normal distribution, which such wide integers follow.
+    exact = brentq(
+        lambda epsilon: ndtr(mu / 2 - epsilon / mu) - math.exp(epsilon + log_ndtr(-mu / 2 - epsilon / mu)) - delta,
+        0.5,
+        2,
+        xtol=1e-12,
+    )
+    assert best(events, delta).epsilon == pytest.approx(exact, rel=1e-3)
+    assert best(events, delta).epsilon >= exact * (1 - 1e-9)
+    assert best(events, delta).accountant == "pld"
 
 
 def test_deltas_near_what_the_library_misplaces_are_certified_too() -> None:
