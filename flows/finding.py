@@ -4,13 +4,12 @@ A thin cover over one search of MLflow's: it prints the filter that it asked wit
 """
 
 import argparse
-import os
 from collections.abc import Iterator, Sequence
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stores.addresses import MLFLOW_PAGES, run_page, search_page
+from stores.addresses import mlflow_pages, mlflow_shown_when, run_page, search_page
 from stores.release_search import APPROVED_BY, EPSILON_TOTAL, PUBLISHED_DAY, release_filter
 
 if TYPE_CHECKING:
@@ -66,8 +65,7 @@ def run_find_command(asked: argparse.Namespace, state: Path) -> int:
 
 def _lines(found_by: str, found: "Sequence[Run]") -> Iterator[str]:
     """The filter, the releases that it finds, the newest first, and where they are shown."""
-    store = os.environ["MLFLOW_TRACKING_URI"]
-    pages = store.rstrip("/") if store.startswith("http") else MLFLOW_PAGES
+    pages = mlflow_pages()
     yield found_by
     rows = [_row(run) for run in found]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -78,8 +76,7 @@ def _lines(found_by: str, found: "Sequence[Run]") -> Iterator[str]:
     yield ""
     if found:
         shown_in = list(dict.fromkeys(run.info.experiment_id for run in found))
-        when = "while `make ui` runs on its usual port" if pages == MLFLOW_PAGES else "by MLflow's server"
-        yield f"{_number(len(found))}, shown {when}, all of them at"
+        yield f"{_number(len(found))}, shown {mlflow_shown_when()}, all of them at"
         yield f"  {pages}/{search_page(shown_in, found_by)}"
     else:
         yield "No published release is like that."

@@ -4,18 +4,41 @@ Those of MLflow's are relative to wherever it is served, so that they hold on ev
 does not belong here, and nothing that takes long to import.
 """
 
+import os
 from collections.abc import Sequence
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlencode, urlsplit
 
-MLFLOW_PAGES = "http://127.0.0.1:5000"
-PREFECT_PAGES = "http://127.0.0.1:4200"
-"""Where `make ui` serves them, if nothing else is there."""
+_MLFLOW_PAGES = "http://127.0.0.1:5000"
+_PREFECT_PAGES = "http://127.0.0.1:4200"
+_ONLY_WHILE = "while `make ui` runs"
 
 TRAINING_PAGES = "workflowType=machine_learning"
 """Without it MLflow opens its pages for language models, where a release is hard to find."""
 
 RELEASES_VIEW = "releases"
 """The view that MLflow's page of a dataset opens with, kept with its experiment (stores.experiment_page)."""
+
+
+def mlflow_pages() -> str:
+    """Where MLflow's pages are: at its server, or where `make ui` serves them, if nothing else is there."""
+    store = os.environ.get("MLFLOW_TRACKING_URI", "")
+    return _page_address(store) if store.startswith("http") else _MLFLOW_PAGES
+
+
+def mlflow_shown_when() -> str:
+    """When they are there, in words."""
+    return _ONLY_WHILE if mlflow_pages() == _MLFLOW_PAGES else "by MLflow's server"
+
+
+def prefect_pages() -> str:
+    """Where Prefect's pages are: at a server that stays, or where `make ui` serves them, if nothing else is there."""
+    server = os.environ.get("DENIABLE_PREFECT_API_URL", "")
+    return _page_address(server).removesuffix("/api") if server else _PREFECT_PAGES
+
+
+def prefect_shown_when() -> str:
+    """When they are there, in words."""
+    return _ONLY_WHILE if prefect_pages() == _PREFECT_PAGES else "by Prefect's server"
 
 
 def registered_name(dataset: str) -> str:
@@ -62,8 +85,14 @@ def version_page(dataset: str, version: str) -> str:
 
 
 def flow_run_page(flow_run_id: str) -> str:
-    """How a release ran, in Prefect; an address that holds where `make ui` finds its usual ports free."""
-    return f"{PREFECT_PAGES}/runs/flow-run/{flow_run_id}"
+    """How a release ran, in Prefect."""
+    return f"{prefect_pages()}/runs/flow-run/{flow_run_id}"
+
+
+def _page_address(server: str) -> str:
+    """The address of a server, without a user and a password that may stand in it."""
+    parts = urlsplit(server)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
 
 
 def _page(path: str, **query: str) -> str:

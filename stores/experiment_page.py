@@ -11,8 +11,8 @@ from mlflow.entities import ViewType
 
 from schemas.release_spec import ReleaseSpec
 from stores.addresses import (
-    MLFLOW_PAGES,
     RELEASES_VIEW,
+    mlflow_pages,
     registered_model_page,
     registered_name,
     releases_page,
@@ -90,7 +90,7 @@ def _description(number: str, spec: ReleaseSpec) -> str:
         dataset=spec.dataset_name,
         about=" ".join((schema.description or "").split()),
         attributes=list(schema.columns),
-        pages=MLFLOW_PAGES,
+        pages=mlflow_pages(),
         releases=releases_page(number),
         models=registered_model_page(spec.dataset_name),
         model=registered_name(spec.dataset_name),

@@ -34,7 +34,7 @@ from deniable.loss import Guarantee, MechanismEvent
 from schemas.provenance import Thing
 from schemas.references import Audience, Reference
 from schemas.release_spec import ReleaseSpec
-from stores.addresses import MLFLOW_PAGES, flow_run_page, run_page
+from stores.addresses import flow_run_page, mlflow_pages, mlflow_shown_when, prefect_shown_when, run_page
 from stores.columns import columns_of
 from stores.disk import DISK_FULL, disk_is_full
 from stores.experiment_page import DESCRIPTION, experiment_of
@@ -448,9 +448,9 @@ def _log_metrics(state: Path, run_id: str, values: Mapping[str, float]) -> None:
 def _link_from_prefect(state: Path, run: Run) -> None:
     """Leave a link to the MLflow run with the Prefect run that this happens in; one in scratch will be gone."""
     if (runtime.task_run.id or runtime.flow_run.id) and not is_scratch(state):
-        page = f"{MLFLOW_PAGES}/{run_page(run.info.experiment_id, run.info.run_id)}"
+        page = f"{mlflow_pages()}/{run_page(run.info.experiment_id, run.info.run_id)}"
         try:
-            create_link_artifact(page, f"{run.info.run_name} in MLflow (while `make ui` runs)", key="mlflow-run")
+            create_link_artifact(page, f"{run.info.run_name} in MLflow ({mlflow_shown_when()})", key="mlflow-run")
         except (HTTPError, RuntimeError) as error:
             said = prefect_failure(error)
             if said is None:
@@ -461,7 +461,9 @@ def _link_from_prefect(state: Path, run: Run) -> None:
 def _prefect_link() -> str:
     """A link to the Prefect run that this happens in, in Markdown."""
     flow_run = runtime.flow_run.id
-    return f"[How it ran, step by step]({flow_run_page(str(flow_run))}) (while `make ui` runs)." if flow_run else ""
+    if not flow_run:
+        return ""
+    return f"[How it ran, step by step]({flow_run_page(str(flow_run))}) ({prefect_shown_when()})."
 
 
 def model_of(client: MlflowClient, run: Run) -> LoggedModel | None:

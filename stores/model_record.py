@@ -26,7 +26,7 @@ from deniable.errors import Refused
 from deniable.loss import Guarantee
 from schemas.references import Audience, Reference
 from schemas.release_spec import ReleaseSpec
-from stores.addresses import MLFLOW_PAGES, run_page
+from stores.addresses import mlflow_pages, run_page
 from stores.columns import columns_of
 from stores.experiment_page import DESCRIPTION
 from stores.lineage import StepRecord, as_dataset, recording
@@ -126,7 +126,7 @@ def _description(workspace: Workspace, guarantee: Guarantee, logged: LoggedModel
         guarantee=guarantee,
         kind=workspace.spec.synthesis.guarantee,
         model_id=logged.model_id,
-        pages=MLFLOW_PAGES,
+        pages=mlflow_pages(),
     )
 
 

@@ -15,7 +15,7 @@ from mlflow.protos.databricks_pb2 import RESOURCE_ALREADY_EXISTS, ErrorCode
 from deniable.errors import Refused
 from schemas.accounts import accounts_of
 from schemas.provenance import RECORD, Provenance
-from stores.addresses import MLFLOW_PAGES, artifact_page, registered_name, releases_page, run_page
+from stores.addresses import artifact_page, mlflow_pages, registered_name, releases_page, run_page
 from stores.lineage import model_of, recording
 from stores.release_search import APPROVED_BY, NOBODY
 from stores.statement import TEMPLATES, statement_in_short
@@ -104,7 +104,7 @@ def _make_registered_model(client: MlflowClient, name: str, record: Provenance, 
     """Make the entry that all releases of a dataset share, if the first of them is registered now."""
     dataset = record.release.dataset
     description = TEMPLATES.get_template("REGISTERED.md.jinja").render(
-        dataset=dataset, name=name, releases=releases_page(experiment), current=CURRENT, pages=MLFLOW_PAGES
+        dataset=dataset, name=name, releases=releases_page(experiment), current=CURRENT, pages=mlflow_pages()
     )
     try:
         client.create_registered_model(name, tags={"dataset": dataset}, description=description)
