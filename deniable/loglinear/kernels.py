@@ -25,10 +25,12 @@ STEPS = 4096
 WITHIN = 1 << 30
 """What the weights of the values in one bucket add up to."""
 _TOTAL_BITS = 30
-LEADING = np.rint(2.0 ** (_TOTAL_BITS - np.arange(STEPS) / STEPS)).astype(np.int64)
+LEADING = np.rint(2.0 ** (_TOTAL_BITS - np.arange(STEPS) / STEPS)).astype(np.int32)
 """2^30 times 2^(-k / 4096)."""
 _STEP_BITS = 12
 _STEP_MASK = STEPS - 1
+_AT_A_TIME = 256
+"""Records that are filled together."""
 
 
 class LoglinearArrays(NamedTuple):
@@ -66,7 +68,7 @@ class LoglinearArrays(NamedTuple):
     logs: Logs
     ready: NDArray[np.int64]
     running: NDArray[np.int32]
-    leading: NDArray[np.int64]
+    leading: NDArray[np.int32]
     value_start: NDArray[np.int64]
     bucket: NDArray[np.int32]
     low: NDArray[np.int64]
@@ -127,7 +129,9 @@ def _pick(sums, start, size, word):
 @numba.njit(nogil=True, cache=True, inline="always")
 def _bound(part, total):
     """The least number below 2^32 whose ticket of `total` is `part` or more."""
-    return ((np.int64(part) << 32) + total - 1) // total
+    # Nothing is negative; of signed numbers the compiled code would look after the signs.
+    wanted = np.uint64((np.int64(part) << 32) + total - 1)
+    return np.int64(wanted // np.uint64(total))
 
 
 @numba.njit(nogil=True, cache=True, inline="always")
@@ -166,89 +170,127 @@ def _draw(net, position, buckets, word, sums):
 
 
 @numba.njit(nogil=True, cache=True)
+def _rows(parent, stride, first, last, begin, buckets, rows):
+    """Where each record's row of a table begins: one pass a parent, records beside each other."""
+    rows[:] = begin
+    for p in range(first, last):
+        own, by = buckets[parent[p]], stride[p]
+        for r in range(len(rows)):
+            rows[r] += by * own[r]
+
+
+@numba.njit(nogil=True, cache=True)
+def _draw_some(logs, leading, shorter, n, at, sums, words, drawn, totals):  # noqa: C901 - one kernel
+    """`_running_sums` and `_pick` for records beside each other: loops that the compiler makes vectors of."""
+    some = at.shape[1]
+    best = np.empty(some, np.int32)
+    for i in range(n):
+        for r in range(some):
+            sums[i, r] = logs[np.uint64(at[0, r] + i)]
+        for g in range(1, len(at)):
+            for r in range(some):
+                sums[i, r] += logs[np.uint64(at[g, r] + i)]
+    best[:] = sums[0, :some]
+    for i in range(1, n):
+        for r in range(some):
+            best[r] = max(best[r], sums[i, r])
+    total = np.zeros(some, np.int32)
+    for i in range(n):
+        for r in range(some):
+            below = np.uint32(best[r] - sums[i, r])
+            weight = leading[np.uint64(below & np.uint32(_STEP_MASK))] >> min(
+                (below >> np.uint32(_STEP_BITS)) + np.uint32(shorter), np.uint32(31)
+            )
+            total[r] += max(weight, np.int32(1))
+            sums[i, r] = total[r]
+    for r in range(some):
+        totals[r] = total[r]
+        total[r] = (words[r] * totals[r]) >> 32
+        drawn[r] = 0
+    for i in range(n):
+        for r in range(some):
+            drawn[r] += sums[i, r] <= total[r]
+
+
+@numba.njit(nogil=True, cache=True)
 def sample(net, strata, words, records):  # noqa: C901, PLR0912, PLR0915 - one kernel
     """Fill records from one word a value, positions in order: `_draw` for each, written out; evenly if in strata.
 
-    The arrays are taken out of the tuple once; otherwise numba counts references to all of them for every value.
+    Some records are filled at a time, attribute by attribute: what belongs to a position is then at hand for all of
+    them. The arrays are taken out of the tuple once; otherwise numba counts references to all of them for every value.
     """
     size, shift, group_start, table_start = net.size, net.shift, net.group_start, net.table_start
     parent_start, parent, stride, logs = net.parent_start, net.parent, net.stride, net.logs
     ready, running, leading = net.ready, net.running, net.leading
     value_start, high, bucket_start = net.value_start, net.high, net.bucket_start
     member_start, members = net.member_start, net.member
-    start_of, parents_of, stratum_parent, stratum_stride = (
-        strata.start,
-        strata.parent_start,
-        strata.parent,
-        strata.stride,
-    )
-    state = strata.state
+    start_of, parents_of, state = strata.start, strata.parent_start, strata.state
+    stratum_parent, stratum_stride = strata.parent, strata.stride
     evenly = len(start_of) > 0
-    rows, m = records.shape
-    buckets = np.zeros(m, np.int64)
-    sums = np.zeros(size.max(), np.int32)
-    for r in range(rows):
+    whole, m = records.shape
+    groups = np.int64(1)
+    for position in range(m):
+        groups = max(groups, group_start[position + 1] - group_start[position])
+    buckets = np.zeros((m, _AT_A_TIME), np.int64)
+    at = np.zeros((groups, _AT_A_TIME), np.int64)
+    sums = np.zeros((size.max(), _AT_A_TIME), np.int32)
+    of_record = np.zeros(_AT_A_TIME, np.int64)
+    totals, befores, afters = of_record.copy(), of_record.copy(), of_record.copy()
+    for done in range(0, whole, _AT_A_TIME):
+        some = min(whole - done, _AT_A_TIME)
         for position in range(m):
             n = size[position]
-            word = np.int64(words[r * m + position])
-            if evenly:
-                stratum = start_of[position]
-                for p in range(parents_of[position], parents_of[position + 1]):
-                    stratum += stratum_stride[p] * buckets[stratum_parent[p]]
-                word = spread(state, stratum, word)
             group = group_start[position]
-            x = 0
-            before = np.int64(0)
-            if ready[position] >= 0:
-                row = ready[position]
-                for p in range(parent_start[group], parent_start[group + 1]):
-                    row += stride[p] * buckets[parent[p]]
-                total = np.int64(running[row + n - 1])
-                ticket = (word * total) >> 32
-                while running[row + x] <= ticket:
-                    x += 1
-                after = np.int64(running[row + x])
-                if x > 0:
-                    before = np.int64(running[row + x - 1])
-            else:
-                row = table_start[group]
-                for p in range(parent_start[group], parent_start[group + 1]):
-                    row += stride[p] * buckets[parent[p]]
-                for i in range(n):
-                    sums[i] = logs[row + i]
-                for g in range(group + 1, group_start[position + 1]):
-                    row = table_start[g]
-                    for p in range(parent_start[g], parent_start[g + 1]):
-                        row += stride[p] * buckets[parent[p]]
+            others = group_start[position + 1] - group
+            made = ready[position] >= 0
+            own = buckets[position]
+            for g in range(others):
+                begin = ready[position] if made else table_start[group + g]
+                _rows(
+                    parent, stride, parent_start[group + g], parent_start[group + g + 1], begin, buckets, at[g, :some]
+                )
+            if evenly:
+                _rows(
+                    stratum_parent,
+                    stratum_stride,
+                    parents_of[position],
+                    parents_of[position + 1],
+                    start_of[position],
+                    buckets,
+                    own[:some],
+                )
+            for r in range(some):
+                word = np.int64(words[(done + r) * m + position])
+                of_record[r] = spread(state, own[r], word) if evenly else word
+            if made:
+                for r in range(some):
+                    row = at[0, r]
+                    total = np.int64(running[row + n - 1])
+                    ticket = np.int32((of_record[r] * total) >> 32)
+                    x = 0
                     for i in range(n):
-                        sums[i] += logs[row + i]
-                best = sums[0]
-                for i in range(1, n):
-                    best = max(best, sums[i])
-                shorter = shift[position]
-                total = np.int64(0)
-                for i in range(n):
-                    below = best - sums[i]
-                    total += max(leading[below & _STEP_MASK] >> (min(below >> _STEP_BITS, 31) + shorter), 1)
-                    sums[i] = total
-                ticket = (word * total) >> 32
-                while sums[x] <= ticket:
-                    x += 1
-                after = np.int64(sums[x])
-                if x > 0:
-                    before = np.int64(sums[x - 1])
-            buckets[position] = x
-            first = bucket_start[position] + x
-            member = member_start[first]
-            last = member_start[first + 1] - 1
-            if member < last:
-                low = ((before << 32) + total - 1) // total
-                width = ((after << 32) + total - 1) // total - low
-                place = word - low
-                start = value_start[position]
-                while member < last and (high[start + members[member]] * width) >> 30 <= place:
-                    member += 1
-            records[r, position] = members[member]
+                        x += running[row + i] <= ticket
+                    own[r], totals[r] = x, total
+                    afters[r] = running[row + x]
+                    befores[r] = running[row + x - 1] if x > 0 else 0
+            else:
+                _draw_some(logs, leading, shift[position], n, at[:others, :some], sums, of_record, own, totals)
+                for r in range(some):
+                    x = own[r]
+                    afters[r] = sums[x, r]
+                    befores[r] = sums[x - 1, r] if x > 0 else 0
+            for r in range(some):
+                first = bucket_start[position] + own[r]
+                member = member_start[first]
+                last = member_start[first + 1] - 1
+                if member < last:
+                    low = _bound(befores[r], totals[r])
+                    width = _bound(afters[r], totals[r]) - low
+                    place = of_record[r] - low
+                    start = value_start[position]
+                    while member < last and (high[start + members[member]] * width) >> 30 <= place:
+                        member += 1
+                records[done + r, position] = members[member]
 
 
 @numba.njit(nogil=True, cache=True)
