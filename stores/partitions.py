@@ -142,8 +142,8 @@ def _parts(system: fs.FileSystem, place: str, name: str) -> list[ParquetPart]:
             f"{'holds others too' if files else 'holds none'}; name the folder or the prefix that they are below."
         )
     return [
-        ParquetPart(system, path, f"{name.rstrip('/')}/{inside}", _columns_of(inside))
-        for path, inside in sorted(files.items(), key=lambda item: item[1].encode())
+        ParquetPart(system, path, f"{name.rstrip('/')}/{_without_values(inside)}, file {number}", _columns_of(inside))
+        for number, (path, inside) in enumerate(sorted(files.items(), key=lambda item: item[1].encode()), 1)
     ]
 
 
@@ -155,6 +155,13 @@ def _columns_of(inside: str) -> dict[str, str | None]:
     """The columns that a path says, as Hive writes them."""
     said = [step.split("=", 1) for step in inside.split("/")[:-1] if "=" in step]
     return {unquote(name): None if value == _HIVE_NULL else unquote(value) for name, value in said}
+
+
+def _without_values(inside: str) -> str:
+    """A path as messages may have it: what Hive writes into paths are values of records."""
+    *folders, file = inside.split("/")
+    hidden = [f"{step.partition('=')[0]}=..." if "=" in step else step for step in folders]
+    return "/".join([*hidden, file])
 
 
 @contextmanager
