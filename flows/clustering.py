@@ -11,7 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from deniable.errors import InvalidInput, Refused
-from flows.cluster.settings import LOOPBACK, PORT, Cluster, checked_address, configured_trust, is_loopback
+from flows.cluster.settings import (
+    LOOPBACK,
+    PORT,
+    Cluster,
+    checked_address,
+    configured_trust,
+    is_loopback,
+    is_loopback_host,
+)
 from flows.environment import CLUSTER_VARIABLE
 
 if TYPE_CHECKING:
@@ -68,10 +76,18 @@ def run_cluster_command(asked: argparse.Namespace, state: Path) -> int:
     cluster = Cluster(state)
     if asked.cluster_command == "scheduler":
         _require_trust(asked.host, trusted=trusted)
+        if not (trusted or cluster.has_certificate):
+            cluster.make_certificate()
         _become(cluster.scheduler(asked.host, asked.port), cluster, own=not trusted)
     if asked.cluster_command == "worker":
         address = checked_address(asked.address)
-        _become(cluster.worker(address, asked.workers, asked.host), cluster, own=is_loopback(address) and not trusted)
+        own = is_loopback(address) and not trusted
+        if own and not cluster.has_certificate:
+            raise InvalidInput(
+                "a worker must know its scheduler by a certificate, and there is none; start the scheduler first, with "
+                "the same state folder, or name certificates in Dask's configuration."
+            )
+        _become(cluster.worker(address, asked.workers, asked.host), cluster, own=own)
     from flows.cluster.here import start, stop  # noqa: PLC0415 - needs what only a cluster needs
 
     if asked.cluster_command == "up":
@@ -84,7 +100,7 @@ def run_cluster_command(asked: argparse.Namespace, state: Path) -> int:
 
 def _require_trust(host: str, *, trusted: bool) -> None:
     """Refuse a scheduler that anybody who reaches it could give orders to."""
-    if host not in {LOOPBACK, "localhost", "::1"} and not trusted:
+    if not (trusted or is_loopback_host(host)):
         raise Refused(
             "a scheduler that other machines reach must know whom to obey: name the certificates of the cluster in "
             "Dask's configuration, distributed.comm.tls, or DASK_DISTRIBUTED__COMM__TLS__CA_FILE and the like."

@@ -158,7 +158,7 @@ class ClusterRunner(DaskTaskRunner):
 def security(state: Path) -> Security:
     """By what the processes of the cluster know each other: as Dask's configuration says, else this state folder's."""
     own = Cluster(state)
-    if configured_trust() or not (own.tls / "key.pem").exists():
+    if configured_trust() or not own.has_certificate:
         return Security()
     certificate, key = str(own.tls / "certificate.pem"), str(own.tls / "key.pem")
     return Security(tls_ca_file=certificate, tls_client_cert=certificate, tls_client_key=key)

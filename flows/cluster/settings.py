@@ -14,6 +14,7 @@ Dask's configuration names.
 
 import os
 from dataclasses import dataclass
+from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -58,6 +59,11 @@ class Cluster:
         """Certificate and key of the processes on this machine."""
         return self.state / "cluster" / "tls"
 
+    @property
+    def has_certificate(self) -> bool:
+        """Whether they were made."""
+        return (self.tls / "key.pem").exists()
+
     def make_certificate(self) -> None:
         """Make the certificate and the key anew; they last a year."""
         from distributed.security import Security  # noqa: PLC0415 - installed where there is a cluster
@@ -96,9 +102,8 @@ class Cluster:
 
     def scheduler(self, host: str, port: int) -> list[str]:
         """Arguments of a scheduler for Python."""
-        protocol = ("--protocol", "tls") if configured_trust() or host == LOOPBACK else ()
-        where = ("--host", host, "--port", str(port))
-        return ["-m", "distributed.cli.dask_scheduler", *where, *protocol, *_NO_PAGES]
+        where = ("--host", host, "--port", str(port), "--protocol", "tls")
+        return ["-m", "distributed.cli.dask_scheduler", *where, *_NO_PAGES]
 
     def worker(self, address: str, processes: int, host: str | None = None) -> list[str]:
         """Arguments of workers for Python: processes of one thread each, which are started again when they end."""
@@ -142,5 +147,12 @@ def checked_address(address: str) -> str:
 
 def is_loopback(address: str) -> bool:
     """Whether an address is reached from this machine alone."""
-    host = urlsplit(address).hostname or ""
-    return host in {"localhost", "::1"} or host.startswith("127.")
+    return is_loopback_host(urlsplit(address).hostname or "")
+
+
+def is_loopback_host(host: str) -> bool:
+    """Whether a host is this machine, for this machine alone."""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -23,14 +23,17 @@ import pytest
 
 from deniable.errors import DeniableError, InvalidInput, Refused
 from flows.cluster.choosing import cluster_runner
+from flows.cluster.here import _has
 from flows.cluster.probing import complaint
 from flows.cluster.runner import ClusterFailed, ClusterRunner
+from flows.cluster.settings import Cluster
 from flows.release import release
+from flows.services import free_port
 from schemas.provenance import RECORD
 from stores.ledger import Ledger, ledger_place
 from stores.signed_record import read_signed
 from tests.flows.canaries import files_with_canaries, people_with_canaries
-from tests.flows.command import environment, run
+from tests.flows.command import command, environment, run
 from tests.small_release import NAMES, write_small_release
 from tests.store_server import BUCKET, ObjectStore, object_store
 
@@ -72,6 +75,7 @@ class Agency:
             give_up = time.monotonic() + _ENOUGH_S
             while runner.hands() != workers and time.monotonic() < give_up:
                 time.sleep(0.05)
+            assert runner.hands() == workers
 
 
 @contextmanager
@@ -347,9 +351,10 @@ def test_a_cluster_needs_an_address_and_a_prefect_server_that_stays(
     monkeypatch.setenv("DENIABLE_DASK", "nonsense")
     with pytest.raises(InvalidInput, match="must be as tls://HOST:PORT, got nonsense"):
         cluster_runner(tmp_path)
-    monkeypatch.setenv("DENIABLE_DASK", "tcp://192.0.2.7:8786")
-    with pytest.raises(InvalidInput, match=r"must be reached by tls://, got tcp://192\.0\.2\.7:8786"):
-        cluster_runner(tmp_path)
+    for host in ("192.0.2.7", "127.agency.example"):
+        monkeypatch.setenv("DENIABLE_DASK", f"tcp://{host}:8786")
+        with pytest.raises(InvalidInput, match=f"must be reached by tls://, got tcp://{host}:8786"):
+            cluster_runner(tmp_path)
     monkeypatch.setenv("DENIABLE_DASK", "tcp://127.0.0.1:1234")
     with pytest.raises(InvalidInput, match="must have a Prefect server that stays"):
         cluster_runner(tmp_path)
@@ -369,6 +374,27 @@ def test_a_deployment_names_its_cluster_by_a_variable(tmp_path: Path) -> None:
         check=True,
     )
     assert done.stdout.strip() == "ClusterRunner ClusterRunner ThreadPoolTaskRunner"
+
+
+def test_a_scheduler_of_this_machine_makes_its_certificate_and_workers_wait_for_it(tmp_path: Path) -> None:
+    state, home, port = tmp_path / "state", tmp_path / "home", free_port()
+    refused = run("cluster", "worker", f"tls://127.0.0.1:{port}", "--state", state, home=home)
+    assert refused.returncode == 1
+    assert "start the scheduler first" in refused.stderr
+    scheduler = subprocess.Popen(
+        command("cluster", "scheduler", "--host", "localhost", "--port", str(port), "--state", state),
+        env=environment(home),
+        cwd=home,
+    )
+    try:
+        own, give_up = Cluster(state), time.monotonic() + _ENOUGH_S
+        while not (own.has_certificate and _has(own, f"tls://127.0.0.1:{port}", 0)):
+            assert scheduler.poll() is None
+            assert time.monotonic() < give_up
+            time.sleep(0.1)
+    finally:
+        scheduler.kill()
+        scheduler.wait()
 
 
 def test_a_scheduler_that_others_reach_must_have_certificates(tmp_path: Path) -> None:
