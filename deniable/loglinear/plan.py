@@ -170,8 +170,8 @@ class LoglinearPlan:
     def events(self) -> tuple[MechanismEvent, ...]:
         """What is done to the data, or more: each table and each choice by itself, known before it is read.
 
-        A table of several attributes has one share of the noise for sure; how the others are divided among them,
-        earlier answers say. A share of a table that is not measured goes to another one.
+        Each table of several attributes is listed with one share of the noise; how the others are divided among them,
+        earlier answers say. A share of a table that is not measured goes to another one, or to a single attribute.
         """
         layout = self.layout
         return (
@@ -213,7 +213,9 @@ class LoglinearPlan:
             return []
         if self.noise == "laplace":
             # Shares of Laplace noise are not composed one by one: all that is known beforehand is their sum.
-            query = "counts of pairs of attributes, all tables together, as earlier answers divide their epsilon"
+            query = (
+                "counts of pairs and single attributes, all tables together, as earlier answers divide their epsilon"
+            )
             whole = layout.table_shares / self.amount
             return [ApproximateEvent(query=query, part=PART, outputs=1, epsilon_per_output=whole)]
         others = [i for i in layout.counted if i != layout.target] if layout.target is not None else []

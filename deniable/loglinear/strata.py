@@ -1,10 +1,10 @@
 """Records spread evenly: among those alike in what an attribute depends on, its values come in the shares of its law.
 
 Of 16 records that fall one after the other into one stratum, each gets another sixteenth of the unit interval, in an
-order by chance. Each record by itself has exactly the network's law, whatever the others are: the sixteenth is uniform
-and has nothing to do with what came before in the record. Only together are records nearer to the law than independent
-ones, so this is for records that are drawn from a public network and nothing else; it is no candidate's law. What
-a network is, and how a value is found, do not belong here.
+order by chance. Each record by itself has exactly the network's law: the sixteenth is uniform and has nothing to do
+with what came before in the record. Given the others of its block it has not, for theirs are taken: together they are
+nearer to the law than independent ones. So this is for records that are drawn from a public network and nothing else;
+it is no candidate's law. What a network is, and how a value is found, do not belong here.
 """
 
 # numba infers the types of kernels
