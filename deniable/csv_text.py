@@ -53,7 +53,7 @@ class CsvText:
             columns: for each attribute an Arrow array of values, all of the same length.
         """
         columns = [self._coded(column, codes) for column, codes in zip(columns, self._codes, strict=True)]
-        return None if any(column is None or column.null_count for column in columns) else self.of_codes(columns)
+        return None if any(column.null_count for column in columns) else self.of_codes(columns)
 
     def _coded(self, column: Any, codes: dict[str, int]) -> Any:
         """The codes of a column's values, null for those that have none."""
