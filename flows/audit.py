@@ -54,9 +54,11 @@ class Audited:
                 f"{self.release} COULD NOT BE AUDITED AS A WHOLE: {len(failed)} of {len(self.checks)} checks could not "
                 "be made, the others hold; do what they say, and audit it again."
             )
+        made = sum(check.made for check in failed)
+        others = f", and {len(failed) - made} could not be made" if made < len(failed) else ""
         return (
-            f"{self.release} IS NOT AS IT WAS WHEN ITS RECORD WAS SIGNED: {len(failed)} of {len(self.checks)} checks "
-            f"failed."
+            f"{self.release} IS NOT AS IT WAS WHEN ITS RECORD WAS SIGNED: {made} of {len(self.checks)} checks "
+            f"failed{others}."
         )
 
     @property
