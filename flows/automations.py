@@ -23,6 +23,7 @@ from pydantic import SecretStr
 
 if TYPE_CHECKING:
     from prefect.client.orchestration import SyncPrefectClient
+    from prefect.client.schemas.responses import DeploymentResponse
 
 WEBHOOK_VARIABLE = "DENIABLE_WEBHOOK"
 WEBHOOK_BLOCK = "deniable"
@@ -32,6 +33,7 @@ SILENT, TELL = "Deniable: end runs that fell silent", "Deniable: tell of runs th
 
 _ENTRYPOINTS = "flows.deployed."
 _MISSED = 3
+_PAGE = 200  # no more are given at a time
 _RUNS: dict[str, str | list[str]] = {"prefect.resource.id": ["prefect.flow-run.*"]}
 # Neither parameters nor the state's message: both may hold what is not for everybody who reads a chat.
 _TOLD = {
@@ -122,8 +124,11 @@ def _silence() -> timedelta:
 
 def _our_deployments(client: "SyncPrefectClient") -> ResourceSpecification:
     """The deployments whose runs are meant; others may use the same server."""
-    found = [item for item in client.read_deployments(limit=200) if (item.entrypoint or "").startswith(_ENTRYPOINTS)]
-    return ResourceSpecification({"prefect.resource.id": sorted(f"prefect.deployment.{item.id}" for item in found)})
+    every: list[DeploymentResponse] = []
+    while page := client.read_deployments(limit=_PAGE, offset=len(every)):
+        every += page
+    ours = [item for item in every if (item.entrypoint or "").startswith(_ENTRYPOINTS)]
+    return ResourceSpecification({"prefect.resource.id": sorted(f"prefect.deployment.{item.id}" for item in ours)})
 
 
 def _make(client: "SyncPrefectClient", wanted: AutomationCore) -> None:
