@@ -42,7 +42,9 @@ SpecName.__doc__ = "A release spec that ships, or that lies in a folder of DENIA
 ReleaseName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_]+-\d{8}T\d{6}Z$", examples=["acs_ma-20261120T104151Z"])]
 
 _TABLE = "|".join(re.escape(suffix) for suffix in TABLE_SUFFIXES)
-Arrival = Annotated[str, Field(pattern=rf"^(/.+({_TABLE}|/)|s3://.+)$", examples=["/data/people-2026.parquet"])]
+Arrival = Annotated[
+    str, Field(pattern=rf"^(/.+({_TABLE}|/)|s3://[^@/?#]+(/[^?#]*)?)$", examples=["/data/people-2026.parquet"])
+]
 
 
 @flow(name="release", flow_run_name="release of {spec}", persist_result=False)
