@@ -84,19 +84,14 @@ def cluster(folder: Path, workers: int) -> Iterator[Agency]:
     here = Agency(folder / "state", folder / "home", "")
     address = here.command("cluster", "up", "--workers", str(workers)).rpartition("=")[2]
     assert address.startswith("tls://127.0.0.1:")
-    family = [one for one in psutil.process_iter() if str(here.state) in _command(one)]
+    noted = [json.loads(path.read_text())["pid"] for path in (here.state / "cluster" / "run").glob("*.json")]
+    started = [psutil.Process(pid) for pid in noted]
+    assert len(started) == 2, "a scheduler, and who watches over the workers"
     try:
         yield Agency(here.state, here.home, address)
     finally:
         here.command("cluster", "down")
-        assert not [one for one in family if one.is_running()]
-
-
-def _command(process: psutil.Process) -> str:
-    try:
-        return " ".join(process.cmdline())
-    except psutil.Error:
-        return ""
+        assert not [one for one in started if one.is_running()]
 
 
 @pytest.fixture(scope="module")
@@ -302,9 +297,14 @@ def test_workers_that_are_not_what_a_release_needs_are_refused_before_it_begins(
     with (other / "tasks" / "clean.py").open("a") as module:
         module.write("# another version\n")
     elsewhere = f'mount -t tmpfs none {agency.state}/cluster/probes && exec "$@"'
+    user = [] if os.geteuid() == 0 else ["--map-root-user"]
     cases: list[tuple[tuple[str, ...], dict[str, str], str]] = [
         ((), {"PYTHONPATH": str(other)}, "runs other code; install the same version"),
-        (("unshare", "--mount", "sh", "-c", elsewhere, "sh"), {}, "does not see the state folder; mount it there"),
+        (
+            ("unshare", *user, "--mount", "sh", "-c", elsewhere, "sh"),
+            {},
+            "does not see the state folder; mount it there",
+        ),
     ]
     for before, variables, said in cases:
         with worker(agency, *before, **variables):
