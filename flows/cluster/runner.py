@@ -104,7 +104,8 @@ class ClusterRunner(DaskTaskRunner):
     def allow(self, release: str) -> None:
         """Let steps of a release begin on the workers, although an earlier run of it was stopped."""
         if self._runs:
-            self.client.run(allow_steps, release)
+            with _answering(self._place):
+                self.client.run(allow_steps, release)
 
     def stop(self, release: str, patience_s: float) -> None:
         """Let no step of a release begin on the workers any more, and wait for those that run."""
