@@ -66,7 +66,10 @@ def pld_by_library(events: Sequence[MechanismEvent], delta: float) -> float:
 
 
 def pld_by_either(events: Sequence[MechanismEvent], delta: float) -> float:
-    """Epsilon by the library, and by our own derivation where delta is too small for the library to certify any."""
+    """Epsilon by the library, and by our own derivation where delta is too small for the library to certify any.
+
+    What is claimed there rests on one derivation, for whoever verifies it has the same one.
+    """
     by_library = pld_by_library(events, delta)
     return by_library if by_library < inf else pld_by_hand(events, delta)
 

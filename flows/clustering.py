@@ -18,9 +18,9 @@ from flows.cluster.settings import (
     checked_address,
     configured_trust,
     is_loopback,
-    is_loopback_host,
 )
 from flows.environment import CLUSTER_VARIABLE
+from stores.addresses import is_loopback_host
 
 if TYPE_CHECKING:
     # The library's own class is generic in its stubs alone.

@@ -39,6 +39,7 @@ _DEFAULTS = {
     "PREFECT_LOGGING_LEVEL": "CRITICAL",  # the command itself says what went wrong, once
     "PREFECT_INTERNAL_LOGGING_LEVEL": "CRITICAL",  # lists whatever it could not tell a server that is gone
     "PREFECT_LOGGING_SERVER_LEVEL": "ERROR",
+    "AWS_EC2_METADATA_DISABLED": "true",  # a store without credentials asks the network for some
     "MLFLOW_SKIP_PIP_REQUIREMENTS_CHECK": "true",
     "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",

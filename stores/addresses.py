@@ -6,6 +6,7 @@ does not belong here, and nothing that takes long to import.
 
 import os
 from collections.abc import Sequence
+from ipaddress import ip_address
 from urllib.parse import quote, urlencode, urlsplit
 
 _MLFLOW_PAGES = "http://127.0.0.1:5000"
@@ -17,6 +18,14 @@ TRAINING_PAGES = "workflowType=machine_learning"
 
 RELEASES_VIEW = "releases"
 """The view that MLflow's page of a dataset opens with, kept with its experiment (stores.experiment_page)."""
+
+
+def is_loopback_host(host: str) -> bool:
+    """Whether a host is this machine, for this machine alone."""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def mlflow_pages() -> str:

@@ -19,6 +19,7 @@ from pyarrow import fs
 
 from deniable.errors import InvalidInput
 from schemas.release_spec import PARQUET_SUFFIXES
+from stores.addresses import is_loopback_host
 
 _HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 _PASSED_OVER = ("_", ".")  # what programs write beside the data
@@ -117,8 +118,17 @@ def parts_in_store(address: str) -> list[ParquetPart]:
 
 
 def _store(address: str) -> fs.FileSystem:
-    """The object store that the environment names; what it does not name is Amazon's."""
+    """The object store that the environment names; what it does not name is Amazon's.
+
+    Raises:
+        InvalidInput: records would come over a network for everybody on it to read.
+    """
     endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+    if endpoint and urlsplit(endpoint).scheme == "http" and not is_loopback_host(urlsplit(endpoint).hostname or ""):
+        raise InvalidInput(
+            "an object store on another machine must be reached by https://, got http:// in AWS_ENDPOINT_URL: whoever "
+            "is on the way could read the records; give the store a certificate."
+        )
     with _reading(address):
         return fs.S3FileSystem(
             endpoint_override=endpoint or None,

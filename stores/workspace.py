@@ -26,6 +26,8 @@ from schemas.release_spec import ReleaseSpec
 
 PRIVATE_FOLDER = 0o700
 PRIVATE_FILE = 0o600
+COUNTS_FILE = "counts-{}.npz"
+"""Name of what a worker counted, until it is added up."""
 _BLOCK = 1 << 20
 
 
@@ -113,9 +115,12 @@ class Workspace:
         return hasher.hexdigest()
 
     def sweep(self) -> None:
-        """Remove files that a process was writing when it was killed; nobody else may be at work on the release."""
+        """Remove files that a process was writing when it was killed, and counts that nobody added up.
+
+        Nobody else may be at work on the release.
+        """
         for folder in (self.vault, self.shelf):
-            for path in folder.rglob(".*"):
+            for path in (*folder.rglob(".*"), *folder.glob(COUNTS_FILE.format("*"))):
                 path.unlink(missing_ok=True)
 
     def discard(self) -> None:

@@ -19,7 +19,7 @@ from deniable.loglinear.counting import Attributes, Partition, RowCounter
 from deniable.tables import Counts, Tally
 from schemas.references import Audience, Reference
 from stores.tables import read_codes, row_groups
-from stores.workspace import Workspace
+from stores.workspace import COUNTS_FILE, Workspace
 from tasks.elsewhere import elsewhere
 from tasks.step import as_task
 
@@ -55,7 +55,7 @@ def counted(workspace: Workspace, part: Reference, empty: Callable[[], T], name:
         for codes in read_codes(part.path, workspace.spec.domain):
             tally.add(codes)
         return tally
-    files = [f"counts-{name}-{share.start:06d}.npz" for share in shares]
+    files = [COUNTS_FILE.format(f"{name}-{share.start:06d}") for share in shares]
     sent = count_task.map(unmapped(workspace), unmapped(part), unmapped(empty), shares, files)
     for made in sent.result():
         more = empty()

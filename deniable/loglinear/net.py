@@ -23,7 +23,9 @@ from deniable.ordered_network import OrderedNetwork, places, require_format, sta
 FORMAT = "deniable/loglinear-net/1"
 
 LARGEST_LOG = 1 << 24
-"""Bound on the logarithms, 4096 bits: sums of some hundred stay whole numbers of 32 bits."""
+"""Bound on the logarithms, 4096 bits."""
+_MOST_FACTORS = 1 << 7
+"""So many of them at most, less one, add up to a whole number of 32 bits."""
 
 # Running sums are made beforehand as long as a table of them stays within the processor's cache.
 _READY_CELLS = 1 << 17
@@ -54,6 +56,8 @@ class LoglinearNet(OrderedNetwork):
             sums = np.bincount(self.buckets[i], weights=self.within[i])
             if len(self.buckets[i]) != self.domain.cardinalities[i] or bool((sums != WITHIN).any()):
                 raise InvalidInput(f"the values of {name} must have weights that add up to 2^30 in each bucket.")
+            if len(self.factors[i]) >= _MOST_FACTORS:
+                raise InvalidInput(f"the attribute {name} must have less than {_MOST_FACTORS} factors; learn it again.")
             if not self.factors[i]:
                 raise InvalidInput(f"the attribute {name} must have a factor; learn it again.")
             for factor in self.factors[i]:

@@ -6,6 +6,12 @@ many. Whatever they say, the same multiset of mechanisms is run, each on the row
 shares left, the composition is dominated by the product of their dominating pairs, in whatever turn they are used. So
 the total is that of a composition fixed in advance, and the tight accountants hold. What is asked does not belong here.
 
+Laplace tables of several attributes have epsilons that earlier answers choose, with a sum that is fixed: all of them
+together are one interactive mechanism whose likelihood ratio is at most e^sum whatever is asked, and choices are made
+between its answers. Interactive mechanisms of pure epsilon compose, at the same time, as randomized responses do
+(Vadhan and Wang 2021, for pure differential privacy; Vadhan and Zhang 2023, for any trade-off function): that is the
+pair that such an event stands for.
+
 Source: Zhu, Dong, Wang 2022, Theorem 10, for the adaptive composition of dominating pairs.
 """
 

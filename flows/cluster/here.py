@@ -10,10 +10,11 @@ from collections.abc import Callable
 
 from distributed import Client
 
+from deniable.errors import Refused
 from flows.cluster.runner import security
 from flows.cluster.settings import LOOPBACK, PORT, Cluster
 from flows.services import free_port
-from flows.stack.daemons import Daemon
+from flows.stack.daemons import Daemon, running
 from flows.stack.daemons import stop as stop_daemon
 
 _NAMES = ("scheduler", "workers")
@@ -23,6 +24,8 @@ _PATIENCE_S = 5
 def start(cluster: Cluster, workers: int) -> str:
     """Start a scheduler and workers, and wait until all are there; what this starts is stopped if something fails.
 
+    A cluster that runs may be at work on a release, and is left alone.
+
     Args:
         cluster: the cluster.
         workers: how many.
@@ -31,8 +34,11 @@ def start(cluster: Cluster, workers: int) -> str:
         The scheduler's address.
 
     Raises:
+        Refused: there is a cluster already.
         DeniableError: they do not start.
     """
+    if all(running(cluster.part("run"), name) is not None for name in _NAMES):
+        raise Refused("a state folder must have one cluster at a time, and its own runs; stop it by make cluster-down.")
     stop(cluster)
     cluster.make_certificate()
     port = free_port(PORT)

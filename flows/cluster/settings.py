@@ -14,11 +14,11 @@ Dask's configuration names.
 
 import os
 from dataclasses import dataclass
-from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from deniable.errors import InvalidInput
+from stores.addresses import is_loopback_host
 from stores.workspace import PRIVATE_FILE, make_private_folder
 
 LOOPBACK = "127.0.0.1"
@@ -148,11 +148,3 @@ def checked_address(address: str) -> str:
 def is_loopback(address: str) -> bool:
     """Whether an address is reached from this machine alone."""
     return is_loopback_host(urlsplit(address).hostname or "")
-
-
-def is_loopback_host(host: str) -> bool:
-    """Whether a host is this machine, for this machine alone."""
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False

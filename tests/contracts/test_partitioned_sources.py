@@ -9,6 +9,7 @@ import pytest
 
 from deniable.errors import InvalidInput
 from schemas.release_spec import load_spec
+from stores.partitions import parts_in_store
 from stores.sources import Source, opened_source
 from tests.small_release import NAMES, made_up_people, write_small_release
 from tests.store_server import BUCKET, ObjectStore, object_store
@@ -133,6 +134,12 @@ def test_wrong_credentials_are_refused_in_one_sentence(tmp_path: Path, store: Ob
     address = store.put(tmp_path / "parts", "secret")
     with store.asking_for_credentials(), pytest.raises(InvalidInput, match="the store refuses them; see AWS_ACCESS"):
         rows_of(spec, address, tmp_path)
+
+
+def test_records_do_not_come_over_a_network_in_the_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://store.example:9000")
+    with pytest.raises(InvalidInput, match="must be reached by https://"):
+        parts_in_store("s3://people/all")
 
 
 def test_a_store_that_goes_away_in_the_middle_is_one_sentence(tmp_path: Path) -> None:
