@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from deniable.conditionals import draw_column, draw_next, factor_of
 from deniable.loglinear.factors import Logs
-from deniable.loglinear.strata import spread
+from deniable.loglinear.strata import TOGETHER, spread
 
 STEPS = 4096
 """Logarithms are whole numbers of 1 / 4096 bit."""
@@ -214,83 +214,99 @@ def _draw_some(logs, leading, shorter, n, at, sums, words, drawn, totals):  # no
 
 @numba.njit(nogil=True, cache=True)
 def sample(net, strata, words, records):  # noqa: C901, PLR0912, PLR0915 - one kernel
-    """Fill records from one word a value, positions in order: `_draw` for each, written out; evenly if in strata.
+    """Fill records from one word a value: `_draw` for each, written out; evenly if in strata.
 
-    Some records are filled at a time, attribute by attribute: what belongs to a position is then at hand for all of
-    them. The arrays are taken out of the tuple once; otherwise numba counts references to all of them for every value.
+    Words come record by record, positions in order; if evenly, position by position. Some records are filled at a
+    time, attribute by attribute: what belongs to a position is then at hand for all of them. The arrays are taken out
+    of the tuple once; otherwise numba counts references to all of them for every value.
     """
     size, shift, group_start, table_start = net.size, net.shift, net.group_start, net.table_start
     parent_start, parent, stride, logs = net.parent_start, net.parent, net.stride, net.logs
     ready, running, leading = net.ready, net.running, net.leading
     value_start, high, bucket_start = net.value_start, net.high, net.bucket_start
     member_start, members = net.member_start, net.member
-    start_of, parents_of, state = strata.start, strata.parent_start, strata.state
-    stratum_parent, stratum_stride = strata.parent, strata.stride
-    evenly = len(start_of) > 0
+    room, parents_of, stratum_parent, stratum_stride = strata.room, strata.parent_start, strata.parent, strata.stride
+    evenly = len(room) > 0
     whole, m = records.shape
+    together = max(min(whole, TOGETHER), 1) if evenly else _AT_A_TIME
     groups = np.int64(1)
     for position in range(m):
         groups = max(groups, group_start[position + 1] - group_start[position])
-    buckets = np.zeros((m, _AT_A_TIME), np.int64)
+    buckets = np.zeros((m, together), np.int32)
+    strata_of, moved = np.zeros(together, np.int64), np.zeros(together, np.int64)
     at = np.zeros((groups, _AT_A_TIME), np.int64)
     sums = np.zeros((size.max(), _AT_A_TIME), np.int32)
-    of_record = np.zeros(_AT_A_TIME, np.int64)
-    totals, befores, afters = of_record.copy(), of_record.copy(), of_record.copy()
-    for done in range(0, whole, _AT_A_TIME):
-        some = min(whole - done, _AT_A_TIME)
+    own = np.zeros(_AT_A_TIME, np.int64)
+    of_record, totals, befores, afters = own.copy(), own.copy(), own.copy(), own.copy()
+    for begun in range(0, whole, together):
+        in_all = min(whole - begun, together)
         for position in range(m):
             n = size[position]
             group = group_start[position]
             others = group_start[position + 1] - group
             made = ready[position] >= 0
-            own = buckets[position]
-            for g in range(others):
-                begin = ready[position] if made else table_start[group + g]
-                _rows(
-                    parent, stride, parent_start[group + g], parent_start[group + g + 1], begin, buckets, at[g, :some]
-                )
             if evenly:
                 _rows(
                     stratum_parent,
                     stratum_stride,
                     parents_of[position],
                     parents_of[position + 1],
-                    start_of[position],
+                    0,
                     buckets,
-                    own[:some],
+                    strata_of[:in_all],
                 )
-            for r in range(some):
-                word = np.int64(words[(done + r) * m + position])
-                of_record[r] = spread(state, own[r], word) if evenly else word
-            if made:
+                spread(
+                    strata_of[:in_all],
+                    room[position],
+                    words[position * whole + begun : position * whole + begun + in_all],
+                    moved,
+                )
+            for done in range(0, in_all, _AT_A_TIME):
+                some = min(in_all - done, _AT_A_TIME)
+                before = buckets[:, done : done + some]
+                for g in range(others):
+                    begin = ready[position] if made else table_start[group + g]
+                    _rows(
+                        parent,
+                        stride,
+                        parent_start[group + g],
+                        parent_start[group + g + 1],
+                        begin,
+                        before,
+                        at[g, :some],
+                    )
                 for r in range(some):
-                    row = at[0, r]
-                    total = np.int64(running[row + n - 1])
-                    ticket = np.int32((of_record[r] * total) >> 32)
-                    x = 0
-                    for i in range(n):
-                        x += running[row + i] <= ticket
-                    own[r], totals[r] = x, total
-                    afters[r] = running[row + x]
-                    befores[r] = running[row + x - 1] if x > 0 else 0
-            else:
-                _draw_some(logs, leading, shift[position], n, at[:others, :some], sums, of_record, own, totals)
+                    of_record[r] = moved[done + r] if evenly else np.int64(words[(begun + r) * m + position])
+                if made:
+                    for r in range(some):
+                        row = at[0, r]
+                        total = np.int64(running[row + n - 1])
+                        ticket = np.int32((of_record[r] * total) >> 32)
+                        x = 0
+                        for i in range(n):
+                            x += running[row + i] <= ticket
+                        own[r], totals[r] = x, total
+                        afters[r] = running[row + x]
+                        befores[r] = running[row + x - 1] if x > 0 else 0
+                else:
+                    _draw_some(logs, leading, shift[position], n, at[:others, :some], sums, of_record, own, totals)
+                    for r in range(some):
+                        x = own[r]
+                        afters[r] = sums[x, r]
+                        befores[r] = sums[x - 1, r] if x > 0 else 0
                 for r in range(some):
-                    x = own[r]
-                    afters[r] = sums[x, r]
-                    befores[r] = sums[x - 1, r] if x > 0 else 0
-            for r in range(some):
-                first = bucket_start[position] + own[r]
-                member = member_start[first]
-                last = member_start[first + 1] - 1
-                if member < last:
-                    low = _bound(befores[r], totals[r])
-                    width = _bound(afters[r], totals[r]) - low
-                    place = of_record[r] - low
-                    start = value_start[position]
-                    while member < last and (high[start + members[member]] * width) >> 30 <= place:
-                        member += 1
-                records[done + r, position] = members[member]
+                    before[position, r] = own[r]
+                    first = bucket_start[position] + own[r]
+                    member = member_start[first]
+                    last = member_start[first + 1] - 1
+                    if member < last:
+                        low = _bound(befores[r], totals[r])
+                        width = _bound(afters[r], totals[r]) - low
+                        place = of_record[r] - low
+                        start = value_start[position]
+                        while member < last and (high[start + members[member]] * width) >> 30 <= place:
+                            member += 1
+                    records[begun + done + r, position] = members[member]
 
 
 @numba.njit(nogil=True, cache=True)

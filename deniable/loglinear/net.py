@@ -133,7 +133,7 @@ class LoglinearNet(OrderedNetwork):
         """Draw whole records that together are nearer to the network than independent ones; see `OrderedNetwork`."""
         order, sizes = self.order.tolist(), [self.size(i) for i in range(len(self.domain))]
         records = np.empty((len(words) // len(order), len(order)), np.uint16)
-        own = strata(self.factors, sizes, order, places(order, len(order)), len(records))
+        own = strata(self.factors, sizes, order, places(order, len(order)))
         sample(self.arrays, own, words, records)
         return self.in_columns(records)
 

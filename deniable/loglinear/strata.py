@@ -1,10 +1,14 @@
 """Records spread evenly: among those alike in what an attribute depends on, its values come in the shares of its law.
 
-Of 16 records that fall one after the other into one stratum, each gets another sixteenth of the unit interval, in an
-order by chance. Each record by itself has exactly the network's law: the sixteenth is uniform and has nothing to do
-with what came before in the record. Given the others of its block it has not, for theirs are taken: together they are
-nearer to the law than independent ones. So this is for records that are drawn from a public network and nothing else;
-it is no candidate's law. What a network is, and how a value is found, do not belong here.
+For each attribute the records are put in a row, those alike in its parents beside each other and in an order by chance
+among themselves. Of every two neighbours in the row one gets the lower half of the unit interval and one the upper, of
+every four each another quarter, and so on, all by chance: Owen's scrambling of van der Corput's sequence. Each record
+by itself has exactly the network's law, whatever came before in it: the place in the row rests on the lower halves of
+the words, and the upper halves, which scramble, have nothing to do with those. Only together are records nearer to the
+law than independent ones, so this is for records that are drawn from a public network and nothing else; it is no
+candidate's law. What a network is, and how a value is found, do not belong here.
+
+Source: Owen 1995, Randomly permuted (t, m, s)-nets and (t, s)-sequences.
 """
 
 # numba infers the types of kernels
@@ -20,100 +24,106 @@ from numpy.typing import NDArray
 from deniable.loglinear.factors import LogTable
 from deniable.ordered_network import starts
 
-BLOCK = 16
-"""Records among which the sixteenths are shared out."""
-_MOST_STRATA = 1 << 13
-_LOW_BITS = (1 << 28) - 1
-
-
-def _products() -> NDArray[np.int64]:
-    """Products in the field of 16 elements, polynomials modulo x^4 + x + 1."""
-    products = np.zeros((BLOCK, BLOCK), np.int64)
-    for a in range(BLOCK):
-        for b in range(BLOCK):
-            shifted = a
-            for bit in range(4):
-                products[a, b] ^= shifted * (b >> bit & 1)
-                shifted = (shifted << 1) ^ (0b10011 * (shifted >> 3))
-    return products
-
-
-_PRODUCTS = _products().ravel()
+TOGETHER = 1 << 16
+"""Records at most that are put in a row; as many as a scrambled half of a word has values."""
+_PLACES = 1 << 16
+"""Coarse places in a row, shared out among the strata, and within a stratum by chance."""
 
 
 class Strata(NamedTuple):
-    """Which stratum a record belongs to at each position, and how far its block is.
+    """Which stratum a record belongs to at each position, the strata being runs of coarse places in a row.
 
     Attributes:
-        start: where each position's strata begin in `state`, shape (m,); no position has any if this is empty.
+        room: coarse places of each stratum, shape (m,); records are independent if this is empty.
         parent_start: where each position's parents begin in `parent` and `stride`, shape (m + 1,).
         parent: positions that strata are told apart by.
-        stride: what a parent's bucket counts for.
-        state: of each stratum, how many records of its block it has had, what the block's sixteenths are added to
-            without carry, and what they are multiplied by, 4 bits each.
+        stride: coarse places that a parent's bucket counts for.
     """
 
-    start: NDArray[np.int64]
+    room: NDArray[np.int64]
     parent_start: NDArray[np.int64]
     parent: NDArray[np.int64]
     stride: NDArray[np.int64]
-    state: NDArray[np.uint16]
 
 
 def no_strata() -> Strata:
     """What records that are independent of each other are drawn with."""
     none = np.zeros(0, np.int64)
-    return Strata(none, none, none, none, np.zeros(0, np.uint16))
+    return Strata(none, none, none, none)
 
 
 def strata(
-    factors: Sequence[Sequence[LogTable]], sizes: Sequence[int], order: Sequence[int], place: dict[int, int], rows: int
+    factors: Sequence[Sequence[LogTable]], sizes: Sequence[int], order: Sequence[int], place: dict[int, int]
 ) -> Strata:
-    """Strata by as many parents as leave a block of records for each, those first that matter most.
+    """Strata by as many parents as there are places for, those first that matter most, so that neighbours differ least.
 
     Args:
         factors: the factors of each attribute, by column number.
         sizes: buckets of each attribute.
         order: the attributes in the network's order.
         place: position of each attribute.
-        rows: records that are drawn together.
     """
-    most = min(_MOST_STRATA, rows // BLOCK)
     parents: list[list[int]] = []
-    strides: list[list[int]] = []
-    cells: list[int] = []
+    strides: list[int] = []
+    rooms: list[int] = []
     for attribute in order:
         strength: dict[int, int] = {}
         for factor in factors[attribute]:
             weight = int(np.abs(factor.logs).sum()) // factor.logs.size
             for parent in factor.parents:
                 strength[parent] = strength.get(parent, 0) + weight
-        own, strides_of_own, size = [], [], 1
+        own, cells = [], 1
         for parent in sorted(strength, key=lambda parent: (-strength[parent], parent)):
-            if size * sizes[parent] <= most:
-                own.append(place[parent])
-                strides_of_own.append(size)
-                size *= sizes[parent]
-        parents.append(own)
-        strides.append(strides_of_own)
-        cells.append(size)
+            if cells * sizes[parent] <= _PLACES:
+                own.append(parent)
+                cells *= sizes[parent]
+        rooms.append(_PLACES // cells)
+        for parent in own:
+            cells //= sizes[parent]
+            strides.append(rooms[-1] * cells)
+        parents.append([place[parent] for parent in own])
     return Strata(
-        start=starts(cells),
+        room=np.asarray(rooms, np.int64),
         parent_start=starts([len(own) for own in parents], closed=True),
         parent=np.asarray([parent for own in parents for parent in own], np.int64),
-        stride=np.asarray([stride for own in strides for stride in own], np.int64),
-        state=np.zeros(sum(cells), np.uint16),
+        stride=np.asarray(strides, np.int64),
     )
 
 
-@numba.njit(nogil=True, cache=True, inline="always")
-def spread(state, stratum, word):
-    """The word of a record, moved to the sixteenth whose turn it is; the first of a block says in which order."""
-    known = np.int64(state[stratum])
-    turn = known & 15
-    if turn == 0:
-        known = ((word & 255) % 15 + 1) << 8 | (word >> 28) << 4
-    else:
-        word = (_PRODUCTS[(known >> 8) << 4 | turn] ^ (known >> 4 & 15)) << 28 | (word & _LOW_BITS)
-    state[stratum] = (known & ~15) | ((turn + 1) & 15)
-    return word
+@numba.njit(nogil=True, cache=True)
+def spread(first, room, words, moved):
+    """Words of some records, their upper halves scrambled along the row of the records.
+
+    Args:
+        first: where each record's stratum begins, in coarse places; changed.
+        room: coarse places of a stratum.
+        words: a word for each record, at most `TOGETHER`.
+        moved: filled with the words that are to be used.
+    """
+    some = len(words)
+    ends = np.zeros(_PLACES + 1, np.int32)
+    rank = np.empty(some, np.int32)
+    upper = np.empty(some, np.uint16)
+    for r in range(some):
+        first[r] += (np.int64(words[r] & np.uint32(0xFFFF)) * room) >> 16
+        ends[first[r] + 1] += 1
+    for at in range(_PLACES):
+        ends[at + 1] += ends[at]
+    for r in range(some):
+        rank[r] = ends[first[r]]
+        ends[first[r]] += 1
+        upper[rank[r]] = words[r] >> np.uint32(16)
+    # Of each pair, each four, and so on, the first record's bits say which half comes first.
+    flips = np.int32(0)
+    for k in range(some):
+        begun = np.int32(((k & -k) - 1) & 0xFFFF)
+        flips = (flips & ~begun) | (np.int32(upper[k]) & begun)
+        upper[k] = np.uint16(np.int32(k) ^ flips)
+    for k in range(some):
+        bits = np.uint32(upper[k])
+        bits = (bits & np.uint32(0x5555)) << np.uint32(1) | (bits >> np.uint32(1)) & np.uint32(0x5555)
+        bits = (bits & np.uint32(0x3333)) << np.uint32(2) | (bits >> np.uint32(2)) & np.uint32(0x3333)
+        bits = (bits & np.uint32(0x0F0F)) << np.uint32(4) | (bits >> np.uint32(4)) & np.uint32(0x0F0F)
+        upper[k] = np.uint16(bits << np.uint32(8) | bits >> np.uint32(8))
+    for r in range(some):
+        moved[r] = np.int64(upper[rank[r]]) << 16 | np.int64(words[r] & np.uint32(0xFFFF))

@@ -10,7 +10,7 @@ from deniable.loglinear import strata as strata_module
 from deniable.loglinear.factors import LogTable
 from deniable.loglinear.net import LoglinearNet
 from deniable.loglinear.rounding import within_buckets
-from deniable.loglinear.strata import BLOCK
+from deniable.loglinear.strata import TOGETHER
 from tests.loglinear_nets import random_net
 
 ROWS = 48
@@ -69,7 +69,7 @@ def test_what_is_independent_stays_so_in_pairs_and_triples() -> None:
     assert (np.abs(np.bincount(cell(codes, net), minlength=48) - expected) < 7 * np.sqrt(expected)).all()
 
 
-def test_one_order_for_all_blocks_would_tie_what_is_independent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_scrambling_for_all_attributes_would_tie_what_is_independent() -> None:
     net = unconnected((2, 2, 2))
     n = 20_000
 
@@ -80,18 +80,42 @@ def test_one_order_for_all_blocks_would_tie_what_is_independent(monkeypatch: pyt
 
     own = words("tied", 3 * n)
     assert excess(net.sample_evenly(own)) < 4
-    same = own.reshape(-1, 3).copy()
-    same[:, 1] = same[:, 0]
+    same = own.reshape(3, -1).copy()
+    same[1] = same[0]
     assert excess(net.sample_evenly(same.ravel())) > 40
 
 
-def test_a_block_has_each_sixteenth_once() -> None:
-    net = unconnected((BLOCK,))
-    even = LoglinearNet(net.domain, net.order, net.buckets, net.within, ((LogTable((), np.zeros(16, np.int32)),),))
-    blocks = even.sample_evenly(words("sixteenths", 16 * 500)).reshape(500, 16)
-    assert (np.sort(blocks, axis=1) == np.arange(16)).all()
-    assert len(np.unique(blocks, axis=0)) > 150
-    assert not (np.sort(even.sample(words("sixteenths", 16 * 500)).reshape(500, 16), axis=1) == np.arange(16)).all()
+def test_what_stands_in_the_same_row_is_tied_by_it_no_more_than_by_chance() -> None:
+    """Two attributes with the same parents, which tell all records apart: one shift for all would tie them."""
+    sizes, n = (128, 128, 2, 2), 16_000
+    apart = unconnected(sizes)
+    both = tuple(LogTable((0, 1), np.zeros((128, 128, 2), np.int32)) for _ in range(2))
+    factors = ((apart.factors[0][0],), (apart.factors[1][0],), (both[0],), (both[1],))
+    net = LoglinearNet(apart.domain, apart.order, apart.buckets, apart.within, factors)
+    own = [net.sample_evenly(words(f"row {number}", 4 * n)).astype(np.int64) for number in range(40)]
+    agree = np.asarray([(codes[:, 2] == codes[:, 3]).sum() for codes in own])
+    assert np.mean((agree - n / 2) ** 2) < 3.5 * n / 4
+
+
+def evenly_distributed(values: int) -> LoglinearNet:
+    net = unconnected((values,))
+    flat = LogTable((), np.zeros(values, np.int32))
+    return LoglinearNet(net.domain, net.order, net.buckets, net.within, ((flat,),))
+
+
+def test_sixteen_records_have_each_sixteenth_once() -> None:
+    net = evenly_distributed(16)
+    own = words("sixteenths", 16 * 500).reshape(500, 16)
+    batches = np.stack([net.sample_evenly(batch)[:, 0] for batch in own])
+    assert (np.sort(batches, axis=1) == np.arange(16)).all()
+    assert len(np.unique(batches, axis=0)) > 490
+    assert not (np.sort(net.sample(own.ravel()).reshape(500, 16), axis=1) == np.arange(16)).all()
+
+
+def test_more_records_than_a_row_holds_are_drawn_row_by_row() -> None:
+    codes = evenly_distributed(64).sample_evenly(words("rows", 2 * TOGETHER + 64))
+    for start, end in ((0, TOGETHER), (TOGETHER, 2 * TOGETHER), (2 * TOGETHER, len(codes))):
+        assert (np.bincount(codes[start:end, 0], minlength=64) == (end - start) // 64).all()
 
 
 def test_tables_of_records_are_nearer_to_the_network() -> None:
@@ -107,12 +131,22 @@ def test_tables_of_records_are_nearer_to_the_network() -> None:
     assert even < 0.9 * independent
 
 
-def test_few_records_have_few_strata() -> None:
+def test_strata_fit_into_the_row_strongest_parents_first() -> None:
     net = random_net("few", 5, largest=4)
-    for rows in (1, 15, 16, 200):
-        order = net.order.tolist()
-        found = strata_module.strata(
-            net.factors, [net.size(i) for i in range(5)], order, {a: p for p, a in enumerate(order)}, rows
+    order = net.order.tolist()
+    sizes = [net.size(i) for i in range(5)]
+    place = {a: p for p, a in enumerate(order)}
+    found = strata_module.strata(net.factors, sizes, order, place)
+    for position in range(5):
+        own = slice(found.parent_start[position], found.parent_start[position + 1])
+        last = sum(
+            (sizes[order[p]] - 1) * stride for p, stride in zip(found.parent[own], found.stride[own], strict=True)
         )
-        assert np.diff(found.start).max(initial=0) <= max(1, rows // BLOCK)
-        assert len(net.sample_evenly(words("few", 5 * rows))) == rows
+        assert last + found.room[position] <= TOGETHER
+        assert list(found.stride[own]) == sorted(found.stride[own], reverse=True)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 15, 16, 200])
+def test_few_records_are_drawn_too(rows: int) -> None:
+    net = random_net("few", 5, largest=4)
+    assert len(net.sample_evenly(words("few", 5 * rows))) == rows
