@@ -170,11 +170,11 @@ def _draw(net, position, buckets, word, sums):
 
 
 @numba.njit(nogil=True, cache=True)
-def _rows(parent, stride, first, last, begin, buckets, rows):
+def _rows(parent, stride, first, last, begin, buckets, done, rows):
     """Where each record's row of a table begins: one pass a parent, records beside each other."""
     rows[:] = begin
     for p in range(first, last):
-        own, by = buckets[parent[p]], stride[p]
+        own, by = buckets[parent[p]][done : done + len(rows)], stride[p]
         for r in range(len(rows)):
             rows[r] += by * own[r]
 
@@ -236,8 +236,8 @@ def sample(net, strata, words, records):  # noqa: C901, PLR0912, PLR0915 - one k
     strata_of, moved = np.zeros(together, np.int64), np.zeros(together, np.int64)
     at = np.zeros((groups, _AT_A_TIME), np.int64)
     sums = np.zeros((size.max(), _AT_A_TIME), np.int32)
-    own = np.zeros(_AT_A_TIME, np.int64)
-    of_record, totals, befores, afters = own.copy(), own.copy(), own.copy(), own.copy()
+    of_record = np.zeros(_AT_A_TIME, np.int64)
+    totals, befores, afters = of_record.copy(), of_record.copy(), of_record.copy()
     for begun in range(0, whole, together):
         in_all = min(whole - begun, together)
         for position in range(m):
@@ -253,6 +253,7 @@ def sample(net, strata, words, records):  # noqa: C901, PLR0912, PLR0915 - one k
                     parents_of[position + 1],
                     0,
                     buckets,
+                    0,
                     strata_of[:in_all],
                 )
                 spread(
@@ -263,7 +264,7 @@ def sample(net, strata, words, records):  # noqa: C901, PLR0912, PLR0915 - one k
                 )
             for done in range(0, in_all, _AT_A_TIME):
                 some = min(in_all - done, _AT_A_TIME)
-                before = buckets[:, done : done + some]
+                own = buckets[position][done : done + some]
                 for g in range(others):
                     begin = ready[position] if made else table_start[group + g]
                     _rows(
@@ -272,11 +273,15 @@ def sample(net, strata, words, records):  # noqa: C901, PLR0912, PLR0915 - one k
                         parent_start[group + g],
                         parent_start[group + g + 1],
                         begin,
-                        before,
+                        buckets,
+                        done,
                         at[g, :some],
                     )
-                for r in range(some):
-                    of_record[r] = moved[done + r] if evenly else np.int64(words[(begun + r) * m + position])
+                if evenly:
+                    of_record[:some] = moved[done : done + some]
+                else:
+                    for r in range(some):
+                        of_record[r] = np.int64(words[(begun + r) * m + position])
                 if made:
                     for r in range(some):
                         row = at[0, r]
@@ -295,7 +300,6 @@ def sample(net, strata, words, records):  # noqa: C901, PLR0912, PLR0915 - one k
                         afters[r] = sums[x, r]
                         befores[r] = sums[x - 1, r] if x > 0 else 0
                 for r in range(some):
-                    before[position, r] = own[r]
                     first = bucket_start[position] + own[r]
                     member = member_start[first]
                     last = member_start[first + 1] - 1
