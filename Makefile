@@ -7,6 +7,8 @@ RUNTIME := $(VENV)/.installed-runtime
 DEV := $(VENV)/.installed-dev
 STACK := $(VENV)/.installed-stack
 CLUSTER := $(VENV)/.installed-cluster
+# Tests wait for servers most of the time: one process more than there are cores.
+PROCESSES := $(shell expr $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1) + 1)
 
 .PHONY: help release plan verify replay audit compare test ui stack stack-down cluster cluster-down backup restore bench bench-utility lint lock
 help: ## list the commands
@@ -39,7 +41,7 @@ compare: $(RUNTIME) ## two releases side by side: A=name B=name
 	@$(BIN)/python -m flows compare $(A) $(B) $(if $(KEYS),--keys $(KEYS)) $(if $(PUBLIC),--public) $(if $(OUT),--out $(OUT))
 
 test: $(DEV) ## run all tests
-	@$(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=loadfile
+	@$(BIN)/python -m pytest --numprocesses=$(PROCESSES) --maxprocesses=4 --dist=loadfile
 
 ui: $(RUNTIME) ## look at what was done: MLflow and Prefect on this machine's loopback
 	@$(BIN)/python -m flows ui
