@@ -133,7 +133,7 @@ def test_a_file_is_read_in_chunks_of_a_given_size(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "name"),
     [
-        (gzip.compress(b"a,b\n" + b"1,Ann\n" * 999)[:-20], "people.csv.gz"),
+        (gzip.compress(b"a,b\n" + b"1,Ann\n" * 999, mtime=0)[:-20], "people.csv.gz"),
         (b"a,b\n1,Ann\n", "people.csv.gz"),
         (b"a,b\n1,Ann\n", "people.parquet"),
     ],

@@ -162,7 +162,7 @@ SHA256 = hashlib.sha256(CONTENT).hexdigest()
         f"x{SHA256[:LONG]}x".encode(),
         f"[{SHA256[:SHORT]}]".encode(),
         base64.b64encode(hashlib.sha256(CONTENT).digest()),
-        b"\x1f\x8b" + gzip.compress(SHA256.encode())[2:],
+        b"\x1f\x8b" + gzip.compress(SHA256.encode(), mtime=0)[2:],
         base64.b64encode(f"{{'sha256': '{SHA256}'}}".encode()),
     ],
 )
