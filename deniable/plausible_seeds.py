@@ -25,13 +25,12 @@ from numpy.typing import NDArray
 from deniable.conditionals import factor_of
 from deniable.domain import Codes
 from deniable.errors import InvalidInput
+from deniable.seed_prefixes import CODE_BITS, EMPTY, SeedPrefixes, hashed, slot_of
 
 Scratch = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]
 
 _STEP = 2.0**-500
 _UNSTEP = 2.0**500
-_EMPTY = np.uint64(2**64 - 1)
-_CODE_BITS = 16
 
 
 class IndexArrays(NamedTuple):
@@ -147,62 +146,16 @@ def probability_classes(gamma: Fraction, attributes: int) -> ClassArrays:
 # ---- the index
 
 
-@numba.njit(nogil=True, cache=True, inline="always")
-def _slot(key, mask):
-    """Where to begin looking for a key: its bits, well mixed."""
-    mixed = key * np.uint64(0x9E3779B97F4A7C15)
-    return np.int64((mixed ^ (mixed >> np.uint64(29))) & np.uint64(mask))
+def levels_of(omega: dict[int, int], m: int) -> list[int]:
+    """Lengths of the prefixes that candidates of m attributes may copy, ascending.
 
-
-@numba.njit(nogil=True, cache=True)
-def _deepen(parents, codes, first_node, keys, children, count):
-    """Split each seed's node by one more attribute.
-
-    Args:
-        parents: node of each seed, replaced by its child node.
-        codes: the attribute's codes.
-        first_node: number of the first new node.
-        keys: an empty hash table of a power of two slots, at least twice the seeds.
-        children: its values.
-        count: seeds of each new node, to be filled.
-
-    Returns:
-        Number of new nodes.
+    Raises:
+        InvalidInput: a number of re-sampled attributes is not in 0..m, or has no positive weight.
     """
-    mask = len(keys) - 1
-    made = 0
-    for seed in range(len(parents)):
-        key = (np.uint64(parents[seed]) << np.uint64(_CODE_BITS)) | np.uint64(codes[seed])
-        slot = _slot(key, mask)
-        while keys[slot] != _EMPTY and keys[slot] != key:
-            slot = (slot + 1) & mask
-        if keys[slot] == _EMPTY:
-            keys[slot] = key
-            children[slot] = first_node + made
-            count[made] = 0
-            made += 1
-        child = children[slot]
-        count[child - first_node] += 1
-        parents[seed] = child
-    return made
-
-
-@numba.njit(nogil=True, cache=True)
-def _compact(keys, children, small_keys, small_children):
-    """Move a sparse hash table into a smaller one."""
-    mask = len(small_keys) - 1
-    for old in range(len(keys)):
-        if keys[old] != _EMPTY:
-            slot = _slot(keys[old], mask)
-            while small_keys[slot] != _EMPTY:
-                slot = (slot + 1) & mask
-            small_keys[slot] = keys[old]
-            small_children[slot] = children[old]
-
-
-def _table_size(entries: int) -> int:
-    """Slots of a hash table that is at most half full."""
-    return 1 << (2 * max(entries, 1) - 1).bit_length()
+    if not omega or not all(0 <= number <= m and weight > 0 for number, weight in omega.items()):
+        msg = f"omega must be numbers from 0 to {m} with positive weights, got {omega}."
+        raise InvalidInput(msg)
+    return sorted(m - number for number in omega)
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,42 +181,33 @@ class SeedIndex:
 
         Time O(n m), memory O(n levels + prefixes).
         """
-        n, m = seeds.shape
+        return cls.of(SeedPrefixes.of(seeds, levels_of(omega, seeds.shape[1])), omega)
+
+    @classmethod
+    def of(cls, counted: SeedPrefixes, omega: dict[int, int]) -> "SeedIndex":
+        """The index of seeds whose prefixes are counted up to the last of `levels_of(omega, m)`.
+
+        Raises:
+            InvalidInput: there are no seeds, or a number of re-sampled attributes is not in 0..m.
+        """
+        n, m = counted.seeds.shape
         if n == 0:
             msg = "seeds must hold at least one record, got none; give the part `seeds` a larger share."
             raise InvalidInput(msg)
-        if not omega or not all(0 <= number <= m and weight > 0 for number, weight in omega.items()):
-            msg = f"omega must be numbers from 0 to {m} with positive weights, got {omega}."
-            raise InvalidInput(msg)
-        levels = sorted(m - number for number in omega)
-        node = np.zeros(n, np.int32)
-        nodes = np.zeros((n, len(levels)), np.int32)
-        counts = [np.asarray([n], np.int32)]
-        tables: list[tuple[NDArray[np.uint64], NDArray[np.int32]]] = []
-        known = 1
-        size = _table_size(n)
-        for depth in range(levels[-1] + 1):
-            if depth in levels:
-                nodes[:, levels.index(depth)] = node
-            if depth == levels[-1]:
-                break
-            keys = np.full(size, _EMPTY)
-            children = np.zeros(size, np.int32)
-            count = np.zeros(n, np.int32)
-            made = _deepen(node, seeds[:, depth], known, keys, children, count)
-            counts.append(count[:made].copy())
-            known += made
-            if depth >= levels[0]:
-                small_keys = np.full(_table_size(made), _EMPTY)
-                small_children = np.zeros(len(small_keys), np.int32)
-                _compact(keys, children, small_keys, small_children)
-                tables.append((small_keys, small_children))
+        levels = levels_of(omega, m)
+        # Nodes of all lengths are numbered one after the other; the root is the only one of length 0.
+        lengths = [1, *map(len, counted.edges)]
+        first = np.cumsum([0, *lengths]).tolist()
+        tables = [
+            hashed(counted.edges[depth] + np.uint64(first[depth] << CODE_BITS), first[depth + 1])
+            for depth in range(levels[0], levels[-1])
+        ]
         total = sum(omega.values())
         return cls(
             IndexArrays(
-                seeds=np.ascontiguousarray(seeds),
-                nodes=nodes,
-                node_count=np.concatenate(counts),
+                seeds=counted.seeds,
+                nodes=counted.nodes + np.asarray([first[level] for level in levels], np.int32),
+                node_count=np.concatenate([np.asarray([n], np.int32), *counted.counts]),
                 levels=np.asarray(levels, np.int64),
                 weights=np.asarray([omega[m - level] / total for level in levels]),
                 slot_start=np.cumsum([0, *(len(keys) for keys, _ in tables)]).astype(np.int64),
@@ -340,9 +284,9 @@ def _count_sharing(index, candidate, seed, level, deeper):
     while node >= 0 and position < index.levels[deeper]:
         start = index.slot_start[position - index.levels[0]]
         mask = index.slot_start[position - index.levels[0] + 1] - start - 1
-        key = (np.uint64(node) << np.uint64(_CODE_BITS)) | np.uint64(candidate[position])
-        slot = _slot(key, mask)
-        while index.keys[start + slot] != _EMPTY and index.keys[start + slot] != key:
+        key = (np.uint64(node) << np.uint64(CODE_BITS)) | np.uint64(candidate[position])
+        slot = slot_of(key, mask)
+        while index.keys[start + slot] != EMPTY and index.keys[start + slot] != key:
             slot = (slot + 1) & mask
         node = index.children[start + slot] if index.keys[start + slot] == key else np.int32(-1)
         position += 1

@@ -6,7 +6,7 @@ not belong here.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import numba
 import numpy as np
@@ -25,7 +25,7 @@ class Tally(Protocol):
         """Count more rows, value codes of shape (rows, m)."""
 
     @property
-    def arrays(self) -> Mapping[str, Codes | Counts]:
+    def arrays(self) -> Mapping[str, NDArray[Any]]:
         """What was counted, to be stored by name."""
 
     def restore(self, arrays: Mapping[str, Counts]) -> None:

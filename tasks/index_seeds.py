@@ -1,10 +1,10 @@
 """Count the seeds' shared prefixes, once, for the exact privacy test."""
 
-import numpy as np
+from functools import partial
 
-from deniable.domain import Codes, Domain
 from deniable.errors import InvalidInput
-from deniable.plausible_seeds import SeedIndex
+from deniable.plausible_seeds import SeedIndex, levels_of
+from deniable.seed_prefixes import SeedTally
 from schemas.accounts import known_cost, seeds_cost
 from schemas.recipes import attempt
 from schemas.references import Audience, Reference
@@ -12,8 +12,8 @@ from schemas.synthesis import PrivacyTestedSeeds
 from stores.charging import reserve
 from stores.lineage import recorded_step
 from stores.models import read_model, write_index
-from stores.tables import read_codes, rows_in
 from stores.workspace import Workspace
+from tasks.counting import counted
 from tasks.step import as_task
 
 
@@ -36,7 +36,10 @@ def index_seeds(workspace: Workspace, seeds: Reference, model: Reference) -> Ref
         msg = f"seeds are indexed for the guarantee tested_seeds, got {synthesis.guarantee}; name it in the spec."
         raise InvalidInput(msg)
     with recorded_step(workspace, "index_seeds", inputs=[seeds, model]) as step:
-        index = SeedIndex.build(_in_order(domain, seeds, model), dict(synthesis.omega))
+        omega = dict(synthesis.omega)
+        order = read_model(domain, model).order.tolist()
+        empty = partial(SeedTally, order, levels_of(omega, len(order)))
+        index = SeedIndex.of(counted(workspace, seeds, empty, "seeds").prefixes, omega)
         with workspace.writing("seed_index.npz", Audience.RESTRICTED) as path:
             write_index(path, index)
         index_file = step.output(workspace.refer("seed_index", "seed_index.npz", Audience.RESTRICTED))
@@ -47,21 +50,11 @@ def index_seeds(workspace: Workspace, seeds: Reference, model: Reference) -> Ref
             cost,
             seeds,
             model,
-            parameters=attempt(synthesis).parameters(dict(synthesis.omega))
+            parameters=attempt(synthesis).parameters(omega)
             | {"candidates": synthesis.candidates, "chunk_candidates": synthesis.chunk_candidates},
         )
         step.spent(cost.guarantee, cost.events)
         return index_file.model_copy(update={"charge": charge})
-
-
-def _in_order(domain: Domain, seeds: Reference, model: Reference) -> Codes:
-    """The seeds with their attributes in the model's order, which are in memory once."""
-    network = read_model(domain, model)
-    codes, filled = np.empty((rows_in(seeds.path), len(domain)), np.uint16), 0
-    for chunk in read_codes(seeds.path, domain):
-        codes[filled : filled + len(chunk)] = network.in_order(chunk)
-        filled += len(chunk)
-    return codes
 
 
 index_seeds_task = as_task(index_seeds)

@@ -65,6 +65,17 @@ SPEC: dict[str, Any] = {
     "thresholds": {"tvd_2way_max": 0.5},
 }
 
+QUICK: dict[str, Any] = {
+    "learner": {
+        "kind": "marginals",
+        "noise": "gaussian",
+        "parameters": {"epsilon": 1, "delta": 1e-6, "prior": 1, "estimate": "mean"},
+    },
+    "split": {"shared": 0.8, "holdout": 0.2},
+    "synthesis": {"guarantee": "seedless", "records": 400, "chunk_candidates": 128},
+}
+"""What to change for the quickest release there is."""
+
 
 def made_up_people(rows: int = ROWS) -> list[list[str]]:
     """Rows of text; who went to school longer is more often employed."""

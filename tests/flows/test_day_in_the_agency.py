@@ -20,17 +20,8 @@ from stores.signed_record import read_signed
 from stores.trust_file import trusted_keys_place
 from tests.agency import Agency
 from tests.catcher import Catcher, catching
-from tests.small_release import made_up_people, write_small_release
+from tests.small_release import QUICK, made_up_people, write_small_release
 
-QUICK: dict[str, Any] = {
-    "learner": {
-        "kind": "marginals",
-        "noise": "gaussian",
-        "parameters": {"epsilon": 1, "delta": 1e-6, "prior": 1, "estimate": "mean"},
-    },
-    "split": {"shared": 0.8, "holdout": 0.2},
-    "synthesis": {"guarantee": "seedless", "records": 400, "chunk_candidates": 128},
-}
 REFRESH = {"budget": {"kind": "equal_share", "refreshes": 4}, "notify": {"webhook": "deniable"}}
 # One dataset, three ways to release it.
 SPECS: dict[str, dict[str, Any]] = {

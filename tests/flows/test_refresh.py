@@ -35,17 +35,10 @@ from stores.unfinished import begun_releases
 from stores.verified_release import verified_release
 from tests.catcher import Catcher, catching
 from tests.flows.command import environment, run
-from tests.small_release import made_up_people, write_small_release
+from tests.small_release import QUICK, made_up_people, write_small_release
 
 ROOT = Path(__file__).resolve().parents[2]
-QUICK: dict[str, Any] = {
-    "learner": {
-        "kind": "marginals",
-        "noise": "gaussian",
-        "parameters": {"epsilon": 1, "delta": 1e-6, "prior": 1, "estimate": "mean"},
-    },
-    "split": {"shared": 0.8, "holdout": 0.2},
-    "synthesis": {"guarantee": "seedless", "records": 400, "chunk_candidates": 128},
+REFRESHED: dict[str, Any] = QUICK | {
     "refresh": {"budget": {"kind": "equal_share", "refreshes": 4}, "notify": {"webhook": "HOOK"}},
 }
 BUDGET = {"epsilon": 8, "delta": 1e-4}
@@ -58,7 +51,7 @@ class Dataset:
         self.folder, self.state = folder, folder / "state"
         self.name = f"people-{folder.name}".replace("_", "-").replace("[", "").replace("]", "")
         budget = {**BUDGET, **changes.pop("budget", {}), "dataset": self.name}
-        self.spec = write_small_release(folder / "spec", **{**deepcopy(QUICK), "budget": budget, **changes})
+        self.spec = write_small_release(folder / "spec", **{**deepcopy(REFRESHED), "budget": budget, **changes})
 
     def arrival(self, year: str, *, names: list[str] | None = None, change: int = 0, invalid: int = 0) -> Path:
         """A snapshot in which so many people are another, or invalid."""
@@ -181,7 +174,7 @@ def test_a_webhook_block_of_prefects_is_told_in_the_way_that_it_asks_for(
 ) -> None:
     Webhook(url=SecretStr(catcher.address), headers=SecretDict({"X-Token": "let-me-in"})).save("of-a-test")
     for name in ("of-a-test", "of-nobody"):
-        dataset = Dataset(tmp_path / name, refresh={**QUICK["refresh"], "notify": {"webhook": name}})
+        dataset = Dataset(tmp_path / name, refresh={**REFRESHED["refresh"], "notify": {"webhook": name}})
         with pytest.raises(InvalidInput) as failed:
             dataset.refresh(tmp_path / "nothing.csv")
         assert getattr(failed.value, "__notes__", []) == (
@@ -203,7 +196,7 @@ def test_a_refresh_that_asks_more_than_its_share_is_refused_with_both_numbers(
     asked.refresh()
     cost = Ledger.open(ledger_place(asked.state)).spent(asked.name)
     budget = {"epsilon": float(cost.epsilon * 8) * (1 + 1e-9), "delta": 1e-2}
-    dataset = Dataset(tmp_path, budget=budget, refresh={**QUICK["refresh"], "budget": policy})
+    dataset = Dataset(tmp_path, budget=budget, refresh={**REFRESHED["refresh"], "budget": policy})
     if policy["kind"] == "equal_share":
         release(dataset.spec, dataset.state)
     else:
@@ -353,7 +346,7 @@ def test_the_command_says_what_was_done_and_what_was_not(tmp_path: Path) -> None
 
 
 def test_without_the_entry_a_record_does_not_speak_of_refreshes(tmp_path: Path, prefect: None) -> None:
-    changes = {name: entry for name, entry in QUICK.items() if name != "refresh"}
+    changes = {name: entry for name, entry in REFRESHED.items() if name != "refresh"}
     spec = write_small_release(tmp_path / "spec", **changes, budget={**BUDGET, "dataset": "people-plain"})
     released = release(spec, tmp_path / "state")
     assert b'"refresh"' not in (released.record.path.read_bytes())
