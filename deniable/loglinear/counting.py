@@ -36,6 +36,11 @@ class Partition:
         """Each value for itself."""
         return cls(tuple(np.arange(size, dtype=np.uint16) for size in domain.cardinalities))
 
+    def by_values(self, attribute: int) -> "Partition":
+        """The same, but for one attribute each value for itself."""
+        finest = np.arange(len(self.buckets[attribute]), dtype=np.uint16)
+        return Partition((*self.buckets[:attribute], finest, *self.buckets[attribute + 1 :]))
+
     @property
     def sizes(self) -> tuple[int, ...]:
         """Number of buckets of each attribute."""

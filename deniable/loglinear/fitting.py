@@ -58,16 +58,28 @@ class Factor:
     weights: Cells
 
 
-def raked(table: Cells, margins: Sequence[Cells]) -> Cells:
-    """A table scaled along each axis in turn until its sums are the margins."""
-    table = table + _TINY
+Sums = tuple[tuple[int, ...], Cells]
+"""What a table is to add up to: over all but some axes, rising, to these counts."""
+
+
+def raked(table: Cells, wanted: Sequence[Sums]) -> Cells:
+    """A table scaled in turn until it adds up to what is wanted."""
+    table = np.ascontiguousarray(table + _TINY)
+    if [axes for axes, _ in wanted] == [(0,), (1,)]:
+        _rake_pair(table, wanted[0][1], wanted[1][1], _RAKING)
+        return table
+    every = range(table.ndim)
+    scaled = [
+        (
+            tuple(axis for axis in every if axis not in axes),
+            counts.reshape([table.shape[axis] if axis in axes else 1 for axis in every]),
+        )
+        for axes, counts in wanted
+    ]
     for _ in range(_RAKING):
-        for axis, margin in enumerate(margins):
-            others = tuple(other for other in range(table.ndim) if other != axis)
-            sums = table.sum(axis=others)
-            shape = [-1 if other == axis else 1 for other in range(table.ndim)]
-            table = table * (margin / np.maximum(sums, _TINY)).reshape(shape)
-    return np.asarray(table)
+        for others, counts in scaled:
+            table *= counts / np.maximum(table.sum(axis=others, keepdims=True), _TINY)
+    return table
 
 
 class Fit:
@@ -114,10 +126,14 @@ class Fit:
         return np.asarray(found / self._records)
 
     def without(self, j: int) -> Cells:
-        """Shares of the records in the cells of the j-th table, by a law that was not fitted to that table."""
-        law = self.law * np.exp(-self.factors[j].weights)[self._codes[j]]
+        """Shares of the records in the cells of the j-th table, by a law that was not fitted to that table.
+
+        Nor to any table that holds its attributes and more: those were made to add up to it.
+        """
+        holding = [k for k, attributes in enumerate(self._tables) if {*self._tables[j]} <= {*attributes}]
+        law = self.law * np.exp(-sum(self.factors[k].weights[self._codes[k]] for k in holding))
         law /= law.sum(axis=1, keepdims=True)
-        others = [other for other in range(len(self._tables)) if other != j]
+        others = [other for other in range(len(self._tables)) if other not in holding]
         if others:
             self._scale(law, others, [self.factors[other].weights.copy() for other in others], PASSES_WITHOUT)
         found = np.zeros_like(self._targets[j])
@@ -131,7 +147,7 @@ class Fit:
         table = table / table.sum()
         table = np.maximum(table, FLOOR * table.sum(axis=1, keepdims=True) * self._margin)
         seen = np.bincount(self._codes[j], weights=self._weights, minlength=len(table)).astype(np.float64)
-        return raked(table, [seen, self._margin])
+        return raked(table, [((0,), seen), ((1,), self._margin)])
 
     def _scale(self, law: Cells, tables: Sequence[int], fitted: Sequence[Cells], passes: int) -> None:
         """Fit a law to some of the tables; the logarithms of the scales are added to `fitted`."""
@@ -142,6 +158,25 @@ class Fit:
         _fit(self._weights, self._codes[list(tables)], offsets, targets, flat, law, passes, LARGEST_FACTOR)
         for logs, start, end in zip(fitted, offsets, offsets[1:], strict=False):
             logs[...] = flat[start:end].reshape(logs.shape)
+
+
+@numba.njit(nogil=True, cache=True)
+def _rake_pair(table, rows, columns, passes):
+    """Scale a table of two axes to its rows' and its columns' sums in turn."""
+    for _ in range(passes):
+        for i in range(table.shape[0]):
+            scale = rows[i] / max(table[i].sum(), _TINY)
+            for j in range(table.shape[1]):
+                table[i, j] *= scale
+        sums = np.zeros(table.shape[1])
+        for i in range(table.shape[0]):
+            for j in range(table.shape[1]):
+                sums[j] += table[i, j]
+        for j in range(table.shape[1]):
+            sums[j] = columns[j] / max(sums[j], _TINY)
+        for i in range(table.shape[0]):
+            for j in range(table.shape[1]):
+                table[i, j] *= sums[j]
 
 
 def _grouped(codes: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:

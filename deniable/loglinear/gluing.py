@@ -5,23 +5,26 @@ fitting to a population that grows attribute by attribute. Only released values 
 integers does not belong here.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from deniable.loglinear.contrasts import completed
 from deniable.loglinear.counting import Attributes
 from deniable.loglinear.denoising import denoised, posterior_mean
-from deniable.loglinear.fitting import Factor, Fit, Shape, draw, raked
+from deniable.loglinear.fitting import Factor, Fit, Shape, Sums, draw, raked
 from deniable.loglinear.orders import candidate_orders
 from deniable.loglinear.releases import Cells, NoisyTable
 
-Wanted = Literal["model", "pairs", "without"]
+Wanted = Literal["model", "measured", "shares", "without"]
 
 TRIAL_RECORDS = 10_000
 """Made-up records that an order is tried with."""
+_A_PAIR = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,14 +34,16 @@ class Evidence:
     Attributes:
         shape: what is known of the attributes.
         ones: noisy counts of each attribute by itself.
-        tables: noisy tables of two or more attributes.
+        tables: what was released of tables of two or three attributes.
         priors: what each of them is expected to be; none where that is independence.
+        guides: for some attributes, one that must come before it in the order.
     """
 
     shape: Shape
     ones: tuple[NoisyTable, ...]
     tables: tuple[NoisyTable, ...]
     priors: tuple[Cells | None, ...]
+    guides: Mapping[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +71,8 @@ class Glued:
         tables: denoised counts of each table, in the order in which the tables were given.
         order: the attributes, each after those that its law depends on.
         factors: the factors of each attribute, by column number.
-        pairs: shares that the model expects in each pair i < j of attributes; empty where they were not asked for.
+        shares: shares that the model expects in each measured pair of attributes, or in each pair and each triple with
+            the target, attributes rising; empty where they were not asked for.
         without: counts that the model expects of each table with its own factor left out; empty as well.
     """
 
@@ -75,12 +81,12 @@ class Glued:
     tables: tuple[Cells, ...]
     order: tuple[int, ...]
     factors: tuple[tuple[Factor, ...], ...]
-    pairs: dict[Attributes, Cells]
+    shares: dict[Attributes, Cells]
     without: tuple[Cells, ...]
 
     def expected(self, attributes: Attributes) -> Cells:
-        """Counts that the model expects of a pair of attributes."""
-        return np.asarray(self.total * self.pairs[attributes])
+        """Counts that the model expects of a pair of attributes, or of a triple with the target."""
+        return np.asarray(self.total * self.shares[attributes])
 
 
 def simplex(values: Cells, total: float) -> Cells:
@@ -92,7 +98,7 @@ def simplex(values: Cells, total: float) -> Cells:
 
 
 def estimate_total(tables: Sequence[NoisyTable]) -> float:
-    """Number of records by all tables' sums, each with the weight of its precision; at least 1."""
+    """Number of records by the sums of tables of counts, each with the weight of its precision; at least 1."""
     variances = [np.broadcast_to(table.deviation**2, table.values.shape).sum() for table in tables]
     precision = 1 / np.asarray(variances)
     sums = np.asarray([table.values.sum() for table in tables])
@@ -100,10 +106,24 @@ def estimate_total(tables: Sequence[NoisyTable]) -> float:
 
 
 def estimate_margins(tables: Sequence[NoisyTable], sizes: Sequence[int], total: float) -> tuple[Cells, ...]:
-    """Counts of each attribute's buckets by all tables that have it, each with the weight of its precision."""
+    """Counts of each attribute's buckets by all tables that have it, each with the weight of its precision.
+
+    Of a table in which one attribute is a difference, the sum says how that attribute divides the records; where
+    several are, it says nothing of any one of them.
+    """
     sums = [np.zeros(size) for size in sizes]
     precision = [np.zeros(size) for size in sizes]
     for table in tables:
+        differences = table.differences(sizes)
+        if differences:
+            if len(differences) == 1:
+                (attribute,) = differences
+                # Half of the difference; the total is known far better.
+                weight = 4 / (table.values.size * table.deviation**2)
+                difference = table.values.sum()
+                sums[attribute] += weight * np.asarray([total - difference, total + difference]) / 2
+                precision[attribute] += weight
+            continue
         for axis, attribute in enumerate(table.attributes):
             others = tuple(other for other in range(table.values.ndim) if other != axis)
             cells = table.values.size / table.values.shape[axis]
@@ -131,15 +151,25 @@ def product(margins: Sequence[Cells], total: float) -> Cells:
 
 
 def denoise_tables(evidence: Evidence, margins: Sequence[Cells], total: float) -> tuple[Cells, ...]:
-    """All tables' most likely counts, consistent with the margins."""
-    found = []
-    for table, prior in zip(evidence.tables, evidence.priors, strict=True):
-        own = [margins[attribute] for attribute in table.attributes]
-        expected = product(own, total) if prior is None else raked(prior, own)
-        ordered = evidence.shape.ordered[list(table.attributes)]
-        counts = denoised(table.values, expected, float(table.deviation), ordered, laplace=evidence.shape.laplace)
-        found.append(raked(counts, own))
-    return tuple(found)
+    """All tables' most likely counts, consistent with the margins, and triples with the pairs that were measured."""
+    found: dict[Attributes, Cells] = {}
+    # Pairs first: they are what is known of triples.
+    for table, prior in sorted(
+        zip(evidence.tables, evidence.priors, strict=True), key=lambda pair: pair[0].values.ndim
+    ):
+        attributes = table.attributes
+        own: list[Sums] = [((axis,), margins[attribute]) for axis, attribute in enumerate(attributes)]
+        own += [
+            (axes, found[pair])
+            for axes in combinations(range(len(attributes)), 2)
+            if (pair := tuple(attributes[axis] for axis in axes)) in found
+        ]
+        expected = raked(product([margins[i] for i in attributes], total) if prior is None else prior, own)
+        noisy, deviation = completed(table.values, expected, float(table.deviation))
+        ordered = evidence.shape.ordered[list(attributes)]
+        counts = denoised(noisy, expected, deviation, ordered, laplace=evidence.shape.laplace)
+        found[attributes] = raked(counts, own)
+    return tuple(found[table.attributes] for table in evidence.tables)
 
 
 def glue(evidence: Evidence, words: NDArray[np.uint32], wanted: Wanted, order: tuple[int, ...] | None = None) -> Glued:
@@ -148,32 +178,38 @@ def glue(evidence: Evidence, words: NDArray[np.uint32], wanted: Wanted, order: t
     Args:
         evidence: all that was released.
         words: uniform words that the made-up population is drawn from, shape (m, records).
-        wanted: what to work out beside the model: nothing, `Glued.pairs`, or `Glued.without`.
+        wanted: what to work out beside the model: nothing, `Glued.shares` of what was measured, the same of all pairs
+            and of triples with the target, or `Glued.without`.
         order: the order, where it is known already.
     """
     tables, shape = evidence.tables, evidence.shape
-    total = estimate_total([*evidence.ones, *tables])
+    counts = [table for table in tables if not table.differences(shape.sizes)]
+    total = estimate_total([*evidence.ones, *counts])
     margins = estimate_margins([*evidence.ones, *tables], shape.sizes, total)
     estimates = Estimates(total, margins, denoise_tables(evidence, margins, total))
     if order is not None:
         return _glue_along(order, evidence, estimates, words, wanted)
-    distances = [
-        float(np.abs(count - product([margins[i] for i in table.attributes], total)).sum()) / total
+    distances = {
+        table.attributes: float(np.abs(count - product([margins[i] for i in table.attributes], total)).sum()) / total
         for table, count in zip(tables, estimates.tables, strict=True)
-    ]
-    orders = candidate_orders([table.attributes for table in tables], distances, shape.sizes, shape.target)
+        if len(table.attributes) == _A_PAIR
+    }
+    orders = candidate_orders(list(distances), list(distances.values()), shape, evidence.guides)
     best = orders[0]
     if len(orders) > 1:
         trial = words[:, : min(words.shape[1], TRIAL_RECORDS)]
-        best = min(orders, key=lambda order: _misfit(_glue_along(order, evidence, estimates, trial, "pairs"), tables))
+        best = min(
+            orders, key=lambda order: _misfit(_glue_along(order, evidence, estimates, trial, "measured"), tables)
+        )
     return _glue_along(best, evidence, estimates, words, wanted)
 
 
 def _misfit(glued: Glued, tables: Sequence[NoisyTable]) -> float:
-    """How far the model is from the denoised tables, all together."""
+    """How far the model is from the denoised tables of pairs, all together."""
     return sum(
         float(np.abs(glued.expected(table.attributes) - count).sum())
         for table, count in zip(tables, glued.tables, strict=True)
+        if len(table.attributes) == _A_PAIR
     )
 
 
@@ -186,7 +222,7 @@ def _glue_along(
     m, records = words.shape
     population = np.zeros((m, records), np.int32)
     factors: list[tuple[Factor, ...]] = [()] * m
-    pairs: dict[Attributes, Cells] = {}
+    shares: dict[Attributes, Cells] = {}
     without: dict[int, Cells] = {}
     for position, attribute in enumerate(order):
         own = [
@@ -197,12 +233,36 @@ def _glue_along(
         fit = Fit(attribute, [tables[number].attributes for number in own], shape, population)
         fit.run(margins[attribute] / total, [estimates.tables[number] for number in own])
         factors[attribute] = fit.factors
-        if wanted == "pairs":
+        if wanted == "shares":
             for other in order[:position]:
+                shares |= _expected_shares(fit, attribute, other, shape, population)
+        if wanted == "measured":
+            for i, j in (tables[number].attributes for number in own if len(tables[number].attributes) == _A_PAIR):
+                other = i + j - attribute
                 expected = fit.expected(population[other], shape.sizes[other])
-                pairs[min(other, attribute), max(other, attribute)] = expected if other < attribute else expected.T
+                shares[i, j] = expected if other < attribute else expected.T
         if wanted == "without":
             without |= {number: total * fit.without(j) for j, number in enumerate(own)}
         draw(fit.group, fit.law, words[position], population[attribute])
     left_out = tuple(without[number] for number in range(len(tables))) if wanted == "without" else ()
-    return Glued(total, margins, estimates.tables, order, tuple(factors), pairs, left_out)
+    return Glued(total, margins, estimates.tables, order, tuple(factors), shares, left_out)
+
+
+def _expected_shares(
+    fit: Fit, attribute: int, other: int, shape: Shape, population: NDArray[np.int32]
+) -> dict[Attributes, Cells]:
+    """Shares of the records in the table of an attribute and an earlier one, and with the target, which is first."""
+    target, sizes = shape.target, shape.sizes
+    pair = (min(other, attribute), max(other, attribute))
+    if target is None or target in pair:
+        expected = fit.expected(population[other], sizes[other])
+        return {pair: expected if other < attribute else expected.T}
+    codes = population[target] * np.int32(sizes[other]) + population[other]
+    expected = fit.expected(codes, sizes[target] * sizes[other]).reshape(sizes[target], sizes[other], sizes[attribute])
+    both = expected.sum(axis=0)
+    axes = (target, other, attribute)
+    rising = np.argsort(axes).tolist()
+    return {
+        pair: both if other < attribute else both.T,
+        tuple(axes[axis] for axis in rising): expected.transpose(rising),
+    }

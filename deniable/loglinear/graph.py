@@ -11,11 +11,15 @@ from deniable.loglinear.net import LoglinearNet
 from deniable.loglinear.releases import Cells
 from deniable.structure import symmetrical_uncertainty
 
+_A_PAIR = 2
+
 
 def dependences(net: LoglinearNet, learnt: Learnt) -> Graph:
     """The graph of the network, each edge with the symmetrical uncertainty of its denoised table."""
     strength = {
-        table.attributes: _uncertainty(counts) for table, counts in zip(learnt.tables, learnt.glued.tables, strict=True)
+        table.attributes: _uncertainty(counts)
+        for table, counts in zip(learnt.tables, learnt.glued.tables, strict=True)
+        if counts.ndim == _A_PAIR
     }
     parents = tuple(net.edges[i] for i in range(len(net.domain)))
     return Graph(

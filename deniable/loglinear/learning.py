@@ -4,9 +4,11 @@ Rows are seen by a counter alone, and its counts leave this module only through 
 the doors gave. Noise and cost do not belong here, nor how tables become a model.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import combinations
+from math import prod
 from typing import Any, Literal
 
 import numpy as np
@@ -14,14 +16,16 @@ from numpy.typing import NDArray
 
 from deniable.domain import Domain
 from deniable.loglinear.buckets import Bucketed, bucketed
+from deniable.loglinear.contrasts import contrast, contrast_counts, contrast_shape
 from deniable.loglinear.counting import Attributes, Counter, Partition
 from deniable.loglinear.fitting import Shape
 from deniable.loglinear.gluing import Evidence, Glued, Wanted, estimate_margins, estimate_total, glue, product
-from deniable.loglinear.plan import BATCHES, LoglinearPlan
+from deniable.loglinear.guides import by_values, guided_counts
+from deniable.loglinear.plan import BATCHES, TABLES_PER_ATTRIBUTE, LoglinearPlan
 from deniable.loglinear.releases import Cells, Doors, NoisyTable, averaged
 from deniable.tables import Counts
 
-Reason = Literal["tree", "target", "extra"]
+Reason = Literal["tree", "target", "extra", "values"]
 
 DRAFT_RECORDS = 25_000
 FINAL_RECORDS = 50_000
@@ -29,19 +33,67 @@ MANY_ATTRIBUTES = 30
 """Attributes from which on drafts are of fewer records: their work grows with the square of the attributes."""
 FEWEST_RECORDS = 10_000
 
-_TABLES_PER_SIGNAL = 1 / 750
-_PENALTY = 0.4
+_TABLES_PER_SIGNAL = 1 / 400
+_NOISE = 0.4
+"""Mean noise that an entry must be off by for the rest to count when a table is chosen."""
+_TRIPLES_PER_ATTRIBUTE = 0.75
+"""Most triples with the target, for each attribute, that the last batch may have."""
+_LARGEST_TRIPLE = 600
+"""Entries."""
+_LARGEST_BY_VALUES = 10_000
+"""Values of one attribute times those of the other, of which one is asked for by values."""
 _FEW = 2.0
 _TARGET_WEIGHT = 2.0
 _WEAK_SIGNAL = 300.0
 _MOST_AGAIN = 0.75
 _NO_SIGNAL = 25.0
 """Signal below which a table of two attributes says less than better counts of each by itself."""
-_FEWEST_FOR_TABLES = 2
+_FEWEST_FOR_TABLES = _A_PAIR = 2
 _LEFT_FOR_TABLES = 4
 
 Words = Callable[[str, int], NDArray[np.uint32]]
 """So many fresh words for a purpose."""
+
+
+@dataclass(frozen=True, eq=False)
+class Guide:
+    """What says which value of a bucket an attribute has.
+
+    Attributes:
+        attribute: the attribute.
+        guide: another one, which comes before it.
+        table: what was released of the guide's buckets by the attribute's values.
+        counts: denoised counts, shape (buckets of the guide, values of the attribute).
+    """
+
+    attribute: int
+    guide: int
+    table: NoisyTable
+    counts: Cells
+
+    @property
+    def denoised(self) -> Cells:
+        """The counts, axes as in the table."""
+        return self.counts if self.guide < self.attribute else self.counts.T
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A table that may be asked for.
+
+    Attributes:
+        attributes: its attributes, rising.
+        by_value: the one of them that is counted by values; none if all are by buckets.
+    """
+
+    attributes: Attributes
+    by_value: int | None = None
+
+    @property
+    def guide(self) -> int:
+        """The other attribute of a pair of which one is counted by values."""
+        first, second = self.attributes
+        return first if second == self.by_value else second
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +107,7 @@ class Learnt:
         tables: noisy tables over buckets, in the order in which they were first measured.
         reasons: why each of them was measured.
         glued: the model over buckets.
+        guides: attributes whose values within a bucket depend on another one's bucket.
         signal: number of records over the mean noise of a typical table.
     """
 
@@ -64,6 +117,7 @@ class Learnt:
     tables: tuple[NoisyTable, ...]
     reasons: tuple[Reason, ...]
     glued: Glued
+    guides: tuple[Guide, ...]
     signal: float
 
     def document(self, domain: Domain) -> dict[str, Any]:
@@ -89,12 +143,20 @@ class Learnt:
                     "reason": reason,
                     "shares": table.shares,
                     "deviation": float(table.deviation),
+                    "differences": [names[i] for i in table.differences(self.partition.sizes)],
                     "noisy": table.values.tolist(),
                     "denoised": counts.tolist(),
                 }
-                for table, reason, counts in zip(self.tables, self.reasons, self.glued.tables, strict=True)
+                for table, reason, counts in self._all_tables()
             ],
         }
+
+    def _all_tables(self) -> list[tuple[NoisyTable, Reason, Cells]]:
+        """Tables of several attributes, why they were measured, and denoised."""
+        found: list[tuple[NoisyTable, Reason, Cells]] = [
+            *zip(self.tables, self.reasons, self.glued.tables, strict=True)
+        ]
+        return [*found, *((guide.table, "values", guide.denoised) for guide in self.guides)]
 
 
 def learn(plan: LoglinearPlan, counter: Counter, doors: Doors, words: Words) -> Learnt:
@@ -114,14 +176,21 @@ def learn(plan: LoglinearPlan, counter: Counter, doors: Doors, words: Words) -> 
     total = estimate_total(list(ones.values())) if ones else 1.0
     attributes = _buckets(plan, ones, total, signal)
     partition = Partition(tuple(own.of_value for own in attributes))
-    tables = _Tables(plan, counter, doors, words, partition, _over_buckets(ones, attributes))
+    tables = _Tables(plan, counter, doors, words, attributes, _over_buckets(ones, attributes))
     if m > 1 and signal >= _NO_SIGNAL:
         extras = min(plan.layout.extra_choices, round(m * signal * _TABLES_PER_SIGNAL))
         tables.measure_first(total, extras)
         tables.measure_extras(extras)
     glued = tables.glue_finally()
     return Learnt(
-        partition, attributes, tuple(ones.values()), tuple(tables.found), tuple(tables.reasons), glued, signal
+        partition=partition,
+        attributes=attributes,
+        ones=tuple(ones.values()),
+        tables=tuple(tables.found),
+        reasons=tuple(tables.reasons),
+        glued=glued,
+        guides=tables.guides(glued),
+        signal=signal,
     )
 
 
@@ -132,8 +201,10 @@ def _count_ones(plan: LoglinearPlan, counter: Counter, doors: Doors) -> dict[int
         return {}
     finest = Partition.finest(plan.domain)
     counts = counter.tables(finest, [(i,) for i in counted])
-    shares = plan.layout.one_way_shares
-    return {i: doors.measure((i,), finest, table, shares) for i, table in zip(counted, counts, strict=True)}
+    return {
+        i: doors.measure((i,), finest, table, shares)
+        for i, table, shares in zip(counted, counts, plan.layout.one_way_shares, strict=True)
+    }
 
 
 def _count_again(
@@ -179,7 +250,7 @@ def _over_buckets(ones: dict[int, NoisyTable], attributes: Sequence[Bucketed]) -
 def _typical_noise(plan: LoglinearPlan) -> float:
     """Mean noise of a table that has its even part of the budget."""
     return (
-        plan.mean_noise(max(plan.layout.table_shares, 1) / (3 * len(plan.layout.counted)))
+        plan.mean_noise(max(plan.layout.table_shares, 1) / (TABLES_PER_ATTRIBUTE * len(plan.layout.counted)))
         if plan.layout.counted
         else 1.0
     )
@@ -189,8 +260,9 @@ class _Tables:
     """The tables of several attributes, measured one batch after the other; public but for the counter.
 
     Attributes:
-        found: what was released.
+        found: what was released over buckets.
         reasons: why.
+        by_values: what was released of values within buckets.
     """
 
     def __init__(
@@ -199,11 +271,12 @@ class _Tables:
         counter: Counter,
         doors: Doors,
         words: Words,
-        partition: Partition,
+        attributes: tuple[Bucketed, ...],
         ones: tuple[NoisyTable, ...],
     ) -> None:
         self._plan, self._counter, self._doors, self._words = plan, counter, doors, words
-        self._partition, self._ones = partition, ones
+        self._partition = partition = Partition(tuple(own.of_value for own in attributes))
+        self._attributes, self._ones = attributes, ones
         target = None if plan.domain.target is None else plan.domain.index(plan.domain.target)
         self._shape = Shape(
             sizes=partition.sizes,
@@ -213,6 +286,7 @@ class _Tables:
         )
         self.found: list[NoisyTable] = []
         self.reasons: list[Reason] = []
+        self.by_values: list[tuple[_Asked, NoisyTable]] = []
 
     def measure_first(self, total: float, extras: int) -> None:
         """A tree of the attributes, and each attribute with the target; leaves budget for some more tables."""
@@ -224,14 +298,12 @@ class _Tables:
         counts = dict(zip(wanted, self._counter.tables(self._partition, wanted), strict=True))
         margins = estimate_margins(self._ones, self._shape.sizes, total)
         unit = _typical_noise(self._plan)
-        scores = {
-            pair: _score(counts[pair], product([margins[i] for i in pair], total), counts[pair].size * unit)
-            for pair in pairs
-        }
+        scores = {pair: _score(counts[pair], product([margins[i] for i in pair], total), unit) for pair in pairs}
         chosen = self._choose_tree(scores, inner)
         first = [*chosen, *with_target]
         available = self._left() * len(first) // (len(first) + extras)
-        self._measure(first, counts, available, {})
+        asked = [_Asked(attributes) for attributes in first]
+        self._measure(asked, {each: counts[each.attributes] for each in asked}, available, {})
         self.reasons.extend("target" if target in attributes else "tree" for attributes in first)
 
     def measure_extras(self, extras: int) -> None:
@@ -239,7 +311,7 @@ class _Tables:
         for batch in range(BATCHES):
             picks = extras * (batch + 1) // BATCHES - extras * batch // BATCHES
             if picks:
-                self._measure_batch(picks, self._left() // (BATCHES - batch), f"draft {batch}")
+                self._measure_batch(batch, picks, self._left() // (BATCHES - batch))
         if self._left():
             self._measure_again()
 
@@ -260,62 +332,157 @@ class _Tables:
             component = {i: new if own == old else own for i, own in component.items()}
         return chosen
 
-    def _measure_batch(self, picks: int, available: int, purpose: str) -> None:
-        """One batch of extra tables."""
+    def _measure_batch(self, batch: int, picks: int, available: int) -> None:
+        """One batch of extra tables: pairs; before the last one also values within buckets, in it triples."""
         measured = {table.attributes for table in self.found}
         pairs: list[Attributes] = list(combinations(self._plan.layout.counted, 2))
-        candidates = [pair for pair in pairs if pair not in measured]
+        candidates = [_Asked(pair) for pair in pairs if pair not in measured]
+        if batch < BATCHES - 1:
+            candidates += self._values_within(measured)
+        if batch == BATCHES - 1:
+            candidates += [_Asked(triple) for triple in self._triples(pairs, measured)]
         if not candidates or available < picks:
             return
-        glued = self._glue(purpose, "pairs")
-        expected = {pair: glued.expected(pair) for pair in candidates}
-        counts = dict(zip(candidates, self._counter.tables(self._partition, candidates), strict=True))
+        glued = self._glue(f"draft {batch}", "shares")
+        expected = {asked: self._expected(asked, glued) for asked in candidates}
+        counts = self._count(candidates)
         unit = self._plan.mean_noise(available / picks)
-        scores = {pair: _score(counts[pair], expected[pair], counts[pair].size * unit) for pair in candidates}
-        chosen: list[Attributes] = []
-        while len(chosen) < min(picks, len(candidates)):
-            left = [pair for pair in candidates if pair not in chosen]
+        scores = {asked: _score(counts[asked], expected[asked], unit) for asked in candidates}
+        chosen: list[_Asked] = []
+        while len(chosen) < picks:
+            left = [asked for asked in candidates if self._may_follow(asked, chosen)]
+            if not left:
+                break
             # Number 0 is to measure nothing more.
-            number = self._doors.choose("extra", [0, *(scores[pair] for pair in left)])
+            number = self._doors.choose("extra", [0, *(scores[asked] for asked in left)])
             if number == 0:
                 break
             chosen.append(left[number - 1])
         if chosen:
             self._measure(chosen, counts, available, expected)
-            self.reasons.extend("extra" for _ in chosen)
+            self.reasons.extend("extra" for asked in chosen if asked.by_value is None)
+
+    def _values_within(self, measured: Iterable[Attributes]) -> list[_Asked]:
+        """Measured pairs with one attribute by its values, where its buckets hold several of them."""
+        found = []
+        for pair in measured:
+            for attribute, guide in (pair, pair[::-1]):
+                values = self._plan.domain.cardinalities[attribute]
+                several = attribute != self._shape.target and self._shape.sizes[attribute] < values
+                if several and values * self._plan.domain.cardinalities[guide] <= _LARGEST_BY_VALUES:
+                    found.append(_Asked(pair, by_value=attribute))
+        return sorted(found, key=lambda asked: (asked.attributes, asked.by_value))
+
+    def _triples(self, pairs: Sequence[Attributes], measured: AbstractSet[Attributes]) -> list[Attributes]:
+        """The triples of the target and two attributes of which all pairs were measured, unless they are large."""
+        target = self._shape.target
+        found: list[Attributes] = []
+        if target is None:
+            return found
+        for pair in pairs:
+            triple = tuple(sorted({*pair, target}))
+            if target not in pair and self._entries(_Asked(triple)) <= _LARGEST_TRIPLE:
+                found += [triple] if all(two in measured for two in combinations(triple, 2)) else []
+        return found
+
+    def _may_follow(self, asked: _Asked, chosen: Sequence[_Asked]) -> bool:
+        """Whether a table may be chosen after others: there are not too many triples, and no guide has a guide."""
+        if asked in chosen:
+            return False
+        if asked.by_value is not None:
+            guided = [other for other in (*chosen, *(own for own, _ in self.by_values)) if other.by_value is not None]
+            with_guide = {other.by_value for other in guided}
+            return asked.by_value not in with_guide | {o.guide for o in guided} and asked.guide not in with_guide
+        triples = sum(len(other.attributes) > _A_PAIR for other in chosen)
+        return len(asked.attributes) == _A_PAIR or triples < round(
+            _TRIPLES_PER_ATTRIBUTE * len(self._plan.layout.counted)
+        )
+
+    def _entries(self, asked: _Asked) -> int:
+        """Numbers that are released of a table."""
+        return prod(contrast_shape(self._partition_of(asked).shape(asked.attributes)))
+
+    def _partition_of(self, asked: _Asked) -> Partition:
+        return self._partition if asked.by_value is None else self._partition.by_values(asked.by_value)
+
+    def _expected(self, asked: _Asked, glued: Glued) -> Cells:
+        """What a model expects of a table."""
+        counts = glued.expected(asked.attributes)
+        if asked.by_value is None:
+            return counts
+        return by_values(counts, asked.attributes.index(asked.by_value), self._attributes[asked.by_value])
+
+    def _count(self, wanted: Sequence[_Asked]) -> dict[_Asked, Counts]:
+        """Count tables of the rows."""
+        found: dict[_Asked, Counts] = {}
+        over_buckets = [asked for asked in wanted if asked.by_value is None]
+        if over_buckets:
+            tables = self._counter.tables(self._partition, [asked.attributes for asked in over_buckets])
+            found |= zip(over_buckets, tables, strict=True)
+        finer = [asked for asked in wanted if asked.by_value is not None]
+        if finer:
+            # Rows are read once more for all of them: by values, which are then added up to the guides' buckets.
+            finest = Partition.finest(self._plan.domain)
+            tables = self._counter.tables(finest, [asked.attributes for asked in finer])
+            for asked, table in zip(finer, tables, strict=True):
+                guide = asked.guide
+                axis = asked.attributes.index(guide)
+                found[asked] = self._attributes[guide].added_up_along(table, axis)
+        return found
 
     def _measure(
         self,
-        wanted: Sequence[Attributes],
-        counts: dict[Attributes, Counts],
+        wanted: Sequence[_Asked],
+        counts: Mapping[_Asked, Counts],
         available: int,
-        expected: dict[Attributes, Cells],
+        expected: Mapping[_Asked, Cells],
     ) -> None:
         """Release tables with all the shares that are available, large ones and those of the target with more."""
-        for attributes, shares in zip(wanted, divided(available, self._weights(wanted)), strict=True):
-            released = self._doors.measure(attributes, self._partition, counts[attributes], shares)
-            self.found.append(released.expected_as(expected.get(attributes)))
+        for asked, shares in zip(wanted, divided(available, self._weights(wanted)), strict=True):
+            question = contrast_counts(counts[asked])
+            released = self._doors.measure(asked.attributes, self._partition_of(asked), question, shares)
+            if asked.by_value is None:
+                self.found.append(released.expected_as(expected.get(asked)))
+            else:
+                self.by_values.append((asked, released))
 
     def _measure_again(self) -> None:
         """Release tables once more with what is left, so that nothing of the budget is lost."""
-        wanted = [table.attributes for table in self.found][: self._left()]
-        counts = self._counter.tables(self._partition, wanted)
+        wanted = [_Asked(table.attributes) for table in self.found][: self._left()]
+        counts = self._count(wanted)
         for number, shares in enumerate(divided(self._left(), self._weights(wanted))):
-            once = self.found[number]
-            again = self._doors.measure(once.attributes, self._partition, counts[number], shares)
-            self.found[number] = averaged(once, again)
+            question = contrast_counts(counts[wanted[number]])
+            again = self._doors.measure(wanted[number].attributes, self._partition, question, shares)
+            self.found[number] = averaged(self.found[number], again)
 
-    def _weights(self, wanted: Sequence[Attributes]) -> list[float]:
-        """How many shares tables should have, up to a factor."""
-        cells = [float(np.prod(self._partition.shape(attributes))) for attributes in wanted]
+    def guides(self, glued: Glued) -> tuple[Guide, ...]:
+        """What was made of the values within buckets, by the model over buckets."""
+        pairs = {table.attributes: counts for table, counts in zip(self.found, glued.tables, strict=True)}
+        found = []
+        for asked, table in self.by_values:
+            guide = asked.guide
+            attribute = sum(asked.attributes) - guide
+            axis, pair = table.attributes.index(attribute), pairs[table.attributes]
+            own, laplace = self._attributes[attribute], self._shape.laplace
+            counts = guided_counts(table.values, float(table.deviation), pair, axis, own, laplace=laplace)
+            found.append(Guide(attribute, guide, table, counts))
+        return tuple(found)
+
+    def _weights(self, wanted: Sequence[_Asked]) -> list[float]:
+        """How many shares tables should have, up to a factor; each attribute with the target has more."""
+        target = self._shape.target
         return [
-            self._plan.share_weight(size * (_TARGET_WEIGHT if self._shape.target in attributes else 1.0))
-            for attributes, size in zip(wanted, cells, strict=True)
+            self._plan.share_weight(
+                self._entries(asked)
+                * (_TARGET_WEIGHT if target in asked.attributes and len(asked.attributes) == _A_PAIR else 1.0)
+            )
+            for asked in wanted
         ]
 
     def _left(self) -> int:
-        again = sum(one.shares - self._plan.layout.one_way_shares for one in self._ones)
-        return self._plan.layout.table_shares - again - sum(table.shares for table in self.found)
+        again = sum(one.shares for one in self._ones) - sum(self._plan.layout.one_way_shares)
+        spent = sum(table.shares for table in self.found) + sum(table.shares for _, table in self.by_values)
+        return self._plan.layout.table_shares - again - spent
 
     def _glue(
         self,
@@ -329,17 +496,23 @@ class _Tables:
         records = max(FEWEST_RECORDS, records * MANY_ATTRIBUTES // max(m, MANY_ATTRIBUTES))
         if priors is None:
             priors = [table.prior for table in self.found]
-        evidence = Evidence(self._shape, self._ones, tuple(self.found), tuple(priors))
+        guides = {sum(asked.attributes) - asked.guide: asked.guide for asked, _ in self.by_values}
+        evidence = Evidence(self._shape, self._ones, tuple(self.found), tuple(priors), guides)
         return glue(evidence, self._words(purpose, m * records).reshape(m, records), wanted, order)
 
 
 def _score(counts: Counts, expected: Cells, noise: float) -> int:
-    """How many records a table is from what is expected of it, beyond what noise would make of it.
+    """How far a table is from what is expected of it, beyond what noise hides of each entry.
 
     One row changes it by 1 at most.
+
+    Args:
+        counts: the table of the rows.
+        expected: what is expected of it.
+        noise: mean noise of an entry.
     """
-    whole = np.rint(expected).astype(np.int64)
-    return int(np.abs(counts - whole).sum()) - round(_PENALTY * noise)
+    gap = np.abs(contrast_counts(counts) - np.rint(contrast(expected)).astype(np.int64))
+    return int(np.maximum(gap - round(_NOISE * noise), 0).sum())
 
 
 def divided(shares: int, weights: Sequence[float]) -> list[int]:

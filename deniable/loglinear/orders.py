@@ -5,11 +5,12 @@ order their tie is lost, and the tables contradict each other. No rule finds the
 a model along an order does not belong here.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from deniable.loglinear.counting import Attributes
+from deniable.loglinear.fitting import Shape
 
 _RECODING_BONUS = 8.0
 _STARTS = 2
@@ -29,16 +30,17 @@ def _by_strength(distance: float) -> float:
 
 
 def candidate_orders(
-    tables: Sequence[Attributes], distances: Sequence[float], sizes: Sequence[int], target: int | None
+    tables: Sequence[Attributes], distances: Sequence[float], shape: Shape, guides: Mapping[int, int]
 ) -> list[tuple[int, ...]]:
     """Orders that put the target first, then some attribute, and then always the one that is tied most to those placed.
 
     Args:
         tables: the pairs of attributes that were measured.
         distances: how far each table is from independence, as a share of the records.
-        sizes: number of buckets of each attribute.
-        target: the attribute that comes first, if any.
+        shape: what is known of the attributes.
+        guides: for some attributes, one that must come before it and has none itself.
     """
+    sizes, target = shape.sizes, shape.target
     cells, strength = np.zeros(len(sizes)), np.zeros(len(sizes))
     for (i, j), distance in zip(tables, distances, strict=True):
         cells[[i, j]] += sizes[i] * sizes[j]
@@ -52,7 +54,18 @@ def candidate_orders(
         for start in dict.fromkeys(starts)
         for tie in (_by_number, _by_strength)
     ]
-    return list(dict.fromkeys(orders)) or [tuple(placed)]
+    return list(dict.fromkeys(_guides_first(order, guides) for order in orders)) or [tuple(placed)]
+
+
+def _guides_first(order: tuple[int, ...], guides: Mapping[int, int]) -> tuple[int, ...]:
+    """The order with each guide that comes too late moved to just before the first attribute that needs it."""
+    moved = list(order)
+    for guide in dict.fromkeys(guides.values()):
+        first = min(moved.index(attribute) for attribute, own in guides.items() if own == guide)
+        if moved.index(guide) > first:
+            moved.remove(guide)
+            moved.insert(first, guide)
+    return tuple(moved)
 
 
 def _grown(

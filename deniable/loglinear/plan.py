@@ -37,16 +37,21 @@ from deniable.noise import DiscreteGaussian, DiscreteLaplace, Law
 
 NoiseChoice = Literal["auto", "laplace", "gaussian"]
 
-ONE_WAY_SHARES = 8
-"""Shares of the budget that the counts of one attribute by itself get; fewer and larger ones where they are many."""
-TABLE_SHARES = Fraction(82, 15)
+ONE_WAY_SHARES = 12
+"""Shares of the budget that the counts of one attribute by itself get, in the mean; fewer and larger ones where they
+are many."""
+TABLE_SHARES = Fraction(11, 3)
 """Shares that tables of several attributes get, for each share that one attribute gets by itself."""
 MANY_ATTRIBUTES = 20
+_MOST_VALUES = 40
+"""Values from which on more of them give an attribute no more shares: neighbours, and rare ones, share a bucket."""
 CHOICE_BUDGET = Fraction(3, 100)
 """Part of the budget that all choices get together."""
 
-EXTRAS_PER_ATTRIBUTE = 3
+EXTRAS_PER_ATTRIBUTE = 4
 """Most tables for each attribute that are chosen beyond those of the tree and of the target."""
+TABLES_PER_ATTRIBUTE = 3
+"""About how many tables of several attributes there are for each attribute."""
 BATCHES = 3
 """In how many rounds they are chosen and measured."""
 PART = "parameters"
@@ -90,7 +95,8 @@ class LoglinearRecipe:
             return laplace
         rho = epsilon_to_zcdp(float(self.epsilon), float(self.delta))
         m = len(counted)
-        typical = sqrt(2 / pi) * sqrt(EXTRAS_PER_ATTRIBUTE * m / (2 * rho)), EXTRAS_PER_ATTRIBUTE * m / self.epsilon
+        tables = TABLES_PER_ATTRIBUTE * m
+        typical = sqrt(2 / pi) * sqrt(tables / (2 * rho)), tables / self.epsilon
         if self.noise == "auto" and typical[0] >= typical[1]:
             return laplace
         return _calibrate_gaussian(self, domain, layout, rho)
@@ -104,7 +110,7 @@ class Layout:
         counted: attributes with more than one value.
         tree_choices: pairs of attributes that are chosen for the tree.
         extra_choices: most tables that are chosen beyond the tree.
-        one_way_shares: shares of the budget for each attribute by itself.
+        one_way_shares: shares of the budget for each counted attribute by itself, those of many values with more.
         table_shares: shares of the budget for tables of several attributes, together.
         target: the attribute that is measured with each other one; none where the table has none of several values.
     """
@@ -112,7 +118,7 @@ class Layout:
     counted: tuple[int, ...]
     tree_choices: int
     extra_choices: int
-    one_way_shares: int
+    one_way_shares: tuple[int, ...]
     table_shares: int
     target: int | None
 
@@ -124,12 +130,13 @@ class Layout:
         in_tree = m - (target in counted)
         pairs = m * (m - 1) // 2
         alone = max(1, ONE_WAY_SHARES * MANY_ATTRIBUTES // max(m, MANY_ATTRIBUTES))
+        weights = [sqrt(min(domain.cardinalities[i], _MOST_VALUES)) for i in counted]
         measured = max(in_tree - 1, 0) + (m - 1 if target in counted else 0)
         return cls(
             counted=tuple(counted),
             tree_choices=max(in_tree - 1, 0),
             extra_choices=EXTRAS_PER_ATTRIBUTE * m if pairs > measured else 0,
-            one_way_shares=alone,
+            one_way_shares=tuple(max(1, round(alone * m * weight / sum(weights))) for weight in weights),
             table_shares=int(TABLE_SHARES * alone * m) if m > 1 else 0,
             target=target if target in counted else None,
         )
@@ -149,7 +156,7 @@ class Layout:
     @property
     def shares(self) -> int:
         """Shares of the budget in all."""
-        return len(self.counted) * self.one_way_shares + self.table_shares
+        return sum(self.one_way_shares) + self.table_shares
 
 
 @dataclass(frozen=True)
@@ -181,7 +188,10 @@ class LoglinearPlan:
         """
         layout = self.layout
         return (
-            *(self._counted(f"counts of {self.domain.names[i]}", layout.one_way_shares) for i in layout.counted),
+            *(
+                self._counted(f"counts of {self.domain.names[i]}", shares)
+                for i, shares in zip(layout.counted, layout.one_way_shares, strict=True)
+            ),
             *(self._chosen(f"choice of tree table {turn}") for turn in range(1, layout.tree_choices + 1)),
             *(self._chosen(f"choice of extra table, {slot}") for slot in layout.extra_slots),
             *self._tables(),
@@ -220,7 +230,7 @@ class LoglinearPlan:
         if self.noise == "laplace":
             # Shares of Laplace noise are not composed one by one: all that is known beforehand is their sum.
             query = (
-                "counts of pairs and single attributes, all tables together, as earlier answers divide their epsilon"
+                "counts of several and single attributes, all tables together, as earlier answers divide their epsilon"
             )
             whole = layout.table_shares / self.amount
             return [ApproximateEvent(query=query, part=PART, outputs=1, epsilon_per_output=whole)]

@@ -27,7 +27,7 @@ class NoisyTable:
 
     Attributes:
         attributes: the table's attributes.
-        values: noisy counts, the mean of its releases, in the table's shape.
+        values: what was released, the mean of its releases: noisy counts, along axes of two buckets their differences.
         shares: shares of the budget that it was given.
         deviation: standard deviation of the noise, of no shape or of the table's.
         prior: the counts that the model expected before the table was measured, where it was chosen for its distance
@@ -39,6 +39,10 @@ class NoisyTable:
     shares: int
     deviation: Cells
     prior: Cells | None = None
+
+    def differences(self, sizes: Sequence[int]) -> list[int]:
+        """The attributes, of these numbers of buckets, of which the table has only the difference of two."""
+        return [i for i, entries in zip(self.attributes, self.values.shape, strict=True) if entries == 1 < sizes[i]]
 
     def expected_as(self, prior: Cells | None) -> "NoisyTable":
         """The same with a prior."""
@@ -57,7 +61,10 @@ class Doors(Protocol):
     """What learning is handed; one that forces recorded answers is how learning is audited."""
 
     def measure(self, attributes: Attributes, partition: Partition, counts: Counts, shares: int) -> NoisyTable:
-        """Release a table of counts over a partition with some shares of the budget."""
+        """Release a table over a partition, of counts or differences, with some shares of the budget.
+
+        One row may change one entry of it by one.
+        """
 
     def choose(self, purpose: str, scores: Sequence[int]) -> int:
         """Release the number of a candidate, preferring high scores; one row may change each of them by 1."""
@@ -90,7 +97,7 @@ class Releases:
         """
         layout = self.plan.layout
         alone = self.one_way.get(attributes[0], 0) + shares if len(attributes) == 1 else 0
-        if 0 < alone <= layout.one_way_shares:
+        if 0 < alone <= dict(zip(layout.counted, layout.one_way_shares, strict=True)).get(attributes[0], 0):
             self.one_way[attributes[0]] = alone
         elif 0 < shares <= layout.table_shares - self.shares:
             self.shares += shares

@@ -19,7 +19,7 @@ from deniable.loglinear.releases import Doors, NoisyTable, Releases
 from deniable.loglinear.rounding import to_network
 from deniable.tables import Counts
 
-SIZES = (2, 3, 12, 4, 5, 1)
+SIZES = (2, 3, 12, 4, 5, 1, 40, 20)
 ROWS = 1_500
 
 
@@ -37,6 +37,9 @@ def rows() -> Codes:
     draw = np.random.default_rng(list(b"the mechanical audit"))
     hidden = draw.integers(3, size=ROWS)
     columns = [(hidden * (i + 1) + draw.integers(max(size // 2, 1), size=ROWS)) % size for i, size in enumerate(SIZES)]
+    # One is a recoding of the other, and has buckets of several values.
+    columns[6] = draw.integers(40, size=ROWS)
+    columns[7] = columns[6] // 2
     return np.stack(columns, axis=1).astype(np.uint16)
 
 
@@ -167,11 +170,47 @@ def test_one_row_changes_nothing_but_one_cell_and_scores_by_one(epsilon: str, de
     assert not findings
     layout = plan.layout
     assert releases.shares == layout.table_shares
-    assert releases.one_way == dict.fromkeys(layout.counted, layout.one_way_shares)
+    assert releases.one_way == dict(zip(layout.counted, layout.one_way_shares, strict=True))
     assert releases.choices.get("tree", 0) == layout.tree_choices
     assert releases.choices.get("extra", 0) <= layout.extra_choices
     if epsilon == "40":
         assert releases.choices["extra"] > 1
+
+
+def test_the_audit_sees_every_kind_of_table() -> None:
+    """Differences, triples with the target, values within buckets: what it found nothing wrong with was there."""
+    plan, codes, key = plan_of("40", "1/1000000"), rows(), ReleaseKey(bytes(range(32)))
+    open_stream = partial(key.stream, step="learn", inputs="audit")
+    recorded = Recording(Releases(plan, open_stream))
+    learn(
+        plan,
+        RowCounter(lambda: [codes]),
+        recorded,
+        lambda purpose, count: key.stream(
+            step="learn", inputs="audit", mechanism="population", parameters={"purpose": purpose}
+        ).take(count),
+    )
+    asked = [(attributes, buckets, table.shape) for (attributes, buckets, _), table, _ in recorded.tables]
+    assert any(len(attributes) == 3 and 1 in shape for attributes, _, shape in asked)
+    assert any(len(attributes) == 2 and 1 in shape for attributes, _, shape in asked)
+    assert any(len(attributes) == 2 and 1 not in shape for attributes, _, shape in asked)
+    coarse = {
+        len(set(own))
+        for attributes, buckets, _ in asked
+        if len(attributes) > 1
+        for i, own in zip(attributes, buckets, strict=True)
+        if i == 6
+    }
+    assert 40 in coarse
+    assert min(coarse) < 40
+
+
+def test_a_difference_that_counts_a_row_twice_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = learning.contrast_counts
+    monkeypatch.setattr(
+        learning, "contrast_counts", lambda counts: honest(counts) * (1 + (honest(counts).shape != counts.shape))
+    )
+    assert "sensitivity of a table" in audit(plan_of("40", "1/1000000"))[0]
 
 
 def test_one_row_changes_nothing_where_there_is_too_little_to_go_on() -> None:

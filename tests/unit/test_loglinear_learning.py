@@ -8,12 +8,15 @@ import pytest
 from deniable.domain import Attribute, Domain
 from deniable.errors import InvalidInput
 from deniable.keys import ReleaseKey
-from deniable.loglinear.buckets import bucketed
+from deniable.loglinear.buckets import Bucketed, bucketed
+from deniable.loglinear.contrasts import completed, contrast, contrast_counts, contrast_shape
 from deniable.loglinear.counting import Partition, RowCounter, count
 from deniable.loglinear.denoising import denoised, posterior_mean
-from deniable.loglinear.fitting import raked
+from deniable.loglinear.fitting import Shape, raked
 from deniable.loglinear.gluing import estimate_margins, estimate_total, simplex
+from deniable.loglinear.guides import by_values, guided_counts
 from deniable.loglinear.learning import divided
+from deniable.loglinear.orders import candidate_orders
 from deniable.loglinear.plan import LoglinearRecipe
 from deniable.loglinear.releases import NoisyTable, Releases, averaged
 from deniable.loglinear.rounding import WITHIN, within_buckets
@@ -116,9 +119,93 @@ def test_margins_weigh_tables_by_their_precision() -> None:
 
 def test_a_raked_table_has_its_margins() -> None:
     margins = [np.asarray([30.0, 70.0]), np.asarray([20.0, 50.0, 30.0])]
-    found = raked(DRAW.random((2, 3)), margins)
+    found = raked(DRAW.random((2, 3)), [((axis,), margin) for axis, margin in enumerate(margins)])
     assert found.sum(axis=1) == pytest.approx(margins[0], rel=1e-6)
     assert found.sum(axis=0) == pytest.approx(margins[1], rel=1e-6)
+
+
+def test_a_raked_table_of_three_has_its_pairs_and_a_margin() -> None:
+    truth = DRAW.random((2, 3, 4))
+    wanted = [((0, 1), truth.sum(axis=2)), ((1, 2), truth.sum(axis=0)), ((2,), truth.sum(axis=(0, 1)))]
+    found = raked(DRAW.random((2, 3, 4)), wanted)
+    for axes, counts in wanted:
+        others = tuple(axis for axis in range(3) if axis not in axes)
+        assert found.sum(axis=others) == pytest.approx(counts, rel=1e-4)
+
+
+def test_of_two_buckets_the_difference_is_asked_for() -> None:
+    counts = DRAW.integers(100, size=(2, 3, 2))
+    asked = contrast_counts(counts)
+    assert asked.shape == contrast_shape(counts.shape) == (1, 3, 1)
+    assert asked[0, :, 0].tolist() == (counts[1, :, 1] - counts[0, :, 1] - counts[1, :, 0] + counts[0, :, 0]).tolist()
+    assert np.array_equal(contrast_counts(counts[0][:, :1]), counts[0][:, :1])
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (2, 5), (4, 3), (2, 3, 4), (2, 2, 6)])
+def test_without_noise_a_table_is_completed_to_what_it_is(shape: tuple[int, ...]) -> None:
+    """What is known besides: the sums over any one attribute."""
+    truth = DRAW.random(shape) * 100
+    wanted = [
+        (tuple(other for other in range(truth.ndim) if other != axis), truth.sum(axis=axis))
+        for axis in range(truth.ndim)
+    ]
+    known = np.ones(shape)
+    for _ in range(40):
+        known = raked(known, wanted)
+    found, _ = completed(contrast(truth), known, 1.0)
+    assert found == pytest.approx(truth, abs=1e-3)
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (2, 5), (4, 3), (2, 3, 4)])
+def test_the_noise_that_is_left_in_a_completed_table_is_what_it_says(shape: tuple[int, ...]) -> None:
+    known = np.full(shape, 50.0)
+    draws = 20_000
+    noise = 7 * DRAW.standard_normal((draws, *contrast_shape(shape)))
+    found = [completed(each, known, 7.0) for each in noise]
+    deviation = found[0][1]
+    cells = np.stack([cells for cells, _ in found]) - known
+    assert cells.std(axis=0) == pytest.approx(np.full(shape, deviation), rel=0.03)
+    assert deviation < 7 * 0.75
+
+
+def test_a_difference_says_how_its_attribute_divides_the_records() -> None:
+    ones = [table([480.0, 520.0], 50.0, (0,)), table([300.0, 400.0, 300.0], 0.01, (1,))]
+    both = table([[100.0, 50.0, 50.0]], 0.01, (0, 1))
+    assert both.differences((2, 3)) == [0]
+    assert ones[0].differences((2, 3)) == []
+    margins = estimate_margins([*ones, both], (2, 3), 1000.0)
+    assert margins[0] == pytest.approx([400, 600], abs=1)
+    assert margins[1] == pytest.approx([300, 400, 300], abs=1)
+    neither = table([[600.0]], 0.01, (0, 1))
+    assert estimate_margins([ones[0], neither], (2, 2), 1000.0)[0] == pytest.approx([480, 520], abs=15)
+
+
+def test_values_in_a_bucket_follow_their_guide_where_it_says_what_they_are() -> None:
+    own = Bucketed(np.asarray([0, 0, 1, 1, 1], np.uint16), np.asarray([500.0, 500, 300, 300, 400]))
+    # The guide's three buckets: values 0 and 2, values 1 and 3, value 4.
+    truth = np.asarray([[500.0, 0, 300, 0, 0], [0, 500, 0, 300, 0], [0, 0, 0, 0, 400]])
+    pair = np.stack([own.added_up(row) for row in truth])
+    assert np.array_equal(own.added_up_along(truth.astype(np.int64), 1), pair)
+    spread = by_values(pair, 1, own)
+    assert spread[0].tolist() == pytest.approx([250, 250, 90, 90, 120])
+    noisy = truth + 10 * DRAW.standard_normal(truth.shape)
+    found = guided_counts(noisy, 10.0, pair, 1, own, laplace=False)
+    assert found == pytest.approx(truth, abs=25)
+    turned = guided_counts(noisy.T, 10.0, pair.T, 0, own, laplace=False)
+    assert turned == pytest.approx(found)
+    blind = guided_counts(noisy, 1e6, pair, 1, own, laplace=False)
+    assert blind == pytest.approx(spread, rel=0.5, abs=1)
+
+
+def test_a_guide_comes_before_what_it_guides() -> None:
+    shape = Shape((2, 3, 4, 5), np.zeros(4, bool), 0, laplace=False)
+    tables, distances = [(0, 1), (0, 2), (0, 3), (1, 2), (2, 3)], [0.1, 0.1, 0.1, 0.5, 1.5]
+    free = candidate_orders(tables, distances, shape, {})
+    for guide, attribute in [(1, 3), (3, 1), (2, 1)]:
+        orders = candidate_orders(tables, distances, shape, {attribute: guide})
+        assert all(order.index(guide) < order.index(attribute) for order in orders)
+        assert all(order[0] == 0 for order in orders)
+    assert all(order.index(1) > order.index(3) for order in free)
 
 
 def test_shares_are_divided_without_a_rest() -> None:

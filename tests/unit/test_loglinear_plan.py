@@ -96,7 +96,7 @@ def test_no_round_has_more_tables_than_were_planned_for_it(planned: int) -> None
 
 def test_every_choice_is_planned() -> None:
     layout = LoglinearRecipe(Fraction(1), DELTA).calibrate(MANY).layout
-    assert (layout.tree_choices, layout.extra_choices) == (13, 45)
+    assert (layout.tree_choices, layout.extra_choices) == (13, 60)
     assert LoglinearRecipe(Fraction(1), DELTA).calibrate(domain(2, 3, 4)).layout.choices == 1
     events = LoglinearRecipe(Fraction(1), DELTA).calibrate(domain(2, 3)).events
     assert not any(isinstance(event, ExponentialEvent) for event in events)
