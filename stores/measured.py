@@ -15,12 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable.domain import Attribute
+from deniable.loglinear.contrasts import with_contrast
 from stores.drawing import Edge
 from stores.marginals import DescribedTable, Panel, panels
 
 MEASURED: Final = "measured.json"
 
-_REASONS: Final = {"tree": "chosen for the tree", "target": "with the target", "extra": "the model was far off"}
+_REASONS: Final = {
+    "tree": "chosen for the tree",
+    "target": "with the target",
+    "extra": "the model was far off",
+    "values": "values within buckets",
+}
 Entry = Mapping[str, Any]
 """What `measured.json` says of one thing that was counted."""
 _PICTURES = 6
@@ -70,14 +76,16 @@ class TableLine:
     Attributes:
         names: its attributes.
         reason: why it was measured.
-        shape: number of buckets of each.
+        shape: number of buckets, or of values, of each.
+        differences: those of which only the difference of their two buckets was asked for.
         noise: what noise it was counted with.
-        strength: symmetrical uncertainty of its attributes in [0, 1]; None where the model has no such edge.
+        strength: symmetrical uncertainty of its attributes in [0, 1]; None for what is no edge of the model.
     """
 
     names: tuple[str, ...]
     reason: str
     shape: tuple[int, ...]
+    differences: tuple[str, ...]
     noise: Noise
     strength: float | None
 
@@ -147,16 +155,17 @@ def measured_of(found: Mapping[str, Any], table: DescribedTable, weights: Mappin
     strengths = {frozenset(edge): weight for edge, weight in weights.items()}
 
     def noise(entry: Entry) -> Noise:
-        moved = np.abs(np.asarray(entry["noisy"]) - np.asarray(entry["denoised"])).sum() / 2 / records
+        moved = np.abs(_noisy_cells(entry) - np.asarray(entry["denoised"])).sum() / 2 / records
         return Noise(100 * entry["shares"] / shares, entry["deviation"], 100 * float(moved))
 
     lines = [
         TableLine(
             names=tuple(entry["attributes"]),
             reason=_REASONS.get(entry["reason"], entry["reason"]),
-            shape=np.asarray(entry["noisy"]).shape,
+            shape=np.asarray(entry["denoised"]).shape,
+            differences=tuple(entry.get("differences", ())),
             noise=noise(entry),
-            strength=strengths.get(frozenset(entry["attributes"])),
+            strength=None if entry["reason"] == "values" else strengths.get(frozenset(entry["attributes"])),
         )
         for entry in found["tables"]
     ]
@@ -217,6 +226,12 @@ def _ratios(line: TableLine, entry: Entry) -> Ratios:
     with np.errstate(divide="ignore"):
         noisy, after = (
             np.log2(np.maximum(np.asarray(counts, np.float64), 0.0) / expected)
-            for counts in (entry["noisy"], entry["denoised"])
+            for counts in (_noisy_cells(entry), denoised)
         )
     return Ratios(line, noisy, after)
+
+
+def _noisy_cells(entry: Entry) -> NDArray[np.float64]:
+    """Noisy counts of all cells: where a difference was released, with the denoised table's sum of the two."""
+    noisy, denoised = (np.asarray(entry[kind], np.float64) for kind in ("noisy", "denoised"))
+    return with_contrast(denoised, noisy) if entry.get("differences") else noisy

@@ -60,8 +60,18 @@ def completed(released: Cells, expected: Cells, deviation: float) -> tuple[Cells
         if size > 1:
             gap = gap - gap.mean(axis=axis, keepdims=True)
             deviation *= np.sqrt(1 - 1 / size)
-    for axis, size in enumerate(expected.shape):
+    twos = expected.shape.count(_TWO)
+    return expected + _spread(gap, expected.shape), float(deviation / 2**twos)
+
+
+def with_contrast(table: Cells, released: Cells) -> Cells:
+    """A table with other differences and the same sums of two buckets."""
+    return np.asarray(table + _spread(released - contrast(table), table.shape))
+
+
+def _spread(differences: Cells, shape: Sequence[int]) -> Cells:
+    """The cells, adding up to 0 along each axis of two, that have these differences."""
+    for axis, size in enumerate(shape):
         if size == _TWO:
-            gap = np.concatenate([-gap, gap], axis=axis) / 2
-            deviation /= 2
-    return expected + gap, float(deviation)
+            differences = np.concatenate([-differences, differences], axis=axis) / 2
+    return differences
