@@ -1,15 +1,17 @@
-"""Log-linear networks made by chance, for tests."""
+"""Log-linear networks for tests: made by chance, or with a recoding in them."""
+
+from dataclasses import replace
 
 import numpy as np
 
-from deniable.domain import Attribute, Domain
+from deniable.domain import Attribute, Codes, Domain
 from deniable.loglinear.factors import LogTable
 from deniable.loglinear.net import LoglinearNet
 from deniable.loglinear.rounding import within_buckets
 
 
 def random_net(name: str, m: int, *, largest: int = 9, spread: int = 12_000) -> LoglinearNet:
-    """A network whose attributes have values in buckets, and factors of none to two parents each."""
+    """A network whose attributes have values in buckets, factors of none to two parents each, and guides or none."""
     draw = np.random.default_rng(list(name.encode()))
     sizes = draw.integers(1, largest + 1, size=m)
     buckets = []
@@ -30,7 +32,47 @@ def random_net(name: str, m: int, *, largest: int = 9, spread: int = 12_000) -> 
             shape = (*(counts[parent] for parent in parents), counts[i])
             own.append(LogTable(parents, draw.integers(-spread, spread, size=shape).astype(np.int32)))
         factors.append(tuple(own))
-    within = tuple(
-        within_buckets(bucket, draw.random(len(bucket)) * (draw.random(len(bucket)) < 0.9)) for bucket in buckets
+    guides: list[int | None] = [None] * m
+    for position, i in enumerate(order.tolist()):
+        if position > 0 and draw.random() < 0.7:
+            guides[i] = int(order[draw.integers(position)])
+    within = []
+    for bucket, guide in zip(buckets, guides, strict=True):
+        shape = (1 if guide is None else counts[guide], len(bucket))
+        within.append(within_buckets(bucket, draw.random(shape) ** 2 * (draw.random(shape) < 0.9)))
+    return LoglinearNet(domain, order.astype(np.int64), tuple(buckets), tuple(guides), tuple(within), tuple(factors))
+
+
+def guided(*, kinds: int, recoded: Codes, buckets: Codes, factor: LogTable | None = None) -> LoglinearNet:
+    """An attribute of equally frequent values and its recoding, whose values share buckets.
+
+    Args:
+        kinds: values of the first attribute, each a bucket.
+        recoded: what each of them is recoded to, shape (kinds,).
+        buckets: bucket of each recoded value.
+        factor: what ties the buckets of the second attribute to the first; nothing ties them if there is none.
+    """
+    sizes = (kinds, len(buckets))
+    domain = Domain(
+        tuple(
+            Attribute(name, tuple(range(size)), "nominal", (0,) * size) for name, size in zip("uv", sizes, strict=True)
+        )
     )
-    return LoglinearNet(domain, order.astype(np.int64), tuple(buckets), within, tuple(factors))
+    own = np.arange(kinds, dtype=np.uint16)
+    counts = (recoded[:, None] == np.arange(len(buckets))).astype(np.float64)
+    alone = tuple(LogTable((), np.zeros(int(bucket.max()) + 1, np.int32)) for bucket in (own, buckets))
+    return LoglinearNet(
+        domain=domain,
+        order=np.arange(2, dtype=np.int64),
+        buckets=(own, buckets),
+        guides=(None, 0),
+        within=(within_buckets(own, np.ones((1, kinds))), within_buckets(buckets, counts)),
+        factors=((alone[0],), (alone[1],) if factor is None else (alone[1], factor)),
+    )
+
+
+def blind(net: LoglinearNet) -> LoglinearNet:
+    """The same network, but that compiled code takes every guide to be in its first bucket: a control."""
+    other = replace(net)
+    other.__dict__["arrays"] = net.arrays._replace(guide_stride=np.zeros_like(net.arrays.guide_stride))
+    return other

@@ -48,8 +48,11 @@ class LoglinearArrays(NamedTuple):
         ready: where a position's running sums begin in `running` if it has one group of a fair size; -1 for no.
         running: running sums of the weights.
         leading: 2^30 times 2^(-k / 4096).
-        value_start: where each position's values begin in `bucket`, `low` and `high`, shape (m,).
+        value_start: where each position's values begin in `bucket`, shape (m,).
         bucket: bucket of each value.
+        within_start: where each position's values begin in `low` and `high`, guide in its first bucket, shape (m,).
+        guide: position of the guide; the first position where there is none.
+        guide_stride: what the guide's bucket counts for in `low` and `high`; 0 where there is none.
         low: weights of the bucket's values before each value, out of 2^30.
         high: the same and the value's own.
         bucket_start: where each position's buckets begin in `member_start`, shape (m,).
@@ -71,6 +74,9 @@ class LoglinearArrays(NamedTuple):
     leading: NDArray[np.int32]
     value_start: NDArray[np.int64]
     bucket: NDArray[np.int32]
+    within_start: NDArray[np.int64]
+    guide: NDArray[np.int64]
+    guide_stride: NDArray[np.int64]
     low: NDArray[np.int64]
     high: NDArray[np.int64]
     bucket_start: NDArray[np.int64]
@@ -135,7 +141,13 @@ def _bound(part, total):
 
 
 @numba.njit(nogil=True, cache=True, inline="always")
-def _value_in(net, position, bucket, word, before, after, total):
+def _weights(net, position, buckets):
+    """Where the weights of a position's values begin, given the guide's bucket."""
+    return net.within_start[position] + net.guide_stride[position] * buckets[net.guide[position]]
+
+
+@numba.njit(nogil=True, cache=True, inline="always")
+def _value_in(net, position, buckets, bucket, word, before, after, total):
     """The value of a bucket that the word stands for, by its place among the numbers that are the bucket's."""
     first = net.bucket_start[position] + bucket
     member = net.member_start[first]
@@ -144,7 +156,7 @@ def _value_in(net, position, bucket, word, before, after, total):
         low = _bound(before, total)
         width = _bound(after, total) - low
         place = np.int64(word) - low
-        start = net.value_start[position]
+        start = _weights(net, position, buckets)
         while member < last and (net.high[start + net.member[member]] * width) >> 30 <= place:
             member += 1
     return net.member[member]
@@ -159,12 +171,12 @@ def _draw(net, position, buckets, word, sums):
         row = _row(net, position, buckets)
         x = _pick(net.running, row, size, word)
         before = net.running[row + x - 1] if x > 0 else 0
-        value = _value_in(net, position, x, word, before, net.running[row + x], net.running[row + size - 1])
+        value = _value_in(net, position, buckets, x, word, before, net.running[row + x], net.running[row + size - 1])
     else:
         _running_sums(net, position, buckets, sums)
         x = _pick(sums, 0, size, word)
         before = sums[x - 1] if x > 0 else 0
-        value = _value_in(net, position, x, word, before, sums[x], sums[size - 1])
+        value = _value_in(net, position, buckets, x, word, before, sums[x], sums[size - 1])
     buckets[position] = x
     return value
 
@@ -223,8 +235,8 @@ def sample(net, strata, words, records):  # noqa: C901, PLR0912, PLR0915 - one k
     size, shift, group_start, table_start = net.size, net.shift, net.group_start, net.table_start
     parent_start, parent, stride, logs = net.parent_start, net.parent, net.stride, net.logs
     ready, running, leading = net.ready, net.running, net.leading
-    value_start, high, bucket_start = net.value_start, net.high, net.bucket_start
-    member_start, members = net.member_start, net.member
+    within_start, guide, guide_stride, high = net.within_start, net.guide, net.guide_stride, net.high
+    bucket_start, member_start, members = net.bucket_start, net.member_start, net.member
     room, parents_of, stratum_parent, stratum_stride = strata.room, strata.parent_start, strata.parent, strata.stride
     evenly = len(room) > 0
     whole, m = records.shape
@@ -245,6 +257,7 @@ def sample(net, strata, words, records):  # noqa: C901, PLR0912, PLR0915 - one k
             group = group_start[position]
             others = group_start[position + 1] - group
             made = ready[position] >= 0
+            weights, by = within_start[position], guide_stride[position]
             if evenly:
                 _rows(
                     stratum_parent,
@@ -299,6 +312,7 @@ def sample(net, strata, words, records):  # noqa: C901, PLR0912, PLR0915 - one k
                         x = own[r]
                         afters[r] = sums[x, r]
                         befores[r] = sums[x - 1, r] if x > 0 else 0
+                guiding = buckets[guide[position]][done : done + some]
                 for r in range(some):
                     first = bucket_start[position] + own[r]
                     member = member_start[first]
@@ -307,7 +321,7 @@ def sample(net, strata, words, records):  # noqa: C901, PLR0912, PLR0915 - one k
                         low = _bound(befores[r], totals[r])
                         width = _bound(afters[r], totals[r]) - low
                         place = of_record[r] - low
-                        start = value_start[position]
+                        start = weights + by * guiding[r]
                         while member < last and (high[start + members[member]] * width) >> 30 <= place:
                             member += 1
                     records[begun + done + r, position] = members[member]
@@ -332,12 +346,12 @@ def _draw_alone(net, position, record, word):
 def _factor(net, position, of, buckets, sums):
     """Probability of a value, given the buckets before it."""
     _running_sums(net, position, buckets, sums)
-    value = net.value_start[position] + of
-    x = net.bucket[value]
+    x = net.bucket[net.value_start[position] + of]
     total = np.int64(sums[net.size[position] - 1])
     low = _bound(sums[x - 1] if x > 0 else 0, total)
     width = _bound(sums[x], total) - low
-    return (((net.high[value] * width) >> 30) - ((net.low[value] * width) >> 30)) / 4294967296.0
+    own = _weights(net, position, buckets) + of
+    return (((net.high[own] * width) >> 30) - ((net.low[own] * width) >> 30)) / 4294967296.0
 
 
 @numba.njit(nogil=True, cache=True)
@@ -368,10 +382,13 @@ def _draw_column(net, position, block, levels, words, live, scored):
     sums = np.zeros(net.size[position], np.int32)
     first = net.parent_start[net.group_start[position]]
     last = net.parent_start[net.group_start[position + 1]]
+    guide, guided = net.guide[position], net.guide_stride[position] > 0
     for i in range(live):
         for p in range(first, last):
             other = net.parent[p]
             buckets[other] = net.bucket[net.value_start[other] + records[i, other]]
+        if guided:
+            buckets[guide] = net.bucket[net.value_start[guide] + records[i, guide]]
         copied = levels[block.level[i]]
         if position >= copied:
             word = words[block.at[i] + position - copied]

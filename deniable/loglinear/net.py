@@ -20,7 +20,7 @@ from deniable.loglinear.kernels import LEADING, STEPS, WITHIN, LoglinearArrays, 
 from deniable.loglinear.strata import no_strata, strata
 from deniable.ordered_network import OrderedNetwork, places, require_format, starts
 
-FORMAT = "deniable/loglinear-net/1"
+FORMAT = "deniable/loglinear-net/2"
 
 LARGEST_LOG = 1 << 24
 """Bound on the logarithms, 4096 bits."""
@@ -35,27 +35,33 @@ _READY_CELLS = 1 << 17
 class LoglinearNet(OrderedNetwork):
     """A product of log-linear laws along an order: Pr{x} = prod_i Pr{x_i | buckets of those before}.
 
+    A bucket is drawn by the factors, and a value in it by weights that may depend on the bucket of one other attribute,
+    the guide: so that what is another attribute's recoding stays so within its buckets.
+
     Attributes:
         domain: the table's domain, m attributes.
         order: column number of the attribute at each position, shape (m,).
         buckets: bucket of each value of each attribute.
-        within: weights of the values, those of each bucket adding up to 2^30.
+        guides: column number of the attribute whose bucket the weights of each attribute's values depend on; or none.
+        within: weights of the values, shape (buckets of the guide, cardinality) or (1, cardinality), those of each
+            bucket adding up to 2^30 in each row.
         factors: the factors of each attribute, by column number; the first has no parents.
     """
 
     domain: Domain
     order: NDArray[np.int64]
     buckets: tuple[Codes, ...]
+    guides: tuple[int | None, ...]
     within: tuple[NDArray[np.int64], ...]
     factors: tuple[tuple[LogTable, ...], ...]
 
     def __post_init__(self) -> None:
         """Refuse what is no network: an order with children before parents, tables of another shape or size."""
         place = places(self.order.tolist(), len(self.domain))
+        if len(self.guides) != len(self.domain):
+            raise InvalidInput("a network must say of each attribute which guide it has or that it has none.")
         for i, name in enumerate(self.domain.names):
-            sums = np.bincount(self.buckets[i], weights=self.within[i])
-            if len(self.buckets[i]) != self.domain.cardinalities[i] or bool((sums != WITHIN).any()):
-                raise InvalidInput(f"the values of {name} must have weights that add up to 2^30 in each bucket.")
+            self._require_weights(i, place)
             if len(self.factors[i]) >= _MOST_FACTORS:
                 raise InvalidInput(f"the attribute {name} must have less than {_MOST_FACTORS} factors; learn it again.")
             if not self.factors[i]:
@@ -67,6 +73,18 @@ class LoglinearNet(OrderedNetwork):
                 if factor.logs.shape != shape or bool((np.abs(factor.logs.astype(np.int64)) > LARGEST_LOG).any()):
                     raise InvalidInput(f"a factor of {name} must have shape {shape} and entries of at most 2^24.")
 
+    def _require_weights(self, attribute: int, place: dict[int, int]) -> None:
+        name, guide, bucket = self.domain.names[attribute], self.guides[attribute], self.buckets[attribute]
+        if guide is not None and place.get(guide, place[attribute]) >= place[attribute]:
+            raise InvalidInput(f"the guide of {name} must be one that comes before it in the order; order it again.")
+        shape = (1 if guide is None else self.size(guide), self.domain.cardinalities[attribute])
+        within = self.within[attribute]
+        if within.shape != shape or bucket.shape != shape[1:]:
+            raise InvalidInput(f"the values of {name} must have a bucket each and weights of shape {shape}.")
+        sums = np.stack([np.bincount(bucket, weights=row) for row in within])
+        if bool((sums != WITHIN).any()) or bool((within < 0).any()):
+            raise InvalidInput(f"the values of {name} must have weights that add up to 2^30 in each bucket.")
+
     def size(self, attribute: int) -> int:
         """Number of buckets of an attribute."""
         return int(self.buckets[attribute].max()) + 1
@@ -74,10 +92,11 @@ class LoglinearNet(OrderedNetwork):
     @property
     def edges(self) -> dict[int, Attributes]:
         """The attributes that each attribute's law depends on, by column number."""
-        return {
-            i: tuple(sorted({other for factor in factors for other in factor.parents}))
-            for i, factors in enumerate(self.factors)
-        }
+        found = {}
+        for i, guide in enumerate(self.guides):
+            others = {other for factor in self.factors[i] for other in factor.parents}
+            found[i] = tuple(sorted(others if guide is None else others | {guide}))
+        return found
 
     @cached_property
     def arrays(self) -> LoglinearArrays:
@@ -88,6 +107,7 @@ class LoglinearNet(OrderedNetwork):
         sizes = np.asarray([self.size(i) for i in self.order], np.int64)
         members = [np.argsort(self.buckets[i], kind="stable") for i in self.order]
         inside = [np.bincount(self.buckets[i]) for i in self.order]
+        guides = [self.guides[i] for i in self.order]
         low, high = zip(*(_running(self.buckets[i], self.within[i]) for i in self.order), strict=True)
         member_start, begun = [], 0
         for counts in inside:
@@ -109,6 +129,12 @@ class LoglinearNet(OrderedNetwork):
             leading=LEADING,
             value_start=starts([len(self.buckets[i]) for i in self.order]),
             bucket=np.concatenate([self.buckets[i] for i in self.order]).astype(np.int32),
+            within_start=starts([self.within[i].size for i in self.order]),
+            guide=np.asarray([0 if guide is None else place[guide] for guide in guides], np.int64),
+            guide_stride=np.asarray(
+                [0 if guide is None else len(self.buckets[i]) for i, guide in zip(self.order, guides, strict=True)],
+                np.int64,
+            ),
             low=np.concatenate(low),
             high=np.concatenate(high),
             bucket_start=starts([len(counts) + 1 for counts in inside]),
@@ -147,6 +173,7 @@ class LoglinearNet(OrderedNetwork):
             "attributes": {
                 name: {
                     "buckets": self.buckets[i].tolist(),
+                    "guide": None if (guide := self.guides[i]) is None else names[guide],
                     "within": self.within[i].tolist(),
                     "factors": [
                         {"parents": [names[other] for other in factor.parents], "logs": factor.logs.tolist()}
@@ -170,6 +197,7 @@ class LoglinearNet(OrderedNetwork):
             domain=domain,
             order=np.asarray([domain.index(name) for name in document["order"]], np.int64),
             buckets=tuple(np.asarray(entry["buckets"], np.uint16) for entry in own),
+            guides=tuple(None if entry["guide"] is None else domain.index(entry["guide"]) for entry in own),
             within=tuple(np.asarray(entry["within"], np.int64) for entry in own),
             factors=tuple(
                 tuple(
@@ -182,10 +210,10 @@ class LoglinearNet(OrderedNetwork):
 
 
 def _running(bucket: Codes, within: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Weights of each bucket's values before each value, and with it."""
+    """Weights of each bucket's values before each value, and with it, row after row."""
     high = np.zeros_like(within)
-    held = np.zeros(int(bucket.max()) + 1, np.int64)
+    held = np.zeros((len(within), int(bucket.max()) + 1), np.int64)
     for value, own in enumerate(bucket.tolist()):
-        held[own] += within[value]
-        high[value] = held[own]
-    return high - within, high
+        held[:, own] += within[:, value]
+        high[:, value] = held[:, own]
+    return (high - within).ravel(), high.ravel()

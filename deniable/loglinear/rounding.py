@@ -30,13 +30,21 @@ def to_network(domain: Domain, learnt: Learnt) -> LoglinearNet:
             shape = (*(len(glued.margins[parent]) for parent in factor.parents), size)
             tables.append(LogTable(factor.parents, _logs(factor.weights).reshape(shape)))
         factors.append(tuple(tables))
+    guides, counts = zip(*(guided(learnt, attribute) for attribute in range(len(domain))), strict=True)
+    buckets = tuple(own.of_value for own in learnt.attributes)
     return LoglinearNet(
         domain=domain,
         order=np.asarray(glued.order, np.int64),
-        buckets=tuple(own.of_value for own in learnt.attributes),
-        within=tuple(within_buckets(own.of_value, own.counts) for own in learnt.attributes),
+        buckets=buckets,
+        guides=guides,
+        within=tuple(within_buckets(bucket, own) for bucket, own in zip(buckets, counts, strict=True)),
         factors=tuple(factors),
     )
+
+
+def guided(learnt: Learnt, attribute: int) -> tuple[int | None, Cells]:
+    """An attribute's guide, and counts of its values for each bucket of the guide: the learner has no guides yet."""
+    return None, learnt.attributes[attribute].counts[None, :]
 
 
 def _logs(natural: Cells) -> Logs:
@@ -45,14 +53,22 @@ def _logs(natural: Cells) -> Logs:
 
 
 def within_buckets(bucket: Codes, counts: Cells) -> NDArray[np.int64]:
-    """Shares of the values in their bucket, whole numbers that add up to 2^30, by rounding running sums."""
-    weights = np.zeros(len(bucket), np.int64)
+    """Shares of the values in their bucket, whole numbers that add up to 2^30, by rounding running sums.
+
+    Args:
+        bucket: bucket of each value, shape (cardinality,).
+        counts: counts of the values in each row, shape (rows, cardinality); where a row has none of a bucket's, its
+            values get equal shares.
+
+    Returns:
+        Weights of the same shape.
+    """
+    weights = np.zeros(counts.shape, np.int64)
     for own in range(int(bucket.max()) + 1):
         values = np.flatnonzero(bucket == own)
-        held = np.maximum(counts[values], 0.0)
-        if held.sum() <= 0:
-            held = np.ones(len(values))
-        ends = np.rint(np.cumsum(held) / held.sum() * WITHIN).astype(np.int64)
-        ends[-1] = WITHIN
-        weights[values] = np.diff(ends, prepend=0)
+        held = np.maximum(counts[:, values], 0.0)
+        held[held.sum(axis=1) <= 0] = 1.0
+        running = np.cumsum(held, axis=1)
+        ends = np.rint(running / running[:, -1:] * WITHIN).astype(np.int64)
+        weights[:, values] = np.diff(ends, axis=1, prepend=0)
     return weights

@@ -4,9 +4,10 @@ For each attribute the records are put in a row, those alike in its parents besi
 among themselves. Of every two neighbours in the row one gets the lower half of the unit interval and one the upper, of
 every four each another quarter, and so on, all by chance: Owen's scrambling of van der Corput's sequence. Each record
 by itself has exactly the network's law, whatever came before in it: the place in the row rests on the lower halves of
-the words, and the upper halves, which scramble, have nothing to do with those. Only together are records nearer to the
-law than independent ones, so this is for records that are drawn from a public network and nothing else; it is no
-candidate's law. What a network is, and how a value is found, do not belong here.
+the words, and the upper halves, which scramble, have nothing to do with those. So strata may leave out whatever a law
+depends on besides, such as guides or weak parents: a record's word is uniform given all that came before in it. Only
+together are records nearer to the law than independent ones, so this is for records that are drawn from a public
+network and nothing else; it is no candidate's law. What a network is, and how a value is found, do not belong here.
 
 Source: Owen 1995, Randomly permuted (t, m, s)-nets and (t, s)-sequences.
 """

@@ -1,5 +1,7 @@
 """Records drawn evenly: each has the network's law, what is independent stays so, together they are nearer to it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -11,7 +13,7 @@ from deniable.loglinear.factors import LogTable
 from deniable.loglinear.net import LoglinearNet
 from deniable.loglinear.rounding import within_buckets
 from deniable.loglinear.strata import TOGETHER
-from tests.loglinear_nets import random_net
+from tests.loglinear_nets import blind, guided, random_net
 
 ROWS = 48
 
@@ -36,7 +38,8 @@ def unconnected(sizes: tuple[int, ...]) -> LoglinearNet:
         domain,
         np.arange(len(sizes), dtype=np.int64),
         tuple(np.arange(size, dtype=np.uint16) for size in sizes),
-        tuple(within_buckets(np.arange(size, dtype=np.uint16), np.ones(size)) for size in sizes),
+        (None,) * len(sizes),
+        tuple(within_buckets(np.arange(size, dtype=np.uint16), np.ones((1, size))) for size in sizes),
         tuple((LogTable((), (900 * np.arange(size)).astype(np.int32)),) for size in sizes),
     )
 
@@ -58,6 +61,27 @@ def test_each_record_of_a_batch_has_the_law_of_the_network() -> None:
     for row in (0, 1, 7, 15, 16, 30, ROWS - 1):
         found = np.bincount(cells[:, row], minlength=len(share))
         assert (np.abs(found - count * share) < 7 * np.sqrt(count * share * 1.02 + 1)).all()
+
+
+def test_a_guide_that_no_stratum_is_made_of_is_followed_by_each_record() -> None:
+    net = guided(kinds=5, recoded=np.asarray([3, 1, 0, 2, 1], np.uint16), buckets=np.asarray([0, 1, 1, 0], np.uint16))
+    share = np.zeros((5, 4))
+    for kind, (own, other) in enumerate([(3, (1, 2)), (1, (0, 3)), (0, (1, 2)), (2, (0, 3)), (1, (0, 3))]):
+        share[kind, own] = 1 / 10
+        share[kind, list(other)] = 1 / 20
+    count = 12_000
+
+    def most_deviations(found: LoglinearNet) -> float:
+        cells = cell(batches(found, "guided", count), found)
+        expected = count * share.ravel()
+        deviations = [
+            np.abs(np.bincount(cells[:, row], minlength=20) - expected) / np.sqrt(expected + 1)
+            for row in (0, 1, 7, 15, 16, 30, ROWS - 1)
+        ]
+        return float(np.max(deviations))
+
+    assert most_deviations(net) < 7
+    assert most_deviations(blind(net)) > 20
 
 
 def test_what_is_independent_stays_so_in_pairs_and_triples() -> None:
@@ -91,7 +115,7 @@ def test_what_stands_in_the_same_row_is_tied_by_it_no_more_than_by_chance() -> N
     apart = unconnected(sizes)
     both = tuple(LogTable((0, 1), np.zeros((128, 128, 2), np.int32)) for _ in range(2))
     factors = ((apart.factors[0][0],), (apart.factors[1][0],), (both[0],), (both[1],))
-    net = LoglinearNet(apart.domain, apart.order, apart.buckets, apart.within, factors)
+    net = replace(apart, factors=factors)
     own = [net.sample_evenly(words(f"row {number}", 4 * n)).astype(np.int64) for number in range(40)]
     agree = np.asarray([(codes[:, 2] == codes[:, 3]).sum() for codes in own])
     assert np.mean((agree - n / 2) ** 2) < 3.5 * n / 4
@@ -100,7 +124,7 @@ def test_what_stands_in_the_same_row_is_tied_by_it_no_more_than_by_chance() -> N
 def evenly_distributed(values: int) -> LoglinearNet:
     net = unconnected((values,))
     flat = LogTable((), np.zeros(values, np.int32))
-    return LoglinearNet(net.domain, net.order, net.buckets, net.within, ((flat,),))
+    return replace(net, factors=((flat,),))
 
 
 def test_sixteen_records_have_each_sixteenth_once() -> None:

@@ -223,9 +223,11 @@ def test_two_releases_of_a_table_are_averaged_by_precision() -> None:
 
 def test_shares_within_buckets_add_up() -> None:
     bucket = np.asarray([0, 1, 0, 2, 1, 0], np.uint16)
-    found = within_buckets(bucket, np.asarray([1.0, 0.0, 2.0, 5.0, 0.0, 1.0]))
-    assert [int(found[bucket == b].sum()) for b in range(3)] == [WITHIN] * 3
-    assert found[2] == WITHIN // 2
+    counts = np.asarray([[1.0, 0.0, 2.0, 5.0, 0.0, 1.0], [-1.0, 3.0, 0.0, 0.1, 1.0, 7.0]])
+    found = within_buckets(bucket, counts)
+    assert [found[:, bucket == b].sum(axis=1).tolist() for b in range(3)] == [[WITHIN] * 2] * 3
+    assert found[0, [2, 1]].tolist() == [WITHIN // 2, WITHIN // 2]
+    assert found[1].tolist() == [0, 3 * WITHIN // 4, 0, WITHIN, WITHIN // 4, WITHIN]
 
 
 def test_doors_refuse_what_was_not_planned() -> None:
