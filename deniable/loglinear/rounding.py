@@ -30,21 +30,19 @@ def to_network(domain: Domain, learnt: Learnt) -> LoglinearNet:
             shape = (*(len(glued.margins[parent]) for parent in factor.parents), size)
             tables.append(LogTable(factor.parents, _logs(factor.weights).reshape(shape)))
         factors.append(tuple(tables))
-    guides, counts = zip(*(guided(learnt, attribute) for attribute in range(len(domain))), strict=True)
+    counts = [own.counts[None, :] for own in learnt.attributes]
+    guides: list[int | None] = [None] * len(domain)
+    for guide in learnt.guides:
+        guides[guide.attribute], counts[guide.attribute] = guide.guide, guide.counts
     buckets = tuple(own.of_value for own in learnt.attributes)
     return LoglinearNet(
         domain=domain,
         order=np.asarray(glued.order, np.int64),
         buckets=buckets,
-        guides=guides,
+        guides=tuple(guides),
         within=tuple(within_buckets(bucket, own) for bucket, own in zip(buckets, counts, strict=True)),
         factors=tuple(factors),
     )
-
-
-def guided(learnt: Learnt, attribute: int) -> tuple[int | None, Cells]:
-    """An attribute's guide, and counts of its values for each bucket of the guide: the learner has no guides yet."""
-    return None, learnt.attributes[attribute].counts[None, :]
 
 
 def _logs(natural: Cells) -> Logs:
