@@ -4,11 +4,9 @@ Rows are seen by a counter alone, and its counts leave this module only through 
 the doors gave. Noise and cost do not belong here, nor how tables become a model.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import prod
 from typing import Any, Literal
 
 import numpy as np
@@ -16,12 +14,12 @@ from numpy.typing import NDArray
 
 from deniable.domain import Domain
 from deniable.loglinear.buckets import Bucketed, bucketed
-from deniable.loglinear.contrasts import contrast, contrast_counts, contrast_shape
 from deniable.loglinear.counting import Attributes, Counter, Partition
 from deniable.loglinear.fitting import Shape
 from deniable.loglinear.gluing import Evidence, Glued, Wanted, estimate_margins, estimate_total, glue, product
-from deniable.loglinear.guides import by_values, guided_counts
+from deniable.loglinear.guides import guided_counts
 from deniable.loglinear.plan import BATCHES, TABLES_PER_ATTRIBUTE, LoglinearPlan
+from deniable.loglinear.questions import A_PAIR, Question, Questions, score
 from deniable.loglinear.releases import Cells, Doors, NoisyTable, averaged
 from deniable.tables import Counts
 
@@ -34,21 +32,13 @@ MANY_ATTRIBUTES = 30
 FEWEST_RECORDS = 10_000
 
 _TABLES_PER_SIGNAL = 1 / 400
-_NOISE = 0.4
-"""Mean noise that an entry must be off by for the rest to count when a table is chosen."""
-_TRIPLES_PER_ATTRIBUTE = 0.75
-"""Most triples with the target, for each attribute, that the last batch may have."""
-_LARGEST_TRIPLE = 600
-"""Entries."""
-_LARGEST_BY_VALUES = 10_000
-"""Values of one attribute times those of the other, of which one is asked for by values."""
 _FEW = 2.0
 _TARGET_WEIGHT = 2.0
 _WEAK_SIGNAL = 300.0
 _MOST_AGAIN = 0.75
 _NO_SIGNAL = 25.0
 """Signal below which a table of two attributes says less than better counts of each by itself."""
-_FEWEST_FOR_TABLES = _A_PAIR = 2
+_FEWEST_FOR_TABLES = 2
 _LEFT_FOR_TABLES = 4
 
 Words = Callable[[str, int], NDArray[np.uint32]]
@@ -75,25 +65,6 @@ class Guide:
     def denoised(self) -> Cells:
         """The counts, axes as in the table."""
         return self.counts if self.guide < self.attribute else self.counts.T
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """A table that may be asked for.
-
-    Attributes:
-        attributes: its attributes, rising.
-        by_value: the one of them that is counted by values; none if all are by buckets.
-    """
-
-    attributes: Attributes
-    by_value: int | None = None
-
-    @property
-    def guide(self) -> int:
-        """The other attribute of a pair of which one is counted by values."""
-        first, second = self.attributes
-        return first if second == self.by_value else second
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,19 +245,18 @@ class _Tables:
         attributes: tuple[Bucketed, ...],
         ones: tuple[NoisyTable, ...],
     ) -> None:
-        self._plan, self._counter, self._doors, self._words = plan, counter, doors, words
-        self._partition = partition = Partition(tuple(own.of_value for own in attributes))
-        self._attributes, self._ones = attributes, ones
+        self._plan, self._counter, self._doors, self._words, self._ones = plan, counter, doors, words, ones
         target = None if plan.domain.target is None else plan.domain.index(plan.domain.target)
+        self._questions = Questions(plan.domain, attributes, target if target in plan.layout.counted else None)
         self._shape = Shape(
-            sizes=partition.sizes,
+            sizes=self._questions.partition.sizes,
             ordered=np.asarray([attribute.kind == "numeric" for attribute in plan.domain.attributes]),
-            target=target if target in plan.layout.counted else None,
+            target=self._questions.target,
             laplace=plan.noise == "laplace",
         )
         self.found: list[NoisyTable] = []
         self.reasons: list[Reason] = []
-        self.by_values: list[tuple[_Asked, NoisyTable]] = []
+        self.by_values: list[tuple[Question, NoisyTable]] = []
 
     def measure_first(self, total: float, extras: int) -> None:
         """A tree of the attributes, and each attribute with the target; leaves budget for some more tables."""
@@ -294,16 +264,16 @@ class _Tables:
         inner = [i for i in counted if i != target]
         pairs: list[Attributes] = list(combinations(inner, 2))
         with_target: list[Attributes] = [(min(i, target), max(i, target)) for i in inner] if target is not None else []
-        wanted = [*pairs, *with_target]
-        counts = dict(zip(wanted, self._counter.tables(self._partition, wanted), strict=True))
+        wanted = [Question(pair) for pair in (*pairs, *with_target)]
+        answers = self._questions.answers(wanted, self._counter)
         margins = estimate_margins(self._ones, self._shape.sizes, total)
         unit = _typical_noise(self._plan)
-        scores = {pair: _score(counts[pair], product([margins[i] for i in pair], total), unit) for pair in pairs}
-        chosen = self._choose_tree(scores, inner)
-        first = [*chosen, *with_target]
+        scores = {
+            pair: score(answers[Question(pair)], product([margins[i] for i in pair], total), unit) for pair in pairs
+        }
+        first = [*self._choose_tree(scores, inner), *with_target]
         available = self._left() * len(first) // (len(first) + extras)
-        asked = [_Asked(attributes) for attributes in first]
-        self._measure(asked, {each: counts[each.attributes] for each in asked}, available, {})
+        self._measure([Question(pair) for pair in first], answers, available, {})
         self.reasons.extend("target" if target in attributes else "tree" for attributes in first)
 
     def measure_extras(self, extras: int) -> None:
@@ -335,22 +305,21 @@ class _Tables:
     def _measure_batch(self, batch: int, picks: int, available: int) -> None:
         """One batch of extra tables: pairs; before the last one also values within buckets, in it triples."""
         measured = {table.attributes for table in self.found}
-        pairs: list[Attributes] = list(combinations(self._plan.layout.counted, 2))
-        candidates = [_Asked(pair) for pair in pairs if pair not in measured]
-        if batch < BATCHES - 1:
-            candidates += self._values_within(measured)
-        if batch == BATCHES - 1:
-            candidates += [_Asked(triple) for triple in self._triples(pairs, measured)]
+        pairs: list[Attributes] = list(combinations(self._plan.layout.counted, A_PAIR))
+        finer = self._questions.values_within(sorted(measured)) if batch < BATCHES - 1 else []
+        larger = self._questions.triples(measured) if batch == BATCHES - 1 else []
+        candidates = [*(Question(pair) for pair in pairs if pair not in measured), *finer, *larger]
         if not candidates or available < picks:
             return
         glued = self._glue(f"draft {batch}", "shares")
-        expected = {asked: self._expected(asked, glued) for asked in candidates}
-        counts = self._count(candidates)
+        expected = {asked: self._questions.expected(asked, glued.expected(asked.attributes)) for asked in candidates}
+        answers = self._questions.answers(candidates, self._counter)
         unit = self._plan.mean_noise(available / picks)
-        scores = {asked: _score(counts[asked], expected[asked], unit) for asked in candidates}
-        chosen: list[_Asked] = []
+        scores = {asked: score(answers[asked], expected[asked], unit) for asked in candidates}
+        chosen: list[Question] = []
         while len(chosen) < picks:
-            left = [asked for asked in candidates if self._may_follow(asked, chosen)]
+            before = [*(asked for asked, _ in self.by_values), *chosen]
+            left = [asked for asked in candidates if self._questions.may_follow(asked, before)]
             if not left:
                 break
             # Number 0 is to measure nothing more.
@@ -359,100 +328,32 @@ class _Tables:
                 break
             chosen.append(left[number - 1])
         if chosen:
-            self._measure(chosen, counts, available, expected)
-            self.reasons.extend("extra" for asked in chosen if asked.by_value is None)
-
-    def _values_within(self, measured: Iterable[Attributes]) -> list[_Asked]:
-        """Measured pairs with one attribute by its values, where its buckets hold several of them."""
-        found = []
-        for pair in measured:
-            for attribute, guide in (pair, pair[::-1]):
-                values = self._plan.domain.cardinalities[attribute]
-                several = attribute != self._shape.target and self._shape.sizes[attribute] < values
-                if several and values * self._plan.domain.cardinalities[guide] <= _LARGEST_BY_VALUES:
-                    found.append(_Asked(pair, by_value=attribute))
-        return sorted(found, key=lambda asked: (asked.attributes, asked.by_value))
-
-    def _triples(self, pairs: Sequence[Attributes], measured: AbstractSet[Attributes]) -> list[Attributes]:
-        """The triples of the target and two attributes of which all pairs were measured, unless they are large."""
-        target = self._shape.target
-        found: list[Attributes] = []
-        if target is None:
-            return found
-        for pair in pairs:
-            triple = tuple(sorted({*pair, target}))
-            if target not in pair and self._entries(_Asked(triple)) <= _LARGEST_TRIPLE:
-                found += [triple] if all(two in measured for two in combinations(triple, 2)) else []
-        return found
-
-    def _may_follow(self, asked: _Asked, chosen: Sequence[_Asked]) -> bool:
-        """Whether a table may be chosen after others: there are not too many triples, and no guide has a guide."""
-        if asked in chosen:
-            return False
-        if asked.by_value is not None:
-            guided = [other for other in (*chosen, *(own for own, _ in self.by_values)) if other.by_value is not None]
-            with_guide = {other.by_value for other in guided}
-            return asked.by_value not in with_guide | {o.guide for o in guided} and asked.guide not in with_guide
-        triples = sum(len(other.attributes) > _A_PAIR for other in chosen)
-        return len(asked.attributes) == _A_PAIR or triples < round(
-            _TRIPLES_PER_ATTRIBUTE * len(self._plan.layout.counted)
-        )
-
-    def _entries(self, asked: _Asked) -> int:
-        """Numbers that are released of a table."""
-        return prod(contrast_shape(self._partition_of(asked).shape(asked.attributes)))
-
-    def _partition_of(self, asked: _Asked) -> Partition:
-        return self._partition if asked.by_value is None else self._partition.by_values(asked.by_value)
-
-    def _expected(self, asked: _Asked, glued: Glued) -> Cells:
-        """What a model expects of a table."""
-        counts = glued.expected(asked.attributes)
-        if asked.by_value is None:
-            return counts
-        return by_values(counts, asked.attributes.index(asked.by_value), self._attributes[asked.by_value])
-
-    def _count(self, wanted: Sequence[_Asked]) -> dict[_Asked, Counts]:
-        """Count tables of the rows."""
-        found: dict[_Asked, Counts] = {}
-        over_buckets = [asked for asked in wanted if asked.by_value is None]
-        if over_buckets:
-            tables = self._counter.tables(self._partition, [asked.attributes for asked in over_buckets])
-            found |= zip(over_buckets, tables, strict=True)
-        finer = [asked for asked in wanted if asked.by_value is not None]
-        if finer:
-            # Rows are read once more for all of them: by values, which are then added up to the guides' buckets.
-            finest = Partition.finest(self._plan.domain)
-            tables = self._counter.tables(finest, [asked.attributes for asked in finer])
-            for asked, table in zip(finer, tables, strict=True):
-                guide = asked.guide
-                axis = asked.attributes.index(guide)
-                found[asked] = self._attributes[guide].added_up_along(table, axis)
-        return found
+            self._measure(chosen, answers, available, expected)
+            self.reasons.extend("extra" for asked in chosen if asked.guided < 0)
 
     def _measure(
         self,
-        wanted: Sequence[_Asked],
-        counts: Mapping[_Asked, Counts],
+        wanted: Sequence[Question],
+        answers: Mapping[Question, Counts],
         available: int,
-        expected: Mapping[_Asked, Cells],
+        expected: Mapping[Question, Cells],
     ) -> None:
         """Release tables with all the shares that are available, large ones and those of the target with more."""
         for asked, shares in zip(wanted, divided(available, self._weights(wanted)), strict=True):
-            question = contrast_counts(counts[asked])
-            released = self._doors.measure(asked.attributes, self._partition_of(asked), question, shares)
-            if asked.by_value is None:
+            partition = self._questions.partition_of(asked)
+            released = self._doors.measure(asked.attributes, partition, answers[asked], shares)
+            if asked.guided < 0:
                 self.found.append(released.expected_as(expected.get(asked)))
             else:
                 self.by_values.append((asked, released))
 
     def _measure_again(self) -> None:
         """Release tables once more with what is left, so that nothing of the budget is lost."""
-        wanted = [_Asked(table.attributes) for table in self.found][: self._left()]
-        counts = self._count(wanted)
+        wanted = [Question(table.attributes) for table in self.found][: self._left()]
+        answers, partition = self._questions.answers(wanted, self._counter), self._questions.partition
         for number, shares in enumerate(divided(self._left(), self._weights(wanted))):
-            question = contrast_counts(counts[wanted[number]])
-            again = self._doors.measure(wanted[number].attributes, self._partition, question, shares)
+            asked = wanted[number]
+            again = self._doors.measure(asked.attributes, partition, answers[asked], shares)
             self.found[number] = averaged(self.found[number], again)
 
     def guides(self, glued: Glued) -> tuple[Guide, ...]:
@@ -460,21 +361,19 @@ class _Tables:
         pairs = {table.attributes: counts for table, counts in zip(self.found, glued.tables, strict=True)}
         found = []
         for asked, table in self.by_values:
-            guide = asked.guide
-            attribute = sum(asked.attributes) - guide
-            axis, pair = table.attributes.index(attribute), pairs[table.attributes]
-            own, laplace = self._attributes[attribute], self._shape.laplace
+            axis, pair = table.attributes.index(asked.guided), pairs[table.attributes]
+            own, laplace = self._questions.buckets[asked.guided], self._shape.laplace
             counts = guided_counts(table.values, float(table.deviation), pair, axis, own, laplace=laplace)
-            found.append(Guide(attribute, guide, table, counts))
+            found.append(Guide(asked.guided, asked.guide, table, counts))
         return tuple(found)
 
-    def _weights(self, wanted: Sequence[_Asked]) -> list[float]:
+    def _weights(self, wanted: Sequence[Question]) -> list[float]:
         """How many shares tables should have, up to a factor; each attribute with the target has more."""
         target = self._shape.target
         return [
             self._plan.share_weight(
-                self._entries(asked)
-                * (_TARGET_WEIGHT if target in asked.attributes and len(asked.attributes) == _A_PAIR else 1.0)
+                self._questions.entries(asked)
+                * (_TARGET_WEIGHT if target in asked.attributes and len(asked.attributes) == A_PAIR else 1.0)
             )
             for asked in wanted
         ]
@@ -496,23 +395,9 @@ class _Tables:
         records = max(FEWEST_RECORDS, records * MANY_ATTRIBUTES // max(m, MANY_ATTRIBUTES))
         if priors is None:
             priors = [table.prior for table in self.found]
-        guides = {sum(asked.attributes) - asked.guide: asked.guide for asked, _ in self.by_values}
+        guides = {asked.guided: asked.guide for asked, _ in self.by_values}
         evidence = Evidence(self._shape, self._ones, tuple(self.found), tuple(priors), guides)
         return glue(evidence, self._words(purpose, m * records).reshape(m, records), wanted, order)
-
-
-def _score(counts: Counts, expected: Cells, noise: float) -> int:
-    """How far a table is from what is expected of it, beyond what noise hides of each entry.
-
-    One row changes it by 1 at most.
-
-    Args:
-        counts: the table of the rows.
-        expected: what is expected of it.
-        noise: mean noise of an entry.
-    """
-    gap = np.abs(contrast_counts(counts) - np.rint(contrast(expected)).astype(np.int64))
-    return int(np.maximum(gap - round(_NOISE * noise), 0).sum())
 
 
 def divided(shares: int, weights: Sequence[float]) -> list[int]:

@@ -11,7 +11,7 @@ import pytest
 
 from deniable.domain import Attribute, Codes, Domain
 from deniable.keys import ReleaseKey
-from deniable.loglinear import learning
+from deniable.loglinear import learning, questions
 from deniable.loglinear.counting import Counter, Partition, RowCounter
 from deniable.loglinear.learning import Learnt, learn
 from deniable.loglinear.plan import LoglinearPlan, LoglinearRecipe
@@ -206,9 +206,9 @@ def test_the_audit_sees_every_kind_of_table() -> None:
 
 
 def test_a_difference_that_counts_a_row_twice_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = learning.contrast_counts
+    honest = questions.contrast_counts
     monkeypatch.setattr(
-        learning, "contrast_counts", lambda counts: honest(counts) * (1 + (honest(counts).shape != counts.shape))
+        questions, "contrast_counts", lambda counts: honest(counts) * (1 + (honest(counts).shape != counts.shape))
     )
     assert "sensitivity of a table" in audit(plan_of("40", "1/1000000"))[0]
 
@@ -269,8 +269,8 @@ def test_a_bucket_that_depends_on_the_data_is_found(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_score_that_one_row_moves_by_two_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    score = learning._score
-    monkeypatch.setattr(learning, "_score", lambda *arguments: 2 * score(*arguments))
+    score = learning.score
+    monkeypatch.setattr(learning, "score", lambda *arguments: 2 * score(*arguments))
     assert audit(plan_of("40", "0"))[0] == {"sensitivity of a score"}
 
 
