@@ -107,8 +107,9 @@ class RowCounter:
         found = [np.zeros(partition.shape(attributes), np.int64) for attributes in wanted]
         used = sorted({attribute for attributes in wanted for attribute in attributes})
         places = [[used.index(attribute) for attribute in attributes] for attributes in wanted]
+        buckets = [partition.buckets[i].astype(np.int32) for i in used]
         for codes in self.chunks():
-            columns = np.stack([partition.buckets[i][codes[:, i]] for i in used]).astype(np.int32)
+            columns = np.stack([bucket[codes[:, i]] for bucket, i in zip(buckets, used, strict=True)])
             for table, place in zip(found, places, strict=True):
                 _add(columns[place], strides_of(table.shape), table.reshape(-1))
         return found

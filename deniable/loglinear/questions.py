@@ -125,10 +125,11 @@ class Questions:
         finer = [question for question in wanted if question.guided >= 0]
         if finer:
             # Rows are read once more for all of them: by values, which are then added up to the guides' buckets.
-            tables = counter.tables(Partition.finest(self.domain), [question.attributes for question in finer])
-            for question, table in zip(finer, tables, strict=True):
+            pairs = list(dict.fromkeys(question.attributes for question in finer))
+            by_pair = dict(zip(pairs, counter.tables(Partition.finest(self.domain), pairs), strict=True))
+            for question in finer:
                 axis = question.attributes.index(question.guide)
-                found[question] = self.buckets[question.guide].added_up_along(table, axis)
+                found[question] = self.buckets[question.guide].added_up_along(by_pair[question.attributes], axis)
         return {question: contrast_counts(found[question]) for question in wanted}
 
 
