@@ -375,26 +375,78 @@ def _factor_of(net, position, record):  # noqa: ARG001 - numba matches the names
 
 
 @numba.njit(nogil=True, cache=True)
-def _draw_column(net, position, block, levels, words, live, scored):
-    """See `draw_column`."""
-    records = block.records
+def _draw_column(net, position, block, levels, words, live, scored):  # noqa: C901, PLR0912, PLR0915 - one kernel
+    """See `draw_column`: `_draw` and `_factor` for each record, written out; arrays taken out once as in `sample`."""
+    records, factors, at, level = block.records, block.factors, block.at, block.level
+    parent, stride, logs, running, leading = net.parent, net.stride, net.logs, net.running, net.leading
+    table_start, parent_start = net.table_start, net.parent_start
+    value_start, bucket, low, high = net.value_start, net.bucket, net.low, net.high
+    member_start, members = net.member_start, net.member
+    size, shift, ready = net.size[position], net.shift[position], net.ready[position]
+    first_group, last_group = net.group_start[position], net.group_start[position + 1]
+    first, last = parent_start[first_group], parent_start[last_group]
+    own_start, own_buckets = value_start[position], net.bucket_start[position]
+    begin, guide, by = net.within_start[position], net.guide[position], net.guide_stride[position]
     buckets = np.zeros(records.shape[1], np.int64)
-    sums = np.zeros(net.size[position], np.int32)
-    first = net.parent_start[net.group_start[position]]
-    last = net.parent_start[net.group_start[position + 1]]
-    guide, guided = net.guide[position], net.guide_stride[position] > 0
+    made = np.zeros(size, np.int32)
+    sums = running if ready >= 0 else made
     for i in range(live):
         for p in range(first, last):
-            other = net.parent[p]
-            buckets[other] = net.bucket[net.value_start[other] + records[i, other]]
-        if guided:
-            buckets[guide] = net.bucket[net.value_start[guide] + records[i, guide]]
-        copied = levels[block.level[i]]
+            other = parent[p]
+            buckets[other] = bucket[value_start[other] + records[i, other]]
+        weights = begin
+        if by > 0:
+            weights += by * bucket[value_start[guide] + records[i, guide]]
+        row = np.int64(0)
+        if ready >= 0:
+            row = ready
+            for p in range(first, last):
+                row += stride[p] * buckets[parent[p]]
+        else:
+            best = np.int32(-2147483648)
+            for group in range(first_group, last_group):
+                table = table_start[group]
+                for p in range(parent_start[group], parent_start[group + 1]):
+                    table += stride[p] * buckets[parent[p]]
+                if group == first_group:
+                    for x in range(size):
+                        made[x] = logs[table + x]
+                else:
+                    for x in range(size):
+                        made[x] += logs[table + x]
+            for x in range(size):
+                best = max(best, made[x])
+            total = 0
+            for x in range(size):
+                below = best - made[x]
+                bits = min(below >> _STEP_BITS, 31)
+                total += max(leading[below & _STEP_MASK] >> (bits + shift), 1)
+                made[x] = total
+        whole = np.int64(sums[row + size - 1])
+        copied = levels[level[i]]
         if position >= copied:
-            word = words[block.at[i] + position - copied]
-            records[i, position] = _draw(net, position, buckets, word, sums)
+            word = np.int64(words[at[i] + position - copied])
+            ticket = (word * whole) >> 32
+            x = 0
+            while sums[row + x] <= ticket:
+                x += 1
+            member = member_start[own_buckets + x]
+            end = member_start[own_buckets + x + 1] - 1
+            if member < end:
+                least = _bound(sums[row + x - 1] if x > 0 else 0, whole)
+                width = _bound(sums[row + x], whole) - least
+                place = word - least
+                while member < end and (high[weights + members[member]] * width) >> 30 <= place:
+                    member += 1
+            records[i, position] = members[member]
         if scored:
-            block.factors[position, i] = _factor(net, position, records[i, position], buckets, sums)
+            value = records[i, position]
+            x = bucket[own_start + value]
+            least = _bound(sums[row + x - 1] if x > 0 else 0, whole)
+            width = _bound(sums[row + x], whole) - least
+            factors[position, i] = (
+                ((high[weights + value] * width) >> 30) - ((low[weights + value] * width) >> 30)
+            ) / 4294967296.0
 
 
 @overload(draw_column)
