@@ -113,72 +113,11 @@ def _running_sums(net, position, buckets, sums):
 
 
 @numba.njit(nogil=True, cache=True, inline="always")
-def _row(net, position, buckets):
-    """Where the running sums of a position that has them ready begin."""
-    row = net.ready[position]
-    group = net.group_start[position]
-    for p in range(net.parent_start[group], net.parent_start[group + 1]):
-        row += net.stride[p] * buckets[net.parent[p]]
-    return row
-
-
-@numba.njit(nogil=True, cache=True, inline="always")
-def _pick(sums, start, size, word):
-    """The bucket whose share of [0, 2^32) holds the word."""
-    ticket = (np.int64(word) * np.int64(sums[start + size - 1])) >> 32
-    x = 0
-    while sums[start + x] <= ticket:
-        x += 1
-    return x
-
-
-@numba.njit(nogil=True, cache=True, inline="always")
 def _bound(part, total):
     """The least number below 2^32 whose ticket of `total` is `part` or more."""
     # Nothing is negative; of signed numbers the compiled code would look after the signs.
     wanted = np.uint64((np.int64(part) << 32) + total - 1)
     return np.int64(wanted // np.uint64(total))
-
-
-@numba.njit(nogil=True, cache=True, inline="always")
-def _weights(net, position, buckets):
-    """Where the weights of a position's values begin, given the guide's bucket."""
-    return net.within_start[position] + net.guide_stride[position] * buckets[net.guide[position]]
-
-
-@numba.njit(nogil=True, cache=True, inline="always")
-def _value_in(net, position, buckets, bucket, word, before, after, total):
-    """The value of a bucket that the word stands for, by its place among the numbers that are the bucket's."""
-    first = net.bucket_start[position] + bucket
-    member = net.member_start[first]
-    last = net.member_start[first + 1] - 1
-    if member < last:
-        low = _bound(before, total)
-        width = _bound(after, total) - low
-        place = np.int64(word) - low
-        start = _weights(net, position, buckets)
-        while member < last and (net.high[start + net.member[member]] * width) >> 30 <= place:
-            member += 1
-    return net.member[member]
-
-
-@numba.njit(nogil=True, cache=True, inline="always")
-def _draw(net, position, buckets, word, sums):
-    """Draw one value, given the buckets before it."""
-    size = net.size[position]
-    value = 0
-    if net.ready[position] >= 0:
-        row = _row(net, position, buckets)
-        x = _pick(net.running, row, size, word)
-        before = net.running[row + x - 1] if x > 0 else 0
-        value = _value_in(net, position, buckets, x, word, before, net.running[row + x], net.running[row + size - 1])
-    else:
-        _running_sums(net, position, buckets, sums)
-        x = _pick(sums, 0, size, word)
-        before = sums[x - 1] if x > 0 else 0
-        value = _value_in(net, position, buckets, x, word, before, sums[x], sums[size - 1])
-    buckets[position] = x
-    return value
 
 
 @numba.njit(nogil=True, cache=True)
@@ -193,7 +132,7 @@ def _rows(parent, stride, first, last, begin, buckets, done, rows):
 
 @numba.njit(nogil=True, cache=True)
 def _draw_some(logs, leading, shorter, n, at, sums, words, drawn, totals):  # noqa: C901 - one kernel
-    """`_running_sums` and `_pick` for records beside each other: loops that the compiler makes vectors of."""
+    """`_running_sums` and a pick for records beside each other: loops that the compiler makes vectors of."""
     some = at.shape[1]
     best = np.empty(some, np.int32)
     for i in range(n):
@@ -226,7 +165,7 @@ def _draw_some(logs, leading, shorter, n, at, sums, words, drawn, totals):  # no
 
 @numba.njit(nogil=True, cache=True)
 def sample(net, strata, words, records):  # noqa: C901, PLR0912, PLR0915 - one kernel
-    """Fill records from one word a value: `_draw` for each, written out; evenly if in strata.
+    """Fill records from one word a value, as `_column` does; evenly if in strata.
 
     Words come record by record, positions in order; if evenly, position by position. Some records are filled at a
     time, attribute by attribute: what belongs to a position is then at hand for all of them. The arrays are taken out
@@ -328,56 +267,19 @@ def sample(net, strata, words, records):  # noqa: C901, PLR0912, PLR0915 - one k
 
 
 @numba.njit(nogil=True, cache=True)
-def _buckets_before(net, position, record):
-    """Buckets of the values before a position."""
-    buckets = np.zeros(len(record), np.int64)
-    for p in range(position):
-        buckets[p] = net.bucket[net.value_start[p] + record[p]]
-    return buckets
+def _column(net, position, records, at, words, factors):  # noqa: C901, PLR0912, PLR0915 - one kernel
+    """Draw the values of records at a position, and score them.
 
+    The arrays are taken out of the tuple once: see `sample`.
 
-@numba.njit(nogil=True, cache=True)
-def _draw_alone(net, position, record, word):
-    sums = np.zeros(net.size[position], np.int32)
-    return _draw(net, position, _buckets_before(net, position, record), word, sums)
-
-
-@numba.njit(nogil=True, cache=True, inline="always")
-def _factor(net, position, of, buckets, sums):
-    """Probability of a value, given the buckets before it."""
-    _running_sums(net, position, buckets, sums)
-    x = net.bucket[net.value_start[position] + of]
-    total = np.int64(sums[net.size[position] - 1])
-    low = _bound(sums[x - 1] if x > 0 else 0, total)
-    width = _bound(sums[x], total) - low
-    own = _weights(net, position, buckets) + of
-    return (((net.high[own] * width) >> 30) - ((net.low[own] * width) >> 30)) / 4294967296.0
-
-
-@numba.njit(nogil=True, cache=True)
-def _factor_alone(net, position, record):
-    sums = np.zeros(net.size[position], np.int32)
-    return _factor(net, position, record[position], _buckets_before(net, position, record), sums)
-
-
-@overload(draw_next)
-def _draw_next(net, position, record, word):  # noqa: ARG001 - numba matches the names
-    if getattr(net, "instance_class", None) is LoglinearArrays:
-        return lambda net, position, record, word: _draw_alone(net, position, record, word)  # noqa: PLW0108
-    return None
-
-
-@overload(factor_of)
-def _factor_of(net, position, record):  # noqa: ARG001 - numba matches the names
-    if getattr(net, "instance_class", None) is LoglinearArrays:
-        return lambda net, position, record: _factor_alone(net, position, record)  # noqa: PLW0108
-    return None
-
-
-@numba.njit(nogil=True, cache=True)
-def _draw_column(net, position, block, levels, words, live, scored):  # noqa: C901, PLR0912, PLR0915 - one kernel
-    """See `draw_column`: `_draw` and `_factor` for each record, written out; arrays taken out once as in `sample`."""
-    records, factors, at, level = block.records, block.factors, block.at, block.level
+    Args:
+        net: the network's arrays.
+        position: the position; values before it are known.
+        records: the records, shape (n, m).
+        at: number of the word that each record's value is drawn from; -1 if it has its value.
+        words: the words.
+        factors: filled with the values' probabilities, shape (n,); not if it is empty.
+    """
     parent, stride, logs, running, leading = net.parent, net.stride, net.logs, net.running, net.leading
     table_start, parent_start = net.table_start, net.parent_start
     value_start, bucket, low, high = net.value_start, net.bucket, net.low, net.high
@@ -390,7 +292,7 @@ def _draw_column(net, position, block, levels, words, live, scored):  # noqa: C9
     buckets = np.zeros(records.shape[1], np.int64)
     made = np.zeros(size, np.int32)
     sums = running if ready >= 0 else made
-    for i in range(live):
+    for i in range(len(at)):
         for p in range(first, last):
             other = parent[p]
             buckets[other] = bucket[value_start[other] + records[i, other]]
@@ -423,9 +325,8 @@ def _draw_column(net, position, block, levels, words, live, scored):  # noqa: C9
                 total += max(leading[below & _STEP_MASK] >> (bits + shift), 1)
                 made[x] = total
         whole = np.int64(sums[row + size - 1])
-        copied = levels[level[i]]
-        if position >= copied:
-            word = np.int64(words[at[i] + position - copied])
+        if at[i] >= 0:
+            word = np.int64(words[at[i]])
             ticket = (word * whole) >> 32
             x = 0
             while sums[row + x] <= ticket:
@@ -439,14 +340,52 @@ def _draw_column(net, position, block, levels, words, live, scored):  # noqa: C9
                 while member < end and (high[weights + members[member]] * width) >> 30 <= place:
                     member += 1
             records[i, position] = members[member]
-        if scored:
+        if len(factors) > 0:
             value = records[i, position]
             x = bucket[own_start + value]
             least = _bound(sums[row + x - 1] if x > 0 else 0, whole)
             width = _bound(sums[row + x], whole) - least
-            factors[position, i] = (
+            factors[i] = (
                 ((high[weights + value] * width) >> 30) - ((low[weights + value] * width) >> 30)
             ) / 4294967296.0
+
+
+@numba.njit(nogil=True, cache=True)
+def _draw_alone(net, position, record, word):
+    own = record.copy().reshape(1, -1)
+    _column(net, position, own, np.zeros(1, np.int64), np.full(1, word, np.uint32), np.empty(0))
+    return np.int64(own[0, position])
+
+
+@numba.njit(nogil=True, cache=True)
+def _factor_alone(net, position, record):
+    factors = np.empty(1)
+    _column(net, position, record.copy().reshape(1, -1), np.full(1, -1), np.empty(0, np.uint32), factors)
+    return factors[0]
+
+
+@overload(draw_next)
+def _draw_next(net, position, record, word):  # noqa: ARG001 - numba matches the names
+    if getattr(net, "instance_class", None) is LoglinearArrays:
+        return lambda net, position, record, word: _draw_alone(net, position, record, word)  # noqa: PLW0108
+    return None
+
+
+@overload(factor_of)
+def _factor_of(net, position, record):  # noqa: ARG001 - numba matches the names
+    if getattr(net, "instance_class", None) is LoglinearArrays:
+        return lambda net, position, record: _factor_alone(net, position, record)  # noqa: PLW0108
+    return None
+
+
+@numba.njit(nogil=True, cache=True)
+def _draw_column(net, position, block, levels, words, live, scored):
+    """See `draw_column`."""
+    at = np.empty(live, np.int64)
+    for i in range(live):
+        copied = levels[block.level[i]]
+        at[i] = block.at[i] + position - copied if position >= copied else -1
+    _column(net, position, block.records, at, words, block.factors[position, : live if scored else 0])
 
 
 @overload(draw_column)
