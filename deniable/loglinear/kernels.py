@@ -113,72 +113,11 @@ def _running_sums(net, position, buckets, sums):
 
 
 @numba.njit(nogil=True, cache=True, inline="always")
-def _row(net, position, buckets):
-    """Where the running sums of a position that has them ready begin."""
-    row = net.ready[position]
-    group = net.group_start[position]
-    for p in range(net.parent_start[group], net.parent_start[group + 1]):
-        row += net.stride[p] * buckets[net.parent[p]]
-    return row
-
-
-@numba.njit(nogil=True, cache=True, inline="always")
-def _pick(sums, start, size, word):
-    """The bucket whose share of [0, 2^32) holds the word."""
-    ticket = (np.int64(word) * np.int64(sums[start + size - 1])) >> 32
-    x = 0
-    while sums[start + x] <= ticket:
-        x += 1
-    return x
-
-
-@numba.njit(nogil=True, cache=True, inline="always")
 def _bound(part, total):
     """The least number below 2^32 whose ticket of `total` is `part` or more."""
     # Nothing is negative; of signed numbers the compiled code would look after the signs.
     wanted = np.uint64((np.int64(part) << 32) + total - 1)
     return np.int64(wanted // np.uint64(total))
-
-
-@numba.njit(nogil=True, cache=True, inline="always")
-def _weights(net, position, buckets):
-    """Where the weights of a position's values begin, given the guide's bucket."""
-    return net.within_start[position] + net.guide_stride[position] * buckets[net.guide[position]]
-
-
-@numba.njit(nogil=True, cache=True, inline="always")
-def _value_in(net, position, buckets, bucket, word, before, after, total):
-    """The value of a bucket that the word stands for, by its place among the numbers that are the bucket's."""
-    first = net.bucket_start[position] + bucket
-    member = net.member_start[first]
-    last = net.member_start[first + 1] - 1
-    if member < last:
-        low = _bound(before, total)
-        width = _bound(after, total) - low
-        place = np.int64(word) - low
-        start = _weights(net, position, buckets)
-        while member < last and (net.high[start + net.member[member]] * width) >> 30 <= place:
-            member += 1
-    return net.member[member]
-
-
-@numba.njit(nogil=True, cache=True, inline="always")
-def _draw(net, position, buckets, word, sums):
-    """Draw one value, given the buckets before it."""
-    size = net.size[position]
-    value = 0
-    if net.ready[position] >= 0:
-        row = _row(net, position, buckets)
-        x = _pick(net.running, row, size, word)
-        before = net.running[row + x - 1] if x > 0 else 0
-        value = _value_in(net, position, buckets, x, word, before, net.running[row + x], net.running[row + size - 1])
-    else:
-        _running_sums(net, position, buckets, sums)
-        x = _pick(sums, 0, size, word)
-        before = sums[x - 1] if x > 0 else 0
-        value = _value_in(net, position, buckets, x, word, before, sums[x], sums[size - 1])
-    buckets[position] = x
-    return value
 
 
 @numba.njit(nogil=True, cache=True)
@@ -193,7 +132,7 @@ def _rows(parent, stride, first, last, begin, buckets, done, rows):
 
 @numba.njit(nogil=True, cache=True)
 def _draw_some(logs, leading, shorter, n, at, sums, words, drawn, totals):  # noqa: C901 - one kernel
-    """`_running_sums` and `_pick` for records beside each other: loops that the compiler makes vectors of."""
+    """`_running_sums` and a pick for records beside each other: loops that the compiler makes vectors of."""
     some = at.shape[1]
     best = np.empty(some, np.int32)
     for i in range(n):
@@ -226,7 +165,7 @@ def _draw_some(logs, leading, shorter, n, at, sums, words, drawn, totals):  # no
 
 @numba.njit(nogil=True, cache=True)
 def sample(net, strata, words, records):  # noqa: C901, PLR0912, PLR0915 - one kernel
-    """Fill records from one word a value: `_draw` for each, written out; evenly if in strata.
+    """Fill records from one word a value, as `_column` does; evenly if in strata.
 
     Words come record by record, positions in order; if evenly, position by position. Some records are filled at a
     time, attribute by attribute: what belongs to a position is then at hand for all of them. The arrays are taken out
@@ -328,36 +267,101 @@ def sample(net, strata, words, records):  # noqa: C901, PLR0912, PLR0915 - one k
 
 
 @numba.njit(nogil=True, cache=True)
-def _buckets_before(net, position, record):
-    """Buckets of the values before a position."""
-    buckets = np.zeros(len(record), np.int64)
-    for p in range(position):
-        buckets[p] = net.bucket[net.value_start[p] + record[p]]
-    return buckets
+def _column(net, position, records, at, words, factors):  # noqa: C901, PLR0912, PLR0915 - one kernel
+    """Draw the values of records at a position, and score them.
+
+    The arrays are taken out of the tuple once: see `sample`.
+
+    Args:
+        net: the network's arrays.
+        position: the position; values before it are known.
+        records: the records, shape (n, m).
+        at: number of the word that each record's value is drawn from; -1 if it has its value.
+        words: the words.
+        factors: filled with the values' probabilities, shape (n,); not if it is empty.
+    """
+    parent, stride, logs, running, leading = net.parent, net.stride, net.logs, net.running, net.leading
+    table_start, parent_start = net.table_start, net.parent_start
+    value_start, bucket, low, high = net.value_start, net.bucket, net.low, net.high
+    member_start, members = net.member_start, net.member
+    size, shift, ready = net.size[position], net.shift[position], net.ready[position]
+    first_group, last_group = net.group_start[position], net.group_start[position + 1]
+    first, last = parent_start[first_group], parent_start[last_group]
+    own_start, own_buckets = value_start[position], net.bucket_start[position]
+    begin, guide, by = net.within_start[position], net.guide[position], net.guide_stride[position]
+    buckets = np.zeros(records.shape[1], np.int64)
+    made = np.zeros(size, np.int32)
+    sums = running if ready >= 0 else made
+    for i in range(len(at)):
+        for p in range(first, last):
+            other = parent[p]
+            buckets[other] = bucket[value_start[other] + records[i, other]]
+        weights = begin
+        if by > 0:
+            weights += by * bucket[value_start[guide] + records[i, guide]]
+        row = np.int64(0)
+        if ready >= 0:
+            row = ready
+            for p in range(first, last):
+                row += stride[p] * buckets[parent[p]]
+        else:
+            best = np.int32(-2147483648)
+            for group in range(first_group, last_group):
+                table = table_start[group]
+                for p in range(parent_start[group], parent_start[group + 1]):
+                    table += stride[p] * buckets[parent[p]]
+                if group == first_group:
+                    for x in range(size):
+                        made[x] = logs[table + x]
+                else:
+                    for x in range(size):
+                        made[x] += logs[table + x]
+            for x in range(size):
+                best = max(best, made[x])
+            total = 0
+            for x in range(size):
+                below = best - made[x]
+                bits = min(below >> _STEP_BITS, 31)
+                total += max(leading[below & _STEP_MASK] >> (bits + shift), 1)
+                made[x] = total
+        whole = np.int64(sums[row + size - 1])
+        if at[i] >= 0:
+            word = np.int64(words[at[i]])
+            ticket = (word * whole) >> 32
+            x = 0
+            while sums[row + x] <= ticket:
+                x += 1
+            member = member_start[own_buckets + x]
+            end = member_start[own_buckets + x + 1] - 1
+            if member < end:
+                least = _bound(sums[row + x - 1] if x > 0 else 0, whole)
+                width = _bound(sums[row + x], whole) - least
+                place = word - least
+                while member < end and (high[weights + members[member]] * width) >> 30 <= place:
+                    member += 1
+            records[i, position] = members[member]
+        if len(factors) > 0:
+            value = records[i, position]
+            x = bucket[own_start + value]
+            least = _bound(sums[row + x - 1] if x > 0 else 0, whole)
+            width = _bound(sums[row + x], whole) - least
+            factors[i] = (
+                ((high[weights + value] * width) >> 30) - ((low[weights + value] * width) >> 30)
+            ) / 4294967296.0
 
 
 @numba.njit(nogil=True, cache=True)
 def _draw_alone(net, position, record, word):
-    sums = np.zeros(net.size[position], np.int32)
-    return _draw(net, position, _buckets_before(net, position, record), word, sums)
-
-
-@numba.njit(nogil=True, cache=True, inline="always")
-def _factor(net, position, of, buckets, sums):
-    """Probability of a value, given the buckets before it."""
-    _running_sums(net, position, buckets, sums)
-    x = net.bucket[net.value_start[position] + of]
-    total = np.int64(sums[net.size[position] - 1])
-    low = _bound(sums[x - 1] if x > 0 else 0, total)
-    width = _bound(sums[x], total) - low
-    own = _weights(net, position, buckets) + of
-    return (((net.high[own] * width) >> 30) - ((net.low[own] * width) >> 30)) / 4294967296.0
+    own = record.copy().reshape(1, -1)
+    _column(net, position, own, np.zeros(1, np.int64), np.full(1, word, np.uint32), np.empty(0))
+    return np.int64(own[0, position])
 
 
 @numba.njit(nogil=True, cache=True)
 def _factor_alone(net, position, record):
-    sums = np.zeros(net.size[position], np.int32)
-    return _factor(net, position, record[position], _buckets_before(net, position, record), sums)
+    factors = np.empty(1)
+    _column(net, position, record.copy().reshape(1, -1), np.full(1, -1), np.empty(0, np.uint32), factors)
+    return factors[0]
 
 
 @overload(draw_next)
@@ -377,24 +381,11 @@ def _factor_of(net, position, record):  # noqa: ARG001 - numba matches the names
 @numba.njit(nogil=True, cache=True)
 def _draw_column(net, position, block, levels, words, live, scored):
     """See `draw_column`."""
-    records = block.records
-    buckets = np.zeros(records.shape[1], np.int64)
-    sums = np.zeros(net.size[position], np.int32)
-    first = net.parent_start[net.group_start[position]]
-    last = net.parent_start[net.group_start[position + 1]]
-    guide, guided = net.guide[position], net.guide_stride[position] > 0
+    at = np.empty(live, np.int64)
     for i in range(live):
-        for p in range(first, last):
-            other = net.parent[p]
-            buckets[other] = net.bucket[net.value_start[other] + records[i, other]]
-        if guided:
-            buckets[guide] = net.bucket[net.value_start[guide] + records[i, guide]]
         copied = levels[block.level[i]]
-        if position >= copied:
-            word = words[block.at[i] + position - copied]
-            records[i, position] = _draw(net, position, buckets, word, sums)
-        if scored:
-            block.factors[position, i] = _factor(net, position, records[i, position], buckets, sums)
+        at[i] = block.at[i] + position - copied if position >= copied else -1
+    _column(net, position, block.records, at, words, block.factors[position, : live if scored else 0])
 
 
 @overload(draw_column)

@@ -1,5 +1,6 @@
 """Attempts made a block at a time release the records of attempts made one by one, whatever the network's kind."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -13,6 +14,8 @@ from deniable.deniability import PrivacyTest
 from deniable.domain import Attribute, Codes, Domain
 from deniable.graph import Graph, topological_order
 from deniable.keys import ReleaseKey, WordStream
+from deniable.loglinear import factors as factors_module
+from deniable.loglinear import net as net_module
 from deniable.parameters import integer_weights
 from deniable.plausible_seeds import SeedIndex, _intervals, count_plausible, probability_classes
 from deniable.resampling import SeedResampler
@@ -89,6 +92,24 @@ def test_blocks_release_the_same_records(
     k = 40 if m < 14 else 3
     test = PrivacyTest(k, gamma, Fraction(1, 4) if randomized else None, randomized=randomized)
     assert 0 < require_same(net, seeds, omega, test, name) < ATTEMPTS
+
+
+@pytest.mark.parametrize(("merged", "ready"), [(0, 0), (1 << 20, 0), (0, 1 << 20)])
+@pytest.mark.parametrize("omega", [{4: 1}, {2: 1, 4: 1, 6: 1}])
+def test_blocks_release_the_same_records_whatever_is_ready_made(
+    omega: dict[int, int], merged: int, ready: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    net = random_net(f"loglinear 6 {omega} 4", 6)
+    seeds = net.in_order(net.sample(stream("ready seeds").take(2000 * 6)))
+    test = PrivacyTest(40, Fraction(4), Fraction(1, 4), randomized=True)
+    every = synthesize(SeedResampler(net, omega), SeedIndex.build(seeds, omega), Attempt(test), stream("r"), ATTEMPTS)
+    monkeypatch.setattr(factors_module, "_MERGED_CELLS", merged)
+    monkeypatch.setattr(net_module, "_READY_CELLS", ready)
+    again = replace(net)
+    assert (again.arrays.ready < 0).any() == (merged == 0 or ready == 0)
+    assert 0 < require_same(again, seeds, omega, test, "ready") < ATTEMPTS
+    slow = synthesize(SeedResampler(again, omega), SeedIndex.build(seeds, omega), Attempt(test), stream("r"), ATTEMPTS)
+    np.testing.assert_array_equal(every, slow)
 
 
 def test_probabilities_too_small_for_a_float_are_no_exception() -> None:
