@@ -31,7 +31,8 @@ MANY_ATTRIBUTES = 30
 """Attributes from which on drafts are of fewer records: their work grows with the square of the attributes."""
 FEWEST_RECORDS = 10_000
 
-_TABLES_PER_SIGNAL = 1 / 400
+_SIGNAL_OF_A_TABLE = {"gaussian": 400.0, "laplace": 800.0}
+"""Signal from which on each attribute has one more extra table; Laplace noise grows faster with their number."""
 _FEW = 2.0
 _TARGET_WEIGHT = 2.0
 _WEAK_SIGNAL = 300.0
@@ -149,7 +150,7 @@ def learn(plan: LoglinearPlan, counter: Counter, doors: Doors, words: Words) -> 
     partition = Partition(tuple(own.of_value for own in attributes))
     tables = _Tables(plan, counter, doors, words, attributes, _over_buckets(ones, attributes))
     if m > 1 and signal >= _NO_SIGNAL:
-        extras = min(plan.layout.extra_choices, round(m * signal * _TABLES_PER_SIGNAL))
+        extras = min(plan.layout.extra_choices, round(m * signal / _SIGNAL_OF_A_TABLE[plan.noise]))
         tables.measure_first(total, extras)
         tables.measure_extras(extras)
     glued = tables.glue_finally()
