@@ -37,18 +37,21 @@ class BlockArrays(NamedTuple):
 
     Attributes:
         seed: number of the seed, shape (BLOCK,).
-        level: number of the level that says how many attributes are copied.
-        at: position of the first word of the values that are drawn.
+        copied: number of attributes that are copied.
+        at: position of the word of each attempt's value at position p, less p.
         noise: noise on the threshold.
+        shared: number of attributes, from the first that any attempt draws on, up to which candidate and seed agree.
         plausible: number of plausible seeds.
-        records: positions in topological order, shape (BLOCK, m).
+        records: the seeds' values, and from where they are drawn the candidates'; positions in topological order, shape
+            (m, BLOCK).
         factors: probability of each value given those before it, shape (m, BLOCK).
     """
 
     seed: NDArray[np.int64]
-    level: NDArray[np.int64]
+    copied: NDArray[np.int64]
     at: NDArray[np.int64]
     noise: NDArray[np.int64]
+    shared: NDArray[np.uint16]
     plausible: NDArray[np.int64]
     records: NDArray[np.uint16]
     factors: NDArray[np.float64]
@@ -58,11 +61,12 @@ class BlockArrays(NamedTuple):
         """Room for a block; not to be shared by threads."""
         return cls(
             seed=np.zeros(BLOCK, np.int64),
-            level=np.zeros(BLOCK, np.int64),
+            copied=np.zeros(BLOCK, np.int64),
             at=np.zeros(BLOCK, np.int64),
             noise=np.zeros(BLOCK, np.int64),
+            shared=np.zeros(BLOCK, np.uint16),
             plausible=np.zeros(BLOCK, np.int64),
-            records=np.zeros((BLOCK, attributes), np.uint16),
+            records=np.zeros((attributes, BLOCK), np.uint16),
             factors=np.zeros((attributes, BLOCK)),
         )
 
@@ -89,7 +93,9 @@ def _part_words(block, choice, attempt, thresholds, size, m, words, used, attemp
     Returns:
         Attempts, those of them with a seed, words used, and the position after the last one or why there is none.
     """
-    levels = choice.levels
+    levels, cumulative = choice.levels, choice.cumulative
+    seeds, copies, ats, noises = block.seed, block.copied, block.at, block.noise
+    several = len(levels) > 1
     made = 0
     live = 0
     position = used
@@ -97,12 +103,14 @@ def _part_words(block, choice, attempt, thresholds, size, m, words, used, attemp
         seed, position = draw_seed(attempt, size, words, used)
         if position >= 0 and seed >= 0:
             level = 0
-            if len(levels) > 1:
-                pick, position = uniform_below(words, position, choice.cumulative[-1])
-                while pick >= choice.cumulative[level]:
-                    level += 1
-            at = position
-            drawn = m - levels[level]
+            if several:
+                pick, position = uniform_below(words, position, cumulative[-1])
+                # No way out: a branch would be mistaken more often than not.
+                for below in cumulative:
+                    level += pick >= below
+            copied = levels[np.uint64(level)]
+            at = position - copied
+            drawn = m - copied
             if position >= 0 and position + drawn > len(words):
                 position = OUT_OF_WORDS
             noise = np.int64(0)
@@ -111,10 +119,10 @@ def _part_words(block, choice, attempt, thresholds, size, m, words, used, attemp
                 if attempt.randomized:
                     noise, position = draw_noise(words, position, thresholds)
             if position >= 0:
-                block.seed[live] = seed
-                block.level[live] = level
-                block.at[live] = at
-                block.noise[live] = noise
+                seeds[live] = seed
+                copies[live] = copied
+                ats[live] = at
+                noises[live] = noise
                 live += 1
         if position >= 0:
             used = position
@@ -126,24 +134,34 @@ def _part_words(block, choice, attempt, thresholds, size, m, words, used, attemp
 def _fetch(block, index, live):
     """Copy the seeds, all of each: what is drawn anew is written over."""
     records, seeds, nodes = block.records, index.seeds, index.nodes
-    m = records.shape[1]
+    those, plausible = block.seed, block.plausible
+    m = len(records)
     # The first entry of each, so that all are on their way before one is waited for.
     for i in range(live):
-        seed = np.uint64(block.seed[i])
-        block.plausible[i] = seeds[seed, 0] + nodes[seed, 0]
+        seed = np.uint64(those[i])
+        plausible[i] = seeds[seed, 0] + nodes[seed, 0]
     for i in range(live):
-        seed = np.uint64(block.seed[i])
+        seed = np.uint64(those[i])
         for p in range(m):
-            records[i, p] = seeds[seed, p]
+            records[p, i] = seeds[seed, p]
+
+
+@numba.njit(nogil=True, cache=True)
+def _compare(values, before, agrees, shared):
+    """Count one more attribute for the candidates that have agreed with their seeds so far and do so here."""
+    for i in range(BLOCK):
+        agrees[i] &= values[i] == before[i]
+        shared[i] += agrees[i]
 
 
 @numba.njit(nogil=True, cache=True)
 def _keep(block, attempt, live, released, passed):
     """Move what passes to the released records; how many there are then."""
+    plausible, noise, records = block.plausible, block.noise, block.records
     for i in range(live):
-        if block.plausible[i] >= attempt.k + block.noise[i]:
+        if plausible[i] >= attempt.k + noise[i]:
             for p in range(released.shape[1]):
-                released[passed, p] = block.records[i, p]
+                released[passed, p] = records[p, i]
             passed += 1
     return passed
 
@@ -157,7 +175,9 @@ def run(net, index, classes, choice, attempt, thresholds, words, attempts, relea
         none.
     """
     m = released.shape[1]
-    scored = len(choice.levels) > 1
+    levels = choice.levels
+    scored = len(levels) > 1
+    agrees, before = np.empty(BLOCK, np.uint16), np.empty(BLOCK, np.uint16)
     made = 0
     used = 0
     passed = 0
@@ -168,8 +188,13 @@ def run(net, index, classes, choice, attempt, thresholds, words, attempts, relea
         )
         made += more
         _fetch(block, index, live)
-        for p in range(choice.levels[0], m):
-            draw_column(net, p, block, choice.levels, words, live, scored)
+        agrees[:] = 1
+        block.shared[:] = 0
+        for p in range(levels[0], m):
+            before[:] = block.records[p]
+            draw_column(net, p, block, words, live, scored)
+            if p < levels[-1]:
+                _compare(block.records[p], before, agrees, block.shared)
         count_plausible_of_block(index, classes, block, live)
         passed = _keep(block, attempt, live, released, passed)
     return made, used, passed, position

@@ -105,41 +105,48 @@ def _factor_of(net, position, record):  # noqa: ARG001 - numba matches the names
 
 
 @numba.njit(nogil=True, cache=True)
-def _draw_column(net, position, block, levels, words, live, scored):
-    """See `draw_column`: `draw_value` for each attempt, from where a guide by the word's leading bits says to begin."""
-    records = block.records
+def _draw_column(net, position, block, words, live, scored):
+    """See `draw_column`: `draw_value` for each attempt, from where a guide by the word's leading bits says to begin.
+
+    The arrays are taken out of the tuples once: otherwise numba counts references to them for every attempt.
+    """
+    records, factors, copies, ats = block.records, block.factors[position], block.copied, block.at
+    values = records[position]
+    parents, strides, buckets, bucket_start = net.parent, net.stride, net.bucket, net.bucket_start
     one = np.uint64(1)
     card = np.uint64(net.cardinality[position])
-    rows = np.zeros(len(block.seed), np.int64)
+    rows = np.zeros(len(values), np.int64)
     for p in range(net.parent_start[position], net.parent_start[position + 1]):
-        parent, stride = net.parent[p], net.stride[p]
-        bucket = net.bucket[net.bucket_start[parent] :]
+        stride, others = strides[p], records[parents[p]]
+        bucket = buckets[bucket_start[parents[p]] :]
         for i in range(live):
-            rows[i] += stride * bucket[np.uint64(records[i, parent])]
+            rows[i] += stride * bucket[np.uint64(others[i])]
     shift = np.uint64(net.guide_shift[position])
     cumulative = net.cumulative[net.table_start[position] :]
     factor = net.factor[net.table_start[position] :]
     guide = net.guide[net.guide_start[position] :]
     bits = np.uint64(32) - shift
     for i in range(live):
-        ahead = position - levels[block.level[i]]
         # A word for those that copy the value too, which is then not used: no branch, and so none that is mistaken.
-        word = np.uint64(words[np.uint64(max(block.at[i] + ahead, 0))])
+        word = np.uint64(words[np.uint64(max(ats[i] + position, 0))])
         row = np.uint64(rows[i])
-        place = row * card + np.uint64(guide[(row << bits) + (word >> shift)])
+        first = row * card
+        place = first + np.uint64(guide[(row << bits) + (word >> shift)])
+        # Hardly ever more than one further, and so far without a branch.
+        place += np.uint64(word >= cumulative[place])
         while word >= cumulative[place]:
             place += one
-        records[i, position] = place - row * card if ahead >= 0 else records[i, position]
+        values[i] = place - first if position >= copies[i] else values[i]
     if scored:
         for i in range(live):
-            block.factors[position, i] = factor[np.uint64(rows[i]) * card + np.uint64(records[i, position])]
+            factors[i] = factor[np.uint64(rows[i]) * card + np.uint64(values[i])]
 
 
 @overload(draw_column)
-def _of_column(net, position, block, levels, words, live, scored):  # noqa: ARG001 - numba matches the names
+def _of_column(net, position, block, words, live, scored):  # noqa: ARG001 - numba matches the names
     if getattr(net, "instance_class", None) is NetArrays:
-        return lambda net, position, block, levels, words, live, scored: _draw_column(  # noqa: PLW0108
-            net, position, block, levels, words, live, scored
+        return lambda net, position, block, words, live, scored: _draw_column(  # noqa: PLW0108
+            net, position, block, words, live, scored
         )
     return None
 

@@ -63,7 +63,7 @@ def factor_of(net, position, record):
     raise NotImplementedError
 
 
-def draw_column(net, position, block, levels, words, live, scored):
+def draw_column(net, position, block, words, live, scored):
     """Draw the values at a position for a block of attempts, and score them where asked; for compiled code.
 
     Args:
@@ -71,7 +71,6 @@ def draw_column(net, position, block, levels, words, live, scored):
         position: the position; those before it are drawn.
         block: the attempts, see `attempts.BlockArrays`; what `records` has at the position are the seeds' values before
             and the candidates' after.
-        levels: the number of attributes that each level copies.
         words: the words that values are drawn from, one each.
         live: number of attempts.
         scored: whether to fill `factors` at the position.

@@ -102,15 +102,15 @@ def _add(steps, fraction, other_steps, other_fraction):
 
 
 @numba.njit(nogil=True, cache=True, inline="always")
-def _class_near(i, steps, fraction, classes):
+def _class_near(i, steps, fraction, class_steps, class_fractions):
     """The class of p > 0, looked for from a class i on."""
-    last = len(classes.steps) - 2
+    last = len(class_steps) - 2
     i = min(max(i, 0), last)
     while i < last and (
-        classes.steps[i + 1] < steps or (classes.steps[i + 1] == steps and classes.fractions[i + 1] >= fraction)
+        class_steps[i + 1] < steps or (class_steps[i + 1] == steps and class_fractions[i + 1] >= fraction)
     ):
         i += 1
-    while i > 0 and (classes.steps[i] > steps or (classes.steps[i] == steps and classes.fractions[i] < fraction)):
+    while i > 0 and (class_steps[i] > steps or (class_steps[i] == steps and class_fractions[i] < fraction)):
         i -= 1
     return i
 
@@ -122,7 +122,8 @@ def probability_class(steps, fraction, classes):
     if fraction > 0.0:
         part, power = math.frexp(fraction)
         # 2 part - 2 is less than a tenth from the logarithm of base 2.
-        i = _class_near(int((500 * steps - power + 2 - 2 * part) * classes.classes_a_bit), steps, fraction, classes)
+        near = int((500 * steps - power + 2 - 2 * part) * classes.classes_a_bit)
+        i = _class_near(near, steps, fraction, classes.steps, classes.fractions)
     return i
 
 
@@ -277,18 +278,25 @@ def _interval(found, own):
 
 
 @numba.njit(nogil=True, cache=True, inline="always")
+def _child(slot_start, keys, children, depth, node, code):
+    """The node that a node's edge for a code leads to, -1 for none; depth counts from the first level on."""
+    start = slot_start[depth]
+    mask = slot_start[depth + 1] - start - 1
+    key = (np.uint64(node) << np.uint64(CODE_BITS)) | np.uint64(code)
+    slot = slot_of(key, mask)
+    while keys[start + slot] != EMPTY and keys[start + slot] != key:
+        slot = (slot + 1) & mask
+    return children[start + slot] if keys[start + slot] == key else np.int32(-1)
+
+
+@numba.njit(nogil=True, cache=True, inline="always")
 def _count_sharing(index, candidate, seed, level, deeper):
     """Number of seeds that agree with the candidate up to a deeper level, from a seed's node down."""
     node = index.nodes[seed, level]
     position = index.levels[level]
     while node >= 0 and position < index.levels[deeper]:
-        start = index.slot_start[position - index.levels[0]]
-        mask = index.slot_start[position - index.levels[0] + 1] - start - 1
-        key = (np.uint64(node) << np.uint64(CODE_BITS)) | np.uint64(candidate[position])
-        slot = slot_of(key, mask)
-        while index.keys[start + slot] != EMPTY and index.keys[start + slot] != key:
-            slot = (slot + 1) & mask
-        node = index.children[start + slot] if index.keys[start + slot] == key else np.int32(-1)
+        depth = position - index.levels[0]
+        node = _child(index.slot_start, index.keys, index.children, depth, node, candidate[position])
         position += 1
     return index.node_count[node] if node >= 0 else np.int32(0)
 
@@ -320,65 +328,61 @@ def count_plausible(net, index, classes, candidate, seed, scratch):
 
 
 @numba.njit(nogil=True, cache=True)
-def _shared_levels(index, block, live):
-    """Replace each candidate's level by the last one up to which it agrees with its seed; see `_shared_level`."""
-    levels, seeds, records = index.levels, index.seeds, block.records
+def _shared_levels(levels, shared, live, own):
+    """Fill the last level up to which each candidate agrees with its seed; see `_shared_level`."""
     first = levels[0]
     level_of = np.zeros(levels[-1] - first + 1, np.int64)
     for level in levels[1:]:
         level_of[level - first :] += 1
     for i in range(live):
-        seed = np.uint64(block.seed[i])
-        agree = 0
-        agrees = 1
-        # No way out at the first difference: a branch would be mistaken more often than not.
-        for p in range(first, levels[-1]):
-            agrees &= seeds[seed, p] == records[i, p]
-            agree += agrees
-        block.level[i] = level_of[agree]
+        own[i] = level_of[np.uint64(shared[i])]
 
 
 @numba.njit(nogil=True, cache=True)
-def _score_levels(index, block, live, scores):
+def _score_levels(levels, weights, factors, live, scores):
     """Fill A_L at each level L for each candidate of a block, as fractions of no steps; false where one needs steps."""
-    levels, weights, factors = index.levels, index.weights, block.factors
     last = len(levels) - 1
     product = np.ones(live)
     position = len(factors)
-    least = 1.0
+    small = 0
     for level in range(last, -1, -1):
         while position > levels[level]:
             position -= 1
+            factor = factors[position]
             for i in range(live):
-                product[i] *= factors[position, i]
+                product[i] *= factor[i]
+        weight, of_level = weights[level], scores[level]
         for i in range(live):
-            scores[level, i] = product[i] * weights[level]
-            least = min(least, scores[level, i])
+            score = product[i] * weight
+            of_level[i] = score
+            small += score <= _STEP
     for level in range(1, last + 1):
+        before, of_level = scores[level - 1], scores[level]
         for i in range(live):
-            scores[level, i] += scores[level - 1, i]
-    return least > _STEP
+            of_level[i] += before[i]
+    return small == 0
 
 
 @numba.njit(nogil=True, cache=True)
-def _bounds(scores, block, live, classes, lower, upper):
+def _bounds(scores, own, live, classes, lower, upper):
     """Fill the bounds of the class that each candidate's own score lies in."""
-    last = len(classes.steps) - 2
-    own = np.empty(live)
+    steps, fractions, classes_a_bit = classes.steps, classes.fractions, classes.classes_a_bit
+    last = len(steps) - 2
+    score = np.empty(live)
     for i in range(live):
-        own[i] = scores[block.level[i], i]
-    bits = own.view(np.int64)
+        score[i] = scores[own[i], i]
+    bits = score.view(np.int64)
     for i in range(live):
         # The bits of a number in (0, 1], read as an integer, are its logarithm of base 2 to less than a tenth.
-        found = int((1023 - bits[i] * 2.0**-52) * classes.classes_a_bit)
-        found = _class_near(found, 0, own[i], classes)
-        upper[i] = classes.fractions[found] if found > 0 else np.inf
+        found = int((1023 - bits[i] * 2.0**-52) * classes_a_bit)
+        found = _class_near(found, 0, score[i], steps, fractions)
+        upper[i] = fractions[found] if found > 0 else np.inf
         # A bound with steps is smaller than any score without.
-        lower[i] = classes.fractions[found + 1] if found < last and classes.steps[found + 1] == 0 else 0.0
+        lower[i] = fractions[found + 1] if found < last and steps[found + 1] == 0 else 0.0
 
 
 @numba.njit(nogil=True, cache=True)
-def _intervals(index, classes, block, live, first, beyond):
+def _intervals(index, classes, factors, own, live, first, beyond):
     """For each candidate of a block the levels whose seeds are plausible, as `count_plausible` finds them.
 
     A is nondecreasing in the level: so many levels lie at or below the class's lower bound, so many above its upper.
@@ -386,7 +390,8 @@ def _intervals(index, classes, block, live, first, beyond):
     Args:
         index: the seed index's arrays.
         classes: the probability classes' arrays.
-        block: the attempts; levels are the ones that candidates share with their seeds.
+        factors: probability of each value given those before it, shape (m, at least live).
+        own: numbers of the levels that candidates share with their seeds.
         live: number of attempts.
         first: number of the first level, to be filled.
         beyond: number of the first level after that is none, to be filled.
@@ -396,25 +401,25 @@ def _intervals(index, classes, block, live, first, beyond):
     """
     levels = len(index.levels)
     scores = np.empty((levels, live))
-    done = _score_levels(index, block, live, scores)
+    done = _score_levels(index.levels, index.weights, factors, live, scores)
     if done:
         lower = np.empty(live)
         upper = np.empty(live)
-        _bounds(scores, block, live, classes, lower, upper)
-        for i in range(live):
-            first[i] = 0
-            beyond[i] = levels
+        _bounds(scores, own, live, classes, lower, upper)
+        first[:] = 0
+        beyond[:] = levels
         for level in range(levels):
+            of_level = scores[level]
             for i in range(live):
-                first[i] += scores[level, i] <= lower[i]
-                beyond[i] -= scores[level, i] > upper[i]
+                first[i] += of_level[i] <= lower[i]
+                beyond[i] -= of_level[i] > upper[i]
     return done
 
 
 @numba.njit(nogil=True, cache=True)
-def _intervals_with_steps(index, classes, block, live, first, beyond):
+def _intervals_with_steps(index, classes, factors, own, live, first, beyond):
     """The same for probabilities of any size, one candidate after the other."""
-    levels, weights, factors = index.levels, index.weights, block.factors
+    levels, weights = index.levels, index.weights
     last = len(levels) - 1
     steps = np.empty(last + 1, np.int64)
     fractions = np.empty(last + 1)
@@ -429,7 +434,7 @@ def _intervals_with_steps(index, classes, block, live, first, beyond):
                 step, fraction = _renormalise(step, fraction * factors[position, i])
             steps[level], fractions[level] = _renormalise(step, fraction * weights[level])
         _classify(steps, fractions, classes, found)
-        first[i], beyond[i] = _interval(found, block.level[i])
+        first[i], beyond[i] = _interval(found, own[i])
 
 
 @numba.njit(nogil=True, cache=True)
@@ -442,22 +447,30 @@ def count_plausible_of_block(index, classes, block, live):
         block: the attempts, see `attempts.BlockArrays`; factors are not read if there is one level.
         live: number of attempts.
     """
-    nodes, node_count, plausible = index.nodes, index.node_count, block.plausible
-    last = nodes.shape[1] - 1
+    nodes, node_count, levels = index.nodes, index.node_count, index.levels
+    slot_start, keys, children = index.slot_start, index.keys, index.children
+    plausible, seeds, records = block.plausible, block.seed, block.records
+    last = len(levels) - 1
+    own = np.zeros(live, np.int64)
     first = np.zeros(live, np.int64)
     beyond = np.ones(live, np.int64)
     if last > 0:
-        _shared_levels(index, block, live)
-        if not _intervals(index, classes, block, live, first, beyond):
-            _intervals_with_steps(index, classes, block, live, first, beyond)
+        _shared_levels(levels, block.shared, live, own)
+        if not _intervals(index, classes, block.factors, own, live, first, beyond):
+            _intervals_with_steps(index, classes, block.factors, own, live, first, beyond)
     for i in range(live):
-        plausible[i] = nodes[block.seed[i], first[i]]
+        plausible[i] = nodes[np.uint64(seeds[i]), np.uint64(first[i])]
     for i in range(live):
-        plausible[i] = node_count[plausible[i]]
+        plausible[i] = node_count[np.uint64(plausible[i])]
     if last > 0:
         for i in range(live):
             if beyond[i] <= last:
-                plausible[i] -= _count_sharing(index, block.records[i], block.seed[i], block.level[i], beyond[i])
+                node = nodes[seeds[i], own[i]]
+                position, end = levels[own[i]], levels[beyond[i]]
+                while node >= 0 and position < end:
+                    node = _child(slot_start, keys, children, position - levels[0], node, records[position, i])
+                    position += 1
+                plausible[i] -= node_count[node] if node >= 0 else np.int32(0)
 
 
 # ---- the scan

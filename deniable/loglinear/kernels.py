@@ -275,7 +275,7 @@ def _column(net, position, records, at, words, factors):  # noqa: C901, PLR0912,
     Args:
         net: the network's arrays.
         position: the position; values before it are known.
-        records: the records, shape (n, m).
+        records: the records, one a column, shape (m, n).
         at: number of the word that each record's value is drawn from; -1 if it has its value.
         words: the words.
         factors: filled with the values' probabilities, shape (n,); not if it is empty.
@@ -289,16 +289,16 @@ def _column(net, position, records, at, words, factors):  # noqa: C901, PLR0912,
     first, last = parent_start[first_group], parent_start[last_group]
     own_start, own_buckets = value_start[position], net.bucket_start[position]
     begin, guide, by = net.within_start[position], net.guide[position], net.guide_stride[position]
-    buckets = np.zeros(records.shape[1], np.int64)
+    buckets = np.zeros(len(records), np.int64)
     made = np.zeros(size, np.int32)
     sums = running if ready >= 0 else made
     for i in range(len(at)):
         for p in range(first, last):
             other = parent[p]
-            buckets[other] = bucket[value_start[other] + records[i, other]]
+            buckets[other] = bucket[value_start[other] + records[other, i]]
         weights = begin
         if by > 0:
-            weights += by * bucket[value_start[guide] + records[i, guide]]
+            weights += by * bucket[value_start[guide] + records[guide, i]]
         row = np.int64(0)
         if ready >= 0:
             row = ready
@@ -339,9 +339,9 @@ def _column(net, position, records, at, words, factors):  # noqa: C901, PLR0912,
                 place = word - least
                 while member < end and (high[weights + members[member]] * width) >> 30 <= place:
                     member += 1
-            records[i, position] = members[member]
+            records[position, i] = members[member]
         if len(factors) > 0:
-            value = records[i, position]
+            value = records[position, i]
             x = bucket[own_start + value]
             least = _bound(sums[row + x - 1] if x > 0 else 0, whole)
             width = _bound(sums[row + x], whole) - least
@@ -352,15 +352,15 @@ def _column(net, position, records, at, words, factors):  # noqa: C901, PLR0912,
 
 @numba.njit(nogil=True, cache=True)
 def _draw_alone(net, position, record, word):
-    own = record.copy().reshape(1, -1)
+    own = record.copy().reshape(-1, 1)
     _column(net, position, own, np.zeros(1, np.int64), np.full(1, word, np.uint32), np.empty(0))
-    return np.int64(own[0, position])
+    return np.int64(own[position, 0])
 
 
 @numba.njit(nogil=True, cache=True)
 def _factor_alone(net, position, record):
     factors = np.empty(1)
-    _column(net, position, record.copy().reshape(1, -1), np.full(1, -1), np.empty(0, np.uint32), factors)
+    _column(net, position, record.copy().reshape(-1, 1), np.full(1, -1), np.empty(0, np.uint32), factors)
     return factors[0]
 
 
@@ -379,20 +379,19 @@ def _factor_of(net, position, record):  # noqa: ARG001 - numba matches the names
 
 
 @numba.njit(nogil=True, cache=True)
-def _draw_column(net, position, block, levels, words, live, scored):
+def _draw_column(net, position, block, words, live, scored):
     """See `draw_column`."""
-    at = np.empty(live, np.int64)
+    copied, first, at = block.copied, block.at, np.empty(live, np.int64)
     for i in range(live):
-        copied = levels[block.level[i]]
-        at[i] = block.at[i] + position - copied if position >= copied else -1
+        at[i] = first[i] + position if position >= copied[i] else -1
     _column(net, position, block.records, at, words, block.factors[position, : live if scored else 0])
 
 
 @overload(draw_column)
-def _of_column(net, position, block, levels, words, live, scored):  # noqa: ARG001 - numba matches the names
+def _of_column(net, position, block, words, live, scored):  # noqa: ARG001 - numba matches the names
     if getattr(net, "instance_class", None) is LoglinearArrays:
-        return lambda net, position, block, levels, words, live, scored: _draw_column(  # noqa: PLW0108
-            net, position, block, levels, words, live, scored
+        return lambda net, position, block, words, live, scored: _draw_column(  # noqa: PLW0108
+            net, position, block, words, live, scored
         )
     return None
 

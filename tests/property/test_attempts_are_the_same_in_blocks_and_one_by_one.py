@@ -126,8 +126,8 @@ def test_probabilities_too_small_for_a_float_are_no_exception() -> None:
 
     block, index = BlockArrays.empty(m), SeedIndex.build(seeds, omega)
     block.factors[:] = 2.0**-32
-    first, beyond = np.zeros(4, np.int64), np.zeros(4, np.int64)
-    assert not _intervals(index.arrays, probability_classes(test.gamma, m), block, 4, first, beyond)
+    own, first, beyond = np.zeros(4, np.int64), np.zeros(4, np.int64), np.zeros(4, np.int64)
+    assert not _intervals(index.arrays, probability_classes(test.gamma, m), block.factors, own, 4, first, beyond)
 
 
 @pytest.mark.parametrize("at_a_time", [1, 5, BLOCK + 1])
