@@ -71,7 +71,7 @@ class BlockArrays(NamedTuple):
         )
 
 
-@numba.njit(nogil=True, cache=True, inline="always")
+@numba.njit(nogil=True, cache=True, forceinline=True)
 def draw_seed(attempt, size, words, position):
     """The number of an attempt's seed, -1 for none, and the next position, -1 if the words do not suffice."""
     seed = np.int64(-1)
@@ -106,8 +106,8 @@ def _part_words(block, choice, attempt, thresholds, size, m, words, used, attemp
             if several:
                 pick, position = uniform_below(words, position, cumulative[-1])
                 # No way out: a branch would be mistaken more often than not.
-                for below in cumulative:
-                    level += pick >= below
+                for below in range(len(cumulative)):
+                    level += pick >= cumulative[below]
             copied = levels[np.uint64(level)]
             at = position - copied
             drawn = m - copied

@@ -116,6 +116,7 @@ def _draw_column(net, position, block, words, live, scored):
     one = np.uint64(1)
     card = np.uint64(net.cardinality[position])
     rows = np.zeros(len(values), np.int64)
+    drawn = np.empty(len(values), np.uint16)
     for p in range(net.parent_start[position], net.parent_start[position + 1]):
         stride, others = strides[p], records[parents[p]]
         bucket = buckets[bucket_start[parents[p]] :]
@@ -136,7 +137,9 @@ def _draw_column(net, position, block, words, live, scored):
         place += np.uint64(word >= cumulative[place])
         while word >= cumulative[place]:
             place += one
-        values[i] = place - first if position >= copies[i] else values[i]
+        drawn[i] = place - first
+    for i in range(live):
+        values[i] ^= (values[i] ^ drawn[i]) * np.uint16(position >= copies[i])
     if scored:
         for i in range(live):
             factors[i] = factor[np.uint64(rows[i]) * card + np.uint64(values[i])]

@@ -376,9 +376,10 @@ def _bounds(scores, own, live, classes, lower, upper):
         # The bits of a number in (0, 1], read as an integer, are its logarithm of base 2 to less than a tenth.
         found = int((1023 - bits[i] * 2.0**-52) * classes_a_bit)
         found = _class_near(found, 0, score[i], steps, fractions)
-        upper[i] = fractions[found] if found > 0 else np.inf
+        above, below, many = fractions[found], fractions[found + 1], steps[found + 1]
+        upper[i] = above if found > 0 else np.inf
         # A bound with steps is smaller than any score without.
-        lower[i] = fractions[found + 1] if found < last and steps[found + 1] == 0 else 0.0
+        lower[i] = below if found < last and many == 0 else 0.0
 
 
 @numba.njit(nogil=True, cache=True)
