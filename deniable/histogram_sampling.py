@@ -20,7 +20,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable.conditionals import Network, draw_next, factor_of
+from deniable.attempts import BLOCK, BlockArrays
+from deniable.conditionals import Network, draw_column, factor_of
 from deniable.domain import Codes
 from deniable.elsewhere import Elsewhere, density_elsewhere, elsewhere, place_elsewhere
 from deniable.errors import InvalidInput
@@ -53,43 +54,51 @@ class MixtureArrays(NamedTuple):
     elsewhere: Elsewhere
 
 
-@numba.njit(nogil=True, cache=True, inline="always")
-def _draw_cell(mixture, words, position):
-    """The share of [0, 2^64) that two words fall in."""
-    uniform = (np.uint64(words[position]) << _BITS_32) | np.uint64(words[position + 1])
-    cell = mixture.guide[uniform >> mixture.guide_shift]
-    while cell < len(mixture.bounds) and mixture.bounds[cell] <= uniform:
-        cell += 1
-    return cell
+@numba.njit(nogil=True, cache=True)
+def _begin(mixture, words, width, begun, live, block):
+    """Fill in what a block of records has from its prefixes, and where the words of the rest are.
 
-
-@numba.njit(nogil=True, cache=True, inline="always")
-def _draw_record(net, mixture, words, position, record):
-    """Fill a record from the words that are its own; where a prefix is copied, those of its attributes stay unused."""
-    cell = _draw_cell(mixture, words, position)
-    first = position + _CELL_WORDS - mixture.least_copied
-    copied = 0
-    node = -1
-    if cell < len(mixture.cells):
-        copied = mixture.cells.shape[1]
-        for p in range(copied):
-            record[p] = mixture.cells[cell, p]
-    elif len(mixture.elsewhere.mass) > 0:
-        node = 0
-    for p in range(copied, len(record)):
-        if node >= 0:
-            place = place_elsewhere(mixture.elsewhere, node, words[first + p])
-            record[p] = place - mixture.elsewhere.start[node]
-            node = mixture.elsewhere.child[place]
-        else:
-            record[p] = draw_next(net, p, record, words[first + p])
+    The words of a record are its own; where a prefix is copied, those of its attributes stay unused.
+    """
+    records, copies, ats = block.records, block.copied, block.at
+    cells, bounds, guide, shift = mixture.cells, mixture.bounds, mixture.guide, mixture.guide_shift
+    tree, least = mixture.elsewhere, mixture.least_copied
+    start, child, outside = tree.start, tree.child, len(tree.mass) > 0
+    for i in range(live):
+        position = (begun + i) * width
+        first = position + _CELL_WORDS - least
+        uniform = (np.uint64(words[position]) << _BITS_32) | np.uint64(words[position + 1])
+        cell = guide[uniform >> shift]
+        while cell < len(bounds) and bounds[cell] <= uniform:
+            cell += 1
+        copied = 0
+        if cell < len(cells):
+            copied = cells.shape[1]
+            for p in range(copied):
+                records[p, i] = cells[cell, p]
+        elif outside:
+            node = np.int64(0)
+            while node >= 0 and copied < len(records):
+                place = place_elsewhere(tree, node, words[first + copied])
+                records[copied, i] = place - start[node]
+                node = child[place]
+                copied += 1
+        copies[i] = copied
+        ats[i] = first
 
 
 @numba.njit(nogil=True, cache=True)
-def _sample(net, mixture, words, width, records):
-    """Fill records from `width` words each."""
-    for r in range(len(records)):
-        _draw_record(net, mixture, words, r * width, records[r])
+def _sample(net, mixture, words, width, records, block):
+    """Fill records from `width` words each, a block of them at a time."""
+    for begun in range(0, len(records), BLOCK):
+        live = min(BLOCK, len(records) - begun)
+        _begin(mixture, words, width, begun, live, block)
+        for p in range(mixture.least_copied, records.shape[1]):
+            draw_column(net, p, block, words, live, False)  # noqa: FBT003 - compiled code
+        of_block = block.records
+        for i in range(live):
+            for p in range(records.shape[1]):
+                records[begun + i, p] = of_block[p, i]
 
 
 @numba.njit(nogil=True, cache=True)
@@ -171,7 +180,7 @@ class PrefixSampler:
         """
         width = self.words_per_record
         records = np.empty((len(words) // width, len(self.net.domain)), np.uint16)
-        _sample(self.net.arrays, self.arrays, words, width, records)
+        _sample(self.net.arrays, self.arrays, words, width, records, BlockArrays.empty(len(self.net.domain)))
         return self.net.in_columns(records)
 
     def draw(
@@ -185,7 +194,8 @@ class PrefixSampler:
         width = self.words_per_record
         if position + width > len(words):
             return records[0], OUT_OF_WORDS
-        _sample(self.net.arrays, self.arrays, words[position : position + width], width, records)
+        block = BlockArrays.empty(len(self.net.domain))
+        _sample(self.net.arrays, self.arrays, words[position : position + width], width, records, block)
         return records[0], position + width
 
     def probabilities(self, candidate: Codes, seeds: Codes) -> NDArray[np.float64]:

@@ -164,6 +164,19 @@ def _draw_some(logs, leading, shorter, n, at, sums, words, drawn, totals):  # no
 
 
 @numba.njit(nogil=True, cache=True)
+def _draw_some_ready(running, n, rows, words, drawn, totals):
+    """The same where running sums are at hand, from where each record's begin."""
+    for r in range(len(rows)):
+        row = rows[r]
+        total = np.int64(running[np.uint64(row + n - 1)])
+        ticket = np.int32((words[r] * total) >> 32)
+        x = 0
+        for i in range(n):
+            x += running[np.uint64(row + i)] <= ticket
+        drawn[r], totals[r] = x, total
+
+
+@numba.njit(nogil=True, cache=True)
 def sample(net, strata, words, records):  # noqa: C901, PLR0912, PLR0915 - one kernel
     """Fill records from one word a value, as `_column` does; evenly if in strata.
 
@@ -235,14 +248,9 @@ def sample(net, strata, words, records):  # noqa: C901, PLR0912, PLR0915 - one k
                     for r in range(some):
                         of_record[r] = np.int64(words[(begun + r) * m + position])
                 if made:
+                    _draw_some_ready(running, n, at[0, :some], of_record, own, totals)
                     for r in range(some):
-                        row = at[0, r]
-                        total = np.int64(running[row + n - 1])
-                        ticket = np.int32((of_record[r] * total) >> 32)
-                        x = 0
-                        for i in range(n):
-                            x += running[row + i] <= ticket
-                        own[r], totals[r] = x, total
+                        row, x = at[0, r], own[r]
                         afters[r] = running[row + x]
                         befores[r] = running[row + x - 1] if x > 0 else 0
                 else:
@@ -270,84 +278,73 @@ def sample(net, strata, words, records):  # noqa: C901, PLR0912, PLR0915 - one k
 def _column(net, position, records, at, words, factors):  # noqa: C901, PLR0912, PLR0915 - one kernel
     """Draw the values of records at a position, and score them.
 
-    The arrays are taken out of the tuple once: see `sample`.
+    The arrays are taken out of the tuple once, and records are beside each other: see `sample`.
 
     Args:
         net: the network's arrays.
         position: the position; values before it are known.
-        records: the records, one a column, shape (m, n).
+        records: the records, one a column, shape (m, at least n).
         at: number of the word that each record's value is drawn from; -1 if it has its value.
         words: the words.
         factors: filled with the values' probabilities, shape (n,); not if it is empty.
     """
-    parent, stride, logs, running, leading = net.parent, net.stride, net.logs, net.running, net.leading
-    table_start, parent_start = net.table_start, net.parent_start
-    value_start, bucket, low, high = net.value_start, net.bucket, net.low, net.high
-    member_start, members = net.member_start, net.member
-    size, shift, ready = net.size[position], net.shift[position], net.ready[position]
-    first_group, last_group = net.group_start[position], net.group_start[position + 1]
-    first, last = parent_start[first_group], parent_start[last_group]
-    own_start, own_buckets = value_start[position], net.bucket_start[position]
-    begin, guide, by = net.within_start[position], net.guide[position], net.guide_stride[position]
-    buckets = np.zeros(len(records), np.int64)
-    made = np.zeros(size, np.int32)
-    sums = running if ready >= 0 else made
-    for i in range(len(at)):
-        for p in range(first, last):
-            other = parent[p]
-            buckets[other] = bucket[value_start[other] + records[other, i]]
-        weights = begin
-        if by > 0:
-            weights += by * bucket[value_start[guide] + records[guide, i]]
-        row = np.int64(0)
-        if ready >= 0:
-            row = ready
-            for p in range(first, last):
-                row += stride[p] * buckets[parent[p]]
-        else:
-            best = np.int32(-2147483648)
-            for group in range(first_group, last_group):
-                table = table_start[group]
-                for p in range(parent_start[group], parent_start[group + 1]):
-                    table += stride[p] * buckets[parent[p]]
-                if group == first_group:
-                    for x in range(size):
-                        made[x] = logs[table + x]
-                else:
-                    for x in range(size):
-                        made[x] += logs[table + x]
-            for x in range(size):
-                best = max(best, made[x])
-            total = 0
-            for x in range(size):
-                below = best - made[x]
-                bits = min(below >> _STEP_BITS, 31)
-                total += max(leading[below & _STEP_MASK] >> (bits + shift), 1)
-                made[x] = total
-        whole = np.int64(sums[row + size - 1])
-        if at[i] >= 0:
-            word = np.int64(words[at[i]])
-            ticket = (word * whole) >> 32
-            x = 0
-            while sums[row + x] <= ticket:
-                x += 1
-            member = member_start[own_buckets + x]
-            end = member_start[own_buckets + x + 1] - 1
-            if member < end:
-                least = _bound(sums[row + x - 1] if x > 0 else 0, whole)
-                width = _bound(sums[row + x], whole) - least
-                place = word - least
-                while member < end and (high[weights + members[member]] * width) >> 30 <= place:
-                    member += 1
-            records[position, i] = members[member]
-        if len(factors) > 0:
-            value = records[position, i]
-            x = bucket[own_start + value]
-            least = _bound(sums[row + x - 1] if x > 0 else 0, whole)
-            width = _bound(sums[row + x], whole) - least
-            factors[i] = (
-                ((high[weights + value] * width) >> 30) - ((low[weights + value] * width) >> 30)
-            ) / 4294967296.0
+    parent, stride, running, members = net.parent, net.stride, net.running, net.member
+    parent_start, value_start, member_start = net.parent_start, net.value_start, net.member_start
+    low, high = net.low, net.high
+    size, ready = net.size[position], net.ready[position]
+    group, last_group = net.group_start[position], net.group_start[position + 1]
+    own_buckets = net.bucket_start[position]
+    some = len(at)
+    values, bucket = records[position], net.bucket[value_start[position] :]
+    buckets = np.empty((position + 1, some), np.int32)
+    for p in range(parent_start[group], parent_start[last_group]):
+        known, bucket_of, of_parent = records[parent[p]], net.bucket[value_start[parent[p]] :], buckets[parent[p]]
+        for r in range(some):
+            of_parent[r] = bucket_of[np.uint64(known[r])]
+    rows = np.empty((last_group - group, some), np.int64)
+    for g in range(len(rows)):
+        begin = ready if ready >= 0 else net.table_start[group + g]
+        _rows(parent, stride, parent_start[group + g], parent_start[group + g + 1], begin, buckets, 0, rows[g])
+    weights = np.full(some, net.within_start[position])
+    if net.guide_stride[position] > 0:
+        guide, by = net.guide[position], net.guide_stride[position]
+        known, bucket_of = records[guide], net.bucket[value_start[guide] :]
+        for r in range(some):
+            weights[r] += by * bucket_of[np.uint64(known[r])]
+
+    word, drawn, totals = np.zeros(some, np.int64), buckets[position], np.empty(some, np.int64)
+    if len(words) > 0:
+        for r in range(some):
+            word[r] = words[np.uint64(max(at[r], 0))]
+    sums = np.empty((0 if ready >= 0 else size, some), np.int32)
+    if ready >= 0:
+        _draw_some_ready(running, size, rows[0], word, drawn, totals)
+    else:
+        _draw_some(net.logs, net.leading, net.shift[position], size, rows, sums, word, drawn, totals)
+    scored = len(factors) > 0
+    for r in range(some):
+        x = drawn[r] if at[r] >= 0 else bucket[np.uint64(values[r])]
+        member = member_start[own_buckets + x]
+        end = member_start[own_buckets + x + 1] - 1
+        least = np.int64(0)
+        width = np.int64(0)
+        if scored or member < end:
+            if ready >= 0:
+                after = running[rows[0, r] + x]
+                before = running[rows[0, r] + x - 1] if x > 0 else np.int32(0)
+            else:
+                after = sums[x, r]
+                before = sums[x - 1, r] if x > 0 else np.int32(0)
+            least = _bound(before, totals[r])
+            width = _bound(after, totals[r]) - least
+        if at[r] >= 0:
+            place = word[r] - least
+            while member < end and (high[weights[r] + members[member]] * width) >> 30 <= place:
+                member += 1
+            values[r] = members[member]
+        if scored:
+            value = weights[r] + values[r]
+            factors[r] = (((high[value] * width) >> 30) - ((low[value] * width) >> 30)) / 4294967296.0
 
 
 @numba.njit(nogil=True, cache=True)
