@@ -33,7 +33,7 @@ class AttemptArrays(NamedTuple):
 
 
 class BlockArrays(NamedTuple):
-    """A block of attempts that have a seed.
+    """A block of attempts that have a seed, or of records whose first attributes are known otherwise.
 
     Attributes:
         seed: number of the seed, shape (BLOCK,).

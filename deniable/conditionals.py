@@ -70,7 +70,7 @@ def draw_column(net, position, block, words, live, scored):
         net: the network's arrays.
         position: the position; those before it are drawn.
         block: the attempts, see `attempts.BlockArrays`; what `records` has at the position are the seeds' values before
-            and the candidates' after.
+            and the candidates' after. Those that copy the position keep what they have.
         words: the words that values are drawn from, one each.
         live: number of attempts.
         scored: whether to fill `factors` at the position.

@@ -80,7 +80,8 @@ class Thresholds(NamedTuple):
 
 
 # The kernels return at one place only: with several, Numba counts references to the arrays, which takes ten times as
-# long as the draw itself.
+# long as the draw itself. What other kernels draw one by one is put in line by the compiler, not by Numba, which would
+# count them again.
 @numba.njit(nogil=True, cache=True, forceinline=True)
 def uniform_below(words, position, bound):
     """Draw an integer uniformly from 0..bound-1, from one word if the bound is at most 2^32, else from two.
