@@ -21,8 +21,9 @@ from stores.charging import is_charged
 from stores.dataset_key import DatasetInUse, dataset_to_itself
 from stores.drift import drift_of, note_drift
 from stores.held import Held, NotPublished
+from stores.lease import leased
 from stores.refresh_share import ShareExceeded, require_share
-from stores.unfinished import leased, unfinished_release
+from stores.unfinished import unfinished_release
 from stores.webhook import Message, tell
 from stores.workspace import PRIVATE_FILE, discard_folders, make_private_folder
 
