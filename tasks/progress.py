@@ -3,6 +3,7 @@
 No screen is drawn here; `flows.progress` does.
 """
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -146,15 +147,17 @@ def stop_steps(release: str, patience_s: float) -> None:
     _wait_for_steps(release, patience_s)
 
 
-def stop_parts(release: str, patience_s: float) -> None:
+async def stop_parts(release: str, patience_s: float) -> None:
     """Stop the steps of a release in this process, which others send steps to, and which goes on.
+
+    The wait is in a thread of its own: a worker whose event loop waited would be taken for one that is gone.
 
     Args:
         release: the release's name.
         patience_s: the longest wait, in seconds.
     """
     _stopped_releases[release] = StepStopped
-    _wait_for_steps(release, patience_s)
+    await asyncio.to_thread(_wait_for_steps, release, patience_s)
 
 
 def _wait_for_steps(release: str, patience_s: float) -> None:

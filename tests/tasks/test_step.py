@@ -1,5 +1,6 @@
 """A step bound to a task stores nothing and says nothing that quotes a record."""
 
+import asyncio
 import errno
 import os
 import stat
@@ -9,6 +10,7 @@ from dataclasses import replace
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
+from threading import Event, Thread
 
 import pytest
 from prefect.cache_policies import NO_CACHE
@@ -196,7 +198,7 @@ def test_a_process_that_steps_are_sent_to_ends_them_and_goes_on(bare_workspace: 
     here = replace(bare_workspace, release_id="stopped there")
 
     def synthesize(workspace: Workspace) -> None:
-        stop_parts(workspace.release_id, patience_s=0)
+        asyncio.run(stop_parts(workspace.release_id, patience_s=0))
         advance("synthesize", 1)
 
     task = as_task(synthesize)
@@ -205,6 +207,33 @@ def test_a_process_that_steps_are_sent_to_ends_them_and_goes_on(bare_workspace: 
             task.fn(here)
     allow_steps(here.release_id)
     assert as_task(finished_step).fn(here) == "done"
+
+
+def test_a_process_that_waits_for_its_steps_to_end_does_all_else_meanwhile(bare_workspace: Workspace) -> None:
+    """Here the step ends only once the event loop has gone on."""
+    here = replace(bare_workspace, release_id="waited for")
+    began, may_end = Event(), Event()
+
+    def synthesize(workspace: Workspace) -> None:
+        began.set()
+        may_end.wait()
+
+    async def stop() -> None:
+        waiting = asyncio.create_task(stop_parts(here.release_id, patience_s=5))
+        await asyncio.sleep(0)
+        assert not waiting.done()
+        may_end.set()
+        await waiting
+
+    step = Thread(target=as_task(synthesize).fn, args=(here,))
+    step.start()
+    began.wait()
+    try:
+        asyncio.run(stop())
+    finally:
+        may_end.set()
+        step.join()
+    allow_steps(here.release_id)
 
 
 def finished_step(workspace: Workspace) -> str:
