@@ -45,7 +45,7 @@ _telling = Lock()
 _running = Condition()
 _running_steps: list[str] = []
 _stopped_releases: dict[str, type[BaseException]] = {}
-_elsewhere: list[OtherProcesses] = []
+_other_processes: list[OtherProcesses] = []
 _release: ContextVar[str] = ContextVar("release", default="")
 
 
@@ -104,13 +104,13 @@ def advance(step: str, amount: int) -> None:
 
 
 @contextmanager
-def elsewhere_too(place: OtherProcesses) -> Iterator[None]:
+def stopping_too(place: OtherProcesses) -> Iterator[None]:
     """Have the steps that run in other processes stopped with those of this one, until the block ends."""
-    _elsewhere.append(place)
+    _other_processes.append(place)
     try:
         yield
     finally:
-        _elsewhere.remove(place)
+        _other_processes.remove(place)
 
 
 def part_begins(step: str) -> None:
@@ -130,7 +130,7 @@ def part_ends(step: str, *, well: bool) -> None:
 def allow_steps(release: str) -> None:
     """Let the steps of a release begin, although an earlier run of it was stopped."""
     _stopped_releases.pop(release, None)
-    for place in _elsewhere:
+    for place in _other_processes:
         place.allow(release)
 
 
@@ -142,7 +142,7 @@ def stop_steps(release: str, patience_s: float) -> None:
         patience_s: the longest wait, in seconds; what runs in compiled code cannot be stopped sooner.
     """
     _stopped_releases[release] = KeyboardInterrupt
-    for place in _elsewhere:
+    for place in _other_processes:
         place.stop(release, patience_s)
     _wait_for_steps(release, patience_s)
 

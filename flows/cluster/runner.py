@@ -25,7 +25,7 @@ from flows.cluster.probing import complaint, look_around
 from flows.cluster.settings import Cluster, configured_trust, is_loopback
 from stores.lineage import tracking_uri
 from stores.workspace import PRIVATE_FILE
-from tasks.progress import allow_steps, elsewhere_too, part_begins, part_ends, stop_parts
+from tasks.progress import allow_steps, part_begins, part_ends, stop_parts, stopping_too
 
 _PATIENCE_S = 15
 _WAIT_FOR_WORKERS_S = 10
@@ -74,7 +74,7 @@ class ClusterRunner(DaskTaskRunner):
     def __enter__(self) -> Self:
         """Begin; from now on, whoever stops steps stops those of the workers too."""
         super().__enter__()
-        self._exit_stack.enter_context(elsewhere_too(self))
+        self._exit_stack.enter_context(stopping_too(self))
         return self
 
     def duplicate(self) -> "ClusterRunner":

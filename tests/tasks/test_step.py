@@ -20,7 +20,7 @@ from schemas.references import Audience
 from schemas.release_spec import load_spec
 from stores.lineage import STEPS
 from stores.workspace import Workspace
-from tasks.progress import StepStopped, advance, allow_steps, elsewhere_too, stop_parts, stop_steps, watching
+from tasks.progress import StepStopped, advance, allow_steps, stop_parts, stop_steps, stopping_too, watching
 from tasks.step import StepFailed, as_task
 from tests.small_release import write_small_release
 from tests.whole_release import GUARANTEES
@@ -186,7 +186,7 @@ class Workers:
 
 def test_who_stops_a_release_stops_its_steps_in_other_processes_until_it_goes_on() -> None:
     workers = Workers()
-    with elsewhere_too(workers):
+    with stopping_too(workers):
         stop_steps("spread", patience_s=0)
         allow_steps("spread")
     allow_steps("spread")
