@@ -120,10 +120,15 @@ def part_begins(step: str) -> None:
             watcher.started(step)
 
 
-def part_ends(step: str, *, well: bool) -> None:
-    """Tell the watchers that a part of a step is over in another process."""
+def part_ends(step: str, *, well: bool, amount: int = 0) -> None:
+    """Tell the watchers that a part of a step is over in another process, which did an amount of work if all went well.
+
+    What is done meanwhile over there is told to nobody here.
+    """
     with _telling:
         for watcher in _watchers:
+            if well and amount:
+                watcher.advanced(step, amount)
             watcher.ended(step, well=well)
 
 

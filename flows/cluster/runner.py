@@ -16,6 +16,7 @@ from typing import Any, Self, cast
 from distributed import CancelledError, Future
 from distributed.scheduler import KilledWorker
 from distributed.security import Security
+from prefect.client.schemas.objects import State
 from prefect.tasks import Task
 from prefect_dask.task_runners import DaskTaskRunner, PrefectDaskFuture
 
@@ -26,6 +27,7 @@ from flows.cluster.settings import Cluster, configured_trust, is_loopback
 from stores.lineage import tracking_uri
 from stores.workspace import PRIVATE_FILE
 from tasks.progress import allow_steps, part_begins, part_ends, stop_parts, stopping_too
+from tasks.step import amount_of
 
 _PATIENCE_S = 15
 _WAIT_FOR_WORKERS_S = 10
@@ -92,7 +94,7 @@ class ClusterRunner(DaskTaskRunner):
         with _answering(self._place):
             sent: PrefectDaskFuture[Any] = super().submit(task, parameters, wait_for, dependencies)
         part_begins(task.name)
-        sent.wrapped_future.add_done_callback(partial(_ended, task.name))
+        sent.wrapped_future.add_done_callback(partial(_ended, task.name, amount_of(task.name, parameters)))
         return ClusterFuture(task_run_id=sent.task_run_id, wrapped_future=sent.wrapped_future)
 
     def hands(self) -> int:
@@ -217,5 +219,15 @@ def _wrong_with_servers(state: Path, servers: tuple[str, ...]) -> str:
     return ""
 
 
-def _ended(step: str, future: "Future[Any]") -> None:
-    part_ends(step, well=future.status == "finished")
+def _ended(step: str, amount: int, future: "Future[Any]") -> None:
+    """Tell whoever watches that a worker is done with a part of a step, and how it ended."""
+    part_ends(step, well=_went_well(future), amount=amount)
+
+
+def _went_well(future: "Future[Any]") -> bool:
+    """Whether a task ended well; to Dask one that failed did too, whose result is a state of Prefect's that says so."""
+    try:
+        state = future.result()
+    except Exception:  # noqa: BLE001 - why it failed is said to the flow, which asks for the same
+        return False
+    return isinstance(state, State) and state.is_completed()

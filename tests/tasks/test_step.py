@@ -22,6 +22,7 @@ from stores.lineage import STEPS
 from stores.workspace import Workspace
 from tasks.progress import StepStopped, advance, allow_steps, stop_parts, stop_steps, stopping_too, watching
 from tasks.step import StepFailed, as_task
+from tests.diary import Diary
 from tests.small_release import write_small_release
 from tests.whole_release import GUARANTEES
 
@@ -238,20 +239,6 @@ def test_a_process_that_waits_for_its_steps_to_end_does_all_else_meanwhile(bare_
 
 def finished_step(workspace: Workspace) -> str:
     return "done"
-
-
-class Diary:
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def started(self, step: str) -> None:
-        self.lines.append(f"{step} started")
-
-    def advanced(self, step: str, amount: int) -> None:
-        self.lines.append(f"{step} advanced {amount}")
-
-    def ended(self, step: str, *, well: bool) -> None:
-        self.lines.append(f"{step} ended {'well' if well else 'badly'}")
 
 
 def test_watchers_are_told_how_a_step_goes(bare_workspace: Workspace) -> None:
