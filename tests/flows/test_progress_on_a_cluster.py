@@ -4,14 +4,17 @@
 # mypy: disallow-untyped-calls=False
 
 from collections.abc import Callable, Iterator
-from threading import Event
+from threading import Semaphore
+from time import sleep
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from distributed import Client
 from prefect.states import Completed, Crashed, Failed
+from prefect_dask.task_runners import PrefectDaskFuture
 
-from flows.cluster.runner import _ended
+from flows.cluster.runner import ClusterFuture
 from flows.progress import Screen
 from tasks.progress import part_begins, part_ends, watching
 from tests.diary import Diary
@@ -21,6 +24,23 @@ from tests.diary import Diary
 def dask() -> Iterator[Client]:
     with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None) as client:
         yield client
+
+
+class Told(Diary):
+    """A diary that says when an end was written down."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ends = Semaphore(0)
+
+    def ended(self, step: str, *, well: bool) -> None:
+        super().ended(step, well=well)
+        self.ends.release()
+
+
+def submitted(dask: Client, work: Callable[..., Any], *arguments: float) -> ClusterFuture:
+    sent = PrefectDaskFuture[Any](task_run_id=uuid4(), wrapped_future=dask.submit(work, *arguments, pure=False))
+    return ClusterFuture(sent, "synthesize", 7)
 
 
 def failing() -> None:
@@ -36,27 +56,22 @@ def failing() -> None:
         (failing, ["synthesize ended badly"]),
     ],
 )
-def test_it_is_told_how_a_part_really_ended(dask: Client, work: Callable[[], Any], told: list[str]) -> None:
+def test_it_is_told_once_how_a_part_really_ended(dask: Client, work: Callable[[], Any], told: list[str]) -> None:
     """Prefect catches what a task raises, so that to Dask all is well."""
-    diary, over = Diary(), Event()
-
-    def ended(future: Any) -> None:
-        _ended("synthesize", 7, future)
-        over.set()
-
+    diary = Told()
     with watching(diary):
-        dask.submit(work, pure=False).add_done_callback(ended)
-        over.wait()
+        sent = submitted(dask, work)
+        sent.wait()
+        diary.ends.acquire()
+        sent.wait()
     assert diary.lines == told
 
 
-def test_a_part_that_is_lost_did_not_end_well(dask: Client) -> None:
-    diary = Diary()
-    future = dask.submit(Completed, pure=False)
-    future.result()
-    future.cancel()
+def test_a_part_that_nobody_waits_for_any_more_did_not_end_well(dask: Client) -> None:
+    diary = Told()
     with watching(diary):
-        _ended("synthesize", 7, future)
+        submitted(dask, sleep, 1).wrapped_future.cancel()
+        diary.ends.acquire()
     assert diary.lines == ["synthesize ended badly"]
 
 
