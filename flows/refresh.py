@@ -27,6 +27,8 @@ from stores.unfinished import unfinished_release
 from stores.webhook import Message, tell
 from stores.workspace import PRIVATE_FILE, discard_folders, make_private_folder
 
+_TOLD = "__told_of__"
+
 
 class RefreshFailed(DeniableError):
     """A refresh met an error whose own message might quote a record; the message of this one does not."""
@@ -177,11 +179,21 @@ def _telling(spec: ReleaseSpec) -> Iterator[None]:
         raise
     except Exception as error:
         notify = spec.refresh.notify if spec.refresh is not None else None
-        if notify is not None and (failure := tell(notify, _message(spec, error))):
-            error.add_note(failure)
-            if runtime.flow_run.id:
-                get_run_logger().error(failure)
+        if notify is not None:
+            failure = tell(notify, _message(spec, error))
+            if failure is None:
+                setattr(error, _TOLD, notify.webhook)
+            else:
+                error.add_note(failure)
+                if runtime.flow_run.id:
+                    get_run_logger().error(failure)
         raise
+
+
+def told_of(error: Exception) -> str | None:
+    """The webhook that a refresh has told of what it failed with, as the spec names it; None where nobody was told."""
+    told: str | None = getattr(error, _TOLD, None)
+    return told
 
 
 def _message(spec: ReleaseSpec, error: Exception) -> Message:
