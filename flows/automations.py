@@ -29,7 +29,7 @@ WEBHOOK_VARIABLE = "DENIABLE_WEBHOOK"
 WEBHOOK_BLOCK = "deniable"
 """Name of the Webhook block that is told; whoever wants headers or another method changes it in Prefect's pages."""
 
-TOLD = "FailedAndTold"
+FAILED_AND_TOLD = "FailedAndTold"
 """State of a run that failed, and has told the same block itself, with the reason; it is not told of again."""
 
 SILENT, TELL = "Deniable: end runs that fell silent", "Deniable: tell of runs that failed"
@@ -110,7 +110,7 @@ def _tell_of_failures(ours: ResourceSpecification, block: BlockDocument) -> Auto
         trigger=EventTrigger(
             expect={"prefect.flow-run.*"},
             match=ResourceSpecification(
-                {**_RUNS, "prefect.state-type": ["FAILED", "CRASHED"], "prefect.state-name": f"!{TOLD}"}
+                {**_RUNS, "prefect.state-type": ["FAILED", "CRASHED"], "prefect.state-name": f"!{FAILED_AND_TOLD}"}
             ),
             match_related=ours,
             for_each={"prefect.resource.id"},

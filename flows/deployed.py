@@ -23,7 +23,7 @@ from flows import audit as auditing
 from flows import refresh as refreshing
 from flows import release as releasing
 from flows import replay as replaying
-from flows.automations import TOLD, WEBHOOK_BLOCK
+from flows.automations import FAILED_AND_TOLD, WEBHOOK_BLOCK
 from flows.cluster.choosing import on_its_cluster
 from flows.deciding import decide, waiting_run
 from flows.environment import state_folder
@@ -87,7 +87,8 @@ def refresh(spec: SpecName, source: Arrival | None = None) -> State[Any]:
         source: what arrives, a file or a folder/ on the worker's machine or s3://...; by default where the spec says.
 
     Returns:
-        What was done, as the run's message; how far the table moved is an artifact of the run.
+        What was done, as the run's message; how far the table moved is an artifact of the run. A refresh that failed,
+        and has told so where Prefect would, ends as FailedAndTold.
 
     Raises:
         DeniableError: the refresh failed or was refused; what was published before is untouched.
@@ -104,7 +105,7 @@ def refresh(spec: SpecName, source: Arrival | None = None) -> State[Any]:
         told = refreshing.told_of(error)
         if told is None or not are_one(told, WEBHOOK_BLOCK):
             raise
-        return Failed(name=TOLD, message=f"{type(error).__name__}: {error}", data=error)
+        return Failed(name=FAILED_AND_TOLD, message=f"{type(error).__name__}: {error}", data=error)
 
 
 @flow(name="audit", flow_run_name="audit of {release}", persist_result=False)

@@ -10,7 +10,7 @@ from prefect.events.schemas.events import ResourceSpecification
 from prefect.server.events.schemas.events import Resource
 from prefect.server.events.schemas.events import ResourceSpecification as OnTheServer
 
-from flows.automations import TOLD, _tell_of_failures
+from flows.automations import FAILED_AND_TOLD, _tell_of_failures
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from flows.automations import TOLD, _tell_of_failures
         ("FAILED", "Failed", True),
         ("FAILED", "TimedOut", True),
         ("CRASHED", "Crashed", True),
-        ("FAILED", TOLD, False),
+        ("FAILED", FAILED_AND_TOLD, False),
         ("COMPLETED", "Held", False),
     ],
 )
