@@ -19,7 +19,7 @@ from deniable.conditionals import draw_column
 from deniable.noise import OUT_OF_WORDS, draw_noise, uniform_below
 from deniable.plausible_seeds import count_plausible_of_block
 
-BLOCK = 256
+ATTEMPTS_A_BLOCK = 256
 
 
 class AttemptArrays(NamedTuple):
@@ -36,13 +36,13 @@ class BlockArrays(NamedTuple):
     """A block of attempts that have a seed.
 
     Attributes:
-        seed: number of the seed, shape (BLOCK,).
+        seed: number of the seed, shape (ATTEMPTS_A_BLOCK,).
         level: number of the level that says how many attributes are copied.
         at: position of the first word of the values that are drawn.
         noise: noise on the threshold.
         plausible: number of plausible seeds.
-        records: positions in topological order, shape (BLOCK, m).
-        factors: probability of each value given those before it, shape (m, BLOCK).
+        records: positions in topological order, shape (ATTEMPTS_A_BLOCK, m).
+        factors: probability of each value given those before it, shape (m, ATTEMPTS_A_BLOCK).
     """
 
     seed: NDArray[np.int64]
@@ -57,13 +57,13 @@ class BlockArrays(NamedTuple):
     def empty(cls, attributes: int) -> "BlockArrays":
         """Room for a block; not to be shared by threads."""
         return cls(
-            seed=np.zeros(BLOCK, np.int64),
-            level=np.zeros(BLOCK, np.int64),
-            at=np.zeros(BLOCK, np.int64),
-            noise=np.zeros(BLOCK, np.int64),
-            plausible=np.zeros(BLOCK, np.int64),
-            records=np.zeros((BLOCK, attributes), np.uint16),
-            factors=np.zeros((attributes, BLOCK)),
+            seed=np.zeros(ATTEMPTS_A_BLOCK, np.int64),
+            level=np.zeros(ATTEMPTS_A_BLOCK, np.int64),
+            at=np.zeros(ATTEMPTS_A_BLOCK, np.int64),
+            noise=np.zeros(ATTEMPTS_A_BLOCK, np.int64),
+            plausible=np.zeros(ATTEMPTS_A_BLOCK, np.int64),
+            records=np.zeros((ATTEMPTS_A_BLOCK, attributes), np.uint16),
+            factors=np.zeros((attributes, ATTEMPTS_A_BLOCK)),
         )
 
 
@@ -93,7 +93,7 @@ def _part_words(block, choice, attempt, thresholds, size, m, words, used, attemp
     made = 0
     live = 0
     position = used
-    while made < attempts and made < BLOCK and position >= 0:
+    while made < attempts and made < ATTEMPTS_A_BLOCK and position >= 0:
         seed, position = draw_seed(attempt, size, words, used)
         if position >= 0 and seed >= 0:
             level = 0
