@@ -19,7 +19,7 @@ from deniable.conditionals import draw_column
 from deniable.noise import OUT_OF_WORDS, draw_noise, uniform_below
 from deniable.plausible_seeds import count_plausible_of_block
 
-BLOCK = 256
+ATTEMPTS_A_BLOCK = 256
 
 
 class AttemptArrays(NamedTuple):
@@ -36,15 +36,15 @@ class BlockArrays(NamedTuple):
     """A block of attempts that have a seed, or of records whose first attributes are known otherwise.
 
     Attributes:
-        seed: number of the seed, shape (BLOCK,).
+        seed: number of the seed, shape (ATTEMPTS_A_BLOCK,).
         copied: number of attributes that are copied.
         at: position of the word of each attempt's value at position p, less p.
         noise: noise on the threshold.
         shared: number of attributes, from the first that any attempt draws on, up to which candidate and seed agree.
         plausible: number of plausible seeds.
         records: the seeds' values, and from where they are drawn the candidates'; positions in topological order, shape
-            (m, BLOCK).
-        factors: probability of each value given those before it, shape (m, BLOCK).
+            (m, ATTEMPTS_A_BLOCK).
+        factors: probability of each value given those before it, shape (m, ATTEMPTS_A_BLOCK).
     """
 
     seed: NDArray[np.int64]
@@ -60,14 +60,14 @@ class BlockArrays(NamedTuple):
     def empty(cls, attributes: int) -> "BlockArrays":
         """Room for a block; not to be shared by threads."""
         return cls(
-            seed=np.zeros(BLOCK, np.int64),
-            copied=np.zeros(BLOCK, np.int64),
-            at=np.zeros(BLOCK, np.int64),
-            noise=np.zeros(BLOCK, np.int64),
-            shared=np.zeros(BLOCK, np.uint16),
-            plausible=np.zeros(BLOCK, np.int64),
-            records=np.zeros((attributes, BLOCK), np.uint16),
-            factors=np.zeros((attributes, BLOCK)),
+            seed=np.zeros(ATTEMPTS_A_BLOCK, np.int64),
+            copied=np.zeros(ATTEMPTS_A_BLOCK, np.int64),
+            at=np.zeros(ATTEMPTS_A_BLOCK, np.int64),
+            noise=np.zeros(ATTEMPTS_A_BLOCK, np.int64),
+            shared=np.zeros(ATTEMPTS_A_BLOCK, np.uint16),
+            plausible=np.zeros(ATTEMPTS_A_BLOCK, np.int64),
+            records=np.zeros((attributes, ATTEMPTS_A_BLOCK), np.uint16),
+            factors=np.zeros((attributes, ATTEMPTS_A_BLOCK)),
         )
 
 
@@ -99,7 +99,7 @@ def _part_words(block, choice, attempt, thresholds, size, m, words, used, attemp
     made = 0
     live = 0
     position = used
-    while made < attempts and made < BLOCK and position >= 0:
+    while made < attempts and made < ATTEMPTS_A_BLOCK and position >= 0:
         seed, position = draw_seed(attempt, size, words, used)
         if position >= 0 and seed >= 0:
             level = 0
@@ -149,7 +149,7 @@ def _fetch(block, index, live):
 @numba.njit(nogil=True, cache=True)
 def _compare(values, before, agrees, shared):
     """Count one more attribute for the candidates that have agreed with their seeds so far and do so here."""
-    for i in range(BLOCK):
+    for i in range(ATTEMPTS_A_BLOCK):
         agrees[i] &= values[i] == before[i]
         shared[i] += agrees[i]
 
@@ -177,7 +177,7 @@ def run(net, index, classes, choice, attempt, thresholds, words, attempts, relea
     m = released.shape[1]
     levels = choice.levels
     scored = len(levels) > 1
-    agrees, before = np.empty(BLOCK, np.uint16), np.empty(BLOCK, np.uint16)
+    agrees, before = np.empty(ATTEMPTS_A_BLOCK, np.uint16), np.empty(ATTEMPTS_A_BLOCK, np.uint16)
     made = 0
     used = 0
     passed = 0

@@ -20,7 +20,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable.attempts import BLOCK, BlockArrays
+from deniable.attempts import ATTEMPTS_A_BLOCK, BlockArrays
 from deniable.conditionals import Network, draw_column, factor_of
 from deniable.domain import Codes
 from deniable.elsewhere import Elsewhere, density_elsewhere, elsewhere, place_elsewhere
@@ -90,8 +90,8 @@ def _begin(mixture, words, width, begun, live, block):
 @numba.njit(nogil=True, cache=True)
 def _sample(net, mixture, words, width, records, block):
     """Fill records from `width` words each, a block of them at a time."""
-    for begun in range(0, len(records), BLOCK):
-        live = min(BLOCK, len(records) - begun)
+    for begun in range(0, len(records), ATTEMPTS_A_BLOCK):
+        live = min(ATTEMPTS_A_BLOCK, len(records) - begun)
         _begin(mixture, words, width, begun, live, block)
         for p in range(mixture.least_copied, records.shape[1]):
             draw_column(net, p, block, words, live, False)  # noqa: FBT003 - compiled code

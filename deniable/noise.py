@@ -57,7 +57,7 @@ _SMOOTH_SIGMA_SQUARED = 4
 # The guide is looked up by the 8 leading bits.
 _GUIDE_SHIFT = _BITS - 8
 # Draws made at a time, so that their words stay in the processor's cache.
-_BLOCK = 1 << 15
+_DRAWS_A_BLOCK = 1 << 15
 _LOW_32 = np.uint64(0xFFFFFFFF)
 _TWO_TO_32 = np.uint64(1 << 32)
 _BITS_32 = np.uint64(32)
@@ -338,7 +338,7 @@ def _sample_by_inversion(law: Law, stream: WordStream, size: int) -> Draws:
     draws = np.empty(size, np.int64)
     done, spare = 0, 64
     while done < size:
-        block = draws[done : done + _BLOCK]
+        block = draws[done : done + _DRAWS_A_BLOCK]
         words = stream.peek(2 * len(thresholds.guide) * len(block) + spare)
         made, used, end = _fill(words, thresholds, block)
         stream.take(used)

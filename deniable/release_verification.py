@@ -39,7 +39,7 @@ DOMAIN = "schema.json"
 FILE = "file"
 """What a member of a folder is, if it is a file of its own: neither a folder nor a link."""
 
-_BLOCK = 1 << 20
+_BYTES_A_READ = 1 << 20
 # Documents are read whole; no release has larger ones.
 _LARGEST_DOCUMENT = 1 << 28
 _PUBLIC = "public"
@@ -241,7 +241,7 @@ def _files(folder: Folder, names: Mapping[str, str], subjects: Mapping[str, str]
 def _digest(folder: Folder, name: str) -> str:
     hasher = hashlib.sha256()
     with folder.open(name) as file:
-        while block := file.read(_BLOCK):
+        while block := file.read(_BYTES_A_READ):
             hasher.update(block)
     return hasher.hexdigest()
 

@@ -1,7 +1,7 @@
 """What Prefect does by itself about runs of the deployments: ends those that fell silent, tells of those that failed.
 
-Why a refresh did not succeed is told by the refresh itself (stores.webhook). What is told here needs nothing of the
-run: it is told even where the machine that it ran on is gone.
+Why a refresh did not succeed is told by the refresh itself (stores.webhook); where it told the same block, it is not
+told here again. What is told here needs nothing of the run: it is told even where the machine that it ran on is gone.
 """
 
 import json
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 WEBHOOK_VARIABLE = "DENIABLE_WEBHOOK"
 WEBHOOK_BLOCK = "deniable"
 """Name of the Webhook block that is told; whoever wants headers or another method changes it in Prefect's pages."""
+
+FAILED_AND_TOLD = "FailedAndTold"
+"""State of a run that failed, and has told the same block itself, with the reason; it is not told of again."""
 
 SILENT, TELL = "Deniable: end runs that fell silent", "Deniable: tell of runs that failed"
 
@@ -99,14 +102,16 @@ def _end_silent_runs(ours: ResourceSpecification, silence: timedelta) -> Automat
 
 
 def _tell_of_failures(ours: ResourceSpecification, block: BlockDocument) -> AutomationCore:
-    """The automation that posts a message of every run that failed or crashed."""
+    """The automation that posts a message of every run that failed or crashed, unless the run itself has done so."""
     said = ", ".join(f"{json.dumps(name)}: {{{{ ({value}) | tojson }}}}" for name, value in _TOLD.items())
     return AutomationCore(
         name=TELL,
         description="Which run it was; its page says why.",
         trigger=EventTrigger(
             expect={"prefect.flow-run.*"},
-            match=ResourceSpecification({**_RUNS, "prefect.state-type": ["FAILED", "CRASHED"]}),
+            match=ResourceSpecification(
+                {**_RUNS, "prefect.state-type": ["FAILED", "CRASHED"], "prefect.state-name": f"!{FAILED_AND_TOLD}"}
+            ),
             match_related=ours,
             for_each={"prefect.resource.id"},
             posture=Posture.Reactive,

@@ -15,14 +15,15 @@ from prefect import flow, get_client, runtime, suspend_flow_run
 from prefect.client.schemas.objects import State
 from prefect.concurrency.sync import concurrency
 from prefect.input import RunInput
-from prefect.states import Completed
+from prefect.states import Completed, Failed
 from pydantic import Field
 
-from deniable.errors import InvalidInput, Refused
+from deniable.errors import DeniableError, InvalidInput, Refused
 from flows import audit as auditing
 from flows import refresh as refreshing
 from flows import release as releasing
 from flows import replay as replaying
+from flows.automations import FAILED_AND_TOLD, WEBHOOK_BLOCK
 from flows.cluster.choosing import on_its_cluster
 from flows.deciding import decide, waiting_run
 from flows.environment import state_folder
@@ -30,6 +31,7 @@ from flows.specs import spec_places
 from schemas.release_spec import TABLE_SUFFIXES, load_spec
 from stores.approval import decision_on
 from stores.held import Held, HeldNote, held_notes, note_waiting
+from stores.webhook import are_one
 
 DATASET_LIMIT = "deniable-dataset-{}"
 """Name of the concurrency limit of a dataset: its releases wait for each other."""
@@ -85,7 +87,8 @@ def refresh(spec: SpecName, source: Arrival | None = None) -> State[Any]:
         source: what arrives, a file or a folder/ on the worker's machine or s3://...; by default where the spec says.
 
     Returns:
-        What was done, as the run's message; how far the table moved is an artifact of the run.
+        What was done, as the run's message; how far the table moved is an artifact of the run. A refresh that failed,
+        and has told so where Prefect would, ends as FailedAndTold.
 
     Raises:
         DeniableError: the refresh failed or was refused; what was published before is untouched.
@@ -96,7 +99,13 @@ def refresh(spec: SpecName, source: Arrival | None = None) -> State[Any]:
         # What was held is unfinished, and finished first.
         return refreshing.refresh.fn(place, source=source).in_words
 
-    return _once_decided(load_spec(place).dataset_name, refresh_it)
+    try:
+        return _once_decided(load_spec(place).dataset_name, refresh_it)
+    except DeniableError as error:
+        told = refreshing.told_of(error)
+        if told is None or not are_one(told, WEBHOOK_BLOCK):
+            raise
+        return Failed(name=FAILED_AND_TOLD, message=f"{type(error).__name__}: {error}", data=error)
 
 
 @flow(name="audit", flow_run_name="audit of {release}", persist_result=False)

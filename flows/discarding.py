@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from deniable.errors import Refused
-from stores.unfinished import find_release, leased
+from stores.lease import leased
+from stores.unfinished import find_release
 from stores.workspace import discard_folders
 
 

@@ -15,6 +15,7 @@ from schemas.release_spec import ReleaseSpec
 from stores.charging import was_charged
 from stores.custody import end_custody, keep_key, require_same_key
 from stores.held import Held
+from stores.lease import leased
 from stores.lineage import recorded_release
 from stores.people import note_start
 from stores.scratch import is_scratch, sweep_scratch
@@ -22,7 +23,6 @@ from stores.unfinished import (
     Begun,
     destroy_left_keys,
     find_release,
-    leased,
     note_beginning,
     note_end,
     spec_digest,

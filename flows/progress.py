@@ -64,7 +64,8 @@ class Screen:
             amount = self._amounts.get(step)
             line = self._lines.add_task(_title(step), total=amount or 1, counted="")
             self._steps[step] = _Step(line, amount)
-        self._steps[step].running += 1
+        self._steps[step].parts += 1
+        self._show_parts(self._steps[step])
 
     def advanced(self, step: str, amount: int) -> None:
         """A step has done an amount of work."""
@@ -81,15 +82,24 @@ class Screen:
     def ended(self, step: str, *, well: bool) -> None:
         """A step, or one part of it, is over."""
         state = self._steps[step]
-        state.running -= 1
+        state.ended += 1
+        running = state.ended < state.parts
         whole = state.amount is None or state.done >= state.amount
         if not well:
             self._lines.update(state.line, description=f"[red]{_title(step)}")
             self._lines.stop_task(state.line)
-        elif whole and not state.running:
-            self._lines.update(state.line, completed=state.amount or 1)
-            if not self._console.is_terminal:
-                self._console.print(f"{_title(step)}: {state.seconds}")
+        else:
+            self._show_parts(state)
+            if whole and not running:
+                self._lines.update(state.line, completed=state.amount or state.parts)
+                if not self._console.is_terminal:
+                    self._console.print(f"{_title(step)}: {state.seconds}")
+
+    def _show_parts(self, state: "_Step") -> None:
+        """Count the parts of a step that has several, where nothing else is counted."""
+        if state.amount is None and state.parts > 1:
+            counted = f"{state.ended:,} of {state.parts:,} parts"
+            self._lines.update(state.line, total=state.parts, completed=state.ended, counted=counted)
 
 
 class _Step:
@@ -99,7 +109,8 @@ class _Step:
         self.line = line
         self.amount = amount
         self.done = 0
-        self.running = 0
+        self.parts = 0
+        self.ended = 0
         self._began = time.monotonic()
 
     @property

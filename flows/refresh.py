@@ -21,10 +21,13 @@ from stores.charging import is_charged
 from stores.dataset_key import DatasetInUse, dataset_to_itself
 from stores.drift import drift_of, note_drift
 from stores.held import Held, NotPublished
+from stores.lease import leased
 from stores.refresh_share import ShareExceeded, require_share
-from stores.unfinished import leased, unfinished_release
+from stores.unfinished import unfinished_release
 from stores.webhook import Message, tell
 from stores.workspace import PRIVATE_FILE, discard_folders, make_private_folder
+
+_TOLD = "__told_of__"
 
 
 class RefreshFailed(DeniableError):
@@ -176,11 +179,21 @@ def _telling(spec: ReleaseSpec) -> Iterator[None]:
         raise
     except Exception as error:
         notify = spec.refresh.notify if spec.refresh is not None else None
-        if notify is not None and (failure := tell(notify, _message(spec, error))):
-            error.add_note(failure)
-            if runtime.flow_run.id:
-                get_run_logger().error(failure)
+        if notify is not None:
+            failure = tell(notify, _message(spec, error))
+            if failure is None:
+                setattr(error, _TOLD, notify.webhook)
+            else:
+                error.add_note(failure)
+                if runtime.flow_run.id:
+                    get_run_logger().error(failure)
         raise
+
+
+def told_of(error: Exception) -> str | None:
+    """The webhook that a refresh has told of what it failed with, as the spec names it; None where nobody was told."""
+    told: str | None = getattr(error, _TOLD, None)
+    return told
 
 
 def _message(spec: ReleaseSpec, error: Exception) -> Message:

@@ -23,7 +23,6 @@ from tasks.account import account_task
 from tasks.clean import clean_task
 from tasks.decide import Decided, decide_task
 from tasks.draw_baseline import draw_baseline_task
-from tasks.elsewhere import elsewhere, require_workers
 from tasks.evaluate_risk import evaluate_risk_task
 from tasks.evaluate_utility import evaluate_utility_task
 from tasks.gather import gather_task
@@ -40,6 +39,7 @@ from tasks.split import part, split_task
 from tasks.synthesize import blocks, synthesize_task
 from tasks.validate import validate_task
 from tasks.verify_published import verify_published_task
+from tasks.workers import require_workers, workers
 
 
 @dataclass(frozen=True)
@@ -206,7 +206,7 @@ def judge(workspace: Workspace, drawn: Drawn) -> Judged:
     """Measure how good the records are, and how safe, and hold that against the spec."""
     useful = evaluate_utility_task.submit(workspace, drawn.released, drawn.parts, drawn.baseline)
     # One machine has memory for one of them.
-    first = [] if elsewhere() else [useful]
+    first = [] if workers() else [useful]
     safe = evaluate_risk_task.submit(workspace, drawn.released, drawn.parts, wait_for=first, return_state=False)
     utility, risk = useful.result(), safe.result()
     return Judged(utility=utility, risk=risk, decided=decide_task(workspace, utility, risk))

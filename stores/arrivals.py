@@ -19,7 +19,7 @@ from schemas.release_spec import ReleaseSpec
 from schemas.table import columns_read
 from stores.sources import opened_source
 from stores.tables import malformed_rows
-from stores.unfinished import Begun, begun_releases
+from stores.unfinished import Begun, releases_of
 from stores.workspace import PRIVATE_FILE
 
 _NOTE = "arrival.json"
@@ -102,12 +102,12 @@ class Arrivals:
 
 
 def published_releases(state: Path, spec: ReleaseSpec) -> list[Begun]:
-    """The published releases of a spec's dataset, the oldest first."""
-    found = [
-        begun
-        for begun in begun_releases(state)
-        if begun.dataset == spec.dataset_name and (state / "releases" / begun.release_id).is_dir()
-    ]
+    """The published releases of a spec's dataset, the oldest first.
+
+    Raises:
+        Refused: what the vault says of a release that may be one of them cannot be read.
+    """
+    found = [begun for begun in releases_of(state, spec) if (state / "releases" / begun.release_id).is_dir()]
     return sorted(found, key=lambda begun: begun.release_id.rpartition("-")[2])
 
 

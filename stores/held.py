@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from deniable.errors import DeniableError, InvalidInput, Refused
 from schemas.provenance import Digest, Time
 from schemas.references import Audience
-from stores.unfinished import leased
+from stores.lease import leased
 from stores.workspace import Workspace
 
 _NOTE = "held.json"

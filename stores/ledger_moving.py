@@ -10,9 +10,9 @@ from sqlalchemy import insert
 
 from deniable.errors import Refused
 from deniable.ledger_verification import records_of, verify
+from stores.lease import leased
 from stores.ledger import kept_lines
 from stores.ledger_database import ENTRIES, LedgerDatabase, entry_rows
-from stores.unfinished import leased
 
 _MOVED = ".moved"
 

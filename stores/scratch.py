@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 from deniable.errors import Refused
-from stores.unfinished import LEASE, leased
+from stores.lease import LEASE, leased
 from stores.workspace import make_private_folder
 
 _FOLDER = "scratch"

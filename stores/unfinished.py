@@ -3,24 +3,22 @@
 What a release has done so far is for the journal.
 """
 
-import fcntl
 import json
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import IO
 
 from deniable.errors import InvalidInput, Refused
 from schemas.catalog import schema_code
 from schemas.references import Audience
 from schemas.release_spec import ReleaseSpec
+from stores.charging import is_charged
+from stores.lease import LEASE, leased
 from stores.workspace import Workspace
 
 _RECORD = "release.json"
-LEASE = "lease"
 
 
 # What decides neither what is drawn nor what it costs; to change it does not begin another release.
@@ -79,42 +77,108 @@ def _write(workspace: Workspace, *, finished: bool) -> None:
 
 
 def begun_releases(state: Path) -> list[Begun]:
-    """All releases that the state folder knows, the oldest first.
+    """All releases that the state folder knows and whose notes can be read, the oldest first."""
+    return [begun for begun in map(_begun, _vaults(state)) if begun is not None]
+
+
+def releases_of(state: Path, spec: ReleaseSpec) -> list[Begun]:
+    """The releases of a spec's dataset that were begun, the oldest first.
+
+    What a note says that cannot be read is not guessed at: what was paid for might be paid for again. It stops the
+    datasets that it may be of, and no other. It may be of a spec's dataset where its folder is called as the spec's
+    releases are (the name is a part of what a release is of), where what is left of it names the dataset, or where the
+    ledger has charged the dataset for it: what never was charged has nothing to be paid for again.
 
     Raises:
-        Refused: one was begun by another version, which noted other things.
+        Refused: a note that may be of the dataset cannot be read, or is of a version that noted other things.
     """
-    return [_begun(path) for path in sorted((state / "vault").glob(f"*/{_RECORD}"))]
+    found = []
+    for vault in _vaults(state):
+        begun = _begun(vault)
+        if begun is None and _may_be_of(spec, state, vault):
+            raise _unreadable(vault)
+        if begun is not None and begun.dataset == spec.dataset_name:
+            found.append(begun)
+    return found
 
 
-def _begun(path: Path) -> Begun:
-    """What the vault says of one release."""
+def _vaults(state: Path) -> list[Path]:
+    """Folders of the releases that were begun, the oldest of a spec first."""
+    return sorted(vault for vault in (state / "vault").glob("*") if _is_noted(vault))
+
+
+def _is_noted(vault: Path) -> bool:
+    """Whether there is a note in a folder; one that may not be looked into may hold one."""
     try:
-        return Begun(**json.loads(path.read_text()))
-    except (TypeError, ValueError):
-        msg = (
-            f"{path} must be as this version of the program writes it, and is not; go on with {path.parent.name} by "
-            "the version that it was begun with, or a later one."
-        )
-    raise Refused(msg)
+        (vault / _RECORD).stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _begun(vault: Path) -> Begun | None:
+    """What the vault says of one release; None where that cannot be read."""
+    try:
+        return Begun(**json.loads((vault / _RECORD).read_text()))
+    except (OSError, TypeError, ValueError):
+        return None
+
+
+def _may_be_of(spec: ReleaseSpec, state: Path, vault: Path) -> bool:
+    """Whether a note that cannot be read may be of a spec's dataset."""
+    return (
+        vault.name.rpartition("-")[0] == spec.name
+        or _named_dataset(vault) == spec.dataset_name
+        or is_charged(state, spec.dataset_name, vault.name)
+    )
+
+
+def _named_dataset(vault: Path) -> object:
+    """The dataset that a note names which says otherwise what this version does not understand."""
+    try:
+        said = json.loads((vault / _RECORD).read_text())
+    except (OSError, ValueError):
+        return None
+    return said.get("dataset") if isinstance(said, dict) else None
+
+
+def _unreadable(vault: Path) -> Refused:
+    msg = (
+        f"{vault / _RECORD} must be as this version of the program writes it, and is not, so that {vault.name} might "
+        f"be paid for twice; go on with it by the version that it was begun with, or a later one, or bring the folder "
+        f"{vault} back from a backup."
+    )
+    return Refused(msg)
 
 
 def unfinished_release(state: Path, spec: ReleaseSpec) -> Begun | None:
-    """The release of a spec that was begun and never finished, the newest if there are several."""
+    """The release of a spec that was begun and never finished, the newest if there are several.
+
+    Raises:
+        Refused: a note that may be of the spec's dataset cannot be read.
+    """
     digest = spec_digest(spec)
-    unfinished = [begun for begun in begun_releases(state) if not begun.finished and begun.spec == digest]
+    unfinished = [begun for begun in releases_of(state, spec) if not begun.finished and begun.spec == digest]
     return unfinished[-1] if unfinished else None
 
 
 def other_unfinished_releases(state: Path, spec: ReleaseSpec) -> list[Begun]:
-    """Unfinished releases of the same dataset, of other specs: paid for, and not gone on with."""
-    digest, dataset = spec_digest(spec), spec.dataset_name
-    unfinished = [begun for begun in begun_releases(state) if not begun.finished and begun.dataset == dataset]
-    return [begun for begun in unfinished if begun.spec != digest]
+    """Unfinished releases of the same dataset, of other specs: paid for, and not gone on with.
+
+    Raises:
+        Refused: a note that may be of the spec's dataset cannot be read.
+    """
+    digest = spec_digest(spec)
+    return [begun for begun in releases_of(state, spec) if not begun.finished and begun.spec != digest]
 
 
 def destroy_left_keys(state: Path) -> None:
-    """Destroy the keys that a process was killed before it destroyed."""
+    """Destroy the keys that a process was killed before it destroyed.
+
+    Where a note cannot be read, the key stays until it can: the release may not be finished, and would need it.
+    """
     for begun in begun_releases(state):
         if begun.finished and begun.destroy_key:
             (state / "vault" / begun.release_id / "key").unlink(missing_ok=True)
@@ -125,9 +189,13 @@ def find_release(state: Path, release_id: str) -> Begun:
 
     Raises:
         InvalidInput: there is none of that name.
+        Refused: what the vault says of it cannot be read.
     """
-    for begun in begun_releases(state):
-        if begun.release_id == release_id:
+    for vault in _vaults(state):
+        if vault.name == release_id:
+            begun = _begun(vault)
+            if begun is None:
+                raise _unreadable(vault)
             return begun
     msg = f"the release must be one that was begun, got {release_id}, of which {state} knows nothing; check its name."
     raise InvalidInput(msg)
@@ -140,23 +208,3 @@ def sweep_claims(state: Path) -> None:
             with suppress(Refused), leased(lease.parent):
                 if not (lease.parent / _RECORD).exists():
                     shutil.rmtree(lease.parent, ignore_errors=True)
-
-
-@contextmanager
-def leased(vault: Path) -> Iterator[None]:
-    """Keep all others from working on a release; the kernel ends the lease with the process, however that ends.
-
-    Raises:
-        Refused: somebody works on it.
-    """
-    with (vault / LEASE).open("w") as handle:
-        _lock(handle, vault.name)
-        yield
-
-
-def _lock(handle: IO[str], release_id: str) -> None:
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        msg = f"a release must be worked on by one process, and another is at {release_id}; wait until it is done."
-        raise Refused(msg) from None

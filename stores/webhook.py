@@ -80,6 +80,12 @@ def tell(notify: Notify, message: Message) -> str | None:
     return None
 
 
+def are_one(webhook: str, other: str) -> bool:
+    """Whether two webhooks, called as a spec calls them, have one address; where that cannot be said, they have not."""
+    hook, beside = _hook(webhook), _hook(other)
+    return hook is not None and beside is not None and hook.url == beside.url
+
+
 def _hook(webhook: str) -> Webhook | None:
     """What is posted to; a block of Prefect's may ask for headers and another method."""
     if webhook.isupper():

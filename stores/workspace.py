@@ -28,7 +28,7 @@ PRIVATE_FOLDER = 0o700
 PRIVATE_FILE = 0o600
 COUNTS_FILE = "counts-{}.npz"
 """Name of what a worker counted, until it is added up."""
-_BLOCK = 1 << 20
+_BYTES_A_READ = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class Workspace:
         """Digest of a file: plain for what is public, keyed for the rest (a plain digest confirms a guess)."""
         hasher = sha256() if audience is Audience.PUBLIC else self.key().hasher("artifact")
         with path.open("rb") as handle:
-            while block := handle.read(_BLOCK):
+            while block := handle.read(_BYTES_A_READ):
                 hasher.update(block)
         return hasher.hexdigest()
 

@@ -20,8 +20,8 @@ from deniable.tables import Counts, Tally
 from schemas.references import Audience, Reference
 from stores.tables import read_codes, row_groups
 from stores.workspace import COUNTS_FILE, Workspace
-from tasks.elsewhere import elsewhere
 from tasks.step import as_task
+from tasks.workers import workers
 
 
 class Mergeable(Tally, Protocol):
@@ -143,9 +143,9 @@ class SmallTables:
 
 def _shares(part: Reference) -> list[range]:
     """Row groups of a part for each worker, as even as can be; all for this process where there is no other."""
-    runner = elsewhere()
+    there = workers()
     groups = row_groups(part.path)
-    shares = max(1, min(groups, runner.hands() if runner is not None else 1))
+    shares = max(1, min(groups, there.hands() if there is not None else 1))
     ends = [groups * share // shares for share in range(shares + 1)]
     return [range(start, end) for start, end in pairwise(ends)]
 

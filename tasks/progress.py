@@ -3,6 +3,7 @@
 No screen is drawn here; `flows.progress` does.
 """
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -44,7 +45,7 @@ _telling = Lock()
 _running = Condition()
 _running_steps: list[str] = []
 _stopped_releases: dict[str, type[BaseException]] = {}
-_elsewhere: list[OtherProcesses] = []
+_other_processes: list[OtherProcesses] = []
 _release: ContextVar[str] = ContextVar("release", default="")
 
 
@@ -103,13 +104,13 @@ def advance(step: str, amount: int) -> None:
 
 
 @contextmanager
-def elsewhere_too(place: OtherProcesses) -> Iterator[None]:
+def stopping_too(place: OtherProcesses) -> Iterator[None]:
     """Have the steps that run in other processes stopped with those of this one, until the block ends."""
-    _elsewhere.append(place)
+    _other_processes.append(place)
     try:
         yield
     finally:
-        _elsewhere.remove(place)
+        _other_processes.remove(place)
 
 
 def part_begins(step: str) -> None:
@@ -119,17 +120,22 @@ def part_begins(step: str) -> None:
             watcher.started(step)
 
 
-def part_ends(step: str, *, well: bool) -> None:
-    """Tell the watchers that a part of a step is over in another process."""
+def part_ends(step: str, *, well: bool, amount: int = 0) -> None:
+    """Tell the watchers that a part of a step is over in another process, which did an amount of work if all went well.
+
+    What is done meanwhile over there is told to nobody here.
+    """
     with _telling:
         for watcher in _watchers:
+            if well and amount:
+                watcher.advanced(step, amount)
             watcher.ended(step, well=well)
 
 
 def allow_steps(release: str) -> None:
     """Let the steps of a release begin, although an earlier run of it was stopped."""
     _stopped_releases.pop(release, None)
-    for place in _elsewhere:
+    for place in _other_processes:
         place.allow(release)
 
 
@@ -141,20 +147,22 @@ def stop_steps(release: str, patience_s: float) -> None:
         patience_s: the longest wait, in seconds; what runs in compiled code cannot be stopped sooner.
     """
     _stopped_releases[release] = KeyboardInterrupt
-    for place in _elsewhere:
+    for place in _other_processes:
         place.stop(release, patience_s)
     _wait_for_steps(release, patience_s)
 
 
-def stop_parts(release: str, patience_s: float) -> None:
+async def stop_parts(release: str, patience_s: float) -> None:
     """Stop the steps of a release in this process, which others send steps to, and which goes on.
+
+    The wait is in a thread of its own: a worker whose event loop waited would be taken for one that is gone.
 
     Args:
         release: the release's name.
         patience_s: the longest wait, in seconds.
     """
     _stopped_releases[release] = StepStopped
-    _wait_for_steps(release, patience_s)
+    await asyncio.to_thread(_wait_for_steps, release, patience_s)
 
 
 def _wait_for_steps(release: str, patience_s: float) -> None:

@@ -2,7 +2,7 @@
 
 import errno
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar, get_type_hints
 
@@ -32,12 +32,18 @@ _REMEDIES = {
 _NO_MEMORY = "the machine has too little memory free; lower chunk_rows in the spec, or run it on a larger machine."
 
 
+_amounts: dict[str, Callable[..., int]] = {}
+
+
 class StepFailed(DeniableError):
     """A step met an error whose own message might quote a record; the message of this one does not."""
 
 
 def as_task(
-    function: Callable[Concatenate[Workspace, P], R], *, kept: bool = True
+    function: Callable[Concatenate[Workspace, P], R],
+    *,
+    kept: bool = True,
+    amount: Callable[Concatenate[Workspace, P], int] | None = None,
 ) -> Task[Concatenate[Workspace, P], R]:
     """Bind a step to a Prefect task of the same name, without stored results and without leaking errors.
 
@@ -50,11 +56,14 @@ def as_task(
     Args:
         function: the step; its first argument is the workspace.
         kept: whether what it gives is kept for a later run of the same release.
+        amount: of work that it does, given the same arguments, in the unit in which it advances.
 
     Returns:
         The task; `.fn` is the guarded function.
     """
     name: str = function.__name__
+    if amount is not None:
+        _amounts[name] = amount
     gives: TypeAdapter[R] | None = TypeAdapter(get_type_hints(function)["return"]) if kept else None
 
     @wraps(function)
@@ -71,6 +80,12 @@ def as_task(
             raise failure.with_traceback(None)
 
     return task(name=name, persist_result=False, cache_policy=NO_CACHE)(guarded)
+
+
+def amount_of(step: str, arguments: Mapping[str, object]) -> int:
+    """Amount of work of a step, or of one part of it, by its arguments; 0 where it is not known."""
+    amount = _amounts.get(step)
+    return amount(**arguments) if amount is not None else 0
 
 
 def _do_once(

@@ -60,13 +60,18 @@ def synthesize(workspace: Workspace, model: Reference, seeds: Reference | None, 
             draw = _draw_from_histogram(workspace, model, seeds)
         with workspace.writing(name, Audience.RESTRICTED) as path:
             rows = write_codes(path, spec.domain, _chunks(spec, block, draw))
-        drawn = sum(_candidates(spec, chunk) for chunk in block)
+        drawn = _drawn(workspace, model, seeds, block)
         if isinstance(spec.synthesis, PrivacyTestedSeeds):
             step.figure("tested", drawn, Audience.PUBLIC)
             step.figure("passed", rows, Audience.INTERNAL)
         else:
             step.figure("drawn", drawn, Audience.PUBLIC)
         return step.output(workspace.refer("candidates", name, Audience.RESTRICTED, rows))
+
+
+def _drawn(workspace: Workspace, model: Reference, seeds: Reference | None, block: range) -> int:  # noqa: ARG001 - as the step is called
+    """How many candidates a block has."""
+    return sum(_candidates(workspace.spec, chunk) for chunk in block)
 
 
 def _chunks(spec: ReleaseSpec, block: range, draw: Draw) -> Iterator[Codes]:
@@ -119,4 +124,4 @@ def _open_sampling_stream(workspace: Workspace, inputs: str) -> Callable[[int], 
     return lambda chunk: key.stream(step="synthesize", mechanism="sample", inputs=inputs, parameters={}, chunk=chunk)
 
 
-synthesize_task = as_task(synthesize)
+synthesize_task = as_task(synthesize, amount=_drawn)

@@ -4,7 +4,7 @@ The sum of the two is a table of fewer attributes, which is asked for anyway; wi
 numbers of which one is known. One row changes one entry by one, up or down: each entry has the sensitivity of a count,
 and noise that is even around 0 costs the same either way. So a table of differences is charged as a table of counts.
 
-For an attribute of two buckets this is the residual query of Xiao, He, Zhang, Kifer 2023 (ResidualPlanner, section 4),
+For an attribute of two buckets this is the residual query of Xiao, He, Zhang, Kifer 2023 (ResidualPlanner),
 whose general form changes several entries at once. How the answer is denoised does not belong here.
 """
 

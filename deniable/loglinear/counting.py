@@ -8,6 +8,7 @@ A row adds one to one cell of every table. Which tables are asked for, and what 
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numba
@@ -41,7 +42,7 @@ class Partition:
         finest = np.arange(len(self.buckets[attribute]), dtype=np.uint16)
         return Partition((*self.buckets[:attribute], finest, *self.buckets[attribute + 1 :]))
 
-    @property
+    @cached_property
     def sizes(self) -> tuple[int, ...]:
         """Number of buckets of each attribute."""
         return tuple(int(bucket.max()) + 1 for bucket in self.buckets)

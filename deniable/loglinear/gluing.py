@@ -22,7 +22,7 @@ from deniable.loglinear.releases import Cells, NoisyTable
 
 Wanted = Literal["model", "measured", "shares", "without"]
 
-TRIAL_RECORDS = 10_000
+TRIAL_RECORDS = 5_000
 """Made-up records that an order is tried with."""
 _A_PAIR = 2
 

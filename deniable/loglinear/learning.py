@@ -33,6 +33,12 @@ FEWEST_RECORDS = 10_000
 
 _SIGNAL_OF_A_TABLE = {"gaussian": 400.0, "laplace": 800.0}
 """Signal from which on each attribute has one more extra table; Laplace noise grows faster with their number."""
+_FEWEST_WITH_VALUES = 4
+"""Tables that a batch must have for one of them to be of values within buckets."""
+_TIED = 1.0
+"""Distance from independence, of 2 at most and as a share of the records, from which on a pair may be a recoding."""
+_RECODING = 0.04
+"""Share of the records that it must be off by, value by value, for one to say within buckets what the other is."""
 _FEW = 2.0
 _TARGET_WEIGHT = 2.0
 _WEAK_SIGNAL = 300.0
@@ -304,33 +310,53 @@ class _Tables:
         return chosen
 
     def _measure_batch(self, batch: int, picks: int, available: int) -> None:
-        """One batch of extra tables: pairs; before the last one also values within buckets, in it triples."""
+        """One batch of extra tables: pairs, values within buckets of a recoding if there is one, at last triples."""
         measured = {table.attributes for table in self.found}
         pairs: list[Attributes] = list(combinations(self._plan.layout.counted, A_PAIR))
-        finer = self._questions.values_within(sorted(measured)) if batch < BATCHES - 1 else []
         larger = self._questions.triples(measured) if batch == BATCHES - 1 else []
-        candidates = [*(Question(pair) for pair in pairs if pair not in measured), *finer, *larger]
+        candidates = [*(Question(pair) for pair in pairs if pair not in measured), *larger]
         if not candidates or available < picks:
             return
         glued = self._glue(f"draft {batch}", "shares")
-        expected = {asked: self._questions.expected(asked, glued.expected(asked.attributes)) for asked in candidates}
-        answers = self._questions.answers(candidates, self._counter)
+        finer = self._recodings(glued) if picks >= _FEWEST_WITH_VALUES else []
+        asked = [*candidates, *finer]
+        expected = {each: self._questions.expected(each, glued.expected(each.attributes)) for each in asked}
+        answers = self._questions.answers(asked, self._counter)
         unit = self._plan.mean_noise(available / picks)
-        scores = {asked: score(answers[asked], expected[asked], unit) for asked in candidates}
+        scores = {each: score(answers[each], expected[each], unit) for each in asked}
         chosen: list[Question] = []
-        while len(chosen) < picks:
-            before = [*(asked for asked, _ in self.by_values), *chosen]
-            left = [asked for asked in candidates if self._questions.may_follow(asked, before)]
-            if not left:
+        if finer:
+            chosen += self._chosen(finer, chosen, scores, otherwise=round(_RECODING * glued.total))
+            picks -= 1
+        for _ in range(picks):
+            more = self._chosen(candidates, chosen, scores, otherwise=0)
+            if not more:
                 break
-            # Number 0 is to measure nothing more.
-            number = self._doors.choose("extra", [0, *(scores[asked] for asked in left)])
-            if number == 0:
-                break
-            chosen.append(left[number - 1])
+            chosen += more
         if chosen:
             self._measure(chosen, answers, available, expected)
-            self.reasons.extend("extra" for asked in chosen if asked.guided < 0)
+            self.reasons.extend("extra" for each in chosen if each.guided < 0)
+
+    def _recodings(self, glued: Glued) -> list[Question]:
+        """Values within buckets of pairs of which one attribute nearly says what the other is, by denoised tables."""
+        tied = sorted(
+            table.attributes
+            for table, counts in zip(self.found, glued.tables, strict=True)
+            if len(table.attributes) == A_PAIR
+            if np.abs(counts - product([glued.margins[i] for i in table.attributes], glued.total)).sum()
+            > _TIED * glued.total
+        )
+        before = [asked for asked, _ in self.by_values]
+        return [asked for asked in self._questions.values_within(tied) if self._questions.may_follow(asked, before)]
+
+    def _chosen(
+        self, candidates: Sequence[Question], chosen: Sequence[Question], scores: Mapping[Question, int], otherwise: int
+    ) -> list[Question]:
+        """One table, by its score, or none, by the score that none has."""
+        before = [*(asked for asked, _ in self.by_values), *chosen]
+        left = [asked for asked in candidates if self._questions.may_follow(asked, before)]
+        number = self._doors.choose("extra", [otherwise, *(scores[asked] for asked in left)]) if left else 0
+        return [left[number - 1]] if number else []
 
     def _measure(
         self,

@@ -7,6 +7,7 @@ their buckets. What was asked in which turn does not belong here, nor noise.
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from math import prod
 
@@ -65,10 +66,15 @@ class Questions:
     buckets: tuple[Bucketed, ...]
     target: int | None
 
-    @property
+    @cached_property
     def partition(self) -> Partition:
         """What tables of buckets tell apart."""
         return Partition(tuple(own.of_value for own in self.buckets))
+
+    @cached_property
+    def most_triples(self) -> int:
+        """Most triples that are chosen."""
+        return round(_TRIPLES_PER_ATTRIBUTE * sum(size > 1 for size in self.domain.cardinalities))
 
     def partition_of(self, question: Question) -> Partition:
         """What a table tells apart."""
@@ -105,9 +111,8 @@ class Questions:
             with_guide = {other.guided for other in asked if other.guided >= 0}
             guides = {other.guide for other in asked if other.guided >= 0}
             return question.guided not in with_guide | guides and question.guide not in with_guide
-        counted = sum(size > 1 for size in self.domain.cardinalities)
         triples = sum(len(other.attributes) > A_PAIR for other in asked)
-        return len(question.attributes) == A_PAIR or triples < round(_TRIPLES_PER_ATTRIBUTE * counted)
+        return len(question.attributes) == A_PAIR or triples < self.most_triples
 
     def expected(self, question: Question, counts: Cells) -> Cells:
         """What is expected of a table where this is expected of the attributes' buckets."""

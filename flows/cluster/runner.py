@@ -9,7 +9,6 @@ sentence.
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
 from pathlib import Path
 from typing import Any, Self, cast
 
@@ -25,7 +24,8 @@ from flows.cluster.probing import complaint, look_around
 from flows.cluster.settings import Cluster, configured_trust, is_loopback
 from stores.lineage import tracking_uri
 from stores.workspace import PRIVATE_FILE
-from tasks.progress import allow_steps, elsewhere_too, part_begins, part_ends, stop_parts
+from tasks.progress import allow_steps, part_begins, part_ends, stop_parts, stopping_too
+from tasks.step import amount_of
 
 _PATIENCE_S = 15
 _WAIT_FOR_WORKERS_S = 10
@@ -36,7 +36,26 @@ class ClusterFailed(DeniableError):
 
 
 class ClusterFuture(PrefectDaskFuture[Any]):
-    """What a worker will give; a cluster that loses it says so in one sentence."""
+    """What a worker will give; a cluster that loses it says so in one sentence.
+
+    Whoever watches is told of its end when the flow asks for it: to Dask a task that failed has ended well, for what it
+    gives is a state of Prefect's that says so, and to fetch that from a callback of Dask's disturbs whoever else does.
+
+    Args:
+        sent: the task that was sent.
+        step: name of the step that this is a part of.
+        amount: of work that the part does.
+    """
+
+    def __init__(self, sent: PrefectDaskFuture[Any], step: str, amount: int) -> None:
+        super().__init__(task_run_id=sent.task_run_id, wrapped_future=sent.wrapped_future)
+        self._step, self._untold = step, [amount]
+        sent.wrapped_future.add_done_callback(self._lost)
+
+    def wait(self, timeout: float | None = None) -> None:
+        """Wait for what the worker gives."""
+        super().wait(timeout)
+        self._tell()
 
     def result(self, timeout: float | None = None, raise_on_failure: bool = True) -> Any:  # noqa: FBT001, FBT002
         """What the worker gave.
@@ -56,7 +75,23 @@ class ClusterFuture(PrefectDaskFuture[Any]):
                 "the cluster must be there until the release is done, and it is gone; start it, and run the release "
                 "again: it goes on."
             )
+        finally:
+            self._tell()
         raise failed
+
+    def _tell(self) -> None:
+        """Tell how it ended, once that is known."""
+        if self._final_state is not None:
+            self._ended(well=self._final_state.is_completed())
+
+    def _lost(self, future: "Future[Any]") -> None:
+        """Tell that it ended, where there will be nothing to ask for."""
+        if future.status != "finished":
+            self._ended(well=False)
+
+    def _ended(self, *, well: bool) -> None:
+        with suppress(IndexError):  # it was told before
+            part_ends(self._step, well=well, amount=self._untold.pop())
 
 
 class ClusterRunner(DaskTaskRunner):
@@ -74,7 +109,7 @@ class ClusterRunner(DaskTaskRunner):
     def __enter__(self) -> Self:
         """Begin; from now on, whoever stops steps stops those of the workers too."""
         super().__enter__()
-        self._exit_stack.enter_context(elsewhere_too(self))
+        self._exit_stack.enter_context(stopping_too(self))
         return self
 
     def duplicate(self) -> "ClusterRunner":
@@ -92,8 +127,7 @@ class ClusterRunner(DaskTaskRunner):
         with _answering(self._place):
             sent: PrefectDaskFuture[Any] = super().submit(task, parameters, wait_for, dependencies)
         part_begins(task.name)
-        sent.wrapped_future.add_done_callback(partial(_ended, task.name))
-        return ClusterFuture(task_run_id=sent.task_run_id, wrapped_future=sent.wrapped_future)
+        return ClusterFuture(sent, task.name, amount_of(task.name, parameters))
 
     def hands(self) -> int:
         """How many tasks run at the same time: threads of all workers."""
@@ -215,7 +249,3 @@ def _wrong_with_servers(state: Path, servers: tuple[str, ...]) -> str:
     if not servers or any(is_loopback(server) for server in servers):
         return "is another machine; name Prefect's and MLflow's servers by addresses that are reached from there"
     return ""
-
-
-def _ended(step: str, future: "Future[Any]") -> None:
-    part_ends(step, well=future.status == "finished")

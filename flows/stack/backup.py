@@ -16,9 +16,9 @@ from pathlib import Path
 from deniable.errors import DeniableError, InvalidInput, Refused
 from deniable.ledger_verification import records_of, verify
 from flows.stack.settings import DATABASES, Stack
+from stores.lease import leased
 from stores.ledger import kept_lines, ledger_place
 from stores.recorded import keys_to_trust
-from stores.unfinished import leased
 from stores.verified_release import verified_release
 from stores.workspace import make_private_folder
 

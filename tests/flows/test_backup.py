@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stores.unfinished import leased
+from stores.lease import leased
 from stores.workspace import file_digest
 from tests.flows.command import run
 from tests.small_release import write_small_release

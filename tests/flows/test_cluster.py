@@ -32,6 +32,9 @@ from flows.services import free_port
 from schemas.provenance import RECORD
 from stores.ledger import Ledger, ledger_place
 from stores.signed_record import read_signed
+from stores.workspace import Workspace
+from tasks.progress import watching
+from tests.diary import Diary
 from tests.flows.canaries import files_with_canaries, people_with_canaries
 from tests.flows.command import command, environment, run
 from tests.small_release import NAMES, write_small_release
@@ -174,14 +177,15 @@ def require_same(folder: Path, alone: Alone) -> None:
 def test_a_release_whose_workers_are_lost_goes_on_when_it_is_run_again(
     agency: Agency, alone: Alone, prefect: None
 ) -> None:
+    known, published = vaults(agency), releases(agency)
     with giving_up_at_once(agency):
         failed = released_while_killed(agency, alone)
     assert isinstance(failed, ClusterFailed), failed
     assert "run the release again: it goes on" in str(failed)
-    assert not (agency.state / "releases").exists()
+    assert releases(agency) == published
     paid = charges(agency.state)
-    assert paid == alone.charges
-    [vault] = (agency.state / "vault").glob("small-*")
+    assert paid >= alone.charges
+    [vault] = vaults(agency) - known
     made = release.with_options(task_runner=agency.runner)(alone.spec, agency.state).workspace
     assert made.vault == vault
     require_same(made.release_folder, alone)
@@ -190,6 +194,14 @@ def test_a_release_whose_workers_are_lost_goes_on_when_it_is_run_again(
     # The public record knows neither the store nor how many shared the work.
     for path in made.release_folder.iterdir():
         assert BUCKET.encode() not in path.read_bytes(), path.name
+
+
+def vaults(agency: Agency) -> set[Path]:
+    return set((agency.state / "vault").glob("small-*"))
+
+
+def releases(agency: Agency) -> set[Path]:
+    return set((agency.state / "releases").glob("*"))
 
 
 @contextmanager
@@ -209,17 +221,55 @@ def allow_failures(number: int, dask_scheduler: Any) -> Any:
     return before
 
 
-def test_the_other_learner_counts_in_rounds_on_two_workers(
-    tmp_path: Path, agency: Agency, store: ObjectStore, prefect: None
-) -> None:
-    seedless = {"guarantee": "seedless", "records": 400, "chunk_candidates": 128}
+@dataclass(frozen=True)
+class InRounds:
+    """A release whose tables two workers counted in rounds.
+
+    Attributes:
+        spec: what it is of.
+        workspace: where it is.
+        told: what whoever watched was told.
+    """
+
+    spec: Path
+    workspace: Workspace
+    told: list[str]
+
+
+@pytest.fixture(scope="module")
+def in_rounds(tmp_path_factory: pytest.TempPathFactory, agency: Agency, store: ObjectStore, prefect: None) -> InRounds:
+    """A release of the other learner on the agency's workers."""
+    seedless = {"guarantee": "seedless", "records": 400, "chunk_candidates": 64}
     learner = {"kind": "loglinear", "noise": "auto", "parameters": {"epsilon": 1, "delta": 1e-6}}
-    spec = write_spec(tmp_path, store, name="rounds", learner=learner, synthesis=seedless)
-    made = release.with_options(task_runner=agency.runner)(spec, agency.state).workspace
-    require_same(made.release_folder, made_alone(spec, tmp_path / "state", made.vault / "key"))
+    spec = write_spec(tmp_path_factory.mktemp("rounds"), store, name="rounds", learner=learner, synthesis=seedless)
+    agency.wait_for(2)
+    with watching(diary := Diary()):
+        made = release.with_options(task_runner=agency.runner)(spec, agency.state).workspace
+    return InRounds(spec, made, diary.lines)
+
+
+def test_the_other_learner_counts_in_rounds_on_two_workers(in_rounds: InRounds, tmp_path: Path) -> None:
+    made = in_rounds.workspace
+    require_same(made.release_folder, made_alone(in_rounds.spec, tmp_path / "state", made.vault / "key"))
     assert not list(made.vault.glob("counts-*"))
 
 
+def test_whoever_watches_is_told_what_workers_have_done(in_rounds: InRounds) -> None:
+    """Seven chunks of at most 64 records are two blocks."""
+    drawn = [line for line in in_rounds.told if line.startswith("synthesize")]
+    assert drawn[-1] == "synthesize ended well"
+    assert sorted(drawn) == [
+        "synthesize advanced 144",
+        "synthesize advanced 256",
+        *2 * ["synthesize ended well"],
+        *2 * ["synthesize started"],
+    ]
+    counted = [line for line in in_rounds.told if line.startswith("count ")]
+    assert len(counted) >= 4
+    assert counted.count("count started") == counted.count("count ended well") == len(counted) / 2
+
+
+@pytest.mark.usefixtures("in_rounds")
 def test_workers_keep_and_log_no_record(agency: Agency) -> None:
     assert (agency.state / "cluster" / "work").stat().st_mode & 0o077 == 0
     assert list((agency.state / "cluster" / "work").iterdir())
@@ -233,7 +283,7 @@ def test_workers_that_are_killed_in_the_middle_change_nothing(agency: Agency, al
     made = released_while_killed(agency, alone)
     assert isinstance(made, Path), made
     require_same(made, alone)
-    assert charges(agency.state) == before
+    assert charges(agency.state) == before | alone.charges
 
 
 def released_while_killed(agency: Agency, alone: Alone) -> Path | DeniableError:
@@ -316,9 +366,13 @@ def test_workers_that_are_not_what_a_release_needs_are_refused_before_it_begins(
 
 
 def test_a_cluster_that_is_not_there_or_has_no_worker_is_refused(
-    tmp_path: Path, agency: Agency, prefect: None, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, prefect: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The agency's own cluster comes to its end here."""
+    with cluster(tmp_path, workers=1) as agency:
+        require_refused_without_workers(tmp_path, agency, monkeypatch)
+
+
+def require_refused_without_workers(tmp_path: Path, agency: Agency, monkeypatch: pytest.MonkeyPatch) -> None:
     spec = write_small_release(tmp_path / "spec", name="refused")
     with pytest.raises(Refused, match="must answer, and does not; start it"):
         release.with_options(task_runner=ClusterRunner("tcp://127.0.0.1:9", agency.state))(spec, agency.state)

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from mlflow import MlflowClient
@@ -23,7 +24,7 @@ HISTOGRAM = {
     "epsilon": 3,
     "delta": 1e-5,
     "epsilon_rows": 0.1,
-    "k": 10,
+    "k": 20,
     "beta": 1e-3,
     "max_rows": 10_000,
     "records": 500,
@@ -65,7 +66,7 @@ def require_that_what_begins_elsewhere_is_said_to_be_the_models_own(folder: Path
         "those that begin with a prefix of the histogram"
     )
     words = " ".join((folder / "PRIVACY.md").read_text().split())
-    assert "every prefix of the histogram is shared by at least k = 10" in words
+    assert "every prefix of the histogram is shared by at least k = 20" in words
     assert "Of the records that begin elsewhere this is not said" in words
     assert "Of these no k is promised" in " ".join(Page((folder / "index.html").read_text()).words.split())
 
@@ -94,7 +95,12 @@ def test_what_was_measured_can_be_seen_in_mlflow_and_on_both_pages(state: Path, 
     measured = json.loads((folder / "measured.json").read_text())
     assert {table["reason"] for table in measured["tables"]} >= {"tree", "target"}
     assert set(measured["order"]) == {"age", "sex", "school", "employed"}
-    assert all(len(table["noisy"]) == len(table["denoised"]) for table in measured["tables"])
+    for table in measured["tables"]:
+        counted, cells = np.shape(table["noisy"]), np.shape(table["denoised"])
+        one = [name in table["differences"] for name in table["attributes"]]
+        assert counted == tuple(1 if by else size for size, by in zip(cells, one, strict=True))
+        assert all(size == 2 for size, by in zip(cells, one, strict=True) if by)
+    assert {name for table in measured["tables"] for name in table["differences"]} == {"sex", "employed"}
     for page in (folder / "index.html", released.report.path):
         html = Page(page.read_text(encoding="utf-8"))
         html.require_sound(tuple(path.name for path in folder.iterdir()))

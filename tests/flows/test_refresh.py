@@ -20,7 +20,7 @@ from pydantic import SecretStr
 from deniable.budget import shown_down, shown_up
 from deniable.errors import DeniableError, InvalidInput, Refused
 from flows.deciding import decide
-from flows.refresh import Refreshed, refresh
+from flows.refresh import Refreshed, refresh, told_of
 from flows.release import release
 from flows.services import start_prefect
 from schemas.release_spec import load_spec
@@ -177,6 +177,7 @@ def test_a_webhook_block_of_prefects_is_told_in_the_way_that_it_asks_for(
         dataset = Dataset(tmp_path / name, refresh={**REFRESHED["refresh"], "notify": {"webhook": name}})
         with pytest.raises(InvalidInput) as failed:
             dataset.refresh(tmp_path / "nothing.csv")
+        assert told_of(failed.value) == (name if name == "of-a-test" else None)
         assert getattr(failed.value, "__notes__", []) == (
             []
             if name == "of-a-test"

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from deniable import synthesis
-from deniable.attempts import BLOCK, BlockArrays
+from deniable.attempts import ATTEMPTS_A_BLOCK, BlockArrays
 from deniable.bayes_net import UNIT, BayesNet
 from deniable.conditionals import Network
 from deniable.deniability import PrivacyTest
@@ -22,7 +22,7 @@ from deniable.resampling import SeedResampler
 from deniable.synthesis import Attempt, synthesize
 from tests.loglinear_nets import random_net
 
-ATTEMPTS = 3 * BLOCK + 17
+ATTEMPTS = 3 * ATTEMPTS_A_BLOCK + 17
 
 
 def stream(name: str) -> WordStream:
@@ -130,7 +130,7 @@ def test_probabilities_too_small_for_a_float_are_no_exception() -> None:
     assert not _intervals(index.arrays, probability_classes(test.gamma, m), block.factors, own, 4, first, beyond)
 
 
-@pytest.mark.parametrize("at_a_time", [1, 5, BLOCK + 1])
+@pytest.mark.parametrize("at_a_time", [1, 5, ATTEMPTS_A_BLOCK + 1])
 def test_it_does_not_matter_how_many_words_there_are_at_a_time(monkeypatch: pytest.MonkeyPatch, at_a_time: int) -> None:
     """Words that run out in the middle of an attempt, as they hardly ever do otherwise."""
     net = random_bayes_net("words", 6)

@@ -175,7 +175,7 @@ def test_few_rows_and_little_budget_are_no_worse_than_attributes_by_themselves(
         found = [distance(draw(domain, codes, recipe, key), holdout, domain.cardinalities) for key in keys]
         return float(np.mean(found))
 
-    # That there is too little to go on is known only when a seventh of the budget is spent.
+    # That there is too little to go on is known only when a fifth of the budget is spent.
     assert mean(synthetic) < mean(unconnected) + 0.04
 
 

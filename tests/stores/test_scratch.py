@@ -8,10 +8,10 @@ import pytest
 from deniable.errors import Refused
 from flows.opening import opened_release
 from schemas.release_spec import load_spec
+from stores.lease import LEASE, leased
 from stores.ledger import ledger_place
 from stores.lineage import recording
 from stores.scratch import is_scratch, scratch_folder, sweep_scratch
-from stores.unfinished import LEASE, leased
 from tests.small_release import write_small_release
 
 

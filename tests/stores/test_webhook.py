@@ -7,7 +7,7 @@ from dataclasses import asdict
 import pytest
 
 from schemas.refresh import Notify
-from stores.webhook import Message, tell
+from stores.webhook import Message, are_one, tell
 from tests.catcher import Catcher, catching
 
 MESSAGE = Message(
@@ -44,3 +44,12 @@ def test_who_cannot_be_told_is_not_named_by_address(
 def test_an_address_that_is_not_set_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HOOK", raising=False)
     assert "HOOK must hold" in (tell(Notify(webhook="HOOK"), MESSAGE) or "")
+
+
+def test_two_names_of_one_address_are_one_webhook_and_what_has_none_is_nobodys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOOK", "http://127.0.0.1:9/hook")
+    monkeypatch.setenv("SAME", "http://127.0.0.1:9/hook")
+    monkeypatch.setenv("OTHER", "http://127.0.0.1:9/other")
+    assert are_one("HOOK", "SAME")
+    assert not are_one("HOOK", "OTHER")
+    assert not are_one("NOBODY", "NOBODY")

@@ -1,5 +1,6 @@
 """A step bound to a task stores nothing and says nothing that quotes a record."""
 
+import asyncio
 import errno
 import os
 import stat
@@ -9,6 +10,7 @@ from dataclasses import replace
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
+from threading import Event, Thread
 
 import pytest
 from prefect.cache_policies import NO_CACHE
@@ -18,8 +20,9 @@ from schemas.references import Audience
 from schemas.release_spec import load_spec
 from stores.lineage import STEPS
 from stores.workspace import Workspace
-from tasks.progress import StepStopped, advance, allow_steps, elsewhere_too, stop_parts, stop_steps, watching
+from tasks.progress import StepStopped, advance, allow_steps, stop_parts, stop_steps, stopping_too, watching
 from tasks.step import StepFailed, as_task
+from tests.diary import Diary
 from tests.small_release import write_small_release
 from tests.whole_release import GUARANTEES
 
@@ -184,7 +187,7 @@ class Workers:
 
 def test_who_stops_a_release_stops_its_steps_in_other_processes_until_it_goes_on() -> None:
     workers = Workers()
-    with elsewhere_too(workers):
+    with stopping_too(workers):
         stop_steps("spread", patience_s=0)
         allow_steps("spread")
     allow_steps("spread")
@@ -196,7 +199,7 @@ def test_a_process_that_steps_are_sent_to_ends_them_and_goes_on(bare_workspace: 
     here = replace(bare_workspace, release_id="stopped there")
 
     def synthesize(workspace: Workspace) -> None:
-        stop_parts(workspace.release_id, patience_s=0)
+        asyncio.run(stop_parts(workspace.release_id, patience_s=0))
         advance("synthesize", 1)
 
     task = as_task(synthesize)
@@ -207,22 +210,35 @@ def test_a_process_that_steps_are_sent_to_ends_them_and_goes_on(bare_workspace: 
     assert as_task(finished_step).fn(here) == "done"
 
 
+def test_a_process_that_waits_for_its_steps_to_end_does_all_else_meanwhile(bare_workspace: Workspace) -> None:
+    """Here the step ends only once the event loop has gone on."""
+    here = replace(bare_workspace, release_id="waited for")
+    began, may_end = Event(), Event()
+
+    def synthesize(workspace: Workspace) -> None:
+        began.set()
+        may_end.wait()
+
+    async def stop() -> None:
+        waiting = asyncio.create_task(stop_parts(here.release_id, patience_s=5))
+        await asyncio.sleep(0)
+        assert not waiting.done()
+        may_end.set()
+        await waiting
+
+    step = Thread(target=as_task(synthesize).fn, args=(here,))
+    step.start()
+    began.wait()
+    try:
+        asyncio.run(stop())
+    finally:
+        may_end.set()
+        step.join()
+    allow_steps(here.release_id)
+
+
 def finished_step(workspace: Workspace) -> str:
     return "done"
-
-
-class Diary:
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def started(self, step: str) -> None:
-        self.lines.append(f"{step} started")
-
-    def advanced(self, step: str, amount: int) -> None:
-        self.lines.append(f"{step} advanced {amount}")
-
-    def ended(self, step: str, *, well: bool) -> None:
-        self.lines.append(f"{step} ended {'well' if well else 'badly'}")
 
 
 def test_watchers_are_told_how_a_step_goes(bare_workspace: Workspace) -> None:

@@ -167,7 +167,7 @@ def test_kernels_and_python_integers_make_the_same_draws_of_the_same_words(law: 
 def test_draws_do_not_depend_on_how_many_are_made_at_a_time(law: Law, monkeypatch: pytest.MonkeyPatch) -> None:
     parts, whole = a_stream(), a_stream()
     drawn = [*law.sample(parts, 3), *law.sample(parts, 0), *law.sample(parts, 40)]
-    monkeypatch.setattr(noise, "_BLOCK", 5)
+    monkeypatch.setattr(noise, "_DRAWS_A_BLOCK", 5)
     assert law.sample(whole, 43).tolist() == drawn
     assert parts.take(1) == whole.take(1)
 

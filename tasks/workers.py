@@ -1,4 +1,4 @@
-"""Whether the steps of this flow can be sent to other processes, and how many parts of their work are worth it.
+"""The workers that the steps of this flow are sent to, if it has any, and how many parts of work are worth sending.
 
 How they are sent is for whoever starts the flow to say; it is not known here.
 """
@@ -10,8 +10,8 @@ from prefect.context import FlowRunContext
 
 
 @runtime_checkable
-class Elsewhere(Protocol):
-    """What runs the tasks of a flow in other processes."""
+class Workers(Protocol):
+    """The processes, other than this one, that run the tasks of a flow."""
 
     def hands(self) -> int:
         """How many tasks run at the same time."""
@@ -27,11 +27,11 @@ class Elsewhere(Protocol):
         """
 
 
-def elsewhere() -> Elsewhere | None:
-    """What runs the tasks of this flow in other processes; None where they run here."""
+def workers() -> Workers | None:
+    """The workers of this flow; None where its tasks run in this process."""
     context = FlowRunContext.get()
     runner = context.task_runner if context is not None else None
-    return runner if isinstance(runner, Elsewhere) else None
+    return runner if isinstance(runner, Workers) else None
 
 
 def require_workers(state: Path) -> None:
@@ -43,6 +43,6 @@ def require_workers(state: Path) -> None:
     Raises:
         Refused: there is something wrong with them.
     """
-    runner = elsewhere()
-    if runner is not None:
-        runner.require_workers(state)
+    there = workers()
+    if there is not None:
+        there.require_workers(state)

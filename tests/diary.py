@@ -1,0 +1,15 @@
+"""A watcher of steps that writes down what it is told."""
+
+
+class Diary:
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def started(self, step: str) -> None:
+        self.lines.append(f"{step} started")
+
+    def advanced(self, step: str, amount: int) -> None:
+        self.lines.append(f"{step} advanced {amount}")
+
+    def ended(self, step: str, *, well: bool) -> None:
+        self.lines.append(f"{step} ended {'well' if well else 'badly'}")

@@ -1,0 +1,32 @@
+"""Of a run that failed somebody is told once: by Prefect, unless it told of itself."""
+
+from uuid import uuid4
+
+import pytest
+from prefect.blocks.webhook import Webhook
+from prefect.client.schemas.objects import BlockDocument
+from prefect.events.schemas.automations import EventTrigger
+from prefect.events.schemas.events import ResourceSpecification
+from prefect.server.events.schemas.events import Resource
+from prefect.server.events.schemas.events import ResourceSpecification as OnTheServer
+
+from flows.automations import FAILED_AND_TOLD, _tell_of_failures
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "told"),
+    [
+        ("FAILED", "Failed", True),
+        ("FAILED", "TimedOut", True),
+        ("CRASHED", "Crashed", True),
+        ("FAILED", FAILED_AND_TOLD, False),
+        ("COMPLETED", "Held", False),
+    ],
+)
+def test_prefect_tells_of_runs_that_failed_and_told_nobody(kind: str, name: str, told: bool) -> None:  # noqa: FBT001
+    block = BlockDocument.model_construct(id=uuid4(), name=Webhook.get_block_type_slug())
+    trigger = _tell_of_failures(ResourceSpecification({}), block).trigger
+    assert isinstance(trigger, EventTrigger)
+    run = {"prefect.resource.id": f"prefect.flow-run.{uuid4()}", "prefect.state-type": kind, "prefect.state-name": name}
+    match = OnTheServer.model_validate(trigger.match.model_dump())
+    assert match.matches(Resource.model_validate(run)) == told
