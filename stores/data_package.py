@@ -6,7 +6,7 @@ The description follows from the spec, the public domain and the files' bytes. W
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from deniable.domain import Attribute, Domain, Value
 from schemas.release_spec import ReleaseSpec
@@ -14,6 +14,15 @@ from stores.release_folder import CSV, PARQUET
 from stores.workspace import file_digest
 
 DATA_PACKAGE = "datapackage.json"
+DIALECT: Final = {
+    "header": True,
+    "delimiter": ",",
+    "lineTerminator": "\n",
+    "quoteChar": '"',
+    "doubleQuote": True,
+    "skipInitialSpace": False,
+}
+"""How a table is written as CSV, said so that no reader has to guess."""
 
 _PROFILE = "https://datapackage.org/profiles/2.0/datapackage.json"
 _PARQUET_MEDIA = "application/vnd.apache.parquet"
@@ -49,14 +58,7 @@ def data_package(folder: Path, *, release_id: str, day: str, spec: ReleaseSpec) 
                 **_file(folder / CSV, name="synthetic", title="Synthetic records", media_type="text/csv"),
                 "type": "table",
                 "encoding": "utf-8",
-                "dialect": {
-                    "header": True,
-                    "delimiter": ",",
-                    "lineTerminator": "\n",
-                    "quoteChar": '"',
-                    "doubleQuote": True,
-                    "skipInitialSpace": False,
-                },
+                "dialect": DIALECT,
                 "schema": table_schema(spec.domain, spec.titles, spec.labels),
             },
             {

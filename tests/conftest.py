@@ -3,6 +3,11 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# No test holds a limit of time; compiled code is compiled in the first example.
+settings.register_profile("without a clock")
+settings.load_profile("without a clock")
 
 ROOT = Path(__file__).resolve().parent.parent
 

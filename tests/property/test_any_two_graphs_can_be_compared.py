@@ -21,7 +21,7 @@ def graph(order: list[str], chosen: list[bool]) -> dict[str, dict[str, float]]:
     return parents
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(orders, choices, orders, choices)
 def test_any_two_graphs_can_be_compared(
     one: list[str], of_one: list[bool], other: list[str], of_other: list[bool]

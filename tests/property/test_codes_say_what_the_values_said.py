@@ -4,7 +4,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from deniable.domain import Attribute, Codes, Domain
@@ -52,7 +52,6 @@ def test_a_decoded_table_has_the_values_types_and_names_of_the_domain(table: tup
         assert str(frame[attribute.name].dtype) == DTYPES[type(allowed[0])]
 
 
-@settings(deadline=None)
 @given(encoded_tables(), st.integers(1, 7), st.integers(1, 7))
 def test_codes_are_read_as_they_were_written(table: tuple[Domain, Codes], chunk: int, group: int) -> None:
     domain, codes = table

@@ -45,7 +45,7 @@ def test_uniform_integers_follow_the_rule_for_small_bounds(words: list[int], bou
     assert (drawn if position > 0 else 0, position) == uniform_by_python(words, bound)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(laws, st.integers(0, 2**20))
 def test_kernels_and_python_integers_make_the_same_draws_for_any_law(law: Law, chunk: int) -> None:
     fast, slow = stream_of(chunk), stream_of(chunk)

@@ -83,7 +83,7 @@ def exact_class(probability: Fraction, gamma: Fraction) -> int:
     return i
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=1500)
 @given(cases())
 def test_prefix_counts_equal_the_definition(
     case: tuple[BayesNet, np.ndarray, dict[int, int], Fraction, np.ndarray, int],

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from deniable.domain import Codes
@@ -35,7 +35,6 @@ def by_shares(codes: Codes, ends: list[int], omega: dict[int, int]) -> IndexArra
 
 
 @pytest.mark.parametrize("omega", OMEGAS.values(), ids=OMEGAS)
-@settings(deadline=None)
 @given(seed=st.integers(0, 99), cuts=st.lists(st.integers(1, 59), max_size=5))
 def test_whatever_the_shares_the_index_is_the_same(omega: dict[int, int], seed: int, cuts: list[int]) -> None:
     codes = drawn(seed, 60)
