@@ -224,12 +224,11 @@ def _glue_along(
     factors: list[tuple[Factor, ...]] = [()] * m
     shares: dict[Attributes, Cells] = {}
     without: dict[int, Cells] = {}
+    ending: dict[int, list[int]] = {attribute: [] for attribute in order}
+    for number, table in enumerate(tables):
+        ending[max(table.attributes, key=place.__getitem__)].append(number)
     for position, attribute in enumerate(order):
-        own = [
-            number
-            for number, table in enumerate(tables)
-            if max(place[other] for other in table.attributes) == place[attribute]
-        ]
+        own = ending[attribute]
         fit = Fit(attribute, [tables[number].attributes for number in own], shape, population)
         fit.run(margins[attribute] / total, [estimates.tables[number] for number in own])
         factors[attribute] = fit.factors
