@@ -61,7 +61,8 @@ def test_the_plan_of_many_tables_says_of_like_ones_in_one_line_how_many_there_ar
     learner = {"learner__kind": "loglinear", "learner__parameters__delta": 1e-3}
     for noise, expected in {
         "gaussian": (
-            "4 events, counts of age … counts of employed: discrete_gaussian, sigma",
+            "counts of age: discrete_gaussian, sigma",
+            "counts of employed: discrete_gaussian, sigma",
             "14 events, choice of tree table 1 … choice of extra table, batch 3, 4: exponential, epsilon",
             "12 events, extra table, batch 1, 1 … extra table, batch 3, 4: discrete_gaussian",
             "counts of sex and employed: discrete_gaussian",
