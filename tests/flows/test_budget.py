@@ -57,14 +57,14 @@ def test_the_plan_is_made_without_the_data_and_says_what_is_left(
 def test_the_plan_of_many_tables_says_of_like_ones_in_one_line_how_many_there_are(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The table has four attributes, `employed` its target: two choices of a tree, and twelve of further tables."""
+    """The table has four attributes, `employed` its target: two choices of a tree, and sixteen of further tables."""
     learner = {"learner__kind": "loglinear", "learner__parameters__delta": 1e-3}
     for noise, expected in {
         "gaussian": (
             "counts of age: discrete_gaussian, sigma",
             "counts of employed: discrete_gaussian, sigma",
-            "14 events, choice of tree table 1 … choice of extra table, batch 3, 4: exponential, epsilon",
-            "12 events, extra table, batch 1, 1 … extra table, batch 3, 4: discrete_gaussian",
+            "18 events, choice of tree table 1 … choice of extra table, batch 3, 6: exponential, epsilon",
+            "16 events, extra table, batch 1, 1 … extra table, batch 3, 6: discrete_gaussian",
             "counts of sex and employed: discrete_gaussian",
             "as earlier answers divide them: discrete_gaussian",
         ),
