@@ -122,7 +122,7 @@ def write_codes(path: Path, domain: Domain, chunks: Iterable[Codes]) -> int:
     return writer.rows
 
 
-def rows_in(path: Path) -> int:
+def _rows_in(path: Path) -> int:
     """How many rows a file has."""
     return int(pq.read_metadata(path).num_rows)
 
@@ -170,7 +170,7 @@ def load_codes(path: Path, domain: Domain, limit: int | None = None) -> Codes:
     Returns:
         Codes, shape (rows, m), contiguous by row.
     """
-    held = rows_in(path)
+    held = _rows_in(path)
     codes = np.empty((held if limit is None else min(held, limit), len(domain)), np.uint16)
     filled = 0
     for chunk in read_codes(path, domain):

@@ -20,6 +20,7 @@ from deniable.tables import Counts
 
 Attributes = tuple[int, ...]
 """Column numbers of a table's attributes, rising."""
+A_PAIR = 2
 
 
 @dataclass(frozen=True, eq=False)

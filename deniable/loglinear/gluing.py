@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable.loglinear.contrasts import completed
-from deniable.loglinear.counting import Attributes
+from deniable.loglinear.counting import A_PAIR, Attributes
 from deniable.loglinear.denoising import denoised, posterior_mean
 from deniable.loglinear.fitting import Factor, Fit, Shape, Sums, draw, raked
 from deniable.loglinear.orders import candidate_orders
@@ -24,7 +24,6 @@ Wanted = Literal["model", "measured", "shares", "without"]
 
 TRIAL_RECORDS = 5_000
 """Made-up records that an order is tried with."""
-_A_PAIR = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,6 +149,16 @@ def product(margins: Sequence[Cells], total: float) -> Cells:
     return table
 
 
+def distances(tables: Sequence[NoisyTable], estimates: "Estimates | Glued") -> dict[Attributes, float]:
+    """How far each denoised pair is from independence, as a share of the records: 2 at most."""
+    margins, total = estimates.margins, estimates.total
+    return {
+        table.attributes: float(np.abs(counts - product([margins[i] for i in table.attributes], total)).sum()) / total
+        for table, counts in zip(tables, estimates.tables, strict=True)
+        if len(table.attributes) == A_PAIR
+    }
+
+
 def denoise_tables(evidence: Evidence, margins: Sequence[Cells], total: float) -> tuple[Cells, ...]:
     """All tables' most likely counts, consistent with the margins, and triples with the pairs that were measured."""
     found: dict[Attributes, Cells] = {}
@@ -189,12 +198,7 @@ def glue(evidence: Evidence, words: NDArray[np.uint32], wanted: Wanted, order: t
     estimates = Estimates(total, margins, denoise_tables(evidence, margins, total))
     if order is not None:
         return _glue_along(order, evidence, estimates, words, wanted)
-    distances = {
-        table.attributes: float(np.abs(count - product([margins[i] for i in table.attributes], total)).sum()) / total
-        for table, count in zip(tables, estimates.tables, strict=True)
-        if len(table.attributes) == _A_PAIR
-    }
-    orders = candidate_orders(list(distances), list(distances.values()), shape, evidence.guides)
+    orders = candidate_orders(distances(tables, estimates), shape, evidence.guides)
     best = orders[0]
     if len(orders) > 1:
         trial = words[:, : min(words.shape[1], TRIAL_RECORDS)]
@@ -209,7 +213,7 @@ def _misfit(glued: Glued, tables: Sequence[NoisyTable]) -> float:
     return sum(
         float(np.abs(glued.expected(table.attributes) - count).sum())
         for table, count in zip(tables, glued.tables, strict=True)
-        if len(table.attributes) == _A_PAIR
+        if len(table.attributes) == A_PAIR
     )
 
 
@@ -236,7 +240,7 @@ def _glue_along(
             for other in order[:position]:
                 shares |= _expected_shares(fit, attribute, other, shape, population)
         if wanted == "measured":
-            for i, j in (tables[number].attributes for number in own if len(tables[number].attributes) == _A_PAIR):
+            for i, j in (tables[number].attributes for number in own if len(tables[number].attributes) == A_PAIR):
                 other = i + j - attribute
                 expected = fit.expected(population[other], shape.sizes[other])
                 shares[i, j] = expected if other < attribute else expected.T

@@ -6,12 +6,11 @@ Drawn from what was released alone. How the network was learnt does not belong h
 import numpy as np
 
 from deniable.graph import Graph
+from deniable.loglinear.counting import A_PAIR
 from deniable.loglinear.learning import Learnt
 from deniable.loglinear.net import LoglinearNet
 from deniable.loglinear.releases import Cells
 from deniable.structure import symmetrical_uncertainty
-
-_A_PAIR = 2
 
 
 def dependences(net: LoglinearNet, learnt: Learnt) -> Graph:
@@ -19,7 +18,7 @@ def dependences(net: LoglinearNet, learnt: Learnt) -> Graph:
     strength = {
         table.attributes: _uncertainty(counts)
         for table, counts in zip(learnt.tables, learnt.glued.tables, strict=True)
-        if counts.ndim == _A_PAIR
+        if counts.ndim == A_PAIR
     }
     parents = tuple(net.edges[i] for i in range(len(net.domain)))
     return Graph(

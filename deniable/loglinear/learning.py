@@ -14,12 +14,21 @@ from numpy.typing import NDArray
 
 from deniable.domain import Domain
 from deniable.loglinear.buckets import Bucketed, bucketed
-from deniable.loglinear.counting import Attributes, Counter, Partition
+from deniable.loglinear.counting import A_PAIR, Attributes, Counter, Partition
 from deniable.loglinear.fitting import Shape
-from deniable.loglinear.gluing import Evidence, Glued, Wanted, estimate_margins, estimate_total, glue, product
+from deniable.loglinear.gluing import (
+    Evidence,
+    Glued,
+    Wanted,
+    distances,
+    estimate_margins,
+    estimate_total,
+    glue,
+    product,
+)
 from deniable.loglinear.guides import guided_counts
 from deniable.loglinear.plan import BATCHES, TABLES_PER_ATTRIBUTE, LoglinearPlan
-from deniable.loglinear.questions import A_PAIR, Question, Questions, score
+from deniable.loglinear.questions import Question, Questions, score
 from deniable.loglinear.releases import Cells, Doors, NoisyTable, averaged
 from deniable.tables import Counts
 
@@ -79,8 +88,7 @@ class Learnt:
     """All that was released and what was made of it.
 
     Attributes:
-        partition: the buckets of the attributes that have more than one value; one bucket for the others.
-        attributes: the buckets, with denoised counts of the values.
+        attributes: the buckets of each attribute, one where it has one value, with denoised counts of the values.
         ones: noisy counts of each attribute by itself.
         tables: noisy tables over buckets, in the order in which they were first measured.
         reasons: why each of them was measured.
@@ -89,7 +97,6 @@ class Learnt:
         signal: number of records over the mean noise of a typical table.
     """
 
-    partition: Partition
     attributes: tuple[Bucketed, ...]
     ones: tuple[NoisyTable, ...]
     tables: tuple[NoisyTable, ...]
@@ -100,7 +107,7 @@ class Learnt:
 
     def document(self, domain: Domain) -> dict[str, Any]:
         """What was measured and what was made of it, in names and numbers, ready for JSON."""
-        names = domain.names
+        names, sizes = domain.names, [own.size for own in self.attributes]
         return {
             "records": self.glued.total,
             "signal": self.signal,
@@ -121,7 +128,7 @@ class Learnt:
                     "reason": reason,
                     "shares": table.shares,
                     "deviation": float(table.deviation),
-                    "differences": [names[i] for i in table.differences(self.partition.sizes)],
+                    "differences": [names[i] for i in table.differences(sizes)],
                     "noisy": table.values.tolist(),
                     "denoised": counts.tolist(),
                 }
@@ -153,7 +160,6 @@ def learn(plan: LoglinearPlan, counter: Counter, doors: Doors, words: Words) -> 
     ones = _count_again(plan, counter, doors, ones, signal)
     total = estimate_total(list(ones.values())) if ones else 1.0
     attributes = _buckets(plan, ones, total, signal)
-    partition = Partition(tuple(own.of_value for own in attributes))
     tables = _Tables(plan, counter, doors, words, attributes, _over_buckets(ones, attributes))
     if m > 1 and signal >= _NO_SIGNAL:
         extras = min(plan.layout.extra_choices, round(m * signal / _SIGNAL_OF_A_TABLE[plan.noise]))
@@ -161,7 +167,6 @@ def learn(plan: LoglinearPlan, counter: Counter, doors: Doors, words: Words) -> 
         tables.measure_extras(extras)
     glued = tables.glue_finally()
     return Learnt(
-        partition=partition,
         attributes=attributes,
         ones=tuple(ones.values()),
         tables=tuple(tables.found),
@@ -339,13 +344,7 @@ class _Tables:
 
     def _recodings(self, glued: Glued) -> list[Question]:
         """Values within buckets of pairs of which one attribute nearly says what the other is, by denoised tables."""
-        tied = sorted(
-            table.attributes
-            for table, counts in zip(self.found, glued.tables, strict=True)
-            if len(table.attributes) == A_PAIR
-            if np.abs(counts - product([glued.margins[i] for i in table.attributes], glued.total)).sum()
-            > _TIED * glued.total
-        )
+        tied = sorted(pair for pair, distance in distances(self.found, glued).items() if distance > _TIED)
         before = [asked for asked, _ in self.by_values]
         return [asked for asked in self._questions.values_within(tied) if self._questions.may_follow(asked, before)]
 

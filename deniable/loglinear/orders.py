@@ -5,7 +5,7 @@ order their tie is lost, and the tables contradict each other. No rule finds the
 a model along an order does not belong here.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -30,19 +30,18 @@ def _by_strength(distance: float) -> float:
 
 
 def candidate_orders(
-    tables: Sequence[Attributes], distances: Sequence[float], shape: Shape, guides: Mapping[int, int]
+    distances: Mapping[Attributes, float], shape: Shape, guides: Mapping[int, int]
 ) -> list[tuple[int, ...]]:
     """Orders that put the target first, then some attribute, and then always the one that is tied most to those placed.
 
     Args:
-        tables: the pairs of attributes that were measured.
-        distances: how far each table is from independence, as a share of the records.
+        distances: how far each pair of attributes that was measured is from independence, as a share of the records.
         shape: what is known of the attributes.
         guides: for some attributes, one that must come before it and has none itself.
     """
     sizes, target = shape.sizes, shape.target
     cells, strength = np.zeros(len(sizes)), np.zeros(len(sizes))
-    for (i, j), distance in zip(tables, distances, strict=True):
+    for (i, j), distance in distances.items():
         cells[[i, j]] += sizes[i] * sizes[j]
         strength[[i, j]] += distance
     others = [i for i in range(len(sizes)) if i != target]
@@ -50,7 +49,7 @@ def candidate_orders(
     starts += sorted(others, key=lambda i: (-strength[i], i))[:_STARTS]
     placed = [] if target is None else [target]
     orders = [
-        _grown([*placed, start], tables, [tie(distance) for distance in distances], cells)
+        _grown([*placed, start], {pair: tie(distance) for pair, distance in distances.items()}, cells)
         for start in dict.fromkeys(starts)
         for tie in (_by_number, _by_strength)
     ]
@@ -68,15 +67,13 @@ def _guides_first(order: tuple[int, ...], guides: Mapping[int, int]) -> tuple[in
     return tuple(moved)
 
 
-def _grown(
-    placed: list[int], tables: Sequence[Attributes], ties: Sequence[float], cells: np.ndarray
-) -> tuple[int, ...]:
+def _grown(placed: list[int], ties: Mapping[Attributes, float], cells: np.ndarray) -> tuple[int, ...]:
     """All attributes, always the one that is tied most to those placed, of most cells among equals."""
     order = list(placed)
     left = [i for i in range(len(cells)) if i not in order]
     while left:
         tied = dict.fromkeys(left, 0.0)
-        for (i, j), tie in zip(tables, ties, strict=True):
+        for (i, j), tie in ties.items():
             if (i in tied) != (j in tied):
                 tied[i if i in tied else j] += tie
         order.append(max(left, key=lambda i: (tied[i], cells[i], -i)))

@@ -16,12 +16,10 @@ import numpy as np
 from deniable.domain import Domain
 from deniable.loglinear.buckets import Bucketed
 from deniable.loglinear.contrasts import contrast, contrast_counts, contrast_shape
-from deniable.loglinear.counting import Attributes, Counter, Partition
+from deniable.loglinear.counting import A_PAIR, Attributes, Counter, Partition
 from deniable.loglinear.guides import by_values
 from deniable.loglinear.releases import Cells
 from deniable.tables import Counts
-
-A_PAIR = 2
 
 _NOISE = 0.4
 """Mean noise that an entry must be off by for the rest to count when a table is chosen."""

@@ -199,10 +199,10 @@ def test_values_in_a_bucket_follow_their_guide_where_it_says_what_they_are() -> 
 
 def test_a_guide_comes_before_what_it_guides() -> None:
     shape = Shape((2, 3, 4, 5), np.zeros(4, bool), 0, laplace=False)
-    tables, distances = [(0, 1), (0, 2), (0, 3), (1, 2), (2, 3)], [0.1, 0.1, 0.1, 0.5, 1.5]
-    free = candidate_orders(tables, distances, shape, {})
+    distances = {(0, 1): 0.1, (0, 2): 0.1, (0, 3): 0.1, (1, 2): 0.5, (2, 3): 1.5}
+    free = candidate_orders(distances, shape, {})
     for guide, attribute in [(1, 3), (3, 1), (2, 1)]:
-        orders = candidate_orders(tables, distances, shape, {attribute: guide})
+        orders = candidate_orders(distances, shape, {attribute: guide})
         assert all(order.index(guide) < order.index(attribute) for order in orders)
         assert all(order[0] == 0 for order in orders)
     assert all(order.index(1) > order.index(3) for order in free)
