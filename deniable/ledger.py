@@ -666,6 +666,11 @@ def require_time(time: str) -> None:
         raise InvalidInput(f"a time must be written like 2026-11-20T07:45:00.000000Z, got {time}.")
 
 
+def day_of(time: str) -> str:
+    """The day of a time by Coordinated Universal Time, such as 2026-11-22."""
+    return time[: len("2026-11-22")]
+
+
 def period_of(time: str, length: PeriodLength) -> str:
     """Name of the calendar period that a time is in, such as 2026, 2026-Q4 or 2026-11."""
     return _PERIODS[length](time)

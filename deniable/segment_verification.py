@@ -22,6 +22,7 @@ from deniable.ledger import (
     Policy,
     Publication,
     SealedEntry,
+    day_of,
     digest_of,
     entry_of,
 )
@@ -157,6 +158,18 @@ def _faults_of_charges(record: Mapping[str, Any], steps: Sequence[StepCost], seg
         yield "the charges are to parts of different splits, and must be to one"
     yield from _faults_of_outputs(record, segment)
     yield from _faults_of_others(record, segment)
+    yield from _faults_of_begun(record, segment)
+
+
+def _faults_of_begun(record: Mapping[str, Any], segment: Segment) -> Iterator[str]:
+    """Where the release did not begin on the day of its first charge, which must be the first entry shown."""
+    release = record["release"]
+    first = segment.entries[0] if segment.entries else None
+    if first is None or not isinstance(segment.facts.get(first.number), Charge):
+        yield "the first entry shown must be the first charge of the release, and is not"
+    # A ledger that a fast clock once wrote to is ahead of the day of publication.
+    elif release["begun"] != (day := min(day_of(first.time), release["published"])):
+        yield f"release.begun is {release['begun']}, and its first charge, entry {first.number}, makes it {day}"
 
 
 def _faults_of_charge(record: Mapping[str, Any], step: StepCost | None, charge: Charge) -> Iterator[str]:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from deniable.ledger import day_of
 from schemas.references import Audience
 
 RECORD = "record.dsse.json"
@@ -33,8 +34,9 @@ class Released(Part):
         dataset: the dataset's name.
         records: number of synthetic records.
         previous: the release of the same dataset that was published before it, if there is one.
-        begun: day on which it began, by Coordinated Universal Time; a time would say how long confidential work took.
-        published: day on which it was published.
+        begun: day, by Coordinated Universal Time, on which its first charge was entered in the ledger; the day of
+            publication where the ledger is ahead of that.
+        published: day on which it was published and its record signed.
     """
 
     id: str
@@ -293,7 +295,7 @@ class Signed(Part):
     @property
     def day(self) -> Day:
         """The day on which it was signed."""
-        return self.time[: len("2026-11-20")]
+        return day_of(self.time)
 
 
 class RunTree(Part):

@@ -11,7 +11,7 @@ from typing import Any
 from prefect import runtime
 
 from deniable.errors import Refused
-from deniable.ledger import Charge, Entry, Fact, Output, Policy, Publication, digest_of
+from deniable.ledger import Charge, Entry, Fact, Output, Policy, Publication, day_of, digest_of
 from schemas import datasets
 from schemas.accounts import Accounts
 from schemas.catalog import schema_code
@@ -52,7 +52,7 @@ _METHOD = (
 
 
 def public_record(
-    workspace: Workspace, accounts: Accounts, publishing: Step, *, records: int, day: str, signed: Signed
+    workspace: Workspace, accounts: Accounts, publishing: Step, *, records: int, signed: Signed
 ) -> Provenance:
     """Say how a release was made, as it is about to be published.
 
@@ -61,8 +61,7 @@ def public_record(
         accounts: what it costs.
         publishing: the step that publishes it, as far as it has come.
         records: number of records.
-        day: day of publication.
-        signed: when the record will be signed, and by which key.
+        signed: when the record is signed, on the day of publication, and by which key.
 
     Returns:
         The public rendering.
@@ -72,6 +71,7 @@ def public_record(
     entries = open_ledger(workspace).entries()
     document = spec_document(spec)
     key = workspace.key().commitment()
+    segment = ledger_segment(entries, release=workspace.release_id, dataset=spec.dataset_name, commitment=key)
     return Provenance(
         rendering="public",
         release=Released(
@@ -80,15 +80,16 @@ def public_record(
             dataset=spec.dataset_name,
             records=records,
             previous=_previous(entries, workspace),
-            begun=_day(min(step.started for step in (*done, publishing) if step.started is not None)),
-            published=day,
+            # A ledger that a fast clock once wrote to is ahead of the day of publication.
+            begun=min([signed.day, *(day_of(entry["time"]) for entry in segment.entries[:1])]),
+            published=signed.day,
         ),
         spec=Spec(digest=digest_of(document), document=document),
         schema=_table_schema(spec),
         input=Input(commitment=_commitment(done), key=key, method=_METHOD),
         steps=tuple(step.public() for step in (*done, publishing)),
         cost=cost_of(spec, accounts),
-        ledger=ledger_segment(entries, release=workspace.release_id, dataset=spec.dataset_name, commitment=key),
+        ledger=segment,
         code=code_that_runs(),
         environment=environment_here(),
         runs=Runs(
@@ -263,7 +264,3 @@ def _table_schema(spec: ReleaseSpec) -> TableSchema:
         source=path.read_bytes().decode(),
         domain=spec.domain.digest,
     )
-
-
-def _day(time: str) -> str:
-    return time[: len("2026-11-20")]

@@ -89,13 +89,13 @@ def publish(
         return published
     with recorded_step(workspace, "publish", inputs=[codes, *learnt]) as step:
         key = signing_key(workspace.state)
+        signed = signed_now(key)
         shutil.rmtree(workspace.staging, ignore_errors=True)
         folder = workspace.staging / "release"
         folder.mkdir(mode=PRIVATE_FOLDER, parents=True)
         records = write_table(folder, domain, read_codes(codes.path, domain))
-        day = signed_now(key).day
         so_far = spent_so_far(workspace)
-        documents = write_documents(workspace, folder, learnt, accounts, so_far=so_far, records=records, day=day)
+        documents = write_documents(workspace, folder, learnt, accounts, so_far=so_far, records=records, day=signed.day)
         check_folder(folder, domain, records, [PARQUET, CSV, *documents])
         for name in documents:
             step.artifact(folder / name, Audience.PUBLIC)
@@ -103,7 +103,7 @@ def publish(
         step.figure("records", records, Audience.PUBLIC)
         staged = step.output(workspace.describe("synthetic", folder / PARQUET, Audience.PUBLIC, records))
         reference = staged.model_copy(update={"path": workspace.release_folder / PARQUET})
-        record = public_record(workspace, accounts, _so_far(step), records=records, day=day, signed=signed_now(key))
+        record = public_record(workspace, accounts, _so_far(step), records=records, signed=signed)
         step.artifact(write_public_page(folder, record=record, spec=spec, accounts=accounts), Audience.PUBLIC)
         _write_record(workspace, folder, key, with_publication(record, _so_far(step)))
         require_verified(verified_release(folder, trusted_keys(workspace.state)))

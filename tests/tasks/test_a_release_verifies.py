@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 
 from deniable.errors import Refused
-from deniable.ledger import Publication
+from deniable.ledger import Publication, day_of
 from deniable.lineage_verification import FLOW
 from deniable.record_verification import described_domain
 from deniable.trust import Revocation, TrustedKeys
 from schemas.catalog import load_schema
 from schemas.table import domain_of
 from stores.charging import note_publication, open_ledger
+from stores.ledger import Ledger, ledger_place
 from stores.lineage import STEPS
 from stores.release_folder import describe_domain
 from stores.verified_release import require_verified, verified_release
@@ -69,6 +70,19 @@ def test_no_figure_of_its_statement_can_be_changed(published: Published) -> None
         if place[0] != "not_covered":
             altered = published.with_document("privacy.json", with_change(stated, place, another))
             assert not altered.verify(with_ledger=True).holds, place
+
+
+def test_a_release_holds_though_a_fast_clock_once_wrote_to_its_ledger(tmp_path: Path) -> None:
+    ledger = Ledger.open(ledger_place(tmp_path / "state"), lambda: "2199-12-31T23:59:00.000000Z")
+    ledger.set_policy(policy(dataset="another register"))
+    drawn = drawn_release(tmp_path, "people-1")
+    drawn.publish()
+    published = Published.of(drawn)
+    release, entries = published.record["release"], published.record["ledger"]["entries"]
+    assert {day_of(entry["time"]) for entry in entries} == {"2199-12-31"}
+    assert release["begun"] == release["published"] < "2199-12-31"
+    report = published.verify(with_ledger=True)
+    assert report.holds, faults(report)
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from datetime import date, timedelta
 from typing import Any
 
 import pytest
@@ -141,6 +142,19 @@ def test_whatever_is_changed_in_the_record_is_found_though_it_was_signed(honest:
         altered = honest.signed_again(with_change(record, place, another))
         trials.of(altered, *names_of(record, place), with_ledger=with_ledger)
     assert trials.count > 400
+
+
+@pytest.mark.parametrize("days", [-40, -1, 1, 40], ids="{:+} days".format)
+@pytest.mark.parametrize("named", ["begun", "published"])
+def test_a_release_began_with_its_first_charge_and_was_published_when_it_was_signed(
+    honest: Published, trials: Trials, named: str, days: int
+) -> None:
+    """Whatever day it is today: every other day is found, earlier or later, also where both move together."""
+    place = ("release", named)
+    record = with_change(honest.record, place, lambda day: f"{date.fromisoformat(day) + timedelta(days):%Y-%m-%d}")
+    trials.of(honest.signed_again(record), f"release.{named} is {at(record, place)}")
+    both = with_change(record, ("release",), lambda said: {**said, "begun": said[named], "published": said[named]})
+    trials.of(honest.signed_again(both), f"release.published is {at(record, place)}")
 
 
 def names_of(record: dict[str, Any], place: Place) -> list[str]:
