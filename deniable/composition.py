@@ -5,6 +5,7 @@ What was done to the data, and which theorem to choose, does not belong here (lo
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from math import exp, expm1, inf, lgamma, log, log1p, sqrt
 
 import numpy as np
@@ -68,7 +69,7 @@ def amplify_by_sampling(guarantee: Guarantee, probability: float) -> Guarantee:
     return joint_split([(probability, guarantee)])
 
 
-def joint_split(parts: Sequence[tuple[float, Guarantee]]) -> Guarantee:
+def joint_split(parts: Sequence[tuple[float | Fraction, Guarantee]]) -> Guarantee:
     """Guarantee of one release from each part of a secret random split into disjoint parts.
 
     Each record goes, independently of the others, to part a with probability p_a, or nowhere. With eta the sum of p_a,
@@ -87,13 +88,13 @@ def joint_split(parts: Sequence[tuple[float, Guarantee]]) -> Guarantee:
     Raises:
         InvalidInput: a probability is not in (0, 1], or together they exceed 1.
     """
-    kept = sum(probability for probability, _ in parts)
+    kept = float(sum(probability for probability, _ in parts))
     if any(probability <= 0 for probability, _ in parts) or kept > 1 + 1e-12:
         raise InvalidInput(
             f"the probabilities of the parts must be above 0 and add up to at most 1, got a sum of {kept}."
         )
     kept = min(kept, 1.0)
-    growth = sum(probability * _expm1(guarantee.epsilon) for probability, guarantee in parts)
+    growth = sum(float(probability) * _expm1(guarantee.epsilon) for probability, guarantee in parts)
     most = max((guarantee.epsilon for _, guarantee in parts), default=0.0)
     return Guarantee(
         epsilon=min(log1p(growth), most),  # e^epsilon may overflow; the largest epsilon always bounds the mean

@@ -18,7 +18,7 @@ from deniable.ledger import Claim
 from deniable.ledger_verification import fault_of_claim
 from deniable.loss import Guarantee, PrivacyTestEvent, StabilityHistogramEvent, from_record
 from deniable.statement_figures import guarantee_of
-from deniable.step_costs import EXACT_COUNTS, StepCost, combine
+from deniable.step_costs import EXACT_COUNTS, StepCost, combine, part_delta
 
 CHARGED_IN = {"synthesize": "index_seeds"}
 """Steps whose cost is spent in another: candidates are paid for all at once, before the first is drawn."""
@@ -71,8 +71,10 @@ def check_composition(record: Mapping[str, Any], steps: Sequence[StepCost]) -> C
     """Whether the events of every step compose to no more than it is said to cost, and are those that the spec asks."""
     faults = [*_faults_of_plan(record, steps)]
     planned = _PLANNED if not faults else {}
+    read = sum({step.part: step.probability for step in steps}.values(), Fraction(0)) or Fraction(1)
     for step in steps:
-        found = [*_faults_of_step(record, step), *planned.get(step.step, _unplanned)(record["spec"]["document"], step)]
+        asked = planned.get(step.step, _unplanned)(record["spec"]["document"], step, read)
+        found = [*_faults_of_step(record, step), *asked]
         faults += [f"step {step.step}: {fault}" for fault in found]
     return Check("the events of every step compose to no more than its cost, and are those of the spec", tuple(faults))
 
@@ -177,15 +179,16 @@ def _faults_of_step(record: Mapping[str, Any], step: StepCost) -> Iterator[str]:
         yield fault
 
 
-def _beyond(step: StepCost, budget: Mapping[str, Any]) -> Iterator[str]:
-    """Where a step costs more than the spec allows."""
+def _beyond(step: StepCost, budget: Mapping[str, Any], read: Fraction = Fraction(1)) -> Iterator[str]:
+    """Where a step costs more than the spec allows, whose delta is that of all records, of which only some are read."""
     guarantee = step.charged
-    for figure in ("epsilon", "delta"):
-        if getattr(guarantee, figure) > float(Fraction(budget[figure])) * (1 + _FLOATING):
-            yield f"it costs {figure} {getattr(guarantee, figure)}, and the spec allows {budget[figure]}"
+    if guarantee.epsilon > float(Fraction(budget["epsilon"])) * (1 + _FLOATING):
+        yield f"it costs epsilon {guarantee.epsilon}, and the spec allows {budget['epsilon']}"
+    if guarantee.delta > float(part_delta(Fraction(budget["delta"]), read)) * (1 + _FLOATING):
+        yield f"it costs delta {guarantee.delta} for the records that it reads, and the spec allows {budget['delta']}"
 
 
-def _faults_of_candidates(spec: Mapping[str, Any], step: StepCost) -> Iterator[str]:
+def _faults_of_candidates(spec: Mapping[str, Any], step: StepCost, _: Fraction) -> Iterator[str]:
     """Where candidates are not those of the spec, or Theorem 1 is not what it says of them."""
     asked = spec["synthesis"]
     if asked["test"] == 1:
@@ -216,24 +219,24 @@ def _faults_of_candidates(spec: Mapping[str, Any], step: StepCost) -> Iterator[s
         yield from _beyond(replace(step, guarantee=step.record), asked)
 
 
-def _faults_of_histogram(spec: Mapping[str, Any], step: StepCost) -> Iterator[str]:
+def _faults_of_histogram(spec: Mapping[str, Any], step: StepCost, read: Fraction) -> Iterator[str]:
     """Where the noise of a histogram is not that of the spec."""
     asked = spec["synthesis"]
-    yield from _beyond(step, asked)
+    yield from _beyond(step, asked, read)
     rows = Fraction(asked["epsilon_rows"] or 0)
     event = step.events[0] if step.events else None
     if not isinstance(event, StabilityHistogramEvent) or event.epsilon != Fraction(asked["epsilon"]) - rows:
         yield "event 1 must be of a histogram with the spec's epsilon"
 
 
-def _unplanned(_: Mapping[str, Any], __: StepCost) -> Iterator[str]:
+def _unplanned(_: Mapping[str, Any], __: StepCost, ___: Fraction) -> Iterator[str]:
     """A step that the spec says nothing of."""
     return iter(())
 
 
-_PLANNED: dict[str, Callable[[Mapping[str, Any], StepCost], Iterator[str]]] = {
-    "learn_structure": lambda spec, step: _beyond(step, spec["learner"]["structure"]),
-    "learn_parameters": lambda spec, step: _beyond(step, spec["learner"]["parameters"]),
+_PLANNED: dict[str, Callable[[Mapping[str, Any], StepCost, Fraction], Iterator[str]]] = {
+    "learn_structure": lambda spec, step, read: _beyond(step, spec["learner"]["structure"], read),
+    "learn_parameters": lambda spec, step, read: _beyond(step, spec["learner"]["parameters"], read),
     "synthesize": _faults_of_candidates,
     "noise_seeds": _faults_of_histogram,
 }

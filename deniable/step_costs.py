@@ -28,6 +28,8 @@ EXACT_COUNTS = ApproximateEvent(
 """Privacy test 1: all that can be said of it in terms of differential privacy is nothing."""
 
 _FINENESS = 1.001
+# A part's delta is a decimal number of so many digits, so that every machine arrives at the same one.
+_DIGITS = 9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +60,25 @@ class StepCost:
         return self.guarantee or Guarantee(0.0, 1.0, "trivial")
 
 
+def part_delta(whole: Fraction, read: Fraction) -> Fraction:
+    """The delta that a step may have for the records that it reads, where one is asked for the whole release.
+
+    A joint split has delta = eta * (largest delta of a part), where eta is the probability with which a record is read
+    at all (`joint_split`); the deltas of steps that read the same part add up. So whole / eta may be spent by each.
+    It is rounded down, so that what comes of it is at most what was asked, in floating point too.
+
+    Args:
+        whole: delta asked of the whole release, in [0, 1).
+        read: eta, the sum of the probabilities of all parts that anything is spent on, in (0, 1].
+    """
+    exact = whole / read
+    if whole == 0 or exact >= 1:
+        return whole
+    unit = Fraction(1, 10 ** (_DIGITS + len(str(int(1 / exact)))))
+    found = exact // unit * unit
+    return found if float(read) * float(found) <= float(whole) else found - unit
+
+
 def combine(steps: Sequence[StepCost], accountant: Accountant = best) -> Guarantee:
     """What steps cost together: within a part they add up, and the parts are those of a joint split.
 
@@ -67,7 +88,7 @@ def combine(steps: Sequence[StepCost], accountant: Accountant = best) -> Guarant
         steps: steps that have a guarantee.
         accountant: composes the noise of steps that read the same records.
     """
-    composed = [(float(those[0].probability), _same_records(those, accountant)) for those in _by_part(steps)]
+    composed = [(those[0].probability, _same_records(those, accountant)) for those in _by_part(steps)]
     whole = joint_split(composed)
     inner = sorted({guarantee.accountant for _, guarantee in composed})
     return replace(whole, accountant=" + ".join(["joint_split", *inner]))
@@ -76,7 +97,7 @@ def combine(steps: Sequence[StepCost], accountant: Accountant = best) -> Guarant
 def added_up(steps: Sequence[StepCost]) -> Guarantee:
     """What steps cost if those that read the same records simply add up, as a ledger takes them."""
     return joint_split(
-        [(float(those[0].probability), sequential([step.charged for step in those])) for those in _by_part(steps)]
+        [(those[0].probability, sequential([step.charged for step in those])) for those in _by_part(steps)]
     )
 
 

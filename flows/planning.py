@@ -97,7 +97,7 @@ def _bounds(thresholds: Mapping[str, float]) -> list[str]:
 
 def _mechanisms(step: StepCost) -> str:
     """What a step does to the data, line by line."""
-    cost = "no differential privacy" if step.guarantee is None else in_words(step.guarantee)
+    cost = "no differential privacy" if step.guarantee is None else f"{in_words(step.guarantee)} for the records in it"
     lines = [f"[bold]{step.step}[/bold] reads the part {step.part} (probability {float(step.probability):g}): {cost}"]
     for events in _alike(step.events):
         event, *_, last = (*events, events[-1])

@@ -18,7 +18,7 @@ from deniable.step_costs import EXACT_COUNTS, StepCost, combine
 from schemas.recipes import histogram_recipe, loglinear_recipe, parameter_recipe, structure_recipe
 from schemas.release_spec import ReleaseSpec
 from schemas.synthesis import Guarantee as GuaranteeKind
-from schemas.synthesis import HistogramSeeds, PrivacyTestedSeeds
+from schemas.synthesis import PrivacyTestedSeeds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,8 +144,9 @@ def parameters_cost(spec: ReleaseSpec) -> StepCost:
 def seeds_cost(spec: ReleaseSpec) -> StepCost | None:
     """What is taken from seeds costs; None without seeds."""
     synthesis = spec.synthesis
-    if isinstance(synthesis, HistogramSeeds):
-        mechanism = histogram_recipe(synthesis).calibrate()
+    histogram = histogram_recipe(spec)
+    if histogram is not None:
+        mechanism = histogram.calibrate()
         return _cost(spec, "noise_seeds", "seeds", mechanism.events, mechanism.guarantee)
     if isinstance(synthesis, PrivacyTestedSeeds):
         event = _candidates(synthesis)

@@ -1,13 +1,30 @@
 """What a release spec asks of the mathematics, in the mathematics' own terms."""
 
+from fractions import Fraction
+
 from deniable.deniability import PrivacyTest
 from deniable.histogram_seeds import HistogramRecipe
 from deniable.loglinear.plan import LoglinearRecipe
 from deniable.parameters import ParameterRecipe
+from deniable.step_costs import part_delta
 from deniable.structure import StructureRecipe
 from deniable.synthesis import Attempt
 from schemas.release_spec import ReleaseSpec
 from schemas.synthesis import HistogramSeeds, PrivacyTestedSeeds
+
+
+def delta_of_part(spec: ReleaseSpec, delta: Fraction) -> Fraction:
+    """The delta of a step for the records that it reads, of which the spec states that of the whole release."""
+    return part_delta(delta, read_probability(spec))
+
+
+def read_probability(spec: ReleaseSpec) -> Fraction:
+    """The probability with which a record is used for anything that costs."""
+    probabilities = spec.split.probabilities
+    if "shared" in probabilities:
+        return probabilities["shared"]
+    read = {"parameters": True, "structure": spec.learner.structure, "seeds": spec.synthesis.guarantee != "seedless"}
+    return sum((probability for part, probability in probabilities.items() if read.get(part)), Fraction(0))
 
 
 def structure_recipe(spec: ReleaseSpec) -> StructureRecipe | None:
@@ -17,7 +34,7 @@ def structure_recipe(spec: ReleaseSpec) -> StructureRecipe | None:
         return None
     return StructureRecipe(
         epsilon=structure.epsilon,
-        delta=structure.delta,
+        delta=delta_of_part(spec, structure.delta),
         epsilon_rows=structure.epsilon_rows,
         max_cost=structure.max_cost,
         noise=spec.learner.noise,
@@ -29,7 +46,10 @@ def loglinear_recipe(spec: ReleaseSpec) -> LoglinearRecipe | None:
     learner = spec.learner
     if learner.kind != "loglinear":
         return None
-    return LoglinearRecipe(epsilon=learner.parameters.epsilon, delta=learner.parameters.delta, noise=learner.noise)
+    parameters = learner.parameters
+    return LoglinearRecipe(
+        epsilon=parameters.epsilon, delta=delta_of_part(spec, parameters.delta), noise=learner.noise
+    )
 
 
 def parameter_recipe(spec: ReleaseSpec) -> ParameterRecipe:
@@ -37,7 +57,7 @@ def parameter_recipe(spec: ReleaseSpec) -> ParameterRecipe:
     parameters, noise = spec.learner.parameters, spec.learner.noise
     return ParameterRecipe(
         epsilon=parameters.epsilon,
-        delta=parameters.delta,
+        delta=delta_of_part(spec, parameters.delta),
         noise="laplace" if noise == "auto" else noise,
         prior=parameters.prior,
         estimate=parameters.estimate,
@@ -58,11 +78,14 @@ def attempt(synthesis: PrivacyTestedSeeds) -> Attempt:
     )
 
 
-def histogram_recipe(synthesis: HistogramSeeds) -> HistogramRecipe:
-    """How the histogram of prefixes is to be noised."""
+def histogram_recipe(spec: ReleaseSpec) -> HistogramRecipe | None:
+    """How the histogram of prefixes is to be noised; none where records do not come from one."""
+    synthesis = spec.synthesis
+    if not isinstance(synthesis, HistogramSeeds):
+        return None
     return HistogramRecipe(
         epsilon=synthesis.epsilon,
-        delta=synthesis.delta,
+        delta=delta_of_part(spec, synthesis.delta),
         k=synthesis.k,
         beta=synthesis.beta,
         max_rows=synthesis.max_rows,

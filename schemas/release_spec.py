@@ -257,8 +257,8 @@ class StructureLearner(Strict):
     """How the structure is learnt.
 
     Attributes:
-        epsilon: budget of the whole structure.
-        delta: delta of the whole structure.
+        epsilon: budget of the whole structure, for the records that it is learnt from.
+        delta: delta of the whole structure in the whole release; that for the records it is learnt from follows.
         epsilon_rows: the part of `epsilon` that pays for the number of rows.
         max_cost: largest number of configurations of an attribute's parents, in buckets.
     """
@@ -281,8 +281,8 @@ class ParameterLearner(Strict):
     """How the parameters are learnt.
 
     Attributes:
-        epsilon: budget of the counts.
-        delta: its delta.
+        epsilon: budget of the counts, for the records that are counted.
+        delta: delta of the counts in the whole release; that for the records that are counted follows.
         prior: total Dirichlet mass of one configuration; not for loglinear.
         estimate: what is made of the posterior: its mean, its mode, or a draw from it; not for loglinear.
     """

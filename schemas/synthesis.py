@@ -49,8 +49,8 @@ class HistogramSeeds(Drawing):
     Attributes:
         guarantee: `histogram_seeds`.
         omega: number of attributes to draw anew; the others are the prefix.
-        epsilon: of the histogram, whatever the number of records.
-        delta: of the histogram.
+        epsilon: of the histogram, whatever the number of records, for the records whose prefixes are counted.
+        delta: of the histogram in the whole release; that for the records whose prefixes are counted follows.
         k: number of people who share every prefix that is kept, and could each have been the seed of a record that
             begins with it, with probability 1 - beta.
         beta: see `k`.

@@ -31,11 +31,11 @@ def noise_seeds(workspace: Workspace, seeds: Reference, model: Reference) -> Ref
     Raises:
         InvalidInput: the release has another guarantee.
     """
-    domain, synthesis = workspace.spec.domain, workspace.spec.synthesis
-    if not isinstance(synthesis, HistogramSeeds):
+    domain, synthesis, recipe = workspace.spec.domain, workspace.spec.synthesis, histogram_recipe(workspace.spec)
+    if not isinstance(synthesis, HistogramSeeds) or recipe is None:
         msg = f"seeds are noised for the guarantee histogram_seeds, got {synthesis.guarantee}; name it in the spec."
         raise InvalidInput(msg)
-    mechanism, cost = histogram_recipe(synthesis).calibrate(), known_cost(seeds_cost(workspace.spec))
+    mechanism, cost = recipe.calibrate(), known_cost(seeds_cost(workspace.spec))
     with recorded_step(workspace, "noise_seeds", inputs=[seeds, model]) as step:
         step.parameters(omega=synthesis.omega, threshold=mechanism.threshold)
         charge = reserve(

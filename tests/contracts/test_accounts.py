@@ -47,6 +47,39 @@ def test_steps_that_read_the_same_rows_cost_at_most_their_sum_and_more_than_the_
     assert {step.part for step in cost.steps} == {event.part for event in cost.events} == {"shared"}
 
 
+@pytest.mark.parametrize("shared", ["0.8", "0.7", "0.35"])
+@pytest.mark.parametrize("delta", ["1e-9", "1e-10", "3.3e-7"])
+@pytest.mark.parametrize("kind", ["loglinear", "marginals"])
+def test_a_delta_is_that_of_the_whole_release_and_all_of_it_is_used(
+    tmp_path: Path, shared: str, delta: str, kind: str
+) -> None:
+    learner = {"kind": kind, "noise": "gaussian", "parameters": {"epsilon": 1, "delta": float(delta)}}
+    split = {"shared": float(shared), "holdout": 0.2}
+    cost = accounts(tmp_path, split=split, learner=learner, synthesis=SEEDLESS)
+    assert cost.total is not None
+    assert float(delta) * (1 - 1e-8) <= cost.total.delta <= float(delta)
+    assert cost.parameters.delta > cost.total.delta
+
+
+def test_deltas_of_steps_that_read_the_same_rows_add_up_to_that_of_the_release(tmp_path: Path) -> None:
+    learner = SPEC["learner"] | {"noise": "gaussian"}
+    cost = accounts(tmp_path, split=SHARED, learner=learner, synthesis=HISTOGRAM | {"delta": 1e-6})
+    assert cost.total is not None
+    assert cost.histogram is not None
+    spent = 2e-6 + 0.8 * cost.histogram.delta
+    assert spent * (1 - 1e-8) <= cost.total.delta <= spent * (1 + 1e-15) <= 3e-6
+
+
+def test_of_steps_that_read_parts_of_their_own_the_largest_delta_is_that_of_the_release(tmp_path: Path) -> None:
+    learner = SPEC["learner"] | {"noise": "gaussian"}
+    cost = accounts(tmp_path, learner=learner, synthesis=SEEDLESS)
+    assert cost.total is not None
+    assert 1e-6 * (1 - 1e-8) <= cost.total.delta <= 1e-6
+    with_seeds = accounts(tmp_path, learner=learner, synthesis=HISTOGRAM | {"delta": 1e-9})
+    assert with_seeds.total is not None
+    assert 1e-6 * (1 - 1e-8) <= with_seeds.total.delta <= 1e-6
+
+
 def test_records_without_seeds_cost_no_more_than_the_model(tmp_path: Path) -> None:
     cost = accounts(tmp_path, synthesis=SEEDLESS)
     assert cost.total == cost.model

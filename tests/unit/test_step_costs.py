@@ -13,7 +13,7 @@ from deniable.domain import Attribute, Domain
 from deniable.histogram_seeds import HistogramRecipe
 from deniable.loglinear.plan import LoglinearRecipe
 from deniable.loss import DiscreteLaplaceEvent, Guarantee, PrivacyTestEvent
-from deniable.step_costs import StepCost, added_up, combine
+from deniable.step_costs import StepCost, added_up, combine, part_delta
 
 COUNTS = DiscreteLaplaceEvent(query="q", part="shared", outputs=11, sensitivity=1, scale=Fraction(20))
 TESTED = PrivacyTestEvent(
@@ -71,6 +71,22 @@ def test_candidates_are_added_to_noise_on_the_same_records() -> None:
         pytest.approx(noisy.epsilon + 2.0)
     )
     assert together.epsilon < noisy.epsilon + 2.0
+
+
+@pytest.mark.parametrize("whole", ["1e-6", "1e-9", "1e-10", "3.3e-7", "0.5", "7e-300"])
+@pytest.mark.parametrize("read", ["1", "0.8", "0.7", "0.45", "1/3"])
+def test_the_delta_of_a_part_makes_that_of_the_whole_and_never_more(whole: str, read: str) -> None:
+    delta = part_delta(Fraction(whole), Fraction(read))
+    assert 0 < delta < 1
+    made = joint_split([(Fraction(read), Guarantee(1.0, float(delta), "pld"))])
+    assert made.delta <= float(Fraction(whole))
+    # Where a part alone would have all of probability 1 to give, it is given no more than the whole.
+    assert made.delta > float(Fraction(whole)) * (1 - 1e-8) or delta == Fraction(whole)
+    assert delta * Fraction(read) <= Fraction(whole)
+
+
+def test_no_delta_stays_none() -> None:
+    assert part_delta(Fraction(0), Fraction(4, 5)) == 0
 
 
 def test_what_has_no_guarantee_is_charged_as_what_holds_of_anything() -> None:
