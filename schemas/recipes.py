@@ -47,9 +47,7 @@ def loglinear_recipe(spec: ReleaseSpec) -> LoglinearRecipe | None:
     if learner.kind != "loglinear":
         return None
     parameters = learner.parameters
-    return LoglinearRecipe(
-        epsilon=parameters.epsilon, delta=delta_of_part(spec, parameters.delta), noise=learner.noise
-    )
+    return LoglinearRecipe(epsilon=parameters.epsilon, delta=delta_of_part(spec, parameters.delta), noise=learner.noise)
 
 
 def parameter_recipe(spec: ReleaseSpec) -> ParameterRecipe:
