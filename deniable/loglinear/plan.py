@@ -43,6 +43,9 @@ are many."""
 TABLE_SHARES = Fraction(11, 3)
 """Shares that tables of several attributes get, for each share that one attribute gets by itself."""
 MANY_ATTRIBUTES = 20
+FEWEST_SHARES = 2
+"""Shares that one attribute by itself gets in the mean, however many attributes there are. Tables then get 7 or more
+for each attribute, and there are at most 6 of them: one for the tree, one with the target, four extra ones."""
 _MOST_VALUES = 40
 """Values from which on more of them give an attribute no more shares: neighbours, and rare ones, share a bucket."""
 CHOICE_BUDGET = Fraction(3, 100)
@@ -129,17 +132,22 @@ class Layout:
         target = None if domain.target is None else domain.index(domain.target)
         in_tree = m - (target in counted)
         pairs = m * (m - 1) // 2
-        alone = max(1, ONE_WAY_SHARES * MANY_ATTRIBUTES // max(m, MANY_ATTRIBUTES))
+        alone = max(FEWEST_SHARES, ONE_WAY_SHARES * MANY_ATTRIBUTES // max(m, MANY_ATTRIBUTES))
         weights = [sqrt(min(domain.cardinalities[i], _MOST_VALUES)) for i in counted]
-        measured = max(in_tree - 1, 0) + (m - 1 if target in counted else 0)
+        tables_first = max(in_tree - 1, 0) + (m - 1 if target in counted else 0)
         return cls(
             counted=tuple(counted),
             tree_choices=max(in_tree - 1, 0),
-            extra_choices=EXTRAS_PER_ATTRIBUTE * m if pairs > measured else 0,
+            extra_choices=EXTRAS_PER_ATTRIBUTE * m if pairs > tables_first else 0,
             one_way_shares=tuple(max(1, round(alone * m * weight / sum(weights))) for weight in weights),
             table_shares=int(TABLE_SHARES * alone * m) if m > 1 else 0,
             target=target if target in counted else None,
         )
+
+    @property
+    def first_tables(self) -> int:
+        """Tables of the tree and of the target, which are measured before any other."""
+        return self.tree_choices + (len(self.counted) - 1 if self.target is not None else 0)
 
     @property
     def extra_slots(self) -> list[str]:

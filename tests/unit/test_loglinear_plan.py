@@ -7,7 +7,8 @@ import pytest
 from deniable.accounting import best_again
 from deniable.domain import Attribute, Domain
 from deniable.errors import InvalidInput
-from deniable.loglinear.plan import BATCHES, LoglinearRecipe
+from deniable.loglinear.learning import _LEFT_FOR_TABLES, _SIGNAL_OF_A_TABLE, _WEAK_SIGNAL
+from deniable.loglinear.plan import BATCHES, Layout, LoglinearRecipe
 from deniable.loss import ApproximateEvent, DiscreteGaussianEvent, ExponentialEvent
 
 DELTA = Fraction(1, 10**9)
@@ -92,6 +93,32 @@ def test_no_round_has_more_tables_than_were_planned_for_it(planned: int) -> None
         for batch in range(BATCHES):
             picks = extras * (batch + 1) // BATCHES - extras * batch // BATCHES
             assert picks <= named[f"batch {batch + 1}"]
+
+
+@pytest.mark.parametrize("target", [0, None])
+def test_there_is_a_share_for_every_table_however_many_attributes_there_are(target: int | None) -> None:
+    """All that may be asked fits, round by round, with what single attributes may have had of it before."""
+    for m in [*range(2, 20), *range(20, 120, 9), *range(119, 132), *range(132, 400, 31), 1000]:
+        layout = Layout.of(domain(*[4] * m, target=target), list(range(m)))
+        assert layout.first_tables == (m - 1 if target is None else m - 2 + m - 1)
+        assert layout.first_tables + layout.extra_choices <= layout.table_shares
+        assert min(layout.one_way_shares) >= 1
+        again = max(0, layout.table_shares // m - _LEFT_FOR_TABLES) * m
+        weak = round(m * _WEAK_SIGNAL / min(_SIGNAL_OF_A_TABLE.values()))
+        require_a_share_for_each(layout.table_shares, layout.first_tables, layout.extra_choices)
+        require_a_share_for_each(layout.table_shares - again, layout.first_tables, min(weak, layout.extra_choices))
+
+
+def require_a_share_for_each(left: int, first: int, extras: int) -> None:
+    """That shares suffice, as they are handed out in turn: to the first tables, then in rounds."""
+    available = left * first // (first + extras)
+    assert available >= first
+    left -= available
+    for batch in range(BATCHES):
+        picks = extras * (batch + 1) // BATCHES - extras * batch // BATCHES
+        available = left // (BATCHES - batch)
+        assert available >= picks
+        left -= available if picks else 0
 
 
 def test_every_choice_is_planned() -> None:
