@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from deniable.domain import Attribute
 from deniable.loglinear.contrasts import with_contrast
+from deniable.loglinear.noisy_tables import NoisyTable
 from stores.drawing import Edge
 from stores.marginals import DescribedTable, Panel, panels
 
@@ -28,7 +29,7 @@ _REASONS: Final = {
     "values": "values within buckets",
 }
 Entry = Mapping[str, Any]
-"""What `measured.json` says of one thing that was counted."""
+"""What `measured.json` says of one thing that was counted, in the form of its first version: with its noisy counts."""
 _PICTURES = 6
 _TELLING, _MOST_CELLS = 12, 1_000
 """Cells from which on a picture says more than the figures, and up to which they can be told apart."""
@@ -145,10 +146,11 @@ def measured_of(found: Mapping[str, Any], table: DescribedTable, weights: Mappin
     """Prepare what was measured.
 
     Args:
-        found: what the learner wrote of it.
+        found: what the learner wrote of it, in this version's form or in the first.
         table: the attributes and what they mean.
         weights: strength of each dependency, by (parent, child).
     """
+    found = _with_noisy_counts(found)
     records = found["records"]
     counted = [*found["attributes"].values(), *found["tables"]]
     shares = sum(entry["shares"] for entry in counted)
@@ -186,6 +188,22 @@ def measured_of(found: Mapping[str, Any], table: DescribedTable, weights: Mappin
         panels=_panels(found, table),
         ratios=tuple(_ratios(line, entry) for line, entry in _worth_looking_at(falling)),
     )
+
+
+def _with_noisy_counts(found: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The document with the noisy counts that its integers come to, as the first version of it had them."""
+    if "format" not in found:
+        return found
+
+    def counted(entry: Entry) -> Entry:
+        table = NoisyTable.from_document((), entry["releases"], found["noise"], found["amount"])
+        return {**entry, "shares": table.shares, "deviation": float(table.deviation), "noisy": table.values}
+
+    return {
+        **found,
+        "attributes": {name: counted(entry) for name, entry in found["attributes"].items()},
+        "tables": [counted(entry) for entry in found["tables"]],
+    }
 
 
 def _single_line(attribute: Attribute, bucket_of: list[int], noise: Noise | None) -> SingleLine:

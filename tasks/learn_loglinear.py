@@ -52,7 +52,7 @@ def learn_loglinear(workspace: Workspace, parameters: Reference) -> tuple[Refere
         net, learnt = learn_network(plan, counter, open_stream)
         step.spent(cost.guarantee, cost.events)
         step.figure("tables", len(learnt.tables), Audience.PUBLIC)
-        found = learnt.document(domain)
+        found = learnt.document(plan)
         step.document(found, MEASURED, Audience.PUBLIC)
         ties = dependences(net, learnt)
         graph = keep_graph(workspace, step, ties)

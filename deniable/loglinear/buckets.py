@@ -10,7 +10,7 @@ import numpy as np
 
 from deniable.domain import Attribute, Codes
 from deniable.loglinear.denoising import posterior_mean
-from deniable.loglinear.releases import Cells, NoisyTable
+from deniable.loglinear.noisy_tables import Cells, NoisyTable
 from deniable.tables import Counts
 
 FEW_VALUES = 8

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable.loglinear.releases import Cells
+from deniable.loglinear.noisy_tables import Cells
 from deniable.tables import Counts
 
 _TWO = 2

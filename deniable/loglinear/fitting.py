@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable.loglinear.counting import Attributes, strides_of
-from deniable.loglinear.releases import Cells
+from deniable.loglinear.noisy_tables import Cells
 
 PASSES = 6
 PASSES_WITHOUT = 2

@@ -17,8 +17,8 @@ from deniable.loglinear.contrasts import completed
 from deniable.loglinear.counting import A_PAIR, Attributes
 from deniable.loglinear.denoising import denoised, posterior_mean
 from deniable.loglinear.fitting import Factor, Fit, Shape, Sums, draw, raked
+from deniable.loglinear.noisy_tables import Cells, NoisyTable
 from deniable.loglinear.orders import candidate_orders
-from deniable.loglinear.releases import Cells, NoisyTable
 
 Wanted = Literal["model", "measured", "shares", "without"]
 

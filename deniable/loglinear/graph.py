@@ -9,7 +9,7 @@ from deniable.graph import Graph
 from deniable.loglinear.counting import A_PAIR
 from deniable.loglinear.learning import Learnt
 from deniable.loglinear.net import LoglinearNet
-from deniable.loglinear.releases import Cells
+from deniable.loglinear.noisy_tables import Cells
 from deniable.structure import symmetrical_uncertainty
 
 

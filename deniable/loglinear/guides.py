@@ -10,7 +10,7 @@ import numpy as np
 from deniable.loglinear.buckets import Bucketed
 from deniable.loglinear.contrasts import completed
 from deniable.loglinear.denoising import posterior_mean
-from deniable.loglinear.releases import Cells
+from deniable.loglinear.noisy_tables import Cells
 
 _PRIOR_SHARE = 1e-3
 """Share of what is expected in what is believed, so that no bucket is without a value."""

@@ -5,14 +5,13 @@ the doors gave. Noise and cost do not belong here, nor how tables become a model
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable.domain import Domain
 from deniable.loglinear.buckets import Bucketed, bucketed
 from deniable.loglinear.counting import A_PAIR, Attributes, Counter, Partition
 from deniable.loglinear.fitting import Shape
@@ -27,9 +26,10 @@ from deniable.loglinear.gluing import (
     product,
 )
 from deniable.loglinear.guides import guided_counts
+from deniable.loglinear.noisy_tables import Cells, NoisyTable
 from deniable.loglinear.plan import BATCHES, TABLES_PER_ATTRIBUTE, LoglinearPlan
 from deniable.loglinear.questions import Question, Questions, score
-from deniable.loglinear.releases import Cells, Doors, NoisyTable, averaged
+from deniable.loglinear.releases import Doors
 from deniable.tables import Counts
 
 Reason = Literal["tree", "target", "extra", "values"]
@@ -59,6 +59,24 @@ _LEFT_FOR_TABLES = 4
 
 Words = Callable[[str, int], NDArray[np.uint32]]
 """So many fresh words for a purpose."""
+
+FORMAT = "deniable/measured/2"
+"""Of the document that holds all that was released. The first had no name, and held the means of the releases."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One choice as it was released.
+
+    Attributes:
+        purpose: of what: the tree, or a table beyond it.
+        candidates: number of candidates.
+        chosen: number of the one that was chosen, from 0.
+    """
+
+    purpose: str
+    candidates: int
+    chosen: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +110,7 @@ class Learnt:
         ones: noisy counts of each attribute by itself.
         tables: noisy tables over buckets, in the order in which they were first measured.
         reasons: why each of them was measured.
+        choices: all choices, in turn.
         glued: the model over buckets.
         guides: attributes whose values within a bucket depend on another one's bucket.
         signal: number of records over the mean noise of a typical table.
@@ -101,23 +120,29 @@ class Learnt:
     ones: tuple[NoisyTable, ...]
     tables: tuple[NoisyTable, ...]
     reasons: tuple[Reason, ...]
+    choices: tuple[Choice, ...]
     glued: Glued
     guides: tuple[Guide, ...]
     signal: float
 
-    def document(self, domain: Domain) -> dict[str, Any]:
-        """What was measured and what was made of it, in names and numbers, ready for JSON."""
-        names, sizes = domain.names, [own.size for own in self.attributes]
+    def document(self, plan: LoglinearPlan) -> dict[str, Any]:
+        """What was measured, in integers, and what was made of it, ready for JSON.
+
+        All that depends on the data are the sums of the releases and the choices. Whatever else is in it, floats
+        included, follows from these and from the words that the made-up populations were drawn from.
+        """
+        names, sizes = plan.domain.names, [own.size for own in self.attributes]
         return {
+            "format": FORMAT,
+            "noise": plan.noise,
+            "amount": str(plan.amount),
             "records": self.glued.total,
             "signal": self.signal,
             "order": [names[i] for i in self.glued.order],
             "buckets": {name: own.of_value.tolist() for name, own in zip(names, self.attributes, strict=True)},
             "attributes": {
                 names[one.attributes[0]]: {
-                    "shares": one.shares,
-                    "deviation": float(one.deviation),
-                    "noisy": one.values.tolist(),
+                    "releases": [release.document() for release in one.releases],
                     "denoised": self.attributes[one.attributes[0]].counts.tolist(),
                 }
                 for one in self.ones
@@ -126,22 +151,23 @@ class Learnt:
                 {
                     "attributes": [names[i] for i in table.attributes],
                     "reason": reason,
-                    "shares": table.shares,
-                    "deviation": float(table.deviation),
+                    "by_values": [names[i] for i in by_values],
                     "differences": [names[i] for i in table.differences(sizes)],
-                    "noisy": table.values.tolist(),
+                    "releases": [release.document() for release in table.releases],
                     "denoised": counts.tolist(),
                 }
-                for table, reason, counts in self._all_tables()
+                for table, reason, by_values, counts in self._all_tables()
             ],
+            "choices": [asdict(choice) for choice in self.choices],
         }
 
-    def _all_tables(self) -> list[tuple[NoisyTable, Reason, Cells]]:
-        """Tables of several attributes, why they were measured, and denoised."""
-        found: list[tuple[NoisyTable, Reason, Cells]] = [
-            *zip(self.tables, self.reasons, self.glued.tables, strict=True)
+    def _all_tables(self) -> list[tuple[NoisyTable, Reason, list[int], Cells]]:
+        """Tables of several attributes, why they were measured, which are by values, and denoised."""
+        found: list[tuple[NoisyTable, Reason, list[int], Cells]] = [
+            (table, reason, [], counts)
+            for table, reason, counts in zip(self.tables, self.reasons, self.glued.tables, strict=True)
         ]
-        return [*found, *((guide.table, "values", guide.denoised) for guide in self.guides)]
+        return [*found, *((guide.table, "values", [guide.attribute], guide.denoised) for guide in self.guides)]
 
 
 def learn(plan: LoglinearPlan, counter: Counter, doors: Doors, words: Words) -> Learnt:
@@ -162,7 +188,7 @@ def learn(plan: LoglinearPlan, counter: Counter, doors: Doors, words: Words) -> 
     attributes = _buckets(plan, ones, total, signal)
     tables = _Tables(plan, counter, doors, words, attributes, _over_buckets(ones, attributes))
     if m > 1 and signal >= _NO_SIGNAL:
-        extras = min(plan.layout.extra_choices, round(m * signal / _SIGNAL_OF_A_TABLE[plan.noise]))
+        extras = min(plan.layout.extra_choices, round(m * signal / _SIGNAL_OF_A_TABLE[plan.noise]), tables.room())
         tables.measure_first(total, extras)
         tables.measure_extras(extras)
     glued = tables.glue_finally()
@@ -171,6 +197,7 @@ def learn(plan: LoglinearPlan, counter: Counter, doors: Doors, words: Words) -> 
         ones=tuple(ones.values()),
         tables=tuple(tables.found),
         reasons=tuple(tables.reasons),
+        choices=tuple(tables.choices),
         glued=glued,
         guides=tables.guides(glued),
         signal=signal,
@@ -206,7 +233,7 @@ def _count_again(
     finest = Partition.finest(plan.domain)
     counts = counter.tables(finest, [(i,) for i in ones])
     again = {i: doors.measure((i,), finest, table, extra) for i, table, extra in zip(ones, counts, shares, strict=True)}
-    return {i: averaged(table, again[i]) for i, table in ones.items()}
+    return {i: table.joined(again[i]) for i, table in ones.items()}
 
 
 def _buckets(plan: LoglinearPlan, ones: dict[int, NoisyTable], total: float, signal: float) -> tuple[Bucketed, ...]:
@@ -221,12 +248,13 @@ def _buckets(plan: LoglinearPlan, ones: dict[int, NoisyTable], total: float, sig
 
 
 def _over_buckets(ones: dict[int, NoisyTable], attributes: Sequence[Bucketed]) -> tuple[NoisyTable, ...]:
-    """Noisy counts of values added up to buckets, and so their noise."""
+    """What was released of values added up to buckets, and so its noise."""
     found = []
     for i, table in ones.items():
         own = attributes[i]
-        values = own.added_up(np.ones(len(table.values)))
-        found.append(NoisyTable((i,), own.added_up(table.values), table.shares, table.deviation * np.sqrt(values)))
+        releases = tuple(replace(each, sums=own.added_up_along(each.sums, 0)) for each in table.releases)
+        terms = own.added_up_along(np.ones(table.shape, np.int64), 0)
+        found.append(replace(table, releases=releases, terms=terms))
     return tuple(found)
 
 
@@ -246,6 +274,7 @@ class _Tables:
         found: what was released over buckets.
         reasons: why.
         by_values: what was released of values within buckets.
+        choices: all choices, in turn.
     """
 
     def __init__(
@@ -269,6 +298,13 @@ class _Tables:
         self.found: list[NoisyTable] = []
         self.reasons: list[Reason] = []
         self.by_values: list[tuple[Question, NoisyTable]] = []
+        self.choices: list[Choice] = []
+        # What the model expected of each table before it was measured, where it was chosen for its distance from that.
+        self._priors: list[Cells | None] = []
+
+    def room(self) -> int:
+        """For how many extra tables there is a share, beside those that are measured first."""
+        return self._left() - self._plan.layout.first_tables
 
     def measure_first(self, total: float, extras: int) -> None:
         """A tree of the attributes, and each attribute with the target; leaves budget for some more tables."""
@@ -308,7 +344,7 @@ class _Tables:
         chosen: list[Attributes] = []
         while len(chosen) < len(inner) - 1:
             open_pairs = [pair for pair in scores if component[pair[0]] != component[pair[1]]]
-            pair = open_pairs[self._doors.choose("tree", [scores[pair] for pair in open_pairs])]
+            pair = open_pairs[self._choose("tree", [scores[pair] for pair in open_pairs])]
             chosen.append(pair)
             old, new = component[pair[1]], component[pair[0]]
             component = {i: new if own == old else own for i, own in component.items()}
@@ -354,8 +390,14 @@ class _Tables:
         """One table, by its score, or none, by the score that none has."""
         before = [*(asked for asked, _ in self.by_values), *chosen]
         left = [asked for asked in candidates if self._questions.may_follow(asked, before)]
-        number = self._doors.choose("extra", [otherwise, *(scores[asked] for asked in left)]) if left else 0
+        number = self._choose("extra", [otherwise, *(scores[asked] for asked in left)]) if left else 0
         return [left[number - 1]] if number else []
+
+    def _choose(self, purpose: str, scores: Sequence[int]) -> int:
+        """Make a choice, and note it."""
+        chosen = self._doors.choose(purpose, scores)
+        self.choices.append(Choice(purpose, len(scores), chosen))
+        return chosen
 
     def _measure(
         self,
@@ -369,7 +411,8 @@ class _Tables:
             partition = self._questions.partition_of(asked)
             released = self._doors.measure(asked.attributes, partition, answers[asked], shares)
             if asked.guided < 0:
-                self.found.append(released.expected_as(expected.get(asked)))
+                self.found.append(released)
+                self._priors.append(expected.get(asked))
             else:
                 self.by_values.append((asked, released))
 
@@ -380,7 +423,7 @@ class _Tables:
         for number, shares in enumerate(divided(self._left(), self._weights(wanted))):
             asked = wanted[number]
             again = self._doors.measure(asked.attributes, partition, answers[asked], shares)
-            self.found[number] = averaged(self.found[number], again)
+            self.found[number] = self.found[number].joined(again)
 
     def guides(self, glued: Glued) -> tuple[Guide, ...]:
         """What was made of the values within buckets, by the model over buckets."""
@@ -420,15 +463,21 @@ class _Tables:
         records = FINAL_RECORDS if wanted == "model" else DRAFT_RECORDS
         records = max(FEWEST_RECORDS, records * MANY_ATTRIBUTES // max(m, MANY_ATTRIBUTES))
         if priors is None:
-            priors = [table.prior for table in self.found]
+            priors = self._priors
         guides = {asked.guided: asked.guide for asked, _ in self.by_values}
         evidence = Evidence(self._shape, self._ones, tuple(self.found), tuple(priors), guides)
         return glue(evidence, self._words(purpose, m * records).reshape(m, records), wanted, order)
 
 
 def divided(shares: int, weights: Sequence[float]) -> list[int]:
-    """Whole shares in proportion to weights, at least one each, adding up to all there are."""
+    """Whole shares in proportion to weights, at least one each, adding up to all there are.
+
+    Raises:
+        ValueError: there are not enough for one each.
+    """
     spare = shares - len(weights)
+    if spare < 0:
+        raise ValueError(f"there must be a share for each of {len(weights)} tables, got {shares}; ask for fewer.")
     exact = [weight / sum(weights) * spare for weight in weights]
     parts = [int(part) for part in exact]
     by_rest = sorted(range(len(parts)), key=lambda i: (parts[i] - exact[i], i))

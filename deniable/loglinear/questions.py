@@ -18,7 +18,7 @@ from deniable.loglinear.buckets import Bucketed
 from deniable.loglinear.contrasts import contrast, contrast_counts, contrast_shape
 from deniable.loglinear.counting import A_PAIR, Attributes, Counter, Partition
 from deniable.loglinear.guides import by_values
-from deniable.loglinear.releases import Cells
+from deniable.loglinear.noisy_tables import Cells
 from deniable.tables import Counts
 
 _NOISE = 0.4

@@ -1,60 +1,21 @@
 """The two doors between the rows and a model: a table with noise, and a choice by noisy preference.
 
-All that learning may know of the data goes through them, and they keep the account. What to ask does not belong here.
+All that learning may know of the data goes through them, as integers, and they keep the account. What to ask does not
+belong here.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Protocol
-
-import numpy as np
-from numpy.typing import NDArray
 
 from deniable.entropies import StreamOpener
 from deniable.errors import InvalidInput
 from deniable.keys import Parameter
 from deniable.loglinear.choosing import choose
 from deniable.loglinear.counting import Attributes, Partition
+from deniable.loglinear.noisy_tables import NoisySums, NoisyTable
 from deniable.loglinear.plan import LoglinearPlan
 from deniable.tables import Counts
-
-Cells = NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class NoisyTable:
-    """What was released of one table.
-
-    Attributes:
-        attributes: the table's attributes.
-        values: what was released, the mean of its releases: noisy counts, along axes of two buckets their differences.
-        shares: shares of the budget that it was given.
-        deviation: standard deviation of the noise, of no shape or of the table's.
-        prior: the counts that the model expected before the table was measured, where it was chosen for its distance
-            from them.
-    """
-
-    attributes: Attributes
-    values: Cells
-    shares: int
-    deviation: Cells
-    prior: Cells | None = None
-
-    def differences(self, sizes: Sequence[int]) -> list[int]:
-        """The attributes, of these numbers of buckets, of which the table has only the difference of two."""
-        return [i for i, entries in zip(self.attributes, self.values.shape, strict=True) if entries == 1 < sizes[i]]
-
-    def expected_as(self, prior: Cells | None) -> "NoisyTable":
-        """The same with a prior."""
-        return replace(self, prior=prior)
-
-
-def averaged(one: NoisyTable, other: NoisyTable) -> NoisyTable:
-    """What two releases of one table say together, each with the weight of its precision."""
-    first, second = np.asarray(one.deviation) ** -2.0, np.asarray(other.deviation) ** -2.0
-    values = (first * one.values + second * other.values) / (first + second)
-    deviation = np.asarray((first + second) ** -0.5)
-    return NoisyTable(one.attributes, values, one.shares + other.shares, deviation, one.prior)
 
 
 class Doors(Protocol):
@@ -105,10 +66,12 @@ class Releases:
             raise InvalidInput(f"a table must stay within the shares that were planned, got {shares} more; plan more.")
         law = self.plan.law(shares)
         stream = self.open_stream(mechanism="counts", parameters=self._parameters(attributes, partition, shares))
-        releases = 1 if self.plan.noise == "laplace" else shares
-        noise = law.sample(stream, releases * counts.size).reshape(releases, *counts.shape)
-        values = counts + noise.sum(axis=0) / releases
-        return NoisyTable(attributes, values, shares, np.asarray(self.plan.deviation(shares)))
+        multiplier = 1 if self.plan.noise == "laplace" else shares
+        noise = law.sample(stream, multiplier * counts.size).reshape(multiplier, *counts.shape)
+        # The mean of the noisy counts would be a float whose last bits depend on the count itself: the sum is released.
+        sums = multiplier * counts + noise.sum(axis=0)
+        release = NoisySums(sums, multiplier, shares, self._turn)
+        return NoisyTable(attributes, (release,), self.plan.noise, self.plan.amount)
 
     def choose(self, purpose: str, scores: Sequence[int]) -> int:
         """Make a choice by the exponential mechanism; see `Doors`.

@@ -13,7 +13,7 @@ from deniable.loglinear.factors import Logs, LogTable
 from deniable.loglinear.kernels import STEPS, WITHIN
 from deniable.loglinear.learning import Learnt
 from deniable.loglinear.net import LARGEST_LOG, LoglinearNet
-from deniable.loglinear.releases import Cells
+from deniable.loglinear.noisy_tables import Cells
 
 _LEAST_SHARE = 1e-12
 

@@ -1,23 +1,31 @@
-"""The mechanical audit: with every released value forced, nothing else of a neighbouring table may come through."""
+"""The mechanical audit: with every released integer forced, nothing else of a neighbouring table may come through."""
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
+from operator import itemgetter
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from deniable.domain import Attribute, Codes, Domain
+from deniable.errors import InvalidInput
 from deniable.keys import ReleaseKey
 from deniable.loglinear import learning, questions
 from deniable.loglinear.counting import Counter, Partition, RowCounter
+from deniable.loglinear.gluing import Evidence, estimate_margins, estimate_total, product
+from deniable.loglinear.graph import dependences
 from deniable.loglinear.learning import Learnt, learn
-from deniable.loglinear.plan import LoglinearPlan, LoglinearRecipe
-from deniable.loglinear.releases import Doors, NoisyTable, Releases
+from deniable.loglinear.noisy_tables import NoisySums, NoisyTable
+from deniable.loglinear.plan import LoglinearPlan, LoglinearRecipe, NoiseChoice
+from deniable.loglinear.releases import Doors, Releases
 from deniable.loglinear.rounding import to_network
 from deniable.tables import Counts
+from tests.published_answers import PublishedAnswers, learnt_again
 
 SIZES = (2, 3, 12, 4, 5, 1, 40, 20)
 ROWS = 1_500
@@ -56,19 +64,29 @@ def neighbours(codes: Codes) -> list[Codes]:
 class Recording:
     """Doors that remember what went through them."""
 
-    inner: Releases
-    tables: list[tuple[Any, Counts, NoisyTable]] = field(default_factory=list)
+    inner: Doors
+    plan: LoglinearPlan
+    tables: list[tuple[Any, Counts, Any]] = field(default_factory=list)
     choices: list[tuple[str, list[int], int]] = field(default_factory=list)
 
     def measure(self, attributes: tuple[int, ...], partition: Partition, counts: Counts, shares: int) -> NoisyTable:
         released = self.inner.measure(attributes, partition, counts, shares)
-        self.tables.append((asked(attributes, partition, shares), counts.copy(), released))
+        # Of what the door gave, integers alone are kept: what else might be in it is not there when they are forced.
+        integers = [release.document() for release in released.releases]
+        self.tables.append((asked(attributes, partition, shares), counts.copy(), json.loads(json.dumps(integers))))
         return released
 
     def choose(self, purpose: str, scores: Sequence[int]) -> int:
         picked = self.inner.choose(purpose, scores)
         self.choices.append((purpose, list(scores), picked))
         return picked
+
+
+def require_integers(released: Any) -> None:
+    """That a release is integers and nothing else."""
+    for release in released:
+        assert {type(release[name]) for name in ("multiplier", "shares", "turn")} == {int}
+        assert {type(entry) for entry in np.asarray(release["sums"], object).ravel()} == {int}
 
 
 def asked(attributes: tuple[int, ...], partition: Partition, shares: int) -> Any:
@@ -95,7 +113,9 @@ class Forced:
             raise StopAudit
         if np.abs(counts - before).sum() > 1:
             self.findings.add("sensitivity of a table")
-        return released
+        require_integers(released)
+        plan = self.recorded.plan
+        return NoisyTable.from_document(attributes, released, plan.noise, str(plan.amount))
 
     def choose(self, purpose: str, scores: Sequence[int]) -> int:
         if self.chosen == len(self.recorded.choices):
@@ -127,12 +147,10 @@ def audit(plan: LoglinearPlan, learner: Learner = learn) -> tuple[set[str], Rele
     key = ReleaseKey(bytes(range(32)))
     open_stream = partial(key.stream, step="learn", inputs="audit")
 
-    def words(purpose: str, count: int) -> Any:
-        return open_stream(mechanism="population", parameters={"purpose": purpose}).take(count)
-
+    words = words_of(open_stream)
     codes = rows()
     releases = Releases(plan, open_stream)
-    recorded = Recording(releases)
+    recorded = Recording(releases, plan)
     model = to_network(plan.domain, learner(plan, RowCounter(lambda: [codes]), recorded, words)).document()
     findings: set[str] = set()
     for other in neighbours(codes):
@@ -156,16 +174,24 @@ def small_populations(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(learning, "FEWEST_RECORDS", 400)
 
 
-def plan_of(epsilon: str, delta: str, target: str | None = "a0") -> LoglinearPlan:
-    return LoglinearRecipe(Fraction(epsilon), Fraction(delta)).calibrate(domain(target))
+def plan_of(epsilon: str, delta: str, target: str | None = "a0", noise: NoiseChoice = "auto") -> LoglinearPlan:
+    return LoglinearRecipe(Fraction(epsilon), Fraction(delta), noise).calibrate(domain(target))
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "delta", "target"),
-    [("40", "0", "a0"), ("40", "0", None), ("1/2", "0", "a3"), ("40", "1/1000000", "a0"), ("2", "1/1000000", None)],
+    ("epsilon", "noise", "target"),
+    [
+        ("40", "laplace", "a0"),
+        ("40", "laplace", None),
+        ("1/2", "laplace", "a3"),
+        ("40", "gaussian", "a0"),
+        ("2", "gaussian", None),
+    ],
 )
-def test_one_row_changes_nothing_but_one_cell_and_scores_by_one(epsilon: str, delta: str, target: str | None) -> None:
-    plan = plan_of(epsilon, delta, target)
+def test_one_row_changes_nothing_but_one_cell_and_scores_by_one(
+    epsilon: str, noise: NoiseChoice, target: str | None
+) -> None:
+    plan = plan_of(epsilon, "1/1000000", target, noise)
     findings, releases = audit(plan)
     assert not findings
     layout = plan.layout
@@ -181,15 +207,8 @@ def test_the_audit_sees_every_kind_of_table() -> None:
     """Differences, triples with the target, values within buckets: what it found nothing wrong with was there."""
     plan, codes, key = plan_of("40", "1/1000000"), rows(), ReleaseKey(bytes(range(32)))
     open_stream = partial(key.stream, step="learn", inputs="audit")
-    recorded = Recording(Releases(plan, open_stream))
-    learn(
-        plan,
-        RowCounter(lambda: [codes]),
-        recorded,
-        lambda purpose, count: key.stream(
-            step="learn", inputs="audit", mechanism="population", parameters={"purpose": purpose}
-        ).take(count),
-    )
+    recorded = Recording(Releases(plan, open_stream), plan)
+    learn(plan, RowCounter(lambda: [codes]), recorded, words_of(open_stream))
     asked = [(attributes, buckets, table.shape) for (attributes, buckets, _), table, _ in recorded.tables]
     assert any(len(attributes) == 3 and 1 in shape for attributes, _, shape in asked)
     assert any(len(attributes) == 2 and 1 in shape for attributes, _, shape in asked)
@@ -222,6 +241,134 @@ def test_one_row_changes_nothing_where_there_is_too_little_to_go_on() -> None:
     assert not releases.choices
 
 
+NOISES = pytest.mark.parametrize(("epsilon", "noise"), [("40", "laplace"), ("40", "gaussian"), ("1/2", "gaussian")])
+
+
+def words_of(open_stream: Any) -> Callable[[str, int], Any]:
+    return lambda purpose, count: open_stream(mechanism="population", parameters={"purpose": purpose}).take(count)
+
+
+def published(plan: LoglinearPlan, learnt: Learnt) -> str:
+    """All that is published of what was learnt, to the bit."""
+    net = to_network(plan.domain, learnt)
+    ties = dependences(net, learnt).document(plan.domain)
+    return json.dumps([net.document(), learnt.document(plan), ties])
+
+
+@NOISES
+def test_model_and_documents_follow_from_published_integers_and_words_alone(epsilon: str, noise: NoiseChoice) -> None:
+    """Without any table: `measured.json` is read back, and all that is published is worked out again to the bit."""
+    plan, codes, key = plan_of(epsilon, "1/1000000", noise=noise), rows(), ReleaseKey(bytes(range(32)))
+    open_stream = partial(key.stream, step="learn", inputs="audit")
+    learnt = learn(plan, RowCounter(lambda: [codes]), Releases(plan, open_stream), words_of(open_stream))
+    document = json.loads(json.dumps(learnt.document(plan)))
+    assert document["noise"] == noise
+    if epsilon == "40":
+        assert len(document["tables"]) > len(plan.layout.counted)
+    again = learnt_again(document, plan, words_of(open_stream))
+    assert published(plan, again) == published(plan, learnt)
+    # Another sum in what was asked last is another model: it is these numbers that it is made of.
+    last = max((each for table in document["tables"] for each in table["releases"]), key=itemgetter("turn"))
+    last["sums"] = (np.asarray(last["sums"]) + 100 * last["multiplier"]).tolist()
+    assert published(plan, learnt_again(document, plan, words_of(open_stream))) != published(plan, learnt)
+
+
+@dataclass(frozen=True)
+class Shifted:
+    """A law of noise whose draws are all so much less."""
+
+    law: Any
+    count: int
+
+    def sample(self, stream: Any, size: int) -> Any:
+        return self.law.sample(stream, size) - self.count
+
+
+@dataclass
+class MoreAndLess:
+    """Doors behind which all counts are some more, and the draws as much less: the integers are the same.
+
+    Choices are those of a document: their law is another one where scores are.
+    """
+
+    inner: Releases
+    count: int
+    choices: PublishedAnswers
+
+    def measure(self, attributes: tuple[int, ...], partition: Partition, counts: Counts, shares: int) -> NoisyTable:
+        return self.inner.measure(attributes, partition, counts + self.count, shares)
+
+    def choose(self, purpose: str, scores: Sequence[int]) -> int:
+        # Turns are counted, as if the choice had been made here.
+        self.inner.choose(purpose, scores)
+        return self.choices.choose(purpose, scores)
+
+
+@NOISES
+@pytest.mark.parametrize("count", range(4))
+def test_nothing_depends_on_a_count_but_by_its_noisy_integer(
+    epsilon: str, noise: NoiseChoice, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For each count, with draws for which multiplier * count + noise is the same: the same bytes are published."""
+    plan, codes, key = plan_of(epsilon, "1/1000000", noise=noise), rows(), ReleaseKey(bytes(range(32)))
+    open_stream = partial(key.stream, step="learn", inputs="audit")
+    words = words_of(open_stream)
+    learnt = learn(plan, RowCounter(lambda: [codes]), Releases(plan, open_stream), words)
+    document = json.loads(json.dumps(learnt.document(plan)))
+    honest = LoglinearPlan.law
+    monkeypatch.setattr(LoglinearPlan, "law", lambda self, shares: Shifted(honest(self, shares), count))
+    doors = MoreAndLess(Releases(plan, open_stream), count, PublishedAnswers(document, plan))
+    again = learn(plan, RowCounter(lambda: [codes]), doors, words)
+    assert published(plan, again) == published(plan, learnt)
+
+
+class MeansOfNoisyCounts:
+    """Doors as they once were: the mean of the noise, a float, is added to the count."""
+
+    def __init__(self, inner: Doors) -> None:
+        self._inner = inner
+
+    def measure(self, attributes: tuple[int, ...], partition: Partition, counts: Counts, shares: int) -> NoisyTable:
+        released = self._inner.measure(attributes, partition, counts, shares)
+        [release] = released.releases
+        means = counts + (release.sums - release.multiplier * counts) / release.multiplier
+        object.__setattr__(released, "values", means)
+        return released
+
+    def choose(self, purpose: str, scores: Sequence[int]) -> int:
+        return self._inner.choose(purpose, scores)
+
+
+def test_a_float_that_is_made_of_a_count_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The positive control: the same doors, where the noisy mean is rounded after the count was added to it."""
+    plan, codes, key = plan_of("40", "1/1000000", noise="gaussian"), rows(), ReleaseKey(bytes(range(32)))
+    open_stream = partial(key.stream, step="learn", inputs="audit")
+    words, honest = words_of(open_stream), LoglinearPlan.law
+    doors = MeansOfNoisyCounts(Releases(plan, open_stream))
+    learnt = learn(plan, RowCounter(lambda: [codes]), doors, words)
+    document = json.loads(json.dumps(learnt.document(plan)))
+    assert published(plan, learnt_again(document, plan, words)) != published(plan, learnt)
+    monkeypatch.setattr(LoglinearPlan, "law", lambda self, shares: Shifted(honest(self, shares), 3))
+
+    class Inside(MoreAndLess):
+        def measure(self, attributes: Any, partition: Any, counts: Counts, shares: int) -> NoisyTable:
+            return MeansOfNoisyCounts(self.inner).measure(attributes, partition, counts + self.count, shares)
+
+    shifted = Inside(Releases(plan, open_stream), 3, PublishedAnswers(document, plan))
+    again = learn(plan, RowCounter(lambda: [codes]), shifted, words)
+    assert published(plan, again) != published(plan, learnt)
+
+
+def test_a_door_cannot_give_floats() -> None:
+    """Neither integers held in floats nor quotients."""
+    for sums in (np.asarray([3.0, 4.0]), np.asarray([1, 2], np.int32), [1, 2], np.asarray(["1"])):
+        with pytest.raises(InvalidInput, match="64-bit integers"):
+            NoisySums(sums, 3, 3, 1)  # type: ignore[arg-type]
+    for numbers in ((3.0, 3, 1), (3, 3.0, 1), (3, 3, True), (0, 3, 1)):
+        with pytest.raises(InvalidInput, match="whole numbers"):
+            NoisySums(np.asarray([1]), *numbers)  # type: ignore[arg-type]
+
+
 def test_an_uncharged_count_is_found() -> None:
     def peeping(plan: LoglinearPlan, counter: Counter, doors: Doors, words: Any) -> Learnt:
         class Peeping:
@@ -229,7 +376,8 @@ def test_an_uncharged_count_is_found() -> None:
                 released = doors.measure(attributes, partition, counts, shares)
                 if len(attributes) == 1:
                     return released
-                return NoisyTable(attributes, counts.astype(float), shares, released.deviation)
+                exact = NoisySums(counts, 1, shares, released.releases[0].turn)
+                return NoisyTable(attributes, (exact,), released.noise, released.amount)
 
             def choose(self, purpose: str, scores: Sequence[int]) -> int:
                 return doors.choose(purpose, scores)
@@ -283,3 +431,41 @@ def test_a_table_that_counts_rows_twice_is_found() -> None:
         return learn(plan, Twice(), doors, words)
 
     assert "sensitivity of a table" in audit(plan_of("40", "0"), doubling)[0]
+
+
+def independent(evidence: Evidence, words: Any, wanted: Any, order: Any = None) -> Any:
+    """In place of gluing: the model of independent attributes, which takes no time."""
+    del words, wanted
+    total, sizes = estimate_total(evidence.ones), evidence.shape.sizes
+    margins = estimate_margins(evidence.ones, sizes, total)
+
+    def expected(attributes: tuple[int, ...]) -> Any:
+        return product([margins[i] for i in attributes], total)
+
+    tables = tuple(expected(table.attributes) for table in evidence.tables)
+    return SimpleNamespace(total=total, margins=margins, tables=tables, order=order, without=tables, expected=expected)
+
+
+class Quick(Releases):
+    """Doors that choose whatever has the highest score."""
+
+    def choose(self, purpose: str, scores: Sequence[int]) -> int:
+        assert purpose in {"tree", "extra"}
+        return int(np.argmax(scores))
+
+
+def test_a_table_of_125_attributes_is_learnt_with_the_shares_that_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So many that shares are at their largest, and with so much to go on that all tables are asked for."""
+    monkeypatch.setattr(learning, "glue", independent)
+    m, people = 125, 3_000
+    wide = Domain(tuple(Attribute(f"a{i}", (0, 1), "nominal", (0, 0)) for i in range(m)), target="a0")
+    plan = LoglinearRecipe(Fraction(60), Fraction(1, 10**6), "gaussian").calibrate(wide)
+    draw = np.random.default_rng(list(b"a table of many attributes"))
+    hidden = draw.integers(2, size=(people, 1))
+    codes = np.where(draw.random((people, m)) < 0.7, hidden, draw.integers(2, size=(people, m))).astype(np.uint16)
+    open_stream = partial(ReleaseKey(bytes(range(32))).stream, step="learn", inputs="wide")
+    releases = Quick(plan, open_stream)
+    learnt = learn(plan, RowCounter(lambda: [codes]), releases, words_of(open_stream))
+    assert releases.shares == plan.layout.table_shares
+    assert len(learnt.choices) == plan.layout.choices
+    assert len(learnt.tables) > 4 * m

@@ -64,6 +64,45 @@ def test_the_shares_of_the_budget_are_those_of_all_that_was_counted(measured: Me
     assert measured.largest_share == 30
 
 
+def test_integers_are_shown_as_the_counts_that_they_come_to(measured: Measured) -> None:
+    """The first version of the document had noisy means; this one has sums, of which two releases are one mean."""
+
+    def released(sums: Any, *shares: int) -> list[dict[str, Any]]:
+        return [
+            {"turn": turn, "shares": own, "multiplier": own, "sums": (np.asarray(sums) * own).tolist()}
+            for turn, own in enumerate(shares, 1)
+        ]
+
+    integers = {
+        **FOUND,
+        "format": "deniable/measured/2",
+        "noise": "gaussian",
+        "amount": "100",
+        "attributes": {
+            name: {"releases": released(entry["noisy"], 3, 5), "denoised": entry["denoised"]}
+            for name, entry in FOUND["attributes"].items()
+        },
+        "tables": [
+            {
+                **{name: entry[name] for name in ("attributes", "reason", "denoised")},
+                "differences": entry.get("differences", []),
+                "releases": released(entry["noisy"], entry["shares"]),
+            }
+            for entry in FOUND["tables"]
+        ],
+    }
+    shown = measured_of(integers, DescribedTable(DOMAIN, {}, {}), WEIGHTS)
+    assert {line.names: line.noise.deviation for line in shown.tables} == {
+        ("age", "sex"): pytest.approx((100 / 12) ** 0.5),
+        ("sex", "town"): 5.0,
+    }
+    assert [(line.names, line.noise.share, line.noise.moved) for line in shown.tables] == [
+        (line.names, line.noise.share, line.noise.moved) for line in measured.tables
+    ]
+    assert np.array_equal(shown.ratios[0].noisy, measured.ratios[0].noisy)
+    assert shown.panels == measured.panels
+
+
 def test_what_the_denoiser_moved_is_half_of_all_differences(measured: Measured) -> None:
     # Released of age by sex is the second sex less the first: with its sums, -2 and 32 where 0 and 30 remained.
     assert {line.names: line.noise.moved for line in measured.tables} == {("age", "sex"): 2, ("sex", "town"): 4}

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -16,16 +17,19 @@ from deniable.loglinear.fitting import Shape, raked
 from deniable.loglinear.gluing import estimate_margins, estimate_total, simplex
 from deniable.loglinear.guides import by_values, guided_counts
 from deniable.loglinear.learning import divided
+from deniable.loglinear.noisy_tables import NoisySums, NoisyTable
 from deniable.loglinear.orders import candidate_orders
 from deniable.loglinear.plan import LoglinearRecipe
-from deniable.loglinear.releases import NoisyTable, Releases, averaged
+from deniable.loglinear.releases import Releases
 from deniable.loglinear.rounding import WITHIN, within_buckets
 
 DRAW = np.random.default_rng(list(b"log-linear learning"))
 
 
 def table(values: Any, deviation: float = 1.0, attributes: tuple[int, ...] = (0,), shares: int = 1) -> NoisyTable:
-    return NoisyTable(attributes, np.asarray(values, float), shares, np.asarray(deviation))
+    """A table with Gaussian noise of some deviation, released once."""
+    sums = np.rint(np.asarray(values) * shares).astype(np.int64)
+    return NoisyTable(attributes, (NoisySums(sums, shares, shares, 1),), "gaussian", Fraction(deviation) ** 2 * shares)
 
 
 def attribute(size: int, kind: Any = "nominal") -> Attribute:
@@ -215,10 +219,16 @@ def test_shares_are_divided_without_a_rest() -> None:
 
 
 def test_two_releases_of_a_table_are_averaged_by_precision() -> None:
-    both = averaged(table([0.0], 1.0, shares=3), table([10.0], 2.0, shares=5))
-    assert both.values[0] == pytest.approx(2.0)
-    assert float(both.deviation) == pytest.approx(0.8**0.5)
+    one, other = NoisySums(np.asarray([0]), 3, 3, 1), NoisySums(np.asarray([80]), 5, 5, 2)
+    gaussian = [NoisyTable((0,), (each,), "gaussian", Fraction(15)) for each in (one, other)]
+    both = gaussian[0].joined(gaussian[1])
+    assert both.values.tolist() == [10.0]
+    assert float(both.deviation) == pytest.approx(np.sum([float(each.deviation) ** -2 for each in gaussian]) ** -0.5)
     assert both.shares == 8
+    laplace = [NoisyTable((0,), (replace(each, multiplier=1),), "laplace", Fraction(15)) for each in (one, other)]
+    both = laplace[0].joined(laplace[1])
+    assert both.values.tolist() == [80 * 25 / 34]
+    assert float(both.deviation) == pytest.approx(np.sum([float(each.deviation) ** -2 for each in laplace]) ** -0.5)
 
 
 def test_shares_within_buckets_add_up() -> None:

@@ -1,0 +1,57 @@
+"""Doors that give the answers of a published `measured.json` again: integers, and which candidates were chosen."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deniable.loglinear.counting import Partition, RowCounter
+from deniable.loglinear.learning import Learnt, learn
+from deniable.loglinear.noisy_tables import NoisySums, NoisyTable
+from deniable.loglinear.plan import LoglinearPlan
+from deniable.tables import Counts
+
+
+class PublishedAnswers:
+    """What a document says was released, by turn; whatever was counted is not looked at."""
+
+    def __init__(self, document: Mapping[str, Any], plan: LoglinearPlan) -> None:
+        self._plan = plan
+        entries = [*document["attributes"].values(), *document["tables"]]
+        releases = [NoisySums.from_document(each) for entry in entries for each in entry["releases"]]
+        self._tables = iter(sorted(releases, key=lambda release: release.turn))
+        self._choices = iter(document["choices"])
+
+    def measure(self, attributes: tuple[int, ...], partition: Partition, counts: Counts, shares: int) -> NoisyTable:
+        del partition
+        release = next(self._tables)
+        assert (release.shares, release.sums.shape) == (shares, counts.shape)
+        return NoisyTable(attributes, (release,), self._plan.noise, self._plan.amount)
+
+    def choose(self, purpose: str, scores: Sequence[int]) -> int:
+        choice = next(self._choices)
+        assert (choice["purpose"], choice["candidates"]) == (purpose, len(scores))
+        return int(choice["chosen"])
+
+    @property
+    def all_given(self) -> bool:
+        """Whether nothing is left."""
+        return next(self._tables, None) is None and next(self._choices, None) is None
+
+
+def no_rows(plan: LoglinearPlan) -> RowCounter:
+    """A counter of a table without rows."""
+    empty = np.zeros((0, len(plan.domain)), np.uint16)
+    return RowCounter(partial(list, [empty]))
+
+
+def learnt_again(
+    document: Mapping[str, Any], plan: LoglinearPlan, words: Callable[[str, int], NDArray[np.uint32]]
+) -> Learnt:
+    """What learning makes of a published document and of the words of the made-up populations, without any table."""
+    doors = PublishedAnswers(document, plan)
+    learnt = learn(plan, no_rows(plan), doors, words)
+    assert doors.all_given
+    return learnt
