@@ -14,6 +14,7 @@ from deniable.accounting import best
 from deniable.domain import Attribute, Domain
 from deniable.entropies import (
     GRID,
+    MIN_ROWS,
     EntropyMechanism,
     EntropyRecipe,
     Noise,
@@ -21,15 +22,24 @@ from deniable.entropies import (
     entropy,
     grid_sensitivity,
 )
+from deniable.errors import Refused
 from deniable.graph import Graph, topological_order
 from deniable.histogram_seeds import HistogramMechanism, HistogramRecipe, PrefixCounts
-from deniable.keys import ReleaseKey
-from deniable.loss import DiscreteGaussianEvent, DiscreteLaplaceEvent, MechanismEvent
+from deniable.keys import Parameter, ReleaseKey, WordStream
+from deniable.loss import (
+    ApproximateEvent,
+    DiscreteGaussianEvent,
+    DiscreteLaplaceEvent,
+    MechanismEvent,
+    StabilityHistogramEvent,
+)
+from deniable.noise import DiscreteLaplace
 from deniable.parameters import ParameterMechanism, ParameterRecipe
 from deniable.tables import FamilyCounts, PairCounts
 
 KEYS = 1500
-FALSE_ALARM = 1e-6
+MANY_RUNS = 20_000
+FALSE_ALARM = 1e-9
 NOISES: list[Noise] = ["laplace", "gaussian"]
 Table = NDArray[np.float64]
 
@@ -45,6 +55,16 @@ DOMAIN = Domain(
 
 def key(number: int) -> ReleaseKey:
     return ReleaseKey(number.to_bytes(32, "big"))
+
+
+class OneStream:
+    """Opens one stream again and again, at the word where the last draw ended: many runs of a step in little time."""
+
+    def __init__(self, name: str) -> None:
+        self._stream = key(0).stream(step="test", mechanism=name, inputs="", parameters={})
+
+    def __call__(self, *, mechanism: str, parameters: dict[str, Parameter]) -> WordStream:  # noqa: ARG002
+        return self._stream
 
 
 def people(rows: int) -> NDArray[np.uint16]:
@@ -81,6 +101,14 @@ def is_discrete(noise: NDArray[np.int64], kind: Noise, amount: Fraction) -> bool
     observed = np.append(counted[often], counted[~often].sum())
     p_value = stats.chisquare(observed, np.append(expected[often], expected[~often].sum())).pvalue
     return abs(float((noise**2).mean()) - variance) < 6 * error and p_value > FALSE_ALARM
+
+
+def assert_discrete(noise: NDArray[np.int64], kind: Noise, amount: Fraction) -> None:
+    """Refuse noise of any other width than that of an event: a tenth narrower or wider, or none at all."""
+    assert is_discrete(noise, kind, amount)
+    for factor in (Fraction(9, 10), Fraction(11, 10)):
+        assert not is_discrete(noise, kind, amount * (factor if kind == "laplace" else factor**2))
+    assert not is_discrete(0 * noise, kind, amount)
 
 
 def each_is_on_its_own(noise: Table) -> bool:
@@ -186,16 +214,56 @@ def test_the_lower_bound_on_the_rows_is_wrong_no_more_often_than_beta(entropies:
     assert wrong(entropies.rows_low + entropies.mechanism.margin) > allowed
 
 
-def test_the_number_of_rows_has_the_noise_that_is_charged(entropies: EntropyRuns) -> None:
-    event = entropies.mechanism.events[0]
+def test_each_noisy_answer_of_structure_learning_is_in_an_event(entropies: EntropyRuns) -> None:
+    mechanism = entropies.mechanism
+    noisy = [event for event in mechanism.events if isinstance(event, DiscreteLaplaceEvent | DiscreteGaussianEvent)]
+    # One number of rows, and as many entropies as are released.
+    assert [event.outputs for event in noisy] == [1, entropies.noise.shape[1]]
+    assert len(mechanism.events) == len(noisy) + 1
+
+
+@pytest.mark.parametrize("epsilon_rows", ["1/10", "1/3", "2"])
+def test_the_bound_on_the_rows_is_wrong_no_more_often_than_its_event_says(epsilon_rows: str) -> None:
+    recipe = EntropyRecipe(Fraction(30), Fraction(1, 10**6), epsilon_rows=Fraction(epsilon_rows), noise="laplace")
+    mechanism = recipe.calibrate(DOMAIN)
+    (bound,) = [event for event in mechanism.events if isinstance(event, ApproximateEvent)]
+    rows = mechanism.events[0]
+    assert isinstance(rows, DiscreteLaplaceEvent)
+    noise = DiscreteLaplace(rows.scale)
+    # Of n + 1 rows the bound must not exceed n.
+    assert noise.tail(mechanism.margin) <= bound.delta
+    assert noise.tail(mechanism.margin - 2 * math.ceil(rows.scale)) > bound.delta
+
+
+def test_too_few_rows_are_refused_by_their_noisy_number_alone() -> None:
+    recipe = EntropyRecipe(Fraction(30), Fraction(1, 10), epsilon_rows=Fraction(1, 10), noise="laplace")
+    mechanism = recipe.calibrate(DOMAIN)
+    counts = PairCounts(DOMAIN)
+    counts.add(people(mechanism.margin))
+    refused = []
+    for number in range(200):
+        open_stream = partial(key(number).stream, step="learn_structure", inputs="few people")
+        stream = open_stream(mechanism="row_count", parameters={"epsilon": recipe.epsilon_rows})
+        noise = int(DiscreteLaplace(1 / recipe.epsilon_rows).sample(stream, 1)[0])
+        refused.append(noise < MIN_ROWS)
+        if refused[-1]:
+            with pytest.raises(Refused, match="must surely hold"):
+                mechanism.run(counts, open_stream)
+        else:
+            assert mechanism.run(counts, open_stream).rows_low == noise
+    assert 50 < sum(refused) < 150
+
+
+def test_the_number_of_rows_has_the_noise_that_is_charged() -> None:
+    mechanism = EntropyRecipe(Fraction(30), 10 * BETA, epsilon_rows=Fraction(1, 2), noise="laplace").calibrate(DOMAIN)
+    event = mechanism.events[0]
     assert isinstance(event, DiscreteLaplaceEvent)
-    assert event.sensitivity == 1
-    noise = entropies.rows_low + entropies.mechanism.margin - ROWS
-    scale = event.scale
-    assert is_discrete(noise, "laplace", scale)
-    assert not is_discrete(noise, "laplace", scale * Fraction(3, 2))
-    assert not is_discrete(noise, "laplace", scale * Fraction(2, 3))
-    assert not is_discrete(0 * noise, "laplace", scale)
+    counts = PairCounts(DOMAIN)
+    counts.add(people(1_000))
+    open_stream = OneStream("the number of rows")
+    low = np.array([mechanism.run(counts, open_stream).rows_low for _ in range(MANY_RUNS)])
+    noise = low + mechanism.margin - counts.rows
+    assert_discrete(noise, "laplace", event.scale / event.sensitivity)
 
 
 @pytest.mark.parametrize("kind", NOISES)
@@ -269,11 +337,7 @@ def parameters(request: pytest.FixtureRequest) -> CountRuns:
 
 def test_counts_have_the_noise_that_is_charged(parameters: CountRuns) -> None:
     kind = parameters.mechanism.recipe.noise
-    amount = charged(parameters.mechanism.events, kind)
-    assert is_discrete(parameters.noise, kind, amount)
-    for factor in (Fraction(9, 10), Fraction(11, 10)):
-        assert not is_discrete(parameters.noise, kind, amount * (factor if kind == "laplace" else factor**2))
-    assert not is_discrete(0 * parameters.noise, kind, amount)
+    assert_discrete(parameters.noise, kind, charged(parameters.mechanism.events, kind))
 
 
 def test_every_count_has_noise_of_its_own(parameters: CountRuns) -> None:
@@ -324,11 +388,20 @@ def test_one_person_changes_as_many_counts_by_one_as_are_charged(kind: Noise) ->
     assert best([with_noise(event, Fraction(9, 10))], recipe.delta).epsilon > 1
 
 
-def test_prefixes_and_their_number_have_the_noise_that_is_charged() -> None:
-    recipe = HistogramRecipe(epsilon=Fraction(3, 4), delta=Fraction(1, 10**6), epsilon_rows=Fraction(1, 4))
-    mechanism: HistogramMechanism = recipe.calibrate()
+HISTOGRAM: HistogramMechanism = HistogramRecipe(
+    epsilon=Fraction(3, 4), delta=Fraction(1, 10**6), epsilon_rows=Fraction(1, 4)
+).calibrate()
+
+
+def prefixes(copies: int) -> PrefixCounts:
+    """Counts of the prefixes of two attributes of forty people, each there several times."""
     counts = PrefixCounts(DOMAIN, (0, 1, 2, 3), 2)
-    counts.add(np.repeat(people(40), 50, axis=0))
+    counts.add(np.repeat(people(40), copies, axis=0))
+    return counts
+
+
+def test_prefixes_and_their_number_have_the_noise_that_is_charged() -> None:
+    mechanism, counts = HISTOGRAM, prefixes(50)
     runs = [
         mechanism.run(counts, partial(key(number).stream, step="noise_seeds", inputs="people"))
         for number in range(KEYS)
@@ -336,17 +409,41 @@ def test_prefixes_and_their_number_have_the_noise_that_is_charged() -> None:
     assert all(len(run.counts) == len(counts.counts) for run in runs)
     cells = np.array([run.counts for run in runs]) - counts.counts
     rows = np.array([run.rows for run in runs]) - counts.rows
-    noises = {"cells": cells, "rows": rows}
-    scales = {name: Fraction(event.to_record()["scale"]) for name, event in zip(noises, mechanism.events, strict=True)}
-    assert scales == {"cells": Fraction(2), "rows": Fraction(4)}
-    for name, noise in noises.items():
-        assert is_discrete(noise, "laplace", scales[name])
-        assert not is_discrete(noise, "laplace", scales[name] * Fraction(3, 2))
-        assert not is_discrete(noise, "laplace", scales[name] * Fraction(2, 3))
-        assert not is_discrete(0 * noise, "laplace", scales[name])
+    of_cells, of_rows = mechanism.events
+    assert isinstance(of_cells, StabilityHistogramEvent)
+    assert isinstance(of_rows, DiscreteLaplaceEvent)
+    assert_discrete(cells, "laplace", of_cells.scale)
+    open_stream = OneStream("the number of records")
+    more = [mechanism.run(counts, open_stream).rows for _ in range(MANY_RUNS)]
+    assert_discrete(np.array(more) - counts.rows, "laplace", of_rows.scale / of_rows.sensitivity)
     together = np.column_stack([cells, rows]).astype(float)
     assert each_is_on_its_own(together)
-    assert mechanism.guarantee.epsilon == float(sum(1 / scale for scale in scales.values())) == 0.75
+    assert not each_is_on_its_own(np.column_stack([together, together[:, 0]]))
+    assert mechanism.guarantee.epsilon == float(1 / of_cells.scale + of_rows.sensitivity / of_rows.scale) == 0.75
+
+
+def test_the_threshold_is_reached_by_noisy_counts() -> None:
+    """How often a prefix is kept is how often its count and the noise of the event reach the event's threshold."""
+    of_cells, counts = HISTOGRAM.events[0], prefixes(6)
+    assert isinstance(of_cells, StabilityHistogramEvent)
+    noise = DiscreteLaplace(of_cells.scale)
+    open_stream = OneStream("the threshold")
+    kept = np.zeros(len(counts.counts), np.int64)
+    places = {tuple(cell): place for place, cell in enumerate(counts.cells.tolist())}
+    for _ in range(KEYS):
+        kept[[places[tuple(cell)] for cell in HISTOGRAM.run(counts, open_stream).cells.tolist()]] += 1
+    expected = np.array([noise.tail(of_cells.threshold - int(count)) for count in counts.counts])
+    assert (expected > 0.2).any()
+    assert (expected < 0.8).any()
+
+    def p_value(chances: NDArray[np.float64]) -> float:
+        deviations = (kept - KEYS * chances) ** 2 / (KEYS * chances * (1 - chances))
+        return float(stats.chi2.sf(deviations.sum(), len(chances)))
+
+    assert p_value(expected) > FALSE_ALARM
+    for off in (-1, 1):
+        moved = np.array([noise.tail(of_cells.threshold - off - int(count)) for count in counts.counts])
+        assert p_value(moved) < FALSE_ALARM
 
 
 def test_the_checks_tell_laws_apart() -> None:

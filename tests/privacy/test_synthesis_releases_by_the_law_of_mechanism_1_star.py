@@ -1,11 +1,14 @@
 """What is released has the law that the theorems are proved for; exact counting and the scan release alike."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.stats import binomtest, chi2
 
 from deniable.bayes_net import BayesNet
 from deniable.deniability import PrivacyTest
@@ -13,6 +16,7 @@ from deniable.domain import Attribute, Codes, Domain
 from deniable.errors import InvalidInput
 from deniable.graph import Graph, topological_order
 from deniable.keys import ReleaseKey, WordStream
+from deniable.loss import PrivacyTestEvent
 from deniable.parameters import integer_weights
 from deniable.plausible_seeds import SeedIndex
 from deniable.resampling import SeedResampler
@@ -109,6 +113,70 @@ def test_release_frequencies_are_those_of_the_definition(omega: dict[int, int]) 
         Attempt(ATTEMPT.test, Fraction(1, 10), 21),
     ):
         assert chi_squared(counts, law(other, omega)) > 6
+
+
+CHARGED = PrivacyTestEvent(
+    query="candidates",
+    part="seeds",
+    outputs=400_000,
+    k=12,
+    gamma=Fraction(2),
+    eps0=Fraction(1, 2),
+    public_rows=20,
+    drop_probability=Fraction(1, 10),
+)
+FALSE_ALARM = 1e-9
+
+
+def charged_attempt(event: PrivacyTestEvent) -> Attempt:
+    """What an event says is done, as it is done."""
+    test = PrivacyTest(k=event.k, gamma=event.gamma, eps0=event.eps0, randomized=True)
+    return Attempt(test, event.drop_probability, event.public_rows)
+
+
+def chance(event: PrivacyTestEvent, seeds: int) -> float:
+    """How often a candidate is released where all seeds are alike, from the numbers of the event alone."""
+    decay, distance = np.exp(-float(event.eps0)), event.k - seeds
+    passes = decay**distance / (1 + decay) if distance > 0 else 1 - decay ** (1 - distance) / (1 + decay)
+    return float((1 - event.drop_probability) * Fraction(seeds, max(seeds, event.public_rows))) * float(passes)
+
+
+def released_of(seeds: int, name: str, candidates: int) -> Callable[[], int]:
+    """Draws candidates whose seeds are all alike, from one stream; the number of those that are released."""
+    index = SeedIndex.build(np.zeros((seeds, 3), np.uint16), {1: 1})
+    words, model = stream(name), SeedResampler(NET, {1: 1})
+    return lambda: len(synthesize(model, index, charged_attempt(CHARGED), words, candidates))
+
+
+@pytest.mark.parametrize("seeds", [8, 16])
+def test_candidates_pass_as_often_as_their_event_says(seeds: int) -> None:
+    released = released_of(seeds, f"passing {seeds}", CHARGED.outputs)()
+
+    def p_value(event: PrivacyTestEvent) -> float:
+        return float(binomtest(released, CHARGED.outputs, chance(event, seeds)).pvalue)
+
+    assert p_value(CHARGED) > FALSE_ALARM
+    for other in (
+        replace(CHARGED, eps0=CHARGED.eps0 * Fraction(9, 10)),
+        replace(CHARGED, eps0=CHARGED.eps0 * Fraction(11, 10)),
+        replace(CHARGED, k=CHARGED.k + 1),
+        replace(CHARGED, k=CHARGED.k - 1),
+        replace(CHARGED, public_rows=CHARGED.public_rows + 4),
+        replace(CHARGED, drop_probability=Fraction(0)),
+    ):
+        assert p_value(other) < FALSE_ALARM
+
+
+def test_noise_of_one_candidate_says_nothing_of_another_s() -> None:
+    """As many of a block pass as of candidates that are on their own; with one noise for all, nearly all or none."""
+    seeds, each, blocks = 8, 250, 400
+    draw = released_of(seeds, "blocks", each)
+    passed = np.array([draw() for _ in range(blocks)])
+    expected = each * chance(CHARGED, seeds)
+    spread = float(((passed - expected) ** 2).sum() / (expected * (1 - chance(CHARGED, seeds))))
+    assert chi2.sf(spread, blocks) > FALSE_ALARM
+    together = np.where(np.arange(blocks) % 10 == 0, each, 0)
+    assert chi2.sf(((together - expected) ** 2).sum() / expected, blocks) < FALSE_ALARM
 
 
 @pytest.mark.parametrize("omega", OMEGAS, ids=str)

@@ -14,12 +14,16 @@ from tests.tasks.hand_made import workspace_of, write_people
 PARTS = ["seeds", "structure", "parameters", "holdout"]
 
 
-def numbered(workspace: Workspace, rows: int) -> Reference:
-    """Records that can be told apart by three of their codes."""
+def numbers(rows: int) -> Codes:
+    """Records that can be told apart by their codes."""
     number = np.arange(rows)
-    codes = np.stack([number % 82, number // 82 % 2, number // 164 % 2, number // 328 % 2], axis=1).astype(np.uint16)
+    return np.stack([number % 82, number // 82 % 2, number // 164 % 2, number // 328 % 2], axis=1).astype(np.uint16)
+
+
+def numbered(workspace: Workspace, rows: int, chunks: int = 7) -> Reference:
+    """Such records, written chunk by chunk."""
     with workspace.writing("codes.parquet", Audience.RESTRICTED) as path:
-        write_codes(path, workspace.spec.domain, np.array_split(codes, 7))
+        write_codes(path, workspace.spec.domain, np.array_split(numbers(rows), chunks))
     return workspace.refer("codes", "codes.parquet", Audience.RESTRICTED, rows)
 
 
@@ -74,6 +78,19 @@ def test_other_records_are_split_by_other_draws(tmp_path: Path) -> None:
     with workspace_of(write_people(tmp_path, [])) as workspace:
         fewer, more = parts_of(workspace, 590)["seeds"].tolist(), parts_of(workspace, 600)["seeds"].tolist()
     assert more[: len(fewer)] != fewer
+
+
+def test_chunks_are_split_by_draws_of_their_own(tmp_path: Path) -> None:
+    """Were it one stream for all, the parts of a chunk's records would be those of the next one's."""
+    chunks, each = 6, 100
+    with workspace_of(write_people(tmp_path, [])) as workspace:
+        records = numbered(workspace, chunks * each, chunks)
+        parts = {name: load_codes(part.path, workspace.spec.domain) for name, part in split(workspace, records).items()}
+    part_of = {tuple(record): name for name, codes in parts.items() for record in codes.tolist()}
+    drawn = [part_of[tuple(record)] for record in numbers(chunks * each).tolist()]
+    by_chunk = {tuple(drawn[start : start + each]) for start in range(0, len(drawn), each)}
+    # Two of them agree by chance less often than once in 10^30.
+    assert len(by_chunk) == chunks
 
 
 def test_a_part_that_gets_no_record_is_refused_and_leaves_no_parts(tmp_path: Path) -> None:

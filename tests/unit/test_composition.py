@@ -115,6 +115,33 @@ def test_a_joint_split_is_met_by_randomized_response() -> None:
     assert largest == pytest.approx(total.epsilon)
 
 
+def test_a_joint_split_of_responses_that_may_fail_is_met() -> None:
+    """Each part tells all with probability delta, else answers by randomized response: no delta below eta delta holds."""
+    delta, shares, epsilons = 1e-3, (0.3, 0.4), (0.5, 2.0)
+
+    def answers(epsilon: float, *, present: bool) -> np.ndarray:
+        lie = (1 - delta) / (1 + math.exp(epsilon))
+        truth = 1 - delta - lie
+        # "present for sure", "present", "absent", "absent for sure"
+        return np.array([delta, truth, lie, 0.0] if present else [0.0, lie, truth, delta])
+
+    def law(first: bool, second: bool) -> np.ndarray:  # noqa: FBT001
+        return np.outer(answers(epsilons[0], present=first), answers(epsilons[1], present=second))
+
+    without = law(False, False)  # noqa: FBT003
+    split = shares[0] * law(True, False) + shares[1] * law(False, True) + (1 - sum(shares)) * without  # noqa: FBT003
+    total = joint_split([(share, spends(epsilon, delta)) for share, epsilon in zip(shares, epsilons, strict=True)])
+    for first, second in ((split, without), (without, split)):
+        assert np.maximum(first - math.exp(total.epsilon) * second, 0).sum() <= total.delta * (1 + 1e-9)
+    assert np.maximum(split - math.exp(total.epsilon) * without, 0).sum() >= total.delta * (1 - 1e-9)
+
+
+def test_advanced_composition_of_equal_releases_is_that_of_theorem_3() -> None:
+    by_hand = math.sqrt(2 * 100 * math.log(10**6)) * 0.1 + 100 * 0.1 * (math.exp(0.1) - 1)
+    assert by_hand == pytest.approx(6.3082, abs=1e-4)
+    assert advanced_composition([(0.1, 100)], 1e-6) == pytest.approx(by_hand)
+
+
 def test_concentrated_privacy_converts_better_than_by_the_simple_formula(vectors: dict[str, Any]) -> None:
     simple = float(vectors["zCDP of 100 x 0.1-DP -> eps at 1e-6"])
     assert simple == pytest.approx(0.5 + 2 * math.sqrt(0.5 * math.log(1e6)))

@@ -135,6 +135,27 @@ def test_best_t(vectors: dict[str, Any], k: int, gamma: int, eps0: str, delta: s
     assert (guarantee.epsilon, guarantee.delta) == (near(epsilon), near(reached))
 
 
+def test_one_record_spends_what_theorem_1_says() -> None:
+    """The paper's parameters: k = 50, gamma = 4, eps0 = 1, t = 36."""
+    guarantee = theorem_1(k=50, gamma=4, eps0=1, t=36)
+    assert guarantee.epsilon == pytest.approx(1.1053605, abs=1e-7)
+    assert guarantee.delta == pytest.approx(8.3153e-7, rel=1e-4)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 50])
+def test_no_output_is_covered_by_no_less_dropping(rows: int) -> None:
+    """Rows that surely pass, and one more that surely fails: its record is drawn once in n + 1."""
+    epsilon = 0.5
+    drop = smallest_drop_probability(epsilon=epsilon, rows=rows)
+
+    def excess(probability: float) -> float:
+        """Of "no output" with the row over e^epsilon times that without it, where only dropping has none."""
+        return probability + (1 - probability) / (rows + 1) - math.exp(epsilon) * probability
+
+    assert abs(excess(drop)) < 1e-15
+    assert excess(0.99 * drop) > 0
+
+
 def test_best_t_is_the_largest_that_keeps_to_delta() -> None:
     for k, eps0 in product((2, 7, 50), (0.1, 0.5, 1.0, 3.0)):
         for delta in (0.9, 0.5, 1e-3, math.exp(-eps0 * (k // 2))):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from deniable.deniability import theorem_1
 from deniable.errors import InvalidInput
 from deniable.loss import PrivacyTestEvent
 from deniable.seed_accounting import (
@@ -121,6 +122,17 @@ def test_theorem_1_is_not_used_for_one_candidate_where_no_output_is_not_covered(
     assert candidate_guarantee(replace(PAPER, drop_probability=Fraction(1, 10**6)), 1e-6) is None
     assert candidate_guarantee(replace(PAPER, k=10), 1e-6) is None
     assert candidate_guarantee(replace(PAPER, public_rows=2, drop_probability=Fraction(9, 10)), 1e-6) is None
+
+
+def test_the_deltas_of_candidates_add_up_to_no_more_than_the_total() -> None:
+    many, delta = replace(PAPER, outputs=1000), 1e-6
+    fitting = [
+        one
+        for one in (theorem_1(k=many.k, gamma=many.gamma, eps0=many.eps0, t=t) for t in range(1, many.k))
+        if many.outputs * one.delta <= delta
+    ]
+    by_hand = many.outputs * min(one.epsilon for one in fitting)
+    assert compose_candidates(many, delta)["basic"].epsilon == pytest.approx(by_hand)
 
 
 def test_a_threshold_that_single_rows_reach_is_not_certified_at_a_small_delta() -> None:

@@ -1,0 +1,89 @@
+"""`python -m tests.mutants [WORD ...]`: put each fault of the table into a copy of the sources and run its test."""
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from queue import Queue
+from tempfile import TemporaryDirectory
+
+from tests.mutants.mutant import ROOT, Mutant
+from tests.mutants.record import RECORD, written
+from tests.mutants.running import Copy, Outcome
+from tests.mutants.table import EQUIVALENT, MUTANTS
+
+PROCESSES = 2
+
+
+def main() -> None:
+    """Run the mutants that were asked for; exit with status 1 if any survives or cannot be tried."""
+    parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
+    parser.add_argument("words", nargs="*", metavar="WORD", help="only mutants with one of these words in their rows")
+    parser.add_argument("--record", action="store_true", help=f"write {RECORD}, where all were tried and killed")
+    given = parser.parse_args()
+    chosen = [mutant for mutant in MUTANTS if not given.words or any(word in str(mutant) for word in given.words)]
+    if given.record and len(chosen) < len(MUTANTS):
+        parser.error("the record is of all mutants: give no WORD with --record.")
+    stale = [fault for each in (*chosen, *EQUIVALENT) if (fault := each.fault()) is not None]
+    if stale or not chosen:
+        sys.exit("\n".join(stale) or "no mutant has any of these words in its row.")
+    with ExitStack() as stack:
+        folders = [stack.enter_context(TemporaryDirectory(prefix="deniable-mutants-")) for _ in range(PROCESSES)]
+        copies = [Copy.make(Path(folder).resolve()) for folder in folders]
+        _require_tests(copies, chosen)
+        outcomes = list(_outcomes(copies, chosen))
+    survivors = [outcome for outcome in outcomes if not outcome.killed]
+    for outcome in survivors:
+        print(f"\nSURVIVED: {outcome.mutant.file}: {outcome.mutant.breaks}\n{outcome.mutant.test}\n{outcome.said}")
+    print(f"{len(outcomes) - len(survivors)} of {len(outcomes)} mutants killed.")
+    if survivors:
+        sys.exit(1)
+    if given.record:
+        text = written(outcomes, EQUIVALENT, datetime.now(UTC).date().isoformat(), _commit())
+        (ROOT / RECORD).write_text(text, encoding="utf-8")
+
+
+def _require_tests(copies: Sequence[Copy], mutants: Sequence[Mutant]) -> None:
+    """Stop unless every test that is named passes on the sources as they are; compiles what tests compile."""
+    tests = sorted({mutant.test for mutant in mutants})
+    copies[0].require_own_sources()
+    with ThreadPoolExecutor(len(copies)) as pool:
+        # In every copy all of them: each has its own compiled code.
+        found = list(pool.map(lambda copy: copy.unmet(tests), copies))
+    unmet = sorted({test for tests, _ in found for test in tests})
+    if unmet:
+        sys.exit(f"{found[0][1]}\nthese tests must pass on the sources as they are:\n" + "\n".join(unmet))
+
+
+def _outcomes(copies: Sequence[Copy], mutants: Sequence[Mutant]) -> Iterator[Outcome]:
+    """Try mutants on several copies at a time; the outcomes in the order of the mutants."""
+    free: Queue[Copy] = Queue()
+    for copy in copies:
+        free.put(copy)
+
+    def tried(mutant: Mutant) -> Outcome:
+        copy = free.get()
+        try:
+            return copy.outcome(mutant)
+        finally:
+            free.put(copy)
+
+    with ThreadPoolExecutor(len(copies)) as pool:
+        for outcome in pool.map(tried, mutants):
+            word = "killed" if outcome.killed else "SURVIVED"
+            print(f"{word} {outcome.seconds:5.1f} s  {outcome.mutant.file}: {outcome.mutant.breaks}", flush=True)
+            yield outcome
+
+
+def _commit() -> str:
+    """Short name of the commit that was tried, marked where files differ from it."""
+    command = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True).stdout.strip()
+
+
+if __name__ == "__main__":
+    main()

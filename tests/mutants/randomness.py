@@ -1,0 +1,135 @@
+"""Faults in keys, streams, exact noise and the random split."""
+
+from tests.mutants.mutant import faults
+
+_KEYS = "unit/test_keys.py::"
+_NOISE = "unit/test_noise.py::"
+_LAW = "privacy/test_noise_follows_its_law.py::test_noise_follows_its_law_and_neither_a_narrower_nor_a_wider_one"
+_OTHER_STREAM = _KEYS + "test_any_other_argument_opens_an_unrelated_stream"
+_SPLIT = "property/test_records_are_split_with_the_stated_probabilities.py::"
+
+MUTANTS = (
+    *faults(
+        "deniable/keys.py",
+        ('"chunk": _plain("chunk", chunk)', '"chunk": 0', "all chunks share one stream", _OTHER_STREAM),
+        ('"mechanism": mechanism', '"mechanism": ""', "all mechanisms of a step share one stream", _OTHER_STREAM),
+        ('"inputs": inputs', '"inputs": ""', "other data are noised with the same noise", _OTHER_STREAM),
+        (
+            '"parameters": _plain_items(parameters)',
+            '"parameters": {}',
+            "other questions are noised with the same noise",
+            _OTHER_STREAM,
+        ),
+        (
+            "hmac.digest(self._secret, _STREAM + message",
+            "hmac.digest(bytes(32), _STREAM + message",
+            "streams do not depend on the secret: anybody can take the noise away",
+            _KEYS + "test_another_key_opens_an_unrelated_stream",
+        ),
+        (
+            "return secrets.token_bytes(_KEY_BYTES)",
+            "return bytes(_KEY_BYTES)",
+            "every release key is the same",
+            _KEYS + "test_a_new_key_is_new",
+        ),
+        (
+            "self._ahead = self._ahead[count:]",
+            "self._ahead = self._ahead[count - 1 :]",
+            "each draw begins with the last word of the one before",
+            _KEYS + "test_words_do_not_depend_on_how_many_are_taken_at_a_time",
+        ),
+    ),
+    *faults(
+        "deniable/noise.py",
+        (
+            "scale, levels = law.scale, []",
+            "scale, levels = law.scale * Fraction(19, 20), []",
+            "Laplace noise of 95 % of the scale",
+            _LAW,
+        ),
+        (
+            "1 / (2 * law.sigma_squared), bits)",
+            "1 / law.sigma_squared, bits)",
+            "Gaussian noise of half the variance",
+            _LAW,
+        ),
+        (
+            "negative = (pair & _ONE_BIT) != 0",
+            "negative = False",
+            "noise is never below 0",
+            _NOISE + "test_the_lowest_bit_is_the_sign_and_a_negative_zero_is_drawn_again",
+        ),
+        (
+            "if digit == len(thresholds.guide) and negative and magnitude == 0:",
+            "if False:",
+            "a negative zero counts as zero: zero is drawn twice as often as it should be",
+            _NOISE + "test_the_lowest_bit_is_the_sign_and_a_negative_zero_is_drawn_again",
+        ),
+        (
+            "                position = TIE",
+            "                position += 2",
+            "63 digits decide where more are needed",
+            _NOISE + "test_a_tie_is_broken_by_the_next_digits",
+        ),
+        (
+            "drawn = rest >= bound or rest >= (_TWO_TO_32 - bound) % bound",
+            "drawn = True",
+            "uniform integers favour some values",
+            _NOISE + "test_every_value_below_the_bound_is_drawn_from_equally_many_words",
+        ),
+        (
+            "** 2 / (2 * sigma_squared)):",
+            "** 2 / sigma_squared):",
+            "wide Gaussian noise is accepted too rarely far from its centre",
+            _LAW,
+        ),
+        (
+            "threshold = exp_probability(exponent, bits)",
+            "threshold = exp_probability(exponent, 32) << (bits - 32)",
+            "a probability is cut off after 32 digits",
+            _NOISE + "test_bernoulli_draws_compare_as_many_words_as_it_takes",
+        ),
+        (
+            "        stream.take(used)",
+            "        stream.take(used - 2)",
+            "each block of noise begins with the words that the one before ended with",
+            _NOISE + "test_draws_do_not_depend_on_how_many_are_made_at_a_time",
+        ),
+    ),
+    *faults(
+        "deniable/digits.py",
+        (
+            "_tail_sums(linear, quadratic, bits + guard_bits, cut_off)",
+            "_tail_sums(linear, quadratic, guard_bits, cut_off)",
+            "probabilities of noise have fewer true digits than are drawn",
+            "unit/test_digits.py::test_geometric_tail_has_true_digits",
+        ),
+    ),
+    *faults(
+        "tasks/split.py",
+        (
+            "parameters=probabilities, chunk=chunk",
+            "parameters=probabilities, chunk=0",
+            "all chunks of records are split by one stream: whoever knows one record's part knows others'",
+            "tasks/test_split.py::test_chunks_are_split_by_draws_of_their_own",
+        ),
+        (
+            'mechanism="multinomial", inputs=codes.digest',
+            'mechanism="multinomial", inputs=""',
+            "other records are split by the same draws",
+            "tasks/test_split.py::test_other_records_are_split_by_other_draws",
+        ),
+        (
+            "words[unusable] = _take(stream, len(unusable))",
+            "words[unusable] = 0",
+            "words that would favour a part go to the first part",
+            _SPLIT + "test_a_word_that_would_favour_a_part_is_drawn_anew",
+        ),
+        (
+            'side="right")',
+            'side="left")',
+            "each part owns a word of the next one",
+            _SPLIT + "test_each_part_owns_exactly_its_share_of_the_words",
+        ),
+    ),
+)

