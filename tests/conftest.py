@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-# No test holds a limit of time; compiled code is compiled in the first example.
-settings.register_profile("without a clock")
+# No test holds a limit of time: machines are slow at times, and compiled code is compiled in the first example.
+settings.register_profile("without a clock", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("without a clock")
 
 ROOT = Path(__file__).resolve().parent.parent

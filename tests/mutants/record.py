@@ -10,13 +10,13 @@ RECORD = "infra/decisions/0020-mutants-of-the-privacy-core.md"
 _TEXT = """\
 # 20. Mutants of the privacy core
 
-A test that passes shows little unless it fails when the code is wrong. `make mutants` puts {count} deliberate faults, one at a
-time, into a copy of the sources and runs one named test, which must fail; the same tests must pass on the sources as they are.
-A fault is one exact replacement (`tests/mutants/`), and a test of the ordinary suite checks that each still fits the source. The
-command fails if a mutant survives. Whoever changes the privacy core adds the mutants of the change.
+A test that passes shows little unless it fails when the code is wrong. `make mutants` puts {count} deliberate faults, one
+at a time, into a copy of the sources and runs one named test, which must fail; the same tests must pass on the sources as
+they are. A fault is one exact replacement (`tests/mutants/`), and a test of the ordinary suite checks that each still fits
+the source. The command fails if a mutant survives. Whoever changes the privacy core adds the mutants of the change.
 
-Statistical tests draw from fixed keys: on given code they always pass or always fail. The false-alarm rate stated in each test
-bounds the chance that correct code, drawing from another key, would have failed it.
+Statistical tests draw from fixed keys: on given code they always pass or always fail. The false-alarm rate that each states
+bounds the probability that correct code would have failed it under another key.
 
 Last run: {date}, commit {commit}; all {count} killed.
 

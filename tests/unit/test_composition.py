@@ -116,7 +116,7 @@ def test_a_joint_split_is_met_by_randomized_response() -> None:
 
 
 def test_a_joint_split_of_responses_that_may_fail_is_met() -> None:
-    """Each part tells all with probability delta, else answers by randomized response: no delta below eta delta holds."""
+    """Each part tells all with probability delta and else gives a randomized response: eta delta is the least."""
     delta, shares, epsilons = 1e-3, (0.3, 0.4), (0.5, 2.0)
 
     def answers(epsilon: float, *, present: bool) -> np.ndarray:
