@@ -13,10 +13,8 @@ from tempfile import TemporaryDirectory
 
 from tests.mutants.mutant import ROOT, Mutant
 from tests.mutants.record import RECORD, written
-from tests.mutants.running import Copy, Outcome
+from tests.mutants.running import PROCESSES, Copy, Outcome
 from tests.mutants.table import EQUIVALENT, MUTANTS
-
-PROCESSES = 2
 
 
 def main() -> None:
@@ -32,9 +30,13 @@ def main() -> None:
     if stale or not chosen:
         sys.exit("\n".join(stale) or "no mutant has any of these words in its row.")
     with ExitStack() as stack:
-        folders = [stack.enter_context(TemporaryDirectory(prefix="deniable-mutants-")) for _ in range(PROCESSES)]
-        copies = [Copy.make(Path(folder).resolve()) for folder in folders]
-        _require_tests(copies, chosen)
+        folders = [
+            Path(stack.enter_context(TemporaryDirectory(prefix="deniable-mutants-"))).resolve()
+            for _ in range(PROCESSES)
+        ]
+        first = Copy.make(folders[0])
+        _require_tests(first, chosen)
+        copies = [first, *(first.again(folder) for folder in folders[1:])]
         outcomes = list(_outcomes(copies, chosen))
     survivors = [outcome for outcome in outcomes if not outcome.killed]
     for outcome in survivors:
@@ -47,16 +49,13 @@ def main() -> None:
         (ROOT / RECORD).write_text(text, encoding="utf-8")
 
 
-def _require_tests(copies: Sequence[Copy], mutants: Sequence[Mutant]) -> None:
-    """Stop unless every test that is named passes on the sources as they are; compiles what tests compile."""
+def _require_tests(copy: Copy, mutants: Sequence[Mutant]) -> None:
+    """Stop unless every test that is named passes on the sources as they are."""
+    copy.require_own_sources()
     tests = sorted({mutant.test for mutant in mutants})
-    copies[0].require_own_sources()
-    with ThreadPoolExecutor(len(copies)) as pool:
-        # In every copy all of them: each has its own compiled code.
-        found = list(pool.map(lambda copy: copy.unmet(tests), copies))
-    unmet = sorted({test for tests, _ in found for test in tests})
+    unmet, said = copy.unmet(tests)
     if unmet:
-        sys.exit(f"{found[0][1]}\nthese tests must pass on the sources as they are:\n" + "\n".join(unmet))
+        sys.exit(f"{said}\nthese tests must pass on the sources as they are:\n" + "\n".join(unmet))
 
 
 def _outcomes(copies: Sequence[Copy], mutants: Sequence[Mutant]) -> Iterator[Outcome]:

@@ -99,10 +99,10 @@ MUTANTS = (
     *faults(
         "deniable/digits.py",
         (
-            "_tail_sums(linear, quadratic, bits + guard_bits, cut_off)",
-            "_tail_sums(linear, quadratic, guard_bits, cut_off)",
-            "probabilities of noise have fewer true digits than are drawn",
-            "unit/test_digits.py::test_geometric_tail_has_true_digits",
+            "floors if cut_off else floors[: floors.index(0) + 1]",
+            "floors if cut_off else floors[: floors.index(0)]",
+            "a magnitude beyond 2^-63 is never drawn",
+            _NOISE + "test_a_number_below_all_thresholds_is_decided_too",
         ),
     ),
     *faults(

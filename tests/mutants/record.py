@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tests.mutants.mutant import Equivalent
+from tests.mutants.mutant import Equivalent, Mutant
 from tests.mutants.running import Outcome
 
 RECORD = "infra/decisions/0020-mutants-of-the-privacy-core.md"
@@ -10,13 +10,14 @@ RECORD = "infra/decisions/0020-mutants-of-the-privacy-core.md"
 _TEXT = """\
 # 20. Mutants of the privacy core
 
-A test that passes shows little unless it fails when the code is wrong. `make mutants` puts {count} deliberate faults, one
-at a time, into a copy of the sources and runs one named test, which must fail; the same tests must pass on the sources as
-they are. A fault is one exact replacement (`tests/mutants/`), and a test of the ordinary suite checks that each still fits
-the source. The command fails if a mutant survives. Whoever changes the privacy core adds the mutants of the change.
+A test that passes shows little unless it fails when the code is wrong. `make mutants` puts {count} deliberate faults,
+one at a time, into a copy of the sources and runs one named test, which must fail; the same tests must pass on the
+sources as they are. A fault is one exact replacement (`tests/mutants/`), and a test of the ordinary suite checks that
+each still fits the source. The command fails if a mutant survives. Whoever changes the privacy core adds the mutants
+of the change.
 
-Statistical tests draw from fixed keys: on given code they always pass or always fail. The false-alarm rate that each states
-bounds the probability that correct code would have failed it under another key.
+Statistical tests draw from fixed keys: on given code they always pass or always fail. The false-alarm rate that each
+states bounds the probability that correct code would have failed it under another key.
 
 Last run: {date}, commit {commit}; all {count} killed.
 
@@ -41,11 +42,7 @@ def written(outcomes: Sequence[Outcome], equivalent: Sequence[Equivalent], date:
         date: of the run.
         commit: that was tried.
     """
-    rows = [
-        f"| `{outcome.mutant.file}` | {_cell(outcome.mutant.breaks)} | `{_cell(outcome.mutant.test)}` "
-        f"| {outcome.seconds:.0f} |"
-        for outcome in outcomes
-    ]
+    rows = [f"{row(outcome.mutant)} | {outcome.seconds:.0f} |" for outcome in outcomes]
     others = [
         f"| `{each.file}` | `{_cell(each.before)}` becomes `{_cell(each.after)}` | {_cell(each.proof)} |"
         for each in equivalent
@@ -53,6 +50,11 @@ def written(outcomes: Sequence[Outcome], equivalent: Sequence[Equivalent], date:
     return _TEXT.format(
         count=len(outcomes), date=date, commit=commit, rows="\n".join(rows), equivalent="\n".join(others)
     )
+
+
+def row(mutant: Mutant) -> str:
+    """The row of a mutant, but for how long its test took."""
+    return f"| `{mutant.file}` | {_cell(mutant.breaks)} | `{_cell(mutant.test)}`"
 
 
 def _cell(text: str) -> str:

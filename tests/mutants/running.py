@@ -14,9 +14,11 @@ from xml.etree import ElementTree as ET
 
 from tests.mutants.mutant import ROOT, Mutant
 
+PROCESSES = 2
 LIMIT_S = 600
-"""A test that takes longer has found nothing."""
+"""A mutant whose test takes longer was not found by it."""
 _FAILED = 1
+_OURS = ("PYTHON", "PYTEST", "NUMBA")
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,11 @@ class Copy:
                 shutil.copy2(ROOT / name, root / name)
         return cls(root)
 
+    def again(self, root: Path) -> "Copy":
+        """The same once more, with all that was compiled: what is compiled is known by its source's time."""
+        shutil.copytree(self.root, root, dirs_exist_ok=True)
+        return Copy(root)
+
     def require_own_sources(self) -> None:
         """Stop unless the tests import the copy and not the checkout.
 
@@ -67,7 +74,8 @@ class Copy:
     def unmet(self, tests: Sequence[str]) -> tuple[list[str], str]:
         """The tests that do not pass on the sources as they are, skipped ones included, and what was said."""
         report = self.root / "report.xml"
-        done = self._pytest(tests, f"--junitxml={report}")
+        spread = ["-p", "xdist.plugin", f"--numprocesses={PROCESSES}", "--dist=loadfile"]
+        done = self._pytest(tests, f"--junitxml={report}", *spread)
         if not report.is_file():
             return list(tests), done.stdout + done.stderr
         passed: dict[str, bool] = {}
@@ -81,8 +89,12 @@ class Copy:
         """Run a mutant's test with the fault in place."""
         begun = monotonic()
         with self._with(mutant), TemporaryDirectory(prefix="deniable-mutant-") as compiled:
+            # Bytecode stays in memory, and compiled code apart, so that none is taken for that of the true source.
+            surroundings = {"PYTHONDONTWRITEBYTECODE": "1"}
+            if mutant.compiled:
+                surroundings["NUMBA_CACHE_DIR"] = compiled
             try:
-                done = self._pytest([mutant.test], *["-x"], compiled=compiled if mutant.compiled else None)
+                done = self._pytest([mutant.test], "-x", limit_s=LIMIT_S, **surroundings)
             except subprocess.TimeoutExpired:
                 return Outcome(mutant, killed=False, seconds=monotonic() - begun, said=f"took over {LIMIT_S} seconds")
         return Outcome(mutant, done.returncode == _FAILED, monotonic() - begun, (done.stdout + done.stderr)[-2000:])
@@ -102,25 +114,22 @@ class Copy:
             os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
 
     def _pytest(
-        self, tests: Sequence[str], *options: str, compiled: str | None = None
+        self, tests: Sequence[str], *options: str, limit_s: int | None = None, **surroundings: str
     ) -> "subprocess.CompletedProcess[str]":
-        return self._python("-m", "pytest", "-p", "no:cacheprovider", *options, *tests, compiled=compiled)
+        arguments = ["-m", "pytest", "-p", "no:cacheprovider", *options, *tests]
+        return self._python(*arguments, limit_s=limit_s, **surroundings)
 
-    def _python(self, *arguments: str, compiled: str | None = None) -> "subprocess.CompletedProcess[str]":
-        """Python in the copy; with a folder for compiled code where what was compiled before must not be used."""
-        # A mutated module is compiled to bytecode in memory alone, or its true source would not be read again.
-        surroundings = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PYTEST"))}
-        surroundings |= {
-            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "NUMBA_CACHE_DIR": compiled or str(self.root / ".compiled"),
-        }
+    def _python(
+        self, *arguments: str, limit_s: int | None = None, **surroundings: str
+    ) -> "subprocess.CompletedProcess[str]":
+        """Python in the copy, with nothing of our own surroundings that has to do with Python but what is given."""
+        others = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
         return subprocess.run(
             [sys.executable, *arguments],
             cwd=self.root,
-            env=surroundings,
+            env=others | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"} | surroundings,
             capture_output=True,
             check=False,
             text=True,
-            timeout=LIMIT_S,
+            timeout=limit_s,
         )

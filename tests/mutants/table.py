@@ -27,6 +27,13 @@ EQUIVALENT: tuple[Equivalent, ...] = (
         proof="The line is reached only where the two differ.",
     ),
     Equivalent(
+        file="deniable/digits.py",
+        before="_tail_sums(linear, quadratic, bits + guard_bits, cut_off)",
+        after="_tail_sums(linear, quadratic, guard_bits, cut_off)",
+        proof="A digit is given only where a lower and an upper bound agree on it; until they do, all is done again with "
+        "twice the guard bits. Fewer bits at first mean more rounds and the same digits.",
+    ),
+    Equivalent(
         file="deniable/composition.py",
         before="    kept = min(kept, 1.0)",
         after="    kept = kept",

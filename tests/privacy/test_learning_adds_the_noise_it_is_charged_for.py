@@ -4,6 +4,7 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pytest
@@ -293,6 +294,7 @@ MANY = 2**30
 SOME = 1000
 PARENTS = ((), (0,), (), (0, 1))
 GRAPH = Graph(PARENTS, topological_order(DOMAIN, PARENTS), tuple((0.0,) * len(those) for those in PARENTS))
+MARGINALS = Graph.without_edges(DOMAIN)
 
 
 class CountRuns:
@@ -302,7 +304,8 @@ class CountRuns:
     first one cell of a row, then another, so that all are seen.
     """
 
-    def __init__(self, kind: Noise) -> None:
+    def __init__(self, kind: Noise, graph: Graph) -> None:
+        self.graph = graph
         recipe = ParameterRecipe(
             epsilon=Fraction(1), delta=Fraction(1, 10**6), noise=kind, prior=Fraction(1, 10**9), estimate="mean"
         )
@@ -311,28 +314,32 @@ class CountRuns:
 
     def _noise(self, large: int) -> NDArray[np.int64]:
         """Noise of all cells but the large ones, shape (keys, cells)."""
-        counts = self.counts(SOME)
+        counts = self.counts(SOME, self.graph)
         for table in counts.tables:
             table[:, large] = MANY
         found = []
         for number in range(KEYS):
             open_stream = partial(key(number).stream, step="learn_parameters", inputs=f"counts {large}")
-            weights = self.mechanism.run(counts, GRAPH, open_stream).weights
+            weights = self.mechanism.run(counts, self.graph, open_stream).weights
             noisy = [table / table[:, [large]].astype(float) * MANY for table in weights if table.shape[1] > 1]
             found.append(np.concatenate([np.delete(np.rint(table), large, axis=1).ravel() for table in noisy]))
         return np.asarray(found).astype(np.int64) - SOME
 
     @staticmethod
-    def counts(each: int) -> FamilyCounts:
-        counts = FamilyCounts(DOMAIN, PARENTS)
+    def counts(each: int, graph: Graph = GRAPH) -> FamilyCounts:
+        counts = FamilyCounts(DOMAIN, graph.parents)
         for table in counts.tables:
             table[:] = each
         return counts
 
 
-@pytest.fixture(scope="module", params=NOISES)
+LEARNERS = {"cfs": GRAPH, "marginals": MARGINALS}
+
+
+@pytest.fixture(scope="module", params=list(product(NOISES, LEARNERS)), ids="-".join)
 def parameters(request: pytest.FixtureRequest) -> CountRuns:
-    return CountRuns(request.param)
+    kind, learner = request.param
+    return CountRuns(kind, LEARNERS[learner])
 
 
 def test_counts_have_the_noise_that_is_charged(parameters: CountRuns) -> None:
@@ -343,8 +350,8 @@ def test_counts_have_the_noise_that_is_charged(parameters: CountRuns) -> None:
 def test_every_count_has_noise_of_its_own(parameters: CountRuns) -> None:
     kind = parameters.mechanism.recipe.noise
     cells = parameters.noise.astype(float)
-    # Of 4, of 2 by 3 and of 6 by 2 cells, each row's first and then its last was the large one.
-    assert cells.shape[1] == 2 * (3 + 2 * 2 + 6)
+    # Of 4, of 2 by 3 and of 6 by 2 cells, each row's first and then its last was the large one; or of 4, 3 and 2.
+    assert cells.shape[1] == 2 * (3 + 2 + 1 if parameters.graph is MARGINALS else 3 + 2 * 2 + 6)
     widths = np.array([spread(column, kind) for column in cells.T])
     assert (np.abs(widths / spread(cells, kind) - 1) < 0.15).all()
     assert each_is_on_its_own(cells)
