@@ -20,10 +20,10 @@ def numbers(rows: int) -> Codes:
     return np.stack([number % 82, number // 82 % 2, number // 164 % 2, number // 328 % 2], axis=1).astype(np.uint16)
 
 
-def numbered(workspace: Workspace, rows: int, chunks: int = 7) -> Reference:
+def numbered(workspace: Workspace, rows: int) -> Reference:
     """Such records, written chunk by chunk."""
     with workspace.writing("codes.parquet", Audience.RESTRICTED) as path:
-        write_codes(path, workspace.spec.domain, np.array_split(numbers(rows), chunks))
+        write_codes(path, workspace.spec.domain, np.array_split(numbers(rows), 7))
     return workspace.refer("codes", "codes.parquet", Audience.RESTRICTED, rows)
 
 
@@ -67,28 +67,36 @@ def test_references_say_how_many_records_each_part_has(tmp_path: Path) -> None:
 
 def test_the_same_key_splits_the_same_records_in_the_same_way_and_another_key_does_not(tmp_path: Path) -> None:
     spec = write_people(tmp_path, [])
-    drawn = []
+    seeds = []
     for key in (bytes(32), bytes(32), b"1" * 32):
         with workspace_of(spec, key) as workspace:
-            drawn.append(parts_of(workspace)["seeds"].tolist())
-    assert drawn[0] == drawn[1] != drawn[2]
+            seeds.append(parts_of(workspace)["seeds"].tolist())
+    assert seeds[0] == seeds[1] != seeds[2]
+
+
+def drawn(workspace: Workspace, records: Codes, chunks: int = 7) -> list[str]:
+    """The part that each of some records goes to, all being different."""
+    with workspace.writing("codes.parquet", Audience.RESTRICTED) as path:
+        write_codes(path, workspace.spec.domain, np.array_split(records, chunks))
+    codes = workspace.refer("codes", "codes.parquet", Audience.RESTRICTED, len(records))
+    parts = {name: load_codes(part.path, workspace.spec.domain) for name, part in split(workspace, codes).items()}
+    part_of = {tuple(record): name for name, codes in parts.items() for record in codes.tolist()}
+    return [part_of[tuple(record)] for record in records.tolist()]
 
 
 def test_other_records_are_split_by_other_draws(tmp_path: Path) -> None:
     with workspace_of(write_people(tmp_path, [])) as workspace:
-        fewer, more = parts_of(workspace, 590)["seeds"].tolist(), parts_of(workspace, 600)["seeds"].tolist()
-    assert more[: len(fewer)] != fewer
+        some, others = drawn(workspace, numbers(600)[:300]), drawn(workspace, numbers(600)[300:])
+    # They agree by chance less often than once in 10^100.
+    assert some != others
 
 
 def test_chunks_are_split_by_draws_of_their_own(tmp_path: Path) -> None:
     """Were it one stream for all, the parts of a chunk's records would be those of the next one's."""
     chunks, each = 6, 100
     with workspace_of(write_people(tmp_path, [])) as workspace:
-        records = numbered(workspace, chunks * each, chunks)
-        parts = {name: load_codes(part.path, workspace.spec.domain) for name, part in split(workspace, records).items()}
-    part_of = {tuple(record): name for name, codes in parts.items() for record in codes.tolist()}
-    drawn = [part_of[tuple(record)] for record in numbers(chunks * each).tolist()]
-    by_chunk = {tuple(drawn[start : start + each]) for start in range(0, len(drawn), each)}
+        parts = drawn(workspace, numbers(chunks * each), chunks)
+    by_chunk = {tuple(parts[start : start + each]) for start in range(0, len(parts), each)}
     # Two of them agree by chance less often than once in 10^30.
     assert len(by_chunk) == chunks
 
