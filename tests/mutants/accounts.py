@@ -9,6 +9,7 @@ _ACCOUNTING = "unit/test_accounting.py::"
 _LAWS = "unit/test_loss_laws.py::"
 _PAIR = "unit/test_dominating_pair.py::"
 _STEPS = "unit/test_step_costs.py::"
+_PART_DELTA = _STEPS + "test_the_delta_of_a_part_makes_that_of_the_whole_and_never_more"
 _THEOREMS = _ACCOUNTING + "test_accountants_follow_their_theorems"
 _RESPONSE = _COMPOSITION + "test_a_joint_split_is_met_by_randomized_response"
 _RESPONSE_DELTA = _COMPOSITION + "test_a_joint_split_of_responses_that_may_fail_is_met"
@@ -82,8 +83,8 @@ MUTANTS = (
             _RESPONSE_DELTA,
         ),
         (
-            "sum(probability * _expm1(guarantee.epsilon)",
-            "sum(probability**2 * _expm1(guarantee.epsilon)",
+            "float(probability) * _expm1(guarantee.epsilon)",
+            "float(probability) ** 2 * _expm1(guarantee.epsilon)",
             "sampling amplifies twice",
             _RESPONSE,
         ),
@@ -256,6 +257,18 @@ MUTANTS = (
     ),
     *faults(
         "deniable/step_costs.py",
+        (
+            "    exact = whole / read\n",
+            "    exact = whole / read**2\n",
+            "the delta of a part makes more than that of the whole",
+            _PART_DELTA,
+        ),
+        (
+            "found = exact // unit * unit",
+            "found = -(-exact // unit) * unit",
+            "the delta of a part is rounded up",
+            _PART_DELTA,
+        ),
         (
             "tighter = sequential([together, *rest]) if rest else together",
             "tighter = together",

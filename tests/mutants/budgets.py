@@ -62,12 +62,6 @@ MUTANTS = (
             "what was spent of a split is refunded with its next charge",
             _BUDGET + "test_a_sum_kept_up_is_the_sum_from_scratch",
         ),
-        (
-            "if charge.part != ALL_ROWS else",
-            "if True else",
-            "what reads all rows is combined with a split",
-            _BUDGET + "test_what_reads_all_rows_adds_to_everything",
-        ),
     ),
     *faults(
         "deniable/books.py",

@@ -34,6 +34,13 @@ EQUIVALENT: tuple[Equivalent, ...] = (
         "twice the guard bits. Fewer bits at first mean more rounds and the same digits.",
     ),
     Equivalent(
+        file="deniable/budget.py",
+        before="if charge.part != ALL_ROWS else",
+        after="if True else",
+        proof="Charges to all rows have probability 1 and no split: those under one key come to their sum, and so do those "
+        "under several keys, whether they are added up at once or key by key.",
+    ),
+    Equivalent(
         file="deniable/composition.py",
         before="    kept = min(kept, 1.0)",
         after="    kept = kept",

@@ -100,6 +100,7 @@ def test_a_record_without_a_field_is_refused() -> None:
 def test_cost_of_one_output() -> None:
     assert (LAPLACE.epsilon, LAPLACE.rho, LAPLACE.delta) == (Fraction(3, 20), Fraction(9, 800), 0)
     assert (GAUSSIAN.epsilon, GAUSSIAN.rho) == (None, Fraction(1, 201))
+    assert replace(GAUSSIAN, sensitivity=3).rho == Fraction(9, 201)
     assert (CHOICES.epsilon, CHOICES.rho) == (Fraction(1, 20), Fraction(1, 3200))
     assert (OTHER.epsilon, OTHER.delta, OTHER.rho) == (1, Fraction(1, 10**9), Fraction(1, 2))
     assert (CANDIDATES.epsilon, CANDIDATES.rho) == (None, None)
