@@ -91,9 +91,9 @@ MUTANTS = (
         ),
         (
             "self._tally(charge.dataset, self.policies[charge.dataset].seed_cost, _Span())",
-            'self._tally(charge.dataset, "per_record", _Span())',
-            "parts that do not fit together are found too late",
-            _BOOKS + "test_parts_that_do_not_fit_together_are_refused_before_they_are_written",
+            "None",
+            "parts that do not fit together are entered",
+            _BOOKS + "test_parts_that_do_not_fit_together_are_not_entered_though_nobody_asked_for_a_sum",
         ),
     ),
     *faults(
