@@ -30,15 +30,15 @@ EQUIVALENT: tuple[Equivalent, ...] = (
         file="deniable/digits.py",
         before="_tail_sums(linear, quadratic, bits + guard_bits, cut_off)",
         after="_tail_sums(linear, quadratic, guard_bits, cut_off)",
-        proof="A digit is given only where a lower and an upper bound agree on it; until they do, all is done again with "
-        "twice the guard bits. Fewer bits at first mean more rounds and the same digits.",
+        proof="A digit is given only where a lower and an upper bound agree on it; until they do, all is done again "
+        "with twice the guard bits. Fewer bits at first mean more rounds and the same digits.",
     ),
     Equivalent(
         file="deniable/budget.py",
         before="if charge.part != ALL_ROWS else",
         after="if True else",
-        proof="Charges to all rows have probability 1 and no split: those under one key come to their sum, and so do those "
-        "under several keys, whether they are added up at once or key by key.",
+        proof="Charges to all rows have probability 1 and no split: those under one key come to their sum, and so do "
+        "those under several keys, whether they are added up at once or key by key.",
     ),
     Equivalent(
         file="deniable/composition.py",

@@ -158,7 +158,7 @@ def test_what_does_not_follow_from_the_entries_before_is_not_entered(fact: Fact,
 
 def test_parts_that_do_not_fit_together_are_not_entered_though_nobody_asked_for_a_sum() -> None:
     kept = books(policy(), charge())
-    with pytest.raises(LedgerBroken, match="entry 3: .*must have one probability"):
+    with pytest.raises(LedgerBroken, match=r"entry 3: .*must have one probability"):
         kept.enter(kept.next_entry(charge(step="b", probability=Fraction(1, 2)), TIME, SALT))
 
 
