@@ -5,6 +5,14 @@ from dataclasses import dataclass
 
 from deniable.errors import DeniableError
 
+_LONGEST_LINE = 2000
+
+
+def printable(text: str) -> str:
+    """A text that may have been made to mislead whoever reads it on a screen, without what cannot be seen or ended."""
+    shown = text if len(text) <= _LONGEST_LINE else f"{text[:_LONGEST_LINE]}..."
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in shown)
+
 
 @dataclass(frozen=True)
 class Check:
@@ -29,11 +37,12 @@ class Check:
 
     @property
     def line(self) -> str:
-        """The check in one line, with the first of what is wrong."""
+        """The check in one line, with the first of what is wrong; what is checked may have been made to mislead."""
         if self.holds:
-            return f"{'ok    ' if self.made else '--    '}  {self.name}{f' ({self.note})' if self.note else ''}"
+            note = f" ({self.note})" if self.note else ""
+            return printable(f"{'ok    ' if self.made else '--    '}  {self.name}{note}")
         more = f" (and {len(self.faults) - 1} more)" if len(self.faults) > 1 else ""
-        return f"FAILED  {self.name}: {self.faults[0]}{more}"
+        return f"FAILED  {self.name}: {printable(self.faults[0])}{more}"
 
 
 def found(faults: Callable[[], Iterable[str]]) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from deniable.digits import exp_probability
 from deniable.errors import InvalidInput
+from deniable.exact_numbers import exact_number
 
 VACUOUS_DELTA = 0.01
 """Beyond this delta a guarantee may fail for one person in a hundred, whatever epsilon is."""
@@ -20,6 +21,8 @@ VACUOUS_EPSILON = 5.0
 """Beyond this epsilon a guarantee says nothing of use: it lets even odds on a person's presence become 148 to 1."""
 
 _LARGEST_EXPONENT = 700.0
+_FARTHEST_TAIL = Fraction(1 << 15)
+_LARGEST_COUNT = 10**18
 
 Record = dict[str, str | int | float | bool]
 
@@ -337,9 +340,7 @@ def from_record(record: Mapping[str, Any]) -> MechanismEvent:
     types = {field.name: field.type for field in fields(kind)}
     try:
         values: dict[str, Any] = {
-            name: Fraction(value) if types[name] is Fraction else value
-            for name, value in record.items()
-            if name != "mechanism"
+            name: _read(value, exact=types[name] is Fraction) for name, value in record.items() if name != "mechanism"
         }
         return kind(**values)
     except (KeyError, TypeError, ValueError) as unreadable:
@@ -349,16 +350,26 @@ def from_record(record: Mapping[str, Any]) -> MechanismEvent:
         ) from None
 
 
+def _read(value: object, *, exact: bool) -> Any:
+    """A field of an event: as it is, or the exact number that a text says; no number is longer than numbers are."""
+    if isinstance(value, int) and not exact:
+        if abs(value) > _LARGEST_COUNT:
+            raise ValueError(f"a whole number of more than {len(str(_LARGEST_COUNT)) - 1} digits")
+        return value
+    return exact_number(str(value)) if exact else value
+
+
 def discrete_laplace_tail(epsilon: Fraction, z: int) -> Fraction:
     """Probability that discrete Laplace noise of scale 1 / epsilon is z or more: e^(-epsilon z) / (1 + e^-epsilon).
 
-    It is no fraction; what is returned is above it by less than a part in 10^30.
+    It is no fraction; what is returned is above it by less than a part in 10^30, and is at most 2^-47000 where z /
+    scale is above 32,768, for as many bits as it has zeros take long to work out.
 
     Args:
         epsilon: above 0.
         z: 0 or more.
     """
-    bits = 128 + ceil(z * epsilon * Fraction(3, 2))
+    bits = 128 + ceil(min(z * epsilon, _FARTHEST_TAIL) * Fraction(3, 2))
     above = exp_probability(z * epsilon, bits) + 1
     return Fraction(above, (1 << bits) + exp_probability(epsilon, bits))
 

@@ -11,10 +11,9 @@ from pathlib import Path
 from prefect import flow
 from prefect.artifacts import create_markdown_artifact
 
-from deniable.checks import Check
+from deniable.checks import Check, printable
 from deniable.errors import DeniableError
 from flows.environment import state_folder
-from stores.run_changes import printable
 from stores.sealed_release import SealedRelease, find_sealed
 from tasks.check import Checks
 from tasks.compare_ledger import compare_ledger_task

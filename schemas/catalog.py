@@ -12,11 +12,16 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from deniable.checks import printable
 from deniable.errors import InvalidInput
 from schemas import datasets
+from schemas.regular_files import read_regular
 
 if TYPE_CHECKING:
     from pandera.pandas import DataFrameSchema
+
+_LONGEST_CODE = 16 << 20
+_SHOWN = 200
 
 
 def load_schema(dataset: str, folder: Path) -> "DataFrameSchema":
@@ -39,12 +44,15 @@ def load_schema(dataset: str, folder: Path) -> "DataFrameSchema":
 def _load(dataset: str, folder: Path, _code: str) -> "DataFrameSchema":
     """Load a schema once for each content that its file has had."""
     module = _module_of_file(folder / dataset) if dataset.endswith(".py") else _module_that_ships(dataset)
-    from schemas.table import domain_of  # noqa: PLC0415 - it imports pandas
+    from pandera.pandas import DataFrameSchema  # noqa: PLC0415 - it imports pandas
 
-    schema: DataFrameSchema | None = getattr(module, "schema", None)
-    if schema is None:
+    from schemas.table import domain_of  # noqa: PLC0415 - as above
+
+    schema = getattr(module, "schema", None)
+    if not isinstance(schema, DataFrameSchema):
+        got = "does not" if schema is None else f"defines one of the type {type(schema).__name__}"
         raise InvalidInput(
-            f"the dataset {dataset} must define `schema`, a table made by schemas.table.table, and does not."
+            f"the dataset {dataset} must define `schema`, a table made by schemas.table.table, and {got}."
         )
     domain_of(schema)
     return schema
@@ -62,18 +70,46 @@ def _module_that_ships(name: str) -> ModuleType:
 
 def _module_of_file(path: Path) -> ModuleType:
     """Run a file that describes a dataset."""
-    if not path.is_file():
+    code = _content(path)
+    if code is None:
         raise InvalidInput(f"the dataset must be a file that defines `schema`, but {path} does not exist.")
     module = ModuleType(f"dataset_{path.stem}")
     module.__file__ = str(path)
     try:
         # Not by an import: that would run the bytecode of an earlier text of the same size and second.
-        exec(compile(path.read_bytes(), str(path), "exec"), vars(module))  # noqa: S102 - the file is the user's own
-    except Exception as error:
-        raise InvalidInput(
-            f"the dataset {path} must run without an error, got {type(error).__name__}: {error}"
-        ) from error
+        exec(compile(code, str(path), "exec"), vars(module))  # noqa: S102 - the file is the user's own
+    except KeyboardInterrupt:
+        raise
+    # Also what ends an interpreter: without a word, and with status 0 as a rule.
+    except BaseException as error:
+        msg = f"the dataset {path} must run to its end without an error, got {_in_short(error)}; correct it."
+        raise InvalidInput(msg) from error
     return module
+
+
+def _content(path: Path) -> bytes | None:
+    """What a file holds that describes a dataset; None where there is none.
+
+    Raises:
+        InvalidInput: it is no regular file, is too large, or cannot be read.
+    """
+    try:
+        return read_regular(path, "the dataset", _LONGEST_CODE)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        msg = f"the dataset must be a file that can be read, got {path}: {error.strerror}."
+    raise InvalidInput(msg)
+
+
+def _in_short(error: BaseException) -> str:
+    """What an error of somebody's code says, whatever it says."""
+    try:
+        said = " ".join(str(error).split())
+    except Exception:  # noqa: BLE001 - it is somebody's code
+        said = ""
+    kind = type(error).__name__
+    return printable(f"{kind}: {said[:_SHOWN]}" if said else kind)
 
 
 def schema_code(dataset: str, folder: Path) -> str:
@@ -85,10 +121,13 @@ def schema_code(dataset: str, folder: Path) -> str:
 
     Returns:
         SHA-256 in hex; of nothing where there is no such file.
+
+    Raises:
+        InvalidInput: it is no regular file, or cannot be read.
     """
     shipped = Path(datasets.__path__[0]) / f"{dataset}.py"
     path = folder / dataset if dataset.endswith(".py") else shipped
-    return sha256(path.read_bytes() if path.is_file() else b"").hexdigest()
+    return sha256(_content(path) or b"").hexdigest()
 
 
 @cache

@@ -9,10 +9,14 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field
 
 from schemas.evaluation import judge
-from schemas.spec_values import Strict
+from schemas.plain_text import LONGEST_LINE, Line
+from schemas.spec_values import Bound, Strict
 
-ThresholdName: TypeAlias = Annotated[str, Field(pattern=r"^[a-z0-9_]+_(min|max)$")]
-Approver: TypeAlias = Annotated[str, Field(min_length=1)]
+_MOST_THRESHOLDS = 10_000
+_MOST_APPROVERS = 1000
+
+ThresholdName: TypeAlias = Annotated[str, Field(pattern=r"^[a-z0-9_]+_(min|max)$", max_length=LONGEST_LINE)]
+Thresholds: TypeAlias = Annotated[dict[ThresholdName, Bound], Field(max_length=_MOST_THRESHOLDS)]
 
 
 class Policy(Strict):
@@ -25,9 +29,9 @@ class Policy(Strict):
         always_ask: whether a person is asked although all thresholds are met.
     """
 
-    publish_within: dict[ThresholdName, float] = Field(default_factory=dict)
-    refuse_beyond: dict[ThresholdName, float] = Field(default_factory=dict)
-    approvers: tuple[Approver, ...] | None = Field(default=None, min_length=1)
+    publish_within: Thresholds = Field(default_factory=dict)
+    refuse_beyond: Thresholds = Field(default_factory=dict)
+    approvers: tuple[Line, ...] | None = Field(default=None, min_length=1, max_length=_MOST_APPROVERS)
     always_ask: bool = False
 
 

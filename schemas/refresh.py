@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
+from schemas.plain_text import LONGEST_NAME
 from schemas.spec_values import Count, Strict
 
 _BELONGS_TO = {"refreshes": "equal_share", "n": "share_of_rest"}
@@ -48,7 +49,7 @@ class Notify(Strict):
             letters, or that of a Webhook block of Prefect's, in small ones.
     """
 
-    webhook: str = Field(pattern=r"^([A-Z][A-Z0-9_]*|[a-z0-9][a-z0-9-]*)$")
+    webhook: str = Field(pattern=r"^([A-Z][A-Z0-9_]*|[a-z0-9][a-z0-9-]*)$", max_length=LONGEST_NAME)
 
 
 class Refresh(Strict):

@@ -8,17 +8,29 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, PrivateAttr, Tag, ValidationError, ValidationInfo, field_validator
+from pydantic import (
+    AfterValidator,
+    Discriminator,
+    Field,
+    PrivateAttr,
+    Tag,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 
 from deniable.domain import Domain
 from deniable.errors import InvalidInput
 from schemas.catalog import load_schema
-from schemas.decision import Policy, ThresholdName
+from schemas.decision import Policy, Thresholds
 from schemas.evaluation import figure_names, unknown_thresholds
 from schemas.loading import complaint, read_yaml
+from schemas.plain_text import LONGEST_NAME, LONGEST_PATH, Line, PathText, fault_of_name
 from schemas.refresh import Refresh
+from schemas.regular_files import whole_path
 from schemas.spec_values import (
     Count,
+    Delta,
     Epsilon,
     Exact,
     Names,
@@ -26,6 +38,7 @@ from schemas.spec_values import (
     Positive,
     Probability,
     Strict,
+    between,
     domain_known_to,
     refuse_unknown,
 )
@@ -40,6 +53,12 @@ _STORES = ("s3://",)
 KNOWN_FORMATS = f"a file that ends in {', '.join(TABLE_SUFFIXES)}, a folder/ of Parquet files, or s3://BUCKET/PREFIX"
 # Draws compare 64-bit words with multiples of the probabilities' common denominator.
 _LARGEST_DENOMINATOR = 10**12
+_PRIORS = Fraction(1, 10**6), Fraction(10**9)
+_LARGEST_CHUNK = 100_000_000
+_MOST_TABLES = 1000
+_MOST_LINES = 50
+_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
+_VARIABLE = r"^[A-Z][A-Z0-9_]*$"
 
 
 class Join(Strict):
@@ -50,8 +69,8 @@ class Join(Strict):
         on: the column that both have, different in each row of the second.
     """
 
-    member: str
-    on: str
+    member: PathText
+    on: Line
 
 
 class PackageTable(Strict):
@@ -62,7 +81,7 @@ class PackageTable(Strict):
         join: where the rest of its columns are.
     """
 
-    member: str
+    member: PathText
     join: Join | None = None
 
 
@@ -78,10 +97,10 @@ class PackageSource(Strict):
     """
 
     kind: Literal["package"]
-    package: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
-    version: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+!]*$")
+    package: str = Field(pattern=_NAME, max_length=LONGEST_NAME)
+    version: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+!]*$", max_length=LONGEST_NAME)
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
-    tables: tuple[PackageTable, ...] = Field(min_length=1)
+    tables: tuple[PackageTable, ...] = Field(min_length=1, max_length=_MOST_TABLES)
 
 
 class FileSource(Strict):
@@ -95,8 +114,8 @@ class FileSource(Strict):
     """
 
     kind: Literal["file"]
-    path: str | None = None
-    environment: str | None = Field(default=None, pattern=r"^[A-Z][A-Z0-9_]*$", validate_default=True)
+    path: PathText | None = None
+    environment: str | None = Field(default=None, pattern=_VARIABLE, max_length=LONGEST_NAME, validate_default=True)
 
     @field_validator("path")
     @classmethod
@@ -124,7 +143,7 @@ def whole_place(source: Path | str) -> str:
     """
     if str(source).startswith(_STORES):
         return str(source)
-    path = Path(source).expanduser().resolve()
+    path = whole_path(Path(source), "the source")
     place = f"{path}/" if path.is_dir() else str(path)
     if not is_known_format(place):
         raise InvalidInput(f"the source must be {KNOWN_FORMATS}, got {source}.")
@@ -225,7 +244,7 @@ class Budget(Strict):
         period: what may be spent of it in one period.
     """
 
-    dataset: str | None = Field(default=None, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    dataset: str | None = Field(default=None, pattern=_NAME, max_length=LONGEST_NAME)
     epsilon: Positive
     delta: Annotated[Exact, Field(gt=0, le=1)]
     seed_cost: Literal["total", "per_record"] = "total"
@@ -243,7 +262,7 @@ class Custody(Strict):
     """
 
     custodian: Literal["file", "prefect_secret", "environment", "destroyed"] = "file"
-    variable: str | None = Field(default=None, pattern=r"^[A-Z][A-Z0-9_]*$", validate_default=True)
+    variable: str | None = Field(default=None, pattern=_VARIABLE, max_length=LONGEST_NAME, validate_default=True)
 
     @field_validator("variable")
     @classmethod
@@ -264,7 +283,7 @@ class StructureLearner(Strict):
     """
 
     epsilon: Epsilon
-    delta: OpenProbability
+    delta: Delta
     epsilon_rows: Epsilon
     max_cost: Count
 
@@ -288,8 +307,8 @@ class ParameterLearner(Strict):
     """
 
     epsilon: Epsilon
-    delta: OpenProbability
-    prior: Positive = Fraction(1)
+    delta: Delta
+    prior: Annotated[Positive, AfterValidator(between(*_PRIORS))] = Fraction(1)
     estimate: Literal["mean", "map", "sample"] = "mean"
 
 
@@ -340,9 +359,9 @@ class Evaluation(Strict):
         known: attributes that the intruder infers them from.
     """
 
-    target: str | None = Field(default=None, validate_default=True)
-    classifiers: Annotated[tuple[Literal["tree", "forest", "adaboost"], ...], Field(min_length=1)]
-    train_rows: Count
+    target: Line | None = Field(default=None, validate_default=True)
+    classifiers: Annotated[tuple[Literal["tree", "forest", "adaboost"], ...], Field(min_length=1, max_length=3)]
+    train_rows: Annotated[Count, Field(le=_LARGEST_CHUNK)]
     quasi_identifiers: Names
     known: Names
     sensitive: Names
@@ -387,12 +406,12 @@ class ReleaseSpec(Strict):
         refresh: how the dataset's releases are refreshed; where it is absent, records do not speak of it.
     """
 
-    name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")
-    title: str = Field(min_length=1)
-    dataset: str
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$", max_length=LONGEST_NAME)
+    title: Line
+    dataset: PathText
     source: Annotated[PackageSource | FileSource, Field(discriminator="kind")]
     max_invalid_share: Probability
-    chunk_rows: Annotated[Count, Field(le=100_000_000)]
+    chunk_rows: Annotated[Count, Field(le=_LARGEST_CHUNK)]
     split: Annotated[
         Annotated[Split, Tag("disjoint")] | Annotated[SharedSplit, Tag("shared")], Discriminator(_split_kind)
     ]
@@ -401,7 +420,7 @@ class ReleaseSpec(Strict):
     budget: Budget | None = None
     key: Custody = Custody()
     evaluation: Evaluation
-    thresholds: dict[ThresholdName, float] = Field(default_factory=dict)
+    thresholds: Thresholds = Field(default_factory=dict)
     # Left out of everything that is written down where the spec leaves it out.
     decision: Policy | None = Field(default=None, exclude_if=lambda policy: policy is None)
     refresh: Refresh | None = Field(default=None, exclude_if=lambda refresh: refresh is None)
@@ -419,6 +438,8 @@ class ReleaseSpec(Strict):
         problem = (info.context or {}).get("dataset_problem")
         if problem:
             raise ValueError(problem)
+        if fault := fault_of_name(Path(dataset).stem, most=LONGEST_NAME):
+            raise ValueError(f"{fault}: releases and the ledger call the dataset by the name of its file")
         return dataset
 
     @field_validator("learner")
@@ -516,20 +537,22 @@ def load_spec(path: Path, *, folder: Path | None = None) -> ReleaseSpec:
     Raises:
         InvalidInput: something is wrong; the message has a line for each thing.
     """
-    folder = (folder or path.parent).resolve()
     written = read_yaml(path)
+    folder = whole_path(folder or path.parent, "the folder of the release spec")
     domain, problem = _look_up(written.get("dataset"), folder)
     context = {"folder": folder, "domain": domain, "dataset_problem": problem}
     try:
         return ReleaseSpec.model_validate(written, context=context)
     except ValidationError as error:
         lines = [complaint(detail, ReleaseSpec) for detail in error.errors(include_url=False)]
-    raise InvalidInput("\n  ".join([f"the release spec {path} is wrong, in {len(lines)} of its entries:", *lines]))
+    more = [f"and {len(lines) - _MOST_LINES:,} more."] if len(lines) > _MOST_LINES else []
+    said = [f"the release spec {path} is wrong, in {len(lines):,} of its entries:", *lines[:_MOST_LINES], *more]
+    raise InvalidInput("\n  ".join(said))
 
 
 def _look_up(dataset: object, folder: Path) -> tuple[Domain | None, str | None]:
     """The domain of a dataset, or what is wrong with it; neither where the spec names none."""
-    if not isinstance(dataset, str):
+    if not isinstance(dataset, str) or len(dataset) > LONGEST_PATH:
         return None, None
     try:
         schema = load_schema(dataset, folder)

@@ -3,20 +3,62 @@
 What a spec holds does not belong here.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Annotated, Any, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo
 
 from deniable.domain import Domain
+from deniable.exact_numbers import is_too_long
+from schemas.plain_text import Line
+
+MOST_RECORDS = 10**10
+"""More than there are people. No table that is read, and none that is made, has as many records."""
+
+SMALLEST_EPSILON, LARGEST_EPSILON = Fraction(1, 10**6), Fraction(100)
+SMALLEST_DELTA, LARGEST_DELTA = Fraction(1, 10**30), Fraction(1, 10)
+"""Between these the costs of every learner and guarantee can be worked out; beyond, they say nothing of use."""
+
+_LARGEST = 10**12
+_DECIMALS = 40
+_LARGEST_DENOMINATOR = 10**_DECIMALS
+_TOO_LONG = f"must be a number of at most {_LARGEST:,} with at most {_DECIMALS} decimals"
+_MOST_NAMES = 10_000
 
 
 def _exact(value: Any) -> Any:
     """Read a number as it is written: 0.1 is a tenth."""
     if isinstance(value, bool):
         raise ValueError("must be a number")  # noqa: TRY004 - pydantic reports a ValueError with its place
+    if isinstance(value, str) and is_too_long(value):
+        raise ValueError(_TOO_LONG)
     return repr(value) if isinstance(value, float) else value
+
+
+def _of_bounded_size(number: Fraction) -> Fraction:
+    """Refuse a number that takes longer to calculate with than it has a right to."""
+    if abs(number) > _LARGEST or number.denominator > _LARGEST_DENOMINATOR:
+        raise ValueError(_TOO_LONG)
+    return number
+
+
+def between(least: Fraction, most: Fraction) -> Callable[[Fraction], Fraction]:
+    """Make a check that refuses numbers beyond bounds."""
+
+    def check(number: Fraction) -> Fraction:
+        if not least <= number <= most:
+            raise ValueError(f"must be from {float(least):g} to {float(most):g}, got {float(number):g}")
+        return number
+
+    return check
+
+
+def _bound(value: Any) -> Any:
+    """Read the bound of a figure, which is compared with floating-point numbers."""
+    if isinstance(value, bool):
+        raise ValueError("must be a number")  # noqa: TRY004 - pydantic reports a ValueError with its place
+    return float(_of_bounded_size(value)) if isinstance(value, Fraction) else value
 
 
 def _whole(value: Any) -> Any:
@@ -54,20 +96,24 @@ def weights(value: Any) -> Any:
     if isinstance(value, Mapping):
         return value
     numbers = value if isinstance(value, list | tuple) else [value]
-    if any(isinstance(number, Mapping | list | tuple) for number in numbers) or len(set(numbers)) != len(numbers):
+    if any(isinstance(number, Mapping | list | tuple | set) for number in numbers) or len(set(numbers)) != len(numbers):
         raise ValueError(
             "must be a number, a list of different numbers, or numbers with whole weights such as {9: 1, 10: 2}"
         )
     return dict.fromkeys(numbers, 1)
 
 
-Exact: TypeAlias = Annotated[Fraction, BeforeValidator(_exact)]
+Exact: TypeAlias = Annotated[Fraction, AfterValidator(_of_bounded_size), BeforeValidator(_exact)]
 Positive: TypeAlias = Annotated[Exact, Field(gt=0)]
 Probability: TypeAlias = Annotated[Exact, Field(ge=0, le=1)]
 OpenProbability: TypeAlias = Annotated[Exact, Field(gt=0, lt=1)]
-Epsilon: TypeAlias = Annotated[Exact, Field(gt=0, le=100)]
-Count: TypeAlias = Annotated[int, BeforeValidator(_whole), Field(ge=1)]
-Names: TypeAlias = Annotated[tuple[str, ...], Field(min_length=1), AfterValidator(_known_names)]
+Delta: TypeAlias = Annotated[Positive, AfterValidator(between(SMALLEST_DELTA, LARGEST_DELTA))]
+Epsilon: TypeAlias = Annotated[Positive, AfterValidator(between(SMALLEST_EPSILON, LARGEST_EPSILON))]
+Count: TypeAlias = Annotated[int, BeforeValidator(_whole), Field(ge=1, le=MOST_RECORDS)]
+Bound: TypeAlias = Annotated[float, BeforeValidator(_bound), Field(allow_inf_nan=False, ge=-_LARGEST, le=_LARGEST)]
+Names: TypeAlias = Annotated[
+    tuple[Line, ...], Field(min_length=1, max_length=_MOST_NAMES), AfterValidator(_known_names)
+]
 
 
 class Strict(BaseModel):

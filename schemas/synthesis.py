@@ -11,7 +11,12 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
 
 from deniable.deniability import best_t, theorem_1
-from schemas.spec_values import Count, Exact, OpenProbability, Positive, Strict, domain_known_to, weights
+from schemas.spec_values import Count, Delta, Epsilon, Exact, Strict, domain_known_to, weights
+
+_LARGEST_CHUNK = 100_000_000
+_LARGEST_K = 10**6
+_LARGEST_GAMMA = 10**6
+_MOST_OMEGAS = 10_000
 
 Guarantee = Literal["tested_seeds", "histogram_seeds", "seedless"]
 
@@ -25,7 +30,7 @@ class Drawing(Strict):
     """
 
     records: Count
-    chunk_candidates: Count
+    chunk_candidates: Annotated[Count, Field(le=_LARGEST_CHUNK)]
 
     @property
     def attempts(self) -> int:
@@ -62,12 +67,12 @@ class HistogramSeeds(Drawing):
 
     guarantee: Literal["histogram_seeds"]
     omega: Count
-    epsilon: Positive
-    delta: OpenProbability
-    k: Count | None = None
-    beta: OpenProbability | None = None
+    epsilon: Epsilon
+    delta: Delta
+    k: Annotated[Count, Field(le=_LARGEST_K)] | None = None
+    beta: Delta | None = None
     max_rows: Count | None = Field(default=None, validate_default=True)
-    epsilon_rows: Positive | None = None
+    epsilon_rows: Epsilon | None = None
 
     @field_validator("omega")
     @classmethod
@@ -116,18 +121,18 @@ class PrivacyTestedSeeds(Drawing):
     """
 
     guarantee: Literal["tested_seeds"]
-    omega: Annotated[dict[Count, Count], BeforeValidator(weights), Field(min_length=1)]
-    k: Count
-    gamma: Annotated[Exact, Field(gt=1)]
-    eps0: Positive
+    omega: Annotated[dict[Count, Count], BeforeValidator(weights), Field(min_length=1, max_length=_MOST_OMEGAS)]
+    k: Annotated[Count, Field(le=_LARGEST_K)]
+    gamma: Annotated[Exact, Field(gt=1, le=_LARGEST_GAMMA)]
+    eps0: Epsilon
     test: Literal[1, 2]
-    epsilon: Positive
-    delta: OpenProbability
+    epsilon: Epsilon
+    delta: Delta
     accept_no_differential_privacy: bool = Field(default=False, validate_default=True)
     candidates: Count
     drop_probability: Annotated[Exact, Field(ge=0, lt=1)]
     public_rows: Count
-    total_delta: OpenProbability
+    total_delta: Delta
 
     @property
     def attempts(self) -> int:

@@ -4,7 +4,8 @@ Nothing is read from a source and no row is judged here. Nothing of a descriptio
 """
 
 import inspect
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -14,12 +15,17 @@ from pandera.pandas import Check, Column, DataFrameSchema, Parser
 
 from deniable.domain import MAX_CARDINALITY, Attribute, Domain, Kind, Value
 from deniable.errors import InvalidInput
+from schemas.plain_text import fault_of_cell, fault_of_line, fault_of_name, fault_of_paragraph
 
 Universe: TypeAlias = Callable[[pd.DataFrame], pd.Series]
 Recode: TypeAlias = Callable[[pd.DataFrame], pd.DataFrame]
 
 # Stands in a column of numbers where the source has something that is no number: not null, and in no public range.
 UNREADABLE = np.inf
+
+# Numbers are read as float64, which tells whole numbers apart up to here.
+_LARGEST_NUMBER = 2**53
+_MOST_COLUMNS = 10_000
 
 
 def nominal(
@@ -41,13 +47,20 @@ def nominal(
         The column; its check `isin` is the domain.
 
     Raises:
-        InvalidInput: values of several types, or buckets that overlap or hold what is not a value.
+        InvalidInput: values of several types, or that no file should hold (a number that is none, a text with control
+            characters or one that spreadsheets take for a formula), or buckets that overlap or hold what is no value.
     """
     listed = tuple(values)
     groups = [tuple(group) for group in buckets]
     grouped = [value for group in groups for value in group]
+    _require_text("the label of a column", label)
     if len({type(value) for value in listed}) != 1:
         raise InvalidInput(f"the values of a column must be of one type, got {_types(listed)}: {label}.")
+    for value in listed:
+        _require_value(value, label)
+    explained = dict(values) if isinstance(values, Mapping) else {}
+    for text in explained.values():
+        _require_text(f"the text that explains a value of the column {label!r}", text)
     if len(set(grouped)) != len(grouped) or not set(grouped) <= set(listed):
         raise InvalidInput(
             f"the buckets of a column must be values of it, each in one bucket only, got others: {label}."
@@ -60,7 +73,7 @@ def nominal(
         keys=[first_of_bucket.get(value, value) for value in listed],
         missing=missing,
         label=label,
-        labels=dict(values) if isinstance(values, Mapping) else {},
+        labels=explained,
     )
 
 
@@ -91,6 +104,12 @@ def numeric(
     Raises:
         InvalidInput: no such range, or both a width and edges.
     """
+    _require_text("the label of a column", label)
+    if not max(abs(low), abs(high)) <= _LARGEST_NUMBER:
+        raise InvalidInput(
+            f"a numeric column must be within {-_LARGEST_NUMBER:,} to {_LARGEST_NUMBER:,}, where numbers are read "
+            f"exactly, got a larger bound: {label}."
+        )
     if not (high >= low and step >= 1 and (high - low) % step == 0):
         raise InvalidInput(f"a numeric column must go from low to high in whole steps, got {low} to {high} in {step}.")
     if (high - low) / step >= MAX_CARDINALITY:
@@ -148,8 +167,10 @@ def table(
         The schema, the only description of the table.
 
     Raises:
-        InvalidInput: a target that is no attribute, or codes for missing values of a column that is not read.
+        InvalidInput: a name that is no text or that pages or spreadsheets would misread, a target that is no
+            attribute, or codes for missing values of a column that is not read.
     """
+    _require_names(columns, reads or {}, description)
     metadata = {name: _metadata(name, column) for name, column in columns.items()}
     wanted = dict(reads) if reads is not None else {name: entry["type"] for name, entry in metadata.items()}
     sentinels = {name: entry["missing"] for name, entry in metadata.items()} | dict(missing or {})
@@ -171,7 +192,7 @@ def table(
         metadata={
             "target": target,
             "reads": tuple(wanted),
-            "universe": (inspect.getdoc(universe) or "") if universe is not None else "",
+            "universe": _published_words(universe),
         },
     )
 
@@ -210,6 +231,49 @@ def labels_of(schema: DataFrameSchema) -> dict[str, dict[str, str]]:
     """What values stand for, by attribute and by value as text, where the schema says so."""
     labels = {name: _metadata(name, column)["labels"] for name, column in schema.columns.items()}
     return {name: {str(value): text for value, text in of.items()} for name, of in labels.items() if of}
+
+
+def _require_names(columns: Mapping[str, Column], reads: Mapping[str, Any], description: str) -> None:
+    """Refuse what a table must not be called, or be said to be."""
+    if len(columns) > _MOST_COLUMNS:
+        raise InvalidInput(
+            f"a table must have at most {_MOST_COLUMNS:,} columns, got {len(columns):,}; leave some out."
+        )
+    for name in columns:
+        if fault := fault_of_name(name):
+            raise InvalidInput(f"the name of a column {fault}.")
+    for name in reads:
+        if fault := fault_of_line(name):
+            raise InvalidInput(f"the name of a column that is read {fault}.")
+    if fault := fault_of_paragraph(description):
+        raise InvalidInput(f"the description of a table {fault}.")
+
+
+def _require_text(what: str, text: object) -> None:
+    """Refuse a text that no page can show."""
+    if fault := fault_of_line(text):
+        raise InvalidInput(f"{what} {fault}.")
+
+
+def _require_value(value: object, label: str) -> None:
+    """Refuse a value that cannot be read exactly, or that a spreadsheet would misread."""
+    if isinstance(value, str):
+        fault = fault_of_cell(value)
+    elif not isinstance(value, int | float):
+        fault = f"must be text or numbers, got {type(value).__name__}; write it as one of them"
+    else:
+        exact = -_LARGEST_NUMBER <= value <= _LARGEST_NUMBER
+        fault = None if exact else f"must be numbers of at most {_LARGEST_NUMBER:,}, got another; write it as text"
+    if fault is not None:
+        raise InvalidInput(f"the values of a column {fault}: {label}.")
+
+
+def _published_words(universe: Universe | None) -> str:
+    """What a rule says of itself."""
+    words = (inspect.getdoc(universe) or "") if universe is not None else ""
+    if fault := fault_of_paragraph(words):
+        raise InvalidInput(f"the docstring of a universe {fault}.")
+    return words
 
 
 def _column(
@@ -334,7 +398,9 @@ def _filter(universe: Universe) -> Recode:
     """Make a parser that drops the rows out of scope."""
 
     def in_universe(frame: pd.DataFrame) -> pd.DataFrame:
-        return frame[universe(frame).to_numpy(dtype=bool) | _unreadable_rows(frame)]
+        with _returning("universe"):
+            inside = universe(frame)
+        return frame[inside.to_numpy(dtype=bool) | _unreadable_rows(frame)]
 
     return in_universe
 
@@ -343,7 +409,8 @@ def _row_by_row(recode: Recode) -> Recode:
     """Guard a recoding: a row in, a row out, under the same label, and no mistake taken for a value."""
 
     def recoded(frame: pd.DataFrame) -> pd.DataFrame:
-        result = recode(frame)
+        with _returning("recoding"):
+            result = recode(frame)
         if len(result) != len(frame):
             raise InvalidInput("the recoding of a table must make one row of each row; let the universe drop rows.")
         result = result.set_axis(frame.index)
@@ -354,6 +421,20 @@ def _row_by_row(recode: Recode) -> Recode:
         return result
 
     return recoded
+
+
+@contextmanager
+def _returning(what: str) -> Iterator[None]:
+    """Keep a rule of a schema from ending the program. A person who interrupts may."""
+    try:
+        yield
+    except (Exception, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # noqa: BLE001 - what ends an interpreter does so without a word
+        kind = type(error).__name__
+    else:
+        return
+    raise InvalidInput(f"the {what} of a table must return, and it ended the program ({kind}); take that out.")
 
 
 def _unreadable_rows(frame: pd.DataFrame) -> NDArray[np.bool_]:

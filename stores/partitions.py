@@ -8,7 +8,7 @@ AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION, or what else the S3 client
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -18,9 +18,11 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 
 from deniable.errors import InvalidInput
+from schemas.regular_files import kind_of
 from schemas.release_spec import PARQUET_SUFFIXES
 from stores.addresses import is_loopback_host
 
+_MOST_FILES = 1_000_000
 _HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 _PASSED_OVER = ("_", ".")  # what programs write beside the data
 _BUFFER_BYTES = 4 << 20
@@ -93,7 +95,42 @@ def parts_in_folder(folder: Path) -> list[ParquetPart]:
     Raises:
         InvalidInput: the folder cannot be read, or holds other things than Parquet files, or none.
     """
-    return _parts(fs.LocalFileSystem(), str(folder), str(folder))
+    with _reading(str(folder)):
+        paths = sorted(_files_below(folder))
+    return _parts(fs.LocalFileSystem(), str(folder), str(folder), paths)
+
+
+def _files_below(folder: Path) -> Iterator[str]:
+    """The files of a folder and of the folders in it, links to folders not followed: they may lead in a circle.
+
+    Raises:
+        InvalidInput: it holds other things, which might be waited for without end, or more than a source has.
+    """
+    waiting, seen = [folder], 0
+    while waiting:
+        with os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                seen += 1
+                if seen > _MOST_FILES:
+                    raise InvalidInput(f"the source {folder} must hold at most {_MOST_FILES:,} files, and holds more.")
+                if entry.name.startswith(_PASSED_OVER):
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(Path(entry.path))
+                elif entry.is_file():
+                    yield entry.path
+                else:
+                    raise InvalidInput(
+                        f"the source {folder} must hold Parquet files and nothing else, and {entry.name} is "
+                        f"{_kind(Path(entry.path))}; take it out."
+                    )
+
+
+def _kind(path: Path) -> str:
+    """What something is that is no file."""
+    if path.is_symlink() and path.is_dir():
+        return "a link to a folder"
+    return kind_of(path) or "a link that leads nowhere"
 
 
 def parts_in_store(address: str) -> list[ParquetPart]:
@@ -114,7 +151,9 @@ def parts_in_store(address: str) -> list[ParquetPart]:
     system = _store(address)
     if place.endswith(PARQUET_SUFFIXES):
         return [ParquetPart(system, place, address, {})]
-    return _parts(system, place, address)
+    with _reading(address):
+        found = system.get_file_info(fs.FileSelector(place, recursive=True))
+    return _parts(system, place, address, [info.path for info in found if info.type == fs.FileType.File])
 
 
 def _store(address: str) -> fs.FileSystem:
@@ -140,11 +179,9 @@ def _store(address: str) -> fs.FileSystem:
         )
 
 
-def _parts(system: fs.FileSystem, place: str, name: str) -> list[ParquetPart]:
-    """The Parquet files below a place, in their order."""
-    with _reading(name):
-        found = system.get_file_info(fs.FileSelector(place, recursive=True))
-    below = {info.path: info.path.removeprefix(place).lstrip("/") for info in found if info.type == fs.FileType.File}
+def _parts(system: fs.FileSystem, place: str, name: str, paths: Iterable[str]) -> list[ParquetPart]:
+    """Files below a place, which must be Parquet files, in their order."""
+    below = {path: path.removeprefix(place).lstrip("/") for path in paths}
     files = {path: inside for path, inside in below.items() if not _is_passed_over(inside)}
     if not files or any(not inside.endswith(PARQUET_SUFFIXES) for inside in files.values()):
         raise InvalidInput(

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from deniable.checks import printable
 from schemas.references import Audience
 from stores.run_tree import Listing
 
@@ -33,11 +34,6 @@ def changes(signed: Digests, now: Listing, titles: Mapping[str, str]) -> list[st
         The differences, a sentence each without its full stop.
     """
     return [printable(difference) for difference in _Comparison(signed, now, titles).differences()]
-
-
-def printable(text: str) -> str:
-    """A text that may have been made to mislead whoever reads it on a screen, without what cannot be seen."""
-    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ import pyarrow.parquet as pq
 from pyarrow import csv as arrow_csv
 
 from deniable.errors import InvalidInput
+from schemas.regular_files import expanded_path, require_regular
 from schemas.release_spec import KNOWN_FORMATS, TABLE_SUFFIXES, FileSource, Join, PackageSource, ReleaseSpec
 from schemas.table import columns_read
 from stores.partitions import is_in_a_store, parts_in_folder, parts_in_store
@@ -312,7 +313,7 @@ def _locate(source: FileSource, folder: Path) -> Path | str:
         )
     if is_in_a_store(place):
         return place
-    return Path(place).expanduser() if by_environment else folder / place
+    return expanded_path(Path(place), "the source") if by_environment else folder / place
 
 
 def _tables(place: Path | str) -> Sequence[TableFile]:
@@ -322,6 +323,7 @@ def _tables(place: Path | str) -> Sequence[TableFile]:
     with _reading(str(place)):
         if place.is_dir():
             return parts_in_folder(place)
+    require_regular(place, "the source")
     if not place.name.endswith(TABLE_SUFFIXES):
         raise InvalidInput(f"the source must be {KNOWN_FORMATS}, got {place}.")
     return [_open(place)]

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from deniable.checks import Check
+from deniable.checks import Check, printable
 from schemas.provenance import RECORD, Provenance
-from stores.run_changes import changes, printable
+from stores.run_changes import changes
 from stores.run_tree import UNDER_WAY, Listing, listing
 from stores.sealed_release import SealedRelease, internal_part
 from tasks.check import Checks, as_check

@@ -159,7 +159,7 @@ def test_all_that_is_wrong_is_said_at_once_a_line_each(tmp_path: Path) -> None:
         ("learner__structure", None, "learner.structure: must be given for a learner of kind cfs"),
         ("learner__structure__delta", 0, "learner.structure.delta: must be greater than 0, got 0"),
         ("learner__parameters__epsilon", 0, "learner.parameters.epsilon: must be greater than 0, got 0"),
-        ("learner__parameters__delta", 1, "learner.parameters.delta: must be less than 1, got 1"),
+        ("learner__parameters__delta", 1, "learner.parameters.delta: must be from 1e-30 to 0.1, got 1"),
         ("learner__parameters__estimate", "mode", "learner.parameters.estimate: must be 'mean', 'map' or 'sample'"),
         ("synthesis__omega", 5, "synthesis.omega: must be at most 4, the number of attributes, got 5"),
         ("synthesis__omega", {3: 0}, "synthesis.omega.3: must be greater than or equal to 1, got 0"),
@@ -168,7 +168,7 @@ def test_all_that_is_wrong_is_said_at_once_a_line_each(tmp_path: Path) -> None:
         ("synthesis__eps0", 0, "synthesis.eps0: must be greater than 0, got 0"),
         ("synthesis__eps0", "one", "synthesis.eps0: must be a number, got 'one'"),
         ("synthesis__epsilon", 0, "synthesis.epsilon: must be greater than 0, got 0"),
-        ("synthesis__delta", 1.5, "synthesis.delta: must be less than 1, got 1.5"),
+        ("synthesis__delta", 1.5, "synthesis.delta: must be from 1e-30 to 0.1, got 1.5"),
         ("synthesis__test", 3, "synthesis.test: must be 1 or 2, got 3"),
         ("synthesis__candidates", 399, "synthesis.candidates: must be at least the 400 records wanted, got 399"),
         ("synthesis__drop_probability", 1, "synthesis.drop_probability: must be less than 1, got 1"),
@@ -260,7 +260,7 @@ def test_a_dataset_without_a_target_needs_one_in_the_spec(tmp_path: Path) -> Non
 def test_a_dataset_that_does_not_run_is_refused(tmp_path: Path) -> None:
     path = write_small_release(tmp_path, people=[])
     (tmp_path / "people.py").write_text("schema = 1 / 0")
-    assert "must run without an error, got ZeroDivisionError" in refusal(path)
+    assert "must run to its end without an error, got ZeroDivisionError" in refusal(path)
 
 
 def test_a_dataset_that_defines_no_schema_is_refused(tmp_path: Path) -> None:
@@ -302,7 +302,7 @@ def test_an_empty_spec_is_told_everything_it_lacks(tmp_path: Path) -> None:
 
 
 def test_a_spec_that_is_a_folder_or_no_text_is_refused_in_plain_words(tmp_path: Path) -> None:
-    assert f"must be a YAML file, but {tmp_path} is a folder; name the file" in refusal(tmp_path)
+    assert f"must be a regular file, and {tmp_path} is a folder; name the file" in refusal(tmp_path)
     path = tmp_path / "spec.yaml"
     path.write_bytes("name: é".encode("latin1"))
     assert "must be text in UTF-8, and has bytes that are not" in refusal(path)
