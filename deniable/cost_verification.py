@@ -19,6 +19,7 @@ from deniable.ledger_verification import fault_of_claim
 from deniable.loss import Guarantee, PrivacyTestEvent, StabilityHistogramEvent, from_record
 from deniable.statement_figures import guarantee_of
 from deniable.step_costs import EXACT_COUNTS, StepCost, combine, part_delta
+from deniable.strict_json import same
 
 CHARGED_IN = {"synthesize": "index_seeds"}
 """Steps whose cost is spent in another: candidates are paid for all at once, before the first is drawn."""
@@ -142,7 +143,7 @@ def _faults_of_steps(record: Mapping[str, Any]) -> Iterator[str]:
 def _faults_of_events(step: str, where: str, found: object, expected: Sequence[object]) -> Iterator[str]:
     events = found if isinstance(found, list) else []
     for number, (one, other) in enumerate(zip(events, expected, strict=False), 1):
-        if not _same(one, other):
+        if not same(one, other):
             yield f"step {step}: event {number} is another in {where} than in the record's cost"
     if len(events) != len(expected):
         yield f"step {step}: {where} has {len(events)} events, and the record's cost {len(expected)}"
@@ -278,13 +279,6 @@ def _maybe(spent: Mapping[str, Any] | None) -> Guarantee | None:
 
 def _is_free(spent: Mapping[str, Any] | None) -> bool:
     return spent == {"epsilon": 0.0, "delta": 0.0, "accountant": "basic"}
-
-
-def _same(one: object, other: object) -> bool:
-    """Equality as JSON has it: true is not 1, and 1 is not 1.0."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_same(one[name], other[name]) for name in one)
-    return type(one) is type(other) and one == other
 
 
 def _listed(names: Sequence[object]) -> str:

@@ -10,15 +10,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations, permutations
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from deniable.accounting import best, calibrate_discrete_gaussian, calibrate_discrete_laplace
 from deniable.domain import Domain
 from deniable.errors import InvalidInput, Refused
 from deniable.keys import Parameter, WordStream
-from deniable.loss import ApproximateEvent, DiscreteGaussianEvent, DiscreteLaplaceEvent, Guarantee, MechanismEvent
-from deniable.noise import DiscreteGaussian, DiscreteLaplace
-from deniable.tables import Counts, PairCounts, bucketize
+from deniable.loss import ApproximateEvent, Guarantee, MechanismEvent, noisy_integers
+
+if TYPE_CHECKING:
+    from deniable.noise import Law
+    from deniable.tables import Counts, PairCounts
 
 Noise = Literal["laplace", "gaussian"]
 View = tuple[int, bool]
@@ -62,7 +64,7 @@ def entropy_queries(domain: Domain) -> tuple[Query, ...]:
     return tuple(queries)
 
 
-def entropy(counts: Counts) -> float:
+def entropy(counts: "Counts") -> float:
     """Shannon entropy of a table of counts, in bits; 0 for an empty table.
 
     The sum is rounded once (fsum), so that its value does not depend on the order or the width of vector units.
@@ -93,8 +95,11 @@ def grid_sensitivity(rows: int) -> int:
     return math.floor(entropy_sensitivity(rows) * GRID) + 2
 
 
-def count_table(counts: PairCounts, query: Query) -> Counts:
+def count_table(counts: "PairCounts", query: Query) -> "Counts":
     """The joint counts of a query's views."""
+    # Compiled code, which whoever verifies what entropies cost may not have.
+    from deniable.tables import bucketize  # noqa: PLC0415
+
     domain = counts.domain
     numbers = [attribute for attribute, _ in query]
     table = counts.one(*numbers) if len(numbers) == 1 else counts.pair(*numbers)
@@ -212,12 +217,11 @@ class EntropyMechanism:
     @property
     def events(self) -> tuple[MechanismEvent, ...]:
         """What is done to the data, known before it is read; entropies in units of their sensitivity."""
-        rows = DiscreteLaplaceEvent(
-            query="number of rows", part="structure", outputs=1, sensitivity=1, scale=1 / self.recipe.epsilon_rows
-        )
+        part = "structure"
+        rows = noisy_integers("laplace", 1 / self.recipe.epsilon_rows, query="number of rows", part=part, outputs=1)
         bound = ApproximateEvent(
             query="the lower bound on the number of rows is wrong",
-            part="structure",
+            part=part,
             outputs=1,
             epsilon_per_output=Fraction(0),
             delta_per_output=self.recipe.delta * BETA_SHARE,
@@ -225,15 +229,7 @@ class EntropyMechanism:
         if not self.queries:
             return rows, bound
         query, outputs = "entropies in bits, in units of their sensitivity", len(self.queries)
-        if self.recipe.noise == "laplace":
-            entropies: MechanismEvent = DiscreteLaplaceEvent(
-                query=query, part="structure", outputs=outputs, sensitivity=1, scale=self.ratio
-            )
-        else:
-            entropies = DiscreteGaussianEvent(
-                query=query, part="structure", outputs=outputs, sensitivity=1, variance=self.ratio
-            )
-        return rows, bound, entropies
+        return rows, bound, noisy_integers(self.recipe.noise, self.ratio, query=query, part=part, outputs=outputs)
 
     @cached_property
     def guarantee(self) -> Guarantee:
@@ -244,7 +240,7 @@ class EntropyMechanism:
         # The budget holds however fine the noise is in units of the sensitivity; the events are those of the finest.
         return Guarantee(float(self.recipe.epsilon), found.delta, found.accountant)
 
-    def run(self, counts: PairCounts, open_stream: StreamOpener) -> NoisyEntropies:
+    def run(self, counts: "PairCounts", open_stream: StreamOpener) -> NoisyEntropies:
         """Draw the noisy row count and the noisy entropies.
 
         Args:
@@ -254,6 +250,8 @@ class EntropyMechanism:
         Raises:
             Refused: the noisy row count is too small to scale noise by.
         """
+        from deniable.noise import DiscreteGaussian, DiscreteLaplace  # noqa: PLC0415 - compiled code, as above
+
         epsilon_rows = self.recipe.epsilon_rows
         stream = open_stream(mechanism="row_count", parameters={"epsilon": epsilon_rows})
         noisy_rows = counts.rows + int(DiscreteLaplace(1 / epsilon_rows).sample(stream, 1)[0])
@@ -266,7 +264,7 @@ class EntropyMechanism:
             )
             raise Refused(msg)
         unit = grid_sensitivity(rows_low)
-        law: DiscreteLaplace | DiscreteGaussian
+        law: Law
         if self.recipe.noise == "laplace":
             law = DiscreteLaplace(unit * self.ratio)
         else:

@@ -52,18 +52,17 @@ from deniable.domain import Codes, Domain
 from deniable.entropies import StreamOpener
 from deniable.errors import InvalidInput
 from deniable.loss import (
-    DiscreteLaplaceEvent,
     Guarantee,
     MechanismEvent,
     StabilityHistogramEvent,
     discrete_laplace_tail,
+    noisy_integers,
 )
-from deniable.noise import DiscreteLaplace
 from deniable.numbering import number_records
-from deniable.tables import Counts
 
 if TYPE_CHECKING:
     from deniable.keys import Parameter
+    from deniable.tables import Counts
 
 FORMAT = "deniable/prefix-histogram/1"
 
@@ -86,7 +85,7 @@ class PrefixCounts:
     length: int
     rows: int = field(init=False, default=0)
     cells: Codes = field(init=False, repr=False)
-    counts: Counts = field(init=False, repr=False)
+    counts: "Counts" = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Start with no record; refuse a prefix that no record has."""
@@ -129,11 +128,11 @@ class PrefixCounts:
         self.rows += other.rows
 
     @property
-    def arrays(self) -> dict[str, Codes | Counts]:
+    def arrays(self) -> "dict[str, Codes | Counts]":
         """What was counted, to be stored by name."""
         return {"rows": np.asarray([self.rows]), "cells": self.cells, "counts": self.counts}
 
-    def restore(self, arrays: Mapping[str, Counts]) -> None:
+    def restore(self, arrays: "Mapping[str, Counts]") -> None:
         """Take what was counted from what was stored of it."""
         self.rows, self.cells = int(arrays["rows"][0]), arrays["cells"].astype(np.uint16)
         self.counts = arrays["counts"]
@@ -142,7 +141,7 @@ class PrefixCounts:
     def _sizes(self) -> list[int]:
         return [self.domain.cardinalities[column] for column in self.columns]
 
-    def _join(self, cells: Codes, counts: Counts) -> None:
+    def _join(self, cells: Codes, counts: "Counts") -> None:
         """Add up counts of cells; a cell's number grows with its place in lexicographic order."""
         all_cells = np.concatenate([self.cells, cells])
         (numbers,) = number_records([all_cells], self._sizes)
@@ -168,7 +167,7 @@ class PrefixHistogram:
     domain: Domain
     columns: tuple[int, ...]
     cells: Codes
-    counts: Counts
+    counts: "Counts"
     rows: int | None = None
 
     def __post_init__(self) -> None:
@@ -349,8 +348,8 @@ class HistogramMechanism:
         """What is done to the data, known before it is read."""
         if self.recipe.epsilon_rows is None:
             return (self._cells_event,)
-        rows = DiscreteLaplaceEvent(
-            query="number of records", part="seeds", outputs=1, sensitivity=1, scale=1 / self.recipe.epsilon_rows
+        rows = noisy_integers(
+            "laplace", 1 / self.recipe.epsilon_rows, query="number of records", part="seeds", outputs=1
         )
         return self._cells_event, rows
 
@@ -379,6 +378,9 @@ class HistogramMechanism:
             counts: counts of the seeds' prefixes.
             open_stream: opens the streams of this step.
         """
+        # Compiled code, which whoever verifies what a histogram costs may not have.
+        from deniable.noise import DiscreteLaplace  # noqa: PLC0415
+
         recipe = self.recipe
         parameters: dict[str, Parameter] = {
             "epsilon": recipe.epsilon_cells,

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from math import ceil, exp, isnan
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from deniable.digits import exp_probability
 from deniable.errors import InvalidInput
@@ -307,6 +307,23 @@ class StabilityHistogramEvent(MechanismEvent):
     def delta(self) -> Fraction:
         """Probability of releasing a cell that one record is in."""
         return discrete_laplace_tail(1 / self.scale, self.threshold - 1)
+
+
+def noisy_integers(
+    noise: Literal["laplace", "gaussian"], amount: Fraction, *, query: str, part: str, outputs: int
+) -> MechanismEvent:
+    """Integers that one record changes by 1 at most, released with discrete noise.
+
+    Args:
+        noise: the kind of noise.
+        amount: its scale (Laplace) or variance (Gaussian).
+        query: what was asked of the data.
+        part: the part of the data that was read.
+        outputs: how many of the integers one record can influence.
+    """
+    if noise == "laplace":
+        return DiscreteLaplaceEvent(query=query, part=part, outputs=outputs, sensitivity=1, scale=amount)
+    return DiscreteGaussianEvent(query=query, part=part, outputs=outputs, sensitivity=1, variance=amount)
 
 
 KINDS: dict[str, type[MechanismEvent]] = {

@@ -16,10 +16,11 @@ from scipy.special import gammaincinv, gammaln
 
 from deniable.accounting import best, calibrate_discrete_gaussian, calibrate_discrete_laplace
 from deniable.bayes_net import UNIT, BayesNet, Weights
+from deniable.common_events import count_events, noised_tables
 from deniable.domain import Domain
 from deniable.entropies import Noise, StreamOpener
 from deniable.graph import Graph
-from deniable.loss import DiscreteGaussianEvent, DiscreteLaplaceEvent, Guarantee, MechanismEvent
+from deniable.loss import Guarantee, MechanismEvent
 from deniable.noise import DiscreteGaussian, DiscreteLaplace
 from deniable.tables import Counts, FamilyCounts
 
@@ -141,7 +142,7 @@ class ParameterRecipe:
         Raises:
             InvalidInput: the budget does not suffice.
         """
-        tables = sum(size > 1 for size in domain.cardinalities)
+        tables = noised_tables(domain)
         if self.noise == "laplace":
             amount = 1 / calibrate_discrete_laplace(outputs=max(tables, 1), epsilon=self.epsilon, delta=self.delta)
         else:
@@ -166,16 +167,7 @@ class ParameterMechanism:
     @property
     def events(self) -> tuple[MechanismEvent, ...]:
         """What is done to the data, known before it is read."""
-        if not self.tables:
-            return ()
-        query, part = "counts of each attribute by its parents", "parameters"
-        if self.recipe.noise == "laplace":
-            return (
-                DiscreteLaplaceEvent(query=query, part=part, outputs=self.tables, sensitivity=1, scale=self.amount),
-            )
-        return (
-            DiscreteGaussianEvent(query=query, part=part, outputs=self.tables, sensitivity=1, variance=self.amount),
-        )
+        return count_events(self.tables, self.recipe.noise, self.amount)
 
     @cached_property
     def guarantee(self) -> Guarantee:

@@ -16,6 +16,7 @@ from deniable.cost_verification import check_composition, check_events, check_to
 from deniable.domain import Attribute, Domain
 from deniable.ledger import day_of, digest_of
 from deniable.lineage_verification import check_lineage
+from deniable.planned_events import check_planned
 from deniable.segment_verification import check_chain, check_charges, check_exported, read_segment
 from deniable.statement_figures import differences
 from deniable.sum_verification import check_sum
@@ -63,6 +64,7 @@ def check_record(released: Released, exported: Exported = None) -> tuple[Check, 
     on_costs: tuple[Callable[[], tuple[Check, ...]], ...] = (
         lambda: (check_events(record),),
         lambda: (check_composition(record, steps()),),
+        lambda: (check_planned(record, described_domain(released.described), steps()),),
         lambda: (check_totals(record["cost"], steps()),),
         lambda: (Check("privacy.json states what follows from the record", tuple(_differences(stated, record))),),
         lambda: (check_chain(segment()),),

@@ -39,6 +39,13 @@ def members(value: object, names: Sequence[str], what: str) -> Mapping[str, obje
     return value
 
 
+def same(one: object, other: object) -> bool:
+    """Equality as JSON has it: true is not 1, and 1 is not 1.0."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same(one[name], other[name]) for name in one)
+    return type(one) is type(other) and one == other
+
+
 class _Ambiguous(Exception):
     """What two readers could read differently."""
 

@@ -10,6 +10,7 @@ from math import inf
 from operator import attrgetter
 from typing import Literal
 
+from deniable.common_events import tested_candidates
 from deniable.deniability import best_t, theorem_1
 from deniable.errors import Refused
 from deniable.loss import Guarantee, MechanismEvent, PrivacyTestEvent
@@ -177,16 +178,14 @@ def _cost(
 
 def _candidates(synthesis: PrivacyTestedSeeds) -> PrivacyTestEvent:
     """All candidates of a release, as accountants see them."""
-    return PrivacyTestEvent(
-        query="candidates from seeds",
-        part="seeds",
-        outputs=synthesis.candidates,
+    return tested_candidates(
+        candidates=synthesis.candidates,
         k=synthesis.k,
         gamma=synthesis.gamma,
         eps0=synthesis.eps0,
         public_rows=synthesis.public_rows,
         drop_probability=synthesis.drop_probability,
-        equal_probabilities=len(synthesis.omega) == 1,
+        prefixes=len(synthesis.omega),
     )
 
 

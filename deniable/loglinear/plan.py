@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from math import log, log10, pi, sqrt
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from deniable.accounting import best
 from deniable.composition import epsilon_to_zcdp
@@ -27,14 +27,16 @@ from deniable.domain import Domain
 from deniable.errors import InvalidInput
 from deniable.loss import (
     ApproximateEvent,
-    DiscreteGaussianEvent,
-    DiscreteLaplaceEvent,
     ExponentialEvent,
     Guarantee,
     MechanismEvent,
+    noisy_integers,
 )
-from deniable.noise import DiscreteGaussian, DiscreteLaplace, Law
 
+if TYPE_CHECKING:
+    from deniable.noise import Law
+
+Noise = Literal["laplace", "gaussian"]
 NoiseChoice = Literal["auto", "laplace", "gaussian"]
 
 ONE_WAY_SHARES = 12
@@ -84,25 +86,38 @@ class LoglinearRecipe:
         Raises:
             InvalidInput: Gaussian noise is asked for at delta 0.
         """
+        layout = Layout.of(domain)
+        if self.noise_for(layout) == "laplace":
+            return self.with_laplace(domain)
+        return _calibrate_gaussian(self, domain, layout)
+
+    def noise_for(self, layout: "Layout") -> Noise:
+        """The kind of noise that a layout gets.
+
+        Raises:
+            InvalidInput: Gaussian noise is asked for at delta 0.
+        """
         if self.noise == "gaussian" and self.delta == 0:
             raise InvalidInput("delta must be above 0 for Gaussian noise, got 0; raise it or take Laplace noise.")
-        counted = [i for i, size in enumerate(domain.cardinalities) if size > 1]
-        layout = Layout.of(domain, counted)
-        if not counted:
+        if not layout.counted or self.delta == 0 or self.noise == "laplace":
+            return "laplace"
+        tables = TABLES_PER_ATTRIBUTE * len(layout.counted)
+        typical = sqrt(2 / pi) * sqrt(tables / (2 * self.rho)), tables / self.epsilon
+        return "laplace" if self.noise == "auto" and typical[0] >= typical[1] else "gaussian"
+
+    def with_laplace(self, domain: Domain) -> "LoglinearPlan":
+        """The plan with Laplace noise, exact: epsilon spread over all shares and choices, by basic composition."""
+        layout = Layout.of(domain)
+        if not layout.counted:
             return LoglinearPlan(self, domain, layout, "laplace", Fraction(1), Fraction(0))
-        # With epsilon spread over all shares and choices, basic composition; it is the fallback of every delta.
         table_epsilon = self.epsilon * (1 - CHOICE_BUDGET * bool(layout.choices)) / layout.shares
         choice_epsilon = self.epsilon * CHOICE_BUDGET / max(layout.choices, 1)
-        laplace = LoglinearPlan(self, domain, layout, "laplace", 1 / table_epsilon, choice_epsilon)
-        if self.delta == 0 or self.noise == "laplace":
-            return laplace
-        rho = epsilon_to_zcdp(float(self.epsilon), float(self.delta))
-        m = len(counted)
-        tables = TABLES_PER_ATTRIBUTE * m
-        typical = sqrt(2 / pi) * sqrt(tables / (2 * rho)), tables / self.epsilon
-        if self.noise == "auto" and typical[0] >= typical[1]:
-            return laplace
-        return _calibrate_gaussian(self, domain, layout, rho)
+        return LoglinearPlan(self, domain, layout, "laplace", 1 / table_epsilon, choice_epsilon)
+
+    @property
+    def rho(self) -> float:
+        """Concentrated privacy that is surely within the recipe."""
+        return epsilon_to_zcdp(float(self.epsilon), float(self.delta))
 
 
 @dataclass(frozen=True)
@@ -126,8 +141,9 @@ class Layout:
     target: int | None
 
     @classmethod
-    def of(cls, domain: Domain, counted: list[int]) -> "Layout":
+    def of(cls, domain: Domain) -> "Layout":
         """The layout for a domain."""
+        counted = [i for i, size in enumerate(domain.cardinalities) if size > 1]
         m = len(counted)
         target = None if domain.target is None else domain.index(domain.target)
         in_tree = m - (target in counted)
@@ -166,6 +182,21 @@ class Layout:
         """Shares of the budget in all."""
         return sum(self.one_way_shares) + self.table_shares
 
+    def gaussian_variance(self, rho: float) -> float:
+        """Variance of the noise of one share at which all shares and choices have a concentrated privacy together."""
+        return self.shares / (2 * (rho - self._for_choices(rho)))
+
+    def choice_epsilon(self, rho: float) -> float:
+        """Epsilon of one choice, likewise."""
+        return sqrt(8 * self._for_choices(rho) / self.choices) if self.choices else 0.0
+
+    def rho_of(self, variance: float) -> float:
+        """Concentrated privacy of all shares and choices together at a variance of the noise of one share."""
+        return self.shares / (2 * variance) / (1 - self._for_choices(1.0))
+
+    def _for_choices(self, rho: float) -> float:
+        return float(CHOICE_BUDGET) * rho if self.choices else 0.0
+
 
 @dataclass(frozen=True)
 class LoglinearPlan:
@@ -183,7 +214,7 @@ class LoglinearPlan:
     recipe: LoglinearRecipe
     domain: Domain
     layout: Layout
-    noise: Literal["laplace", "gaussian"]
+    noise: Noise
     amount: Fraction
     choice_epsilon: Fraction
 
@@ -210,8 +241,11 @@ class LoglinearPlan:
         """What all of it costs, by the tightest accountant."""
         return best(self.events, self.recipe.delta) if self.layout.counted else Guarantee(0.0, 0.0, "basic")
 
-    def law(self, shares: int) -> Law:
+    def law(self, shares: int) -> "Law":
         """The noise of one release of a table that is given some shares."""
+        # Noise is drawn by compiled code, which whoever verifies a plan may not have.
+        from deniable.noise import DiscreteGaussian, DiscreteLaplace  # noqa: PLC0415
+
         if self.noise == "laplace":
             return DiscreteLaplace(self.amount / shares)
         return DiscreteGaussian(self.amount)
@@ -254,26 +288,24 @@ class LoglinearPlan:
         return [*(self._counted(query, 1) for query in queries), *([self._counted(further, rest)] if rest else [])]
 
     def _counted(self, query: str, shares: int) -> MechanismEvent:
-        if self.noise == "gaussian":
-            return DiscreteGaussianEvent(query=query, part=PART, outputs=shares, sensitivity=1, variance=self.amount)
-        return DiscreteLaplaceEvent(query=query, part=PART, outputs=1, sensitivity=1, scale=self.amount / shares)
+        # A share of Gaussian noise is a release of its own; Laplace noise is drawn once, at a smaller scale.
+        outputs, amount = (1, self.amount / shares) if self.noise == "laplace" else (shares, self.amount)
+        return noisy_integers(self.noise, amount, query=query, part=PART, outputs=outputs)
 
     def _chosen(self, query: str) -> MechanismEvent:
         return ExponentialEvent(query=query, part=PART, outputs=1, epsilon_per_choice=self.choice_epsilon)
 
 
 @lru_cache(maxsize=16)
-def _calibrate_gaussian(recipe: LoglinearRecipe, domain: Domain, layout: Layout, rho: float) -> LoglinearPlan:
+def _calibrate_gaussian(recipe: LoglinearRecipe, domain: Domain, layout: Layout) -> LoglinearPlan:
     """About the least noise that stays within a recipe, shares and choices in proportion."""
 
     def plan(total: float) -> LoglinearPlan:
-        choices = float(CHOICE_BUDGET) * total if layout.choices else 0.0
-        variance = layout.shares / (2 * (total - choices))
-        choice = sqrt(8 * choices / layout.choices) if layout.choices else 0.0
+        variance, choice = layout.gaussian_variance(total), layout.choice_epsilon(total)
         return LoglinearPlan(recipe, domain, layout, "gaussian", _rounded(variance, 1), _rounded(choice, -1))
 
     # What zCDP alone allows is sure; the tight accountant allows a tenth more or so. Epsilon grows like a power of rho.
-    good, spent = rho * (1 - 1e-3), float(recipe.epsilon)
+    good, spent = recipe.rho * (1 - 1e-3), float(recipe.epsilon)
     found, step = plan(good), 1.1
     spent = found.guarantee.epsilon
     for _ in range(_SEARCH):
