@@ -29,13 +29,13 @@ from deniable.loss import (
     MechanismEvent,
 )
 from deniable.loss_laws import pld_by_hand
-from deniable.step_costs import EXACT_COUNTS, StepCost, part_delta
+from deniable.step_costs import EXACT_COUNTS, StepCost, part_delta, read_probability
 from deniable.strict_json import same
 
 Document: TypeAlias = Mapping[str, Any]
 
-# The epsilon that this derivation finds is below that of whoever scaled the noise by less than the first of these shares,
-# and above it by rounding alone; calibration leaves a thousandth of a budget unused at most.
+# The epsilon that is found here is below that of whoever scaled the noise by less than the first of these shares, and
+# above it by rounding alone; of this, what calibration leaves unused is a thousandth at most.
 _TIGHTER, _ROUNDING = 5e-3, 1e-6
 _FOUR_DIGITS = 2e-3
 # Gaussian noise of this many integers is as good as continuous; see calibrate_discrete_gaussian.
@@ -98,9 +98,16 @@ def _differences(stated: Sequence[Document], expected: Sequence[Document]) -> It
         yield f"it has {len(stated)} events, and the spec asks for {len(expected)}"
 
 
+def _delta(spec: Document, asked: Document) -> Fraction:
+    """The delta of a step for the records that it reads: the spec has that of the whole release."""
+    split = {name: Fraction(probability) for name, probability in spec["split"].items()}
+    structure, seeds = spec["learner"]["structure"] is not None, spec["synthesis"]["guarantee"] != "seedless"
+    return part_delta(Fraction(asked["delta"]), read_probability(split, structure=structure, seeds=seeds))
+
+
 def _learnt_structure(spec: Document, domain: Domain, step: StepCost) -> Planned:
     asked, noise = spec["learner"]["structure"], spec["learner"]["noise"]
-    recipe = EntropyRecipe(Fraction(asked["epsilon"]), Fraction(asked["delta"]), Fraction(asked["epsilon_rows"]), noise)
+    recipe = EntropyRecipe(Fraction(asked["epsilon"]), _delta(spec, asked), Fraction(asked["epsilon_rows"]), noise)
     # The number of rows is the first of the events, and has Laplace noise too.
     ratio = _amount(step.events[1:], noise)
     mechanism = EntropyMechanism(recipe, domain, entropy_queries(domain), ratio)

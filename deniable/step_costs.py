@@ -4,7 +4,7 @@ What a step's events are, and what they cost by themselves, does not belong here
 what charges to a ledger add up to (budget).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import groupby
@@ -77,6 +77,18 @@ def part_delta(whole: Fraction, read: Fraction) -> Fraction:
     unit = Fraction(1, 10 ** (_DIGITS + len(str(int(1 / exact)))))
     found = exact // unit * unit
     return found if float(read) * float(found) <= float(whole) else found - unit
+
+
+def read_probability(split: Mapping[str, Fraction], *, structure: bool, seeds: bool) -> Fraction:
+    """The probability with which a record is used for anything that costs.
+
+    Args:
+        split: probability of each part.
+        structure: whether a structure is learnt.
+        seeds: whether records come from seeds.
+    """
+    used = {"shared": True, "parameters": True, "structure": structure, "seeds": seeds}
+    return sum((probability for part, probability in split.items() if used.get(part)), Fraction(0))
 
 
 def combine(steps: Sequence[StepCost], accountant: Accountant = best) -> Guarantee:

@@ -7,6 +7,7 @@ from deniable.histogram_seeds import HistogramRecipe
 from deniable.loglinear.plan import LoglinearRecipe
 from deniable.parameters import ParameterRecipe
 from deniable.step_costs import part_delta
+from deniable.step_costs import read_probability as read_of_split
 from deniable.structure import StructureRecipe
 from deniable.synthesis import Attempt
 from schemas.release_spec import ReleaseSpec
@@ -20,11 +21,8 @@ def delta_of_part(spec: ReleaseSpec, delta: Fraction) -> Fraction:
 
 def read_probability(spec: ReleaseSpec) -> Fraction:
     """The probability with which a record is used for anything that costs."""
-    probabilities = spec.split.probabilities
-    if "shared" in probabilities:
-        return probabilities["shared"]
-    read = {"parameters": True, "structure": spec.learner.structure, "seeds": spec.synthesis.guarantee != "seedless"}
-    return sum((probability for part, probability in probabilities.items() if read.get(part)), Fraction(0))
+    structure, seeds = spec.learner.structure is not None, spec.synthesis.guarantee != "seedless"
+    return read_of_split(spec.split.probabilities, structure=structure, seeds=seeds)
 
 
 def structure_recipe(spec: ReleaseSpec) -> StructureRecipe | None:

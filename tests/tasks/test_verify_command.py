@@ -59,16 +59,16 @@ def test_a_release_that_holds_exits_with_0_and_says_a_line_a_check(
 ) -> None:
     assert main(["verify", str(release)]) == HOLDS
     *lines, verdict = capsys.readouterr().out.splitlines()
-    assert len(lines) == 15
-    assert sum(line.startswith("ok      ") for line in lines) == 14
+    assert len(lines) == 16
+    assert sum(line.startswith("ok      ") for line in lines) == 15
     assert sum(line.startswith("--      ") for line in lines) == 1
-    assert verdict == "The release people-1 holds: 14 checks, and 1 that could not be made with what was given."
+    assert verdict == "The release people-1 holds: 15 checks, and 1 that could not be made with what was given."
 
 
 def test_with_the_exported_ledger_all_is_checked(release: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ledger = release.parent.parent / "ledger.jsonl"
     assert main(["verify", str(release), "--ledger", str(ledger)]) == HOLDS
-    assert capsys.readouterr().out.splitlines()[-1] == "The release people-1 holds: 15 checks."
+    assert capsys.readouterr().out.splitlines()[-1] == "The release people-1 holds: 16 checks."
     lines = ledger.read_text(encoding="utf-8").splitlines(keepends=True)
     ledger.write_text("".join(lines[:-1]), encoding="utf-8")
     assert main(["verify", str(release), "--ledger", str(ledger)]) == DOES_NOT_HOLD
