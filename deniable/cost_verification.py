@@ -1,8 +1,8 @@
 """Verification of what a release is said to cost: from the events that its record states, without believing who did.
 
 What the events of a step cost by themselves is composed again, and all that follows from them is worked out once more.
-Whether they are those that the spec asks for does not belong here (planned_events), nor whether a ledger was charged for it does not belong here (segment_verification), nor what privacy.json says of it
-(statement_figures).
+Whether they are those that the spec asks for does not belong here (planned_events), nor whether a ledger was charged
+for them (segment_verification), nor what privacy.json says of it (statement_figures).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
