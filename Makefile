@@ -23,9 +23,13 @@ plan: $(RUNTIME) ## what the release of SPEC=path would cost, and whether the bu
 # What a command must be given, said in one sentence.
 given = @$(if $($(1)),:,echo "$(1) must be given: make $@ $(1)=$(2)" >&2; exit 1)
 
+# Trust is never taken from where one stands: unless others are named, those of this installation are, by name.
+OWN_KEYS = $(wildcard $(or $(DENIABLE_STATE),$(CURDIR)/var)/keys/trusted.json)
+TRUST = $(or $(KEYS),$(if $(DENIABLE_TRUSTED_KEYS),,$(OWN_KEYS)))
+
 verify: $(RUNTIME) ## check the folder of the release RELEASE=name or path, offline
 	$(call given,RELEASE,name)
-	@$(BIN)/python -m deniable verify $(if $(wildcard $(RELEASE)),$(RELEASE),$(or $(DENIABLE_STATE),var)/releases/$(RELEASE)) $(if $(KEYS),--keys $(KEYS))
+	@$(BIN)/python -m deniable verify $(if $(wildcard $(RELEASE)),$(RELEASE),$(or $(DENIABLE_STATE),var)/releases/$(RELEASE)) $(if $(TRUST),--keys $(TRUST))
 
 replay: $(RUNTIME) ## run the release RELEASE=name again from its record, and compare every step bit for bit
 	$(call given,RELEASE,name)

@@ -18,9 +18,9 @@ from deniable.ledger_verification import records_of, verify
 HOLDS, DOES_NOT_HOLD, UNREADABLE = 0, 1, 2
 
 KEYS_VARIABLE = "DENIABLE_TRUSTED_KEYS"
-STATE_VARIABLE = "DENIABLE_STATE"
-_STATE, _TRUST_FILE = "var", ("keys", "trusted.json")
-_GIVE_KEYS = f"give a trust file by --keys FILE, or name one in {KEYS_VARIABLE}"
+CONFIGURATION_VARIABLE = "XDG_CONFIG_HOME"
+_CONFIGURATION, _TRUST_FILE = "~/.config", ("deniable", "trusted.json")
+_GIVE_KEYS = f"give a trust file by --keys FILE, name one in {KEYS_VARIABLE}, or put one at {{own}}"
 
 
 class _Unreadable(Exception):
@@ -96,21 +96,22 @@ def _show_record(asked: argparse.Namespace) -> int:
 
 
 def _trust(asked: argparse.Namespace) -> Any:
-    """The trusted keys: those that are named, else this installation's own; never those that came with a release."""
+    """The trusted keys: those that are named, else the user's own; never those of the folder that one stands in."""
     from deniable.release_verification import Trust  # noqa: PLC0415 - as above
     from deniable.trust import TrustedKeys  # noqa: PLC0415
 
-    state = os.path.expanduser(os.environ.get(STATE_VARIABLE) or _STATE)  # noqa: PTH111
-    own = os.path.join(state, *_TRUST_FILE)  # noqa: PTH118
-    named = os.environ.get(KEYS_VARIABLE)
+    own, named = _own_trust_file(), os.environ.get(KEYS_VARIABLE)
     if asked.keys is not None:
-        path, found = asked.keys, "as given"
+        path, found = asked.keys, f"as given, {asked.keys}"
     elif named:
-        path, found = os.path.expanduser(named), f"named by {KEYS_VARIABLE}"  # noqa: PTH111
+        path = os.path.expanduser(named)  # noqa: PTH111
+        found = f"named by {KEYS_VARIABLE}, {path}"
+        if not os.path.isabs(path):  # noqa: PTH117
+            raise _Unreadable(f"{KEYS_VARIABLE} must be an absolute path, got {named}; or give a file by --keys.")
     elif os.path.isfile(own):  # noqa: PTH113
-        path, found = own, f"of this installation, {own}"
+        path, found = own, f"of your own configuration, {own}"
     else:
-        return Trust(None, _GIVE_KEYS)
+        return Trust(None, _GIVE_KEYS.format(own=own))
     try:
         # Clocks differ, but not by a day.
         latest = f"{datetime.now(UTC) + timedelta(days=1):%Y-%m-%dT%H:%M:%SZ}"
@@ -119,6 +120,14 @@ def _trust(asked: argparse.Namespace) -> Any:
         raise _Unreadable(f"the trust file must be one that keys export wrote, got {path}, which is no text.") from None
     except InvalidInput as error:
         raise _Unreadable(f"the trust file must be one that keys export wrote, got {path}: {error}") from None
+
+
+def _own_trust_file() -> str:
+    """Where the user's own trust file is; a folder that is relative to where one stands is none, as XDG has it."""
+    folder = os.environ.get(CONFIGURATION_VARIABLE, "")
+    if not os.path.isabs(folder):  # noqa: PTH117
+        folder = os.path.expanduser(_CONFIGURATION)  # noqa: PTH111
+    return os.path.join(folder, *_TRUST_FILE)  # noqa: PTH118
 
 
 def _schema() -> Any:
@@ -170,7 +179,7 @@ def _parser() -> argparse.ArgumentParser:
     release.add_argument(
         "--keys",
         metavar="FILE",
-        help=f"the trusted keys (default: {KEYS_VARIABLE}, else those of this installation's state folder)",
+        help=f"the trusted keys (default: {KEYS_VARIABLE}, else {_CONFIGURATION}/{'/'.join(_TRUST_FILE)})",
     )
     release.add_argument("--ledger", metavar="EXPORT", help="the whole privacy ledger as it was exported")
     release.set_defaults(carry_out=_verify_release)

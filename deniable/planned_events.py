@@ -11,14 +11,16 @@ segment_verification). Nothing here needs more than the wheel requires.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil, isclose, sqrt
 from typing import Any, TypeAlias
 
-from deniable.accounting import best_again, compose
+from deniable.accounting import compose
 from deniable.checks import Check
 from deniable.common_events import count_events, noised_tables, tested_candidates
 from deniable.domain import Domain
 from deniable.entropies import BETA_SHARE, EntropyMechanism, EntropyRecipe, entropy_queries
+from deniable.errors import InvalidInput
 from deniable.histogram_seeds import HistogramRecipe
 from deniable.loglinear.plan import LoglinearPlan, LoglinearRecipe
 from deniable.loss import (
@@ -41,6 +43,7 @@ _FOUR_DIGITS = 2e-3
 # Gaussian noise of this many integers is as good as continuous; see calibrate_discrete_gaussian.
 _SMOOTH_SIGMA = 1000
 _NOTHING = Guarantee(0.0, 0.0, "basic")
+_REMEMBERED = 256
 
 
 @dataclass(frozen=True)
@@ -148,7 +151,7 @@ def _loglinear(recipe: LoglinearRecipe, domain: Domain, step: StepCost) -> Plann
             right = layout.choice_epsilon(layout.rho_of(float(plan.amount)))
             if layout.choices and not isclose(plan.choice_epsilon, right, rel_tol=_FOUR_DIGITS):
                 yield f"a choice has epsilon {float(plan.choice_epsilon):g}, and beside such noise {right:g} is right"
-            yield from _faults_of_use(best_again(plan.events, recipe.delta).epsilon, recipe.epsilon)
+            yield from _faults_of_use(_tightest(plan.events, recipe.delta).epsilon, recipe.epsilon)
 
     return Planned(plan.events, amounts, lambda guarantee: _faults_of_claim(guarantee, plan.events, recipe.delta))
 
@@ -220,7 +223,7 @@ def _faults_of_amount(events: Sequence[MechanismEvent], epsilon: Fraction, delta
     if isinstance(event, DiscreteGaussianEvent):
         finer = ceil(_SMOOTH_SIGMA / sqrt(event.variance))
         kinds.append(replace(event, sensitivity=event.sensitivity * finer, variance=event.variance * finer**2))
-    yield from _faults_of_use(max(best_again([kind], delta).epsilon for kind in kinds), epsilon)
+    yield from _faults_of_use(max(_tightest((kind,), delta).epsilon for kind in kinds), epsilon)
 
 
 def _faults_of_use(spent: float, epsilon: Fraction) -> Iterator[str]:
@@ -233,23 +236,30 @@ def _faults_of_claim(
     claimed: Guarantee | None, events: Sequence[MechanismEvent], delta: Fraction, whole: Fraction | None = None
 ) -> Iterator[str]:
     """Where a step is not said to cost what its events cost by the tightest accountant, or its whole epsilon."""
-    totals = compose(events, delta, pld=pld_by_hand) if events else {"basic": _NOTHING}
-    best = min(total.epsilon for total in totals.values())
+    totals = _composed(tuple(events), delta)
     found = None if claimed is None else totals.get(claimed.accountant)
     if claimed is None or found is None:
         yield f"it is said to cost {_shown(claimed)}, which no accountant says of its events"
         return
-    right = found.epsilon if whole is None else float(whole)
-    beyond = whole is None and not best * (1 - _ROUNDING) <= claimed.epsilon <= best * (1 + _TIGHTER)
-    if beyond or not right * (1 - _ROUNDING) <= claimed.epsilon <= right * (1 + _TIGHTER):
-        yield f"it is said to cost {_shown(claimed)}, and its events cost {_shown(min_of(totals))}"
+    tightest = _tightest(events, delta)
+    rights = [tightest.epsilon, found.epsilon] if whole is None else [float(whole)]
+    if not all(right * (1 - _ROUNDING) <= claimed.epsilon <= right * (1 + _TIGHTER) for right in rights):
+        yield f"it is said to cost {_shown(claimed)}, and its events cost {_shown(tightest)}"
     elif not isclose(claimed.delta, found.delta, rel_tol=_ROUNDING):
         yield f"it is said to cost {_shown(claimed)}, and its events cost {_shown(found)}"
 
 
-def min_of(totals: Mapping[str, Guarantee]) -> Guarantee:
-    """The tightest of some guarantees."""
-    return min(totals.values(), key=lambda total: total.epsilon)
+def _tightest(events: Sequence[MechanismEvent], delta: Fraction) -> Guarantee:
+    return min(_composed(tuple(events), delta).values(), key=lambda total: total.epsilon)
+
+
+@lru_cache(_REMEMBERED)
+def _composed(events: tuple[MechanismEvent, ...], delta: Fraction) -> Mapping[str, Guarantee]:
+    """What events cost by each accountant; where there are none, nothing."""
+    totals = compose(events, delta, pld=pld_by_hand) if events else {"basic": _NOTHING}
+    if not totals:
+        raise InvalidInput("no accountant says anything of the events at the spec's delta.")
+    return totals
 
 
 def _shown(guarantee: Guarantee | None) -> str:

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from deniable.errors import InvalidInput, Refused
 from schemas.provenance import RECORD
-from stores.recorded import find_release_folder, internal_record_of, keys_to_trust, trusted_record
+from stores.recorded import find_release_folder, internal_record_of, keys_to_trust, trusted_record, trusted_where
 from stores.verified_release import verified_release
 from stores.workspace import PRIVATE_FILE, make_private_folder
 
@@ -100,9 +100,9 @@ def _side(name: str, state: Path, keys: Path | None, *, public: bool) -> "Side":
     from stores.comparison import read_side  # noqa: PLC0415 - imports pandas
 
     folder = find_release_folder(name, state)
-    trusted = keys_to_trust(state, keys)
-    signed = trusted_record(folder / RECORD, trusted)
-    report = verified_release(folder, trusted)
+    trusted, where = keys_to_trust(state, keys), trusted_where(state, keys)
+    signed = trusted_record(folder / RECORD, trusted, where)
+    report = verified_release(folder, trusted, where)
     if wrong := [check.line for check in report.checks if not check.holds]:
         raise Refused(f"a release must hold against its own record to be compared, and {folder} does not: {wrong[0]}.")
     internal = None if public else internal_record_of(signed, state, trusted)

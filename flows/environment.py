@@ -54,8 +54,15 @@ def default_state_folder() -> Path:
 
 
 def state_folder() -> Path:
-    """Folder of everything that is made: DENIABLE_STATE, else the default one."""
-    return Path(os.environ.get(STATE_VARIABLE) or default_state_folder()).expanduser().resolve()
+    """Folder of everything that is made, trusted keys included: DENIABLE_STATE, else the default one.
+
+    Raises:
+        InvalidInput: DENIABLE_STATE is relative: then the folder that one stands in would decide whom to trust.
+    """
+    folder = Path(os.environ.get(STATE_VARIABLE) or default_state_folder()).expanduser()
+    if not folder.is_absolute():
+        raise InvalidInput(f"{STATE_VARIABLE} must be an absolute path, got {folder}; or name a folder by --state.")
+    return folder.resolve()
 
 
 def _stack(state: Path) -> dict[str, str]:

@@ -33,6 +33,7 @@ from stores.recorded import (
     keys_to_trust,
     recorded_spec,
     trusted_record,
+    trusted_where,
 )
 from stores.sameness import Finding, Reason, Replayed, compared, differing, names_in_order
 from stores.scratch import scratch_folder
@@ -169,9 +170,9 @@ def replay(
     """
     state = state or state_folder()
     folder = find_release_folder(release, state)
-    trusted = keys_to_trust(state, keys)
-    public = trusted_record(folder / RECORD, trusted)
-    _require_holds(verified_release(folder, trusted))
+    trusted, where = keys_to_trust(state, keys), trusted_where(state, keys)
+    public = trusted_record(folder / RECORD, trusted, where)
+    _require_holds(verified_release(folder, trusted, where))
     told = _Told(folder, public, internal_record_of(public, state, trusted))
     name_prefect_run(f"replay of {told.record.release.id}")
     with scratch_folder(state, told.record.release.id, keep=keep) as scratch:

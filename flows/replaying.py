@@ -13,7 +13,7 @@ from rich.console import Console
 
 from flows.services import start_prefect
 from schemas.provenance import RECORD
-from stores.recorded import find_release_folder, keys_to_trust, trusted_record
+from stores.recorded import find_release_folder, keys_to_trust, trusted_record, trusted_where
 
 if TYPE_CHECKING:
     from prefect.task_runners import TaskRunner
@@ -73,7 +73,7 @@ def run_replay_command(asked: argparse.Namespace, state: Path) -> int:
         DeniableError: release, key or snapshot is not there, or the record must not be trusted.
     """
     folder = find_release_folder(asked.release, state)
-    record = trusted_record(folder / RECORD, keys_to_trust(state, asked.keys)).record
+    record = trusted_record(folder / RECORD, keys_to_trust(state, asked.keys), trusted_where(state, asked.keys)).record
     with Console(stderr=True).status(f"{record.release.id}: starting Prefect and MLflow ..."):
         # The server starts while the rest is imported; what Prefect is told at import is where to find it.
         server = None if "PREFECT_API_URL" in os.environ else start_prefect(state)

@@ -138,7 +138,6 @@ def _places(released: Released) -> Iterator[tuple[str, str]]:
     yield "public", str(workspace.release_folder)
     yield "internal", str(released.report.path)
     own = workspace.state == default_state_folder()
-    # Trusted are the keys of the default state folder, unless others are named.
     keys = quote(str(trusted_keys_place(workspace.state)))
     elsewhere = f"python -m deniable verify {quote(str(workspace.release_folder))} --keys {keys}"
     yield "to verify it", f"make verify RELEASE={workspace.release_id}" if own else elsewhere

@@ -12,7 +12,7 @@ from deniable.trust import TrustedKeys
 from schemas.provenance import RECORD, Provenance
 from schemas.release_spec import ReleaseSpec, load_spec, whole_place
 from stores.signed_record import SignedRecord, read_signed
-from stores.trust_file import TRUSTED_KEYS_VARIABLE, read_trusted_keys, trusted_keys_place
+from stores.trust_file import TRUSTED_KEYS_VARIABLE, named_place, read_trusted_keys, trusted_keys_place
 
 
 def find_release_folder(release: str | Path, state: Path) -> Path:
@@ -54,12 +54,23 @@ def keys_to_trust(state: Path, keys: Path | None = None) -> TrustedKeys:
     return trusted
 
 
-def trusted_record(place: Path, trusted: TrustedKeys) -> SignedRecord:
+def trusted_where(state: Path, keys: Path | None = None) -> str:
+    """Which trust file `keys_to_trust` takes, to be read after `trusted keys`."""
+    if keys is not None:
+        return f"as given, {keys}"
+    place = trusted_keys_place(state)
+    if named_place(TRUSTED_KEYS_VARIABLE) is not None:
+        return f"named by {TRUSTED_KEYS_VARIABLE}, {place}"
+    return f"of this state folder, {place}: whoever may write there may have made them"
+
+
+def trusted_record(place: Path, trusted: TrustedKeys, where: str = "") -> SignedRecord:
     """Read a record whose signature counts.
 
     Args:
         place: the record's file.
         trusted: whose signatures count.
+        where: which trust file says so, where that is to be told.
 
     Raises:
         InvalidInput: there is none, or it is not of the form that records have.
@@ -74,7 +85,8 @@ def trusted_record(place: Path, trusted: TrustedKeys) -> SignedRecord:
     if said.keyid != envelope.keyid:
         fault = "it says that it was signed by another key"
     if fault is not None:
-        raise Refused(f"the record must be signed by a key that is trusted, got {place}: {fault}.")
+        told = f"; trusted keys {where}" if where else ""
+        raise Refused(f"the record must be signed by a key that is trusted, got {place}: {fault}{told}.")
     return signed
 
 

@@ -16,10 +16,9 @@ from deniable.trust import TrustedKeys
 from schemas.provenance import RECORD, Internal
 from stores.ledger import ledger_place
 from stores.ledger_database import LedgerDatabase, LedgerUnavailable, entry_rows
-from stores.recorded import keys_to_trust, trusted_record
+from stores.recorded import keys_to_trust, trusted_record, trusted_where
 from stores.run_tree import record_in_mlflow
 from stores.signed_record import SignedRecord, read_signed
-from stores.trust_file import TRUSTED_KEYS_VARIABLE, named_place
 
 
 @dataclass(frozen=True)
@@ -54,11 +53,7 @@ class SealedRelease:
     @property
     def trusted_where(self) -> str:
         """Where the trust file was found, to be read after `trusted keys`."""
-        if self.keys is not None:
-            return "as given"
-        if named_place(TRUSTED_KEYS_VARIABLE) is not None:
-            return f"named by {TRUSTED_KEYS_VARIABLE}"
-        return "of this state folder: whoever may write there may have made them"
+        return trusted_where(self.state, self.keys)
 
     def public(self) -> SignedRecord:
         """The public record, whoever signed it.

@@ -92,9 +92,18 @@ def flush_folder(folder: Path) -> None:
 
 
 def named_place(variable: str) -> Path | None:
-    """The path in a variable of the environment, if it is set."""
+    """The path in a variable of the environment, if it is set.
+
+    Raises:
+        InvalidInput: it is relative: then the folder that one stands in would decide whom to trust.
+    """
     path = os.environ.get(variable)
-    return Path(path).expanduser().resolve() if path else None
+    if not path:
+        return None
+    place = Path(path).expanduser()
+    if not place.is_absolute():
+        raise InvalidInput(f"{variable} must be an absolute path, got {path}; write it out from the root.")
+    return place.resolve()
 
 
 def make_keys_folder(folder: Path) -> None:

@@ -18,7 +18,7 @@ from deniable.ledger_verification import records_of, verify
 from flows.stack.settings import DATABASES, Stack
 from stores.lease import leased
 from stores.ledger import kept_lines, ledger_place
-from stores.recorded import keys_to_trust
+from stores.recorded import keys_to_trust, trusted_where
 from stores.verified_release import verified_release
 from stores.workspace import make_private_folder
 
@@ -148,7 +148,7 @@ def require_consistent(state: Path) -> int:
         raise Refused(f"the restored ledger must hold, and does not: {report.verdict}")
     releases = sorted((state / "releases").glob("*/"))
     for folder in releases:
-        held = verified_release(folder, keys_to_trust(state), ledger=ledger)
+        held = verified_release(folder, keys_to_trust(state), trusted_where(state), ledger)
         wrong = next((check for check in held.checks if not check.holds), None)
         if wrong is not None:
             raise Refused(f"{folder.name} must hold as it was restored, and does not: {wrong.line}")

@@ -27,6 +27,7 @@ from cryptography.hazmat.primitives.serialization import (
 from deniable.attestation import Envelope, keyid_of, verify
 from deniable.errors import DeniableError, InvalidInput, Refused
 from deniable.trust import Revocation, TrustedKey, TrustedKeys
+from flows.environment import STATE_VARIABLE, default_state_folder, state_folder
 from stores.private_key_file import let_wait, load_private_key
 from stores.signing_keys import (
     SIGNING_KEY_VARIABLE,
@@ -578,3 +579,26 @@ def test_a_signing_key_is_what_its_parts_are(state: Path) -> None:
     key = signing_key(state)
     assert load_private_key(signing_key_place(state)).private_bytes_raw() == key.private.private_bytes_raw()
     assert replace(key, to_tell="") == SigningKey(trusted=key.trusted, private=private_key("Ada"))
+
+
+@pytest.mark.parametrize("named", ["trusted.json", "var/keys/trusted.json", "./trusted.json"])
+def test_the_folder_that_one_stands_in_never_decides_whom_to_trust(
+    state: Path, named: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Someone unpacks a download that has a trust file of its own, and goes there."""
+    new_key(state, owner="The agency")
+    download = state.parent / "download"
+    for place in (download / "var" / "keys", download):
+        place.mkdir(parents=True, exist_ok=True)
+        (place / "trusted.json").write_text(trusted_keys(state).to_text(), encoding="utf-8")
+    monkeypatch.chdir(download)
+    monkeypatch.setenv(TRUSTED_KEYS_VARIABLE, named)
+    with pytest.raises(InvalidInput, match=f"^{TRUSTED_KEYS_VARIABLE} must be an absolute path, got {named}"):
+        trusted_keys_place(state)
+    monkeypatch.delenv(TRUSTED_KEYS_VARIABLE)
+    monkeypatch.setenv(STATE_VARIABLE, "var")
+    with pytest.raises(InvalidInput, match=f"^{STATE_VARIABLE} must be an absolute path, got var"):
+        state_folder()
+    monkeypatch.delenv(STATE_VARIABLE)
+    assert state_folder() == default_state_folder()
+    assert not state_folder().is_relative_to(download)

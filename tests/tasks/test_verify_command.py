@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from deniable.__main__ import DOES_NOT_HOLD, HOLDS, KEYS_VARIABLE, STATE_VARIABLE, UNREADABLE, main
+from deniable.__main__ import CONFIGURATION_VARIABLE, DOES_NOT_HOLD, HOLDS, KEYS_VARIABLE, UNREADABLE, main
 from deniable.release_verification import Trust, verify_release
 from tests.published import SCHEMA, InMemory, Published, folder_in
 from tests.whole_release import drawn_release
@@ -43,13 +43,18 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Published:
     return Published.of(drawn)
 
 
+def own_keys(folder: Path) -> Path:
+    """The trust file of whoever looks."""
+    return folder / "configuration" / "deniable" / "trusted.json"
+
+
 @pytest.fixture
 def release(published: Published, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A release folder in a state folder that has a trust file and a ledger."""
+    """A release folder, a ledger, and a trust file in the configuration of whoever looks."""
     monkeypatch.delenv(KEYS_VARIABLE, raising=False)
-    monkeypatch.setenv(STATE_VARIABLE, str(tmp_path))
-    (tmp_path / "keys").mkdir()
-    (tmp_path / "keys" / "trusted.json").write_text(published.keys.to_text(), encoding="utf-8")
+    monkeypatch.setenv(CONFIGURATION_VARIABLE, str(tmp_path / "configuration"))
+    (tmp_path / "configuration" / "deniable").mkdir(parents=True)
+    own_keys(tmp_path).write_text(published.keys.to_text(), encoding="utf-8")
     (tmp_path / "ledger.jsonl").write_text("".join(f"{line}\n" for line in published.ledger), encoding="utf-8")
     return folder_in(tmp_path / "releases" / "people-1", published)
 
@@ -80,7 +85,7 @@ def test_the_wheel_and_its_two_requirements_are_enough(release: Path, tmp_path: 
     program.write_text(ISOLATED, encoding="utf-8")
     root = Path(__file__).resolve().parents[2]
     command = [sys.executable, str(program)]
-    environment = {"PYTHONPATH": str(root), "PATH": "", STATE_VARIABLE: str(release.parent.parent)}
+    environment = {"PYTHONPATH": str(root), "PATH": "", CONFIGURATION_VARIABLE: str(tmp_path / "configuration")}
     ledger = str(release.parent.parent / "ledger.jsonl")
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -129,12 +134,38 @@ def test_a_record_that_is_a_link_is_not_followed(release: Path, capsys: pytest.C
 def test_keys_that_came_with_a_release_are_not_trusted(
     release: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A forger delivers a folder with keys beside it; whoever looks has keys of another agency, or none."""
-    (tmp_path / "mine").mkdir()
-    monkeypatch.setenv(STATE_VARIABLE, str(tmp_path / "mine"))
-    assert (release.parent.parent / "keys" / "trusted.json").exists()
-    assert main(["verify", str(release)]) == DOES_NOT_HOLD
-    assert "there are no trusted keys" in capsys.readouterr().out
+    """A forger delivers a state folder with keys that say to trust the forger, and whoever looks stands in it."""
+    download = tmp_path / "download"
+    trust = own_keys(tmp_path).rename(tmp_path / "forged.json").read_text(encoding="utf-8")
+    for place in ("var/keys", "keys", ".config/deniable", "configuration/deniable"):
+        (download / place).mkdir(parents=True)
+        (download / place / "trusted.json").write_text(trust, encoding="utf-8")
+    (download / "var" / "releases").mkdir()
+    monkeypatch.chdir(download)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    unpacked = str(release.rename(download / "var" / "releases" / "people-1"))
+    for configuration in ("configuration", ".config", "", str(tmp_path / "configuration")):
+        for state in ("", "var", str(download / "var")):
+            monkeypatch.setenv(CONFIGURATION_VARIABLE, configuration)
+            monkeypatch.setenv("DENIABLE_STATE", state)
+            for named in (unpacked, "var/releases/people-1"):
+                assert main(["verify", named]) == DOES_NOT_HOLD
+                assert "there are no trusted keys" in capsys.readouterr().out
+    monkeypatch.setenv(KEYS_VARIABLE, "var/keys/trusted.json")
+    assert main(["verify", unpacked]) == UNREADABLE
+    assert "DENIABLE_TRUSTED_KEYS must be an absolute path, got var/keys/trusted.json" in capsys.readouterr().err
+
+
+def test_the_user_s_own_keys_are_in_the_home_folder_where_nothing_else_is_said(
+    release: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.delenv(CONFIGURATION_VARIABLE)
+    own = tmp_path / "home" / ".config" / "deniable"
+    own.mkdir(parents=True)
+    own_keys(tmp_path).rename(own / "trusted.json")
+    assert main(["verify", str(release)]) == HOLDS
+    assert f"trusted keys of your own configuration, {own / 'trusted.json'}" in capsys.readouterr().out
 
 
 def test_the_two_forms_of_the_table_have_the_same_records(release: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -156,23 +187,26 @@ def test_a_signature_of_the_future_does_not_count(published: Published) -> None:
         assert ("in the future by this machine's clock" not in signature) is believed
 
 
-def test_trusted_keys_are_those_given_else_those_named_else_those_of_this_installation(
+def test_trusted_keys_are_those_given_else_those_named_else_the_user_s_own(
     release: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    beside = release.parent.parent / "keys" / "trusted.json"
+    beside = own_keys(release.parent.parent)
     mine = release.parent.parent / "mine.json"
     assert main(["verify", str(release)]) == HOLDS
-    assert f"trusted keys of this installation, {beside}" in capsys.readouterr().out
+    assert f"trusted keys of your own configuration, {beside}" in capsys.readouterr().out
     beside.rename(mine)
     assert main(["verify", str(release)]) == DOES_NOT_HOLD
     out = capsys.readouterr().out
-    assert "there are no trusted keys; give a trust file by --keys FILE, or name one in DENIABLE_TRUSTED_KEYS" in out
+    assert (
+        "there are no trusted keys; give a trust file by --keys FILE, name one in DENIABLE_TRUSTED_KEYS, or put one at "
+        f"{beside}" in out
+    )
     assert "ok      every file is the one that was signed" in out, "the rest is checked all the same"
     assert main(["verify", str(release), "--keys", str(mine)]) == HOLDS
-    assert "trusted keys as given" in capsys.readouterr().out
+    assert f"trusted keys as given, {mine}" in capsys.readouterr().out
     monkeypatch.setenv(KEYS_VARIABLE, str(mine))
     assert main(["verify", str(release)]) == HOLDS
-    assert "trusted keys named by DENIABLE_TRUSTED_KEYS" in capsys.readouterr().out
+    assert f"trusted keys named by DENIABLE_TRUSTED_KEYS, {mine}" in capsys.readouterr().out
     monkeypatch.setenv(KEYS_VARIABLE, str(beside))
     assert main(["verify", str(release), "--keys", str(mine)]) == HOLDS
     assert main(["verify", str(release)]) == UNREADABLE
@@ -183,7 +217,7 @@ def test_what_cannot_be_read_exits_with_2_and_says_what_to_name(
 ) -> None:
     binary = tmp_path / "binary"
     binary.write_bytes(b"\xff\xfe")
-    keys = str(tmp_path / "keys" / "trusted.json")
+    keys = str(own_keys(tmp_path))
     unreadable = {
         (str(tmp_path / "absent"), "--keys", keys): "a release must be a folder that can be read",
         (str(binary), "--keys", keys): "a release must be a folder that can be read",
