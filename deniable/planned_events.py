@@ -35,6 +35,8 @@ from deniable.step_costs import EXACT_COUNTS, StepCost, part_delta, read_probabi
 from deniable.strict_json import same
 
 Document: TypeAlias = Mapping[str, Any]
+Delta: TypeAlias = Callable[[Fraction], Fraction]
+"""From the delta of the whole release to that of a step for the records that it reads."""
 
 # The epsilon that is found here is below that of whoever scaled the noise by less than the first of these shares, and
 # above it by rounding alone; of this, what calibration leaves unused is a thousandth at most.
@@ -69,13 +71,20 @@ def check_planned(record: Document, domain: Domain, steps: Sequence[StepCost]) -
         domain: the public domain.
         steps: what the steps cost, by the record.
     """
-    faults = [
-        f"step {step.step}: {fault}"
-        for step, stated in zip(steps, record["cost"]["steps"], strict=True)
-        if step.step in _PLANS
-        for fault in _faults(_PLANS[step.step](record["spec"]["document"], domain, step), step, stated["events"])
-    ]
-    return Check("the events of every step are those that spec and domain ask for", tuple(faults))
+    spec = record["spec"]["document"]
+
+    def faults(delta: Delta) -> tuple[str, ...]:
+        return tuple(
+            f"step {step.step}: {fault}"
+            for step, stated in zip(steps, record["cost"]["steps"], strict=True)
+            if step.step in _PLANS
+            for fault in _faults(_PLANS[step.step](spec, domain, step, delta), step, stated["events"])
+        )
+
+    found = faults(lambda whole: part_delta(whole, _read(spec)))
+    # Releases were once planned with the spec's delta for the records that a step reads, which is less.
+    earlier = found and faults(lambda whole: whole)
+    return Check("the events of every step are those that spec and domain ask for", found if earlier else ())
 
 
 def _faults(planned: Planned, step: StepCost, stated: Sequence[Document]) -> Iterator[str]:
@@ -101,16 +110,18 @@ def _differences(stated: Sequence[Document], expected: Sequence[Document]) -> It
         yield f"it has {len(stated)} events, and the spec asks for {len(expected)}"
 
 
-def _delta(spec: Document, asked: Document) -> Fraction:
-    """The delta of a step for the records that it reads: the spec has that of the whole release."""
+def _read(spec: Document) -> Fraction:
+    """The probability with which a record is used for anything that costs."""
     split = {name: Fraction(probability) for name, probability in spec["split"].items()}
     structure, seeds = spec["learner"]["structure"] is not None, spec["synthesis"]["guarantee"] != "seedless"
-    return part_delta(Fraction(asked["delta"]), read_probability(split, structure=structure, seeds=seeds))
+    return read_probability(split, structure=structure, seeds=seeds)
 
 
-def _learnt_structure(spec: Document, domain: Domain, step: StepCost) -> Planned:
+def _learnt_structure(spec: Document, domain: Domain, step: StepCost, delta_of: Delta) -> Planned:
     asked, noise = spec["learner"]["structure"], spec["learner"]["noise"]
-    recipe = EntropyRecipe(Fraction(asked["epsilon"]), _delta(spec, asked), Fraction(asked["epsilon_rows"]), noise)
+    recipe = EntropyRecipe(
+        Fraction(asked["epsilon"]), delta_of(Fraction(asked["delta"])), Fraction(asked["epsilon_rows"]), noise
+    )
     # The number of rows is the first of the events, and has Laplace noise too.
     ratio = _amount(step.events[1:], noise)
     mechanism = EntropyMechanism(recipe, domain, entropy_queries(domain), ratio)
@@ -124,9 +135,9 @@ def _learnt_structure(spec: Document, domain: Domain, step: StepCost) -> Planned
     return Planned(mechanism.events, lambda: _faults_of_amount(mechanism.events[2:], epsilon, delta), claim)
 
 
-def _learnt_parameters(spec: Document, domain: Domain, step: StepCost) -> Planned:
+def _learnt_parameters(spec: Document, domain: Domain, step: StepCost, delta_of: Delta) -> Planned:
     learner = spec["learner"]
-    epsilon, delta = Fraction(learner["parameters"]["epsilon"]), _delta(spec, learner["parameters"])
+    epsilon, delta = Fraction(learner["parameters"]["epsilon"]), delta_of(Fraction(learner["parameters"]["delta"]))
     if learner["kind"] == "loglinear":
         return _loglinear(LoglinearRecipe(epsilon, delta, learner["noise"]), domain, step)
     events = count_events(noised_tables(domain), learner["noise"], _amount(step.events, learner["noise"]))
@@ -156,12 +167,12 @@ def _loglinear(recipe: LoglinearRecipe, domain: Domain, step: StepCost) -> Plann
     return Planned(plan.events, amounts, lambda guarantee: _faults_of_claim(guarantee, plan.events, recipe.delta))
 
 
-def _noised_seeds(spec: Document, _: Domain, __: StepCost) -> Planned:
+def _noised_seeds(spec: Document, _: Domain, __: StepCost, delta_of: Delta) -> Planned:
     asked = spec["synthesis"]
     beta, rows = asked["beta"], asked["epsilon_rows"]
     mechanism = HistogramRecipe(
         epsilon=Fraction(asked["epsilon"]),
-        delta=_delta(spec, asked),
+        delta=delta_of(Fraction(asked["delta"])),
         k=asked["k"],
         beta=None if beta is None else Fraction(beta),
         max_rows=asked["max_rows"],
@@ -175,7 +186,7 @@ def _noised_seeds(spec: Document, _: Domain, __: StepCost) -> Planned:
     return Planned(mechanism.events, _none, claim)
 
 
-def _tested(spec: Document, _: Domain, __: StepCost) -> Planned:
+def _tested(spec: Document, _: Domain, __: StepCost, ___: Delta) -> Planned:
     asked = spec["synthesis"]
     if asked["test"] == 1:
         return Planned((EXACT_COUNTS,), _none, lambda _: _none())
@@ -191,7 +202,7 @@ def _tested(spec: Document, _: Domain, __: StepCost) -> Planned:
     return Planned((event,), _none, lambda _: _none())
 
 
-_PLANS: dict[str, Callable[[Document, Domain, StepCost], Planned]] = {
+_PLANS: dict[str, Callable[[Document, Domain, StepCost, Delta], Planned]] = {
     "learn_structure": _learnt_structure,
     "learn_parameters": _learnt_parameters,
     "noise_seeds": _noised_seeds,
