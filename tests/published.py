@@ -19,6 +19,7 @@ from deniable.trust import TrustedKeys
 from stores.charging import open_ledger
 from stores.signing_keys import signing_key
 from stores.trust_file import trusted_keys
+from tests.charging import redigested
 from tests.whole_release import Drawn
 
 SCHEMA = json.loads(resources.files("deniable").joinpath("record.schema.json").read_bytes())
@@ -151,6 +152,17 @@ def another(value: Any) -> Any:
     if isinstance(value, float):
         return value * 1.001 or 1e-9
     return "something" if value is None else ["something"]
+
+
+def chained(record: dict[str, Any], entries: list[dict[str, Any]]) -> dict[str, Any]:
+    """A record with other entries, each bound to the one before, and with the head that follows."""
+    before, linked = record["ledger"]["before"], []
+    for entry in entries:
+        number, previous = (before["number"] + 1, before["digest"])
+        linked.append(redigested({**entry, "number": number, "previous": previous}))
+        before = linked[-1]
+    head = {"number": before["number"], "digest": before["digest"]}
+    return {**record, "ledger": {**record["ledger"], "entries": linked, "head": head}}
 
 
 def shuffles(length: int) -> Iterator[tuple[str, Callable[[Sequence[Any]], list[Any]]]]:

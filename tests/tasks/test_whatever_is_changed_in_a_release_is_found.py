@@ -15,8 +15,8 @@ import pytest
 
 from deniable.ledger import Entry, canonical
 from stores.charging import open_ledger
-from tests.charging import charge, policy, redigested
-from tests.published import Place, Published, another, at, faults, leaves, shuffles, with_change
+from tests.charging import charge, policy
+from tests.published import Place, Published, another, at, chained, faults, leaves, shuffles, with_change
 from tests.whole_release import drawn_release
 
 POSITIONS = 110
@@ -282,17 +282,6 @@ def test_a_cost_that_was_lowered_by_a_thousandth_wherever_it_stands_is_found(hon
         lines = trials.of(altered.signed_again(relinked), f"step {step['step']}: its events cost epsilon")
         assert "is another in privacy.json" not in lines
     assert trials.count == 3
-
-
-def chained(record: dict[str, Any], entries: list[dict[str, Any]]) -> dict[str, Any]:
-    """A record with other entries, each bound to the one before, and with the head that follows."""
-    before, linked = record["ledger"]["before"], []
-    for entry in entries:
-        number, previous = (before["number"] + 1, before["digest"])
-        linked.append(redigested({**entry, "number": number, "previous": previous}))
-        before = linked[-1]
-    head = {"number": before["number"], "digest": before["digest"]}
-    return {**record, "ledger": {**record["ledger"], "entries": linked, "head": head}}
 
 
 def test_an_entry_that_is_removed_repeated_moved_or_sealed_is_found_though_it_was_signed(
