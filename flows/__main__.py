@@ -5,7 +5,6 @@ within a second or two.
 """
 
 import argparse
-import os
 import signal
 import sys
 import traceback
@@ -31,7 +30,7 @@ from flows.ledger import add_ledger_commands, run_ledger_command
 from flows.planning import show_plan
 from flows.refreshing import add_refresh_command, run_refresh_command
 from flows.replaying import add_replay_command, run_replay_command
-from flows.services import start_prefect
+from flows.services import own_prefect
 from flows.showing import show
 from flows.stacking import add_stack_commands, run_prefect_command, run_stack_command, run_worker
 from schemas.release_spec import ReleaseSpec, load_spec
@@ -161,10 +160,8 @@ def _release(path: Path, state: Path, *, anew: bool) -> None:
             "own in what is drawn."
         )
     with Console(stderr=True).status(f"{spec.title}: starting Prefect and MLflow ..."):
-        # The server starts while the rest is imported; what Prefect is told at import is where to find it.
-        server = None if "PREFECT_API_URL" in os.environ else start_prefect(state)
-        if server is not None:
-            os.environ["PREFECT_API_URL"] = f"{server.address}/api"
+        # The server starts while the rest is imported.
+        server = own_prefect(state)
         from flows.running import run_release  # noqa: PLC0415 - imports Prefect and MLflow
 
         if server is not None:

@@ -23,6 +23,8 @@ _ALWAYS = {
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     "PREFECT_LOGGING_TO_API_ENABLED": "false",
     "PREFECT_RESULTS_PERSIST_BY_DEFAULT": "false",
+    # A server that Prefect starts by itself asks nobody for a password; commands start their own.
+    "PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "false",
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "DO_NOT_TRACK": "true",  # MLflow understands no other word than `true`
     "MLFLOW_LOGGING_LEVEL": "CRITICAL",  # its errors are logged with the errors that they happened in
@@ -32,8 +34,6 @@ _ALWAYS = {
 
 # Taste and patience: the caller's own value wins.
 _DEFAULTS = {
-    "PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "true",
-    "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "180",
     "PREFECT_TASKS_RUNNER_THREAD_POOL_MAX_WORKERS": str(os.cpu_count() or 1),  # Prefect's own default is no limit
     "PREFECT_FLOWS_HEARTBEAT_FREQUENCY": "60",  # how soon it is known that the machine of a run is gone
     "PREFECT_LOGGING_LEVEL": "CRITICAL",  # the command itself says what went wrong, once
@@ -113,4 +113,6 @@ def prepare_environment(state: Path | None = None) -> Path:
     os.environ.pop("PREFECT_API_URL", None)
     if own_server := os.environ.get(PREFECT_VARIABLE):
         os.environ["PREFECT_API_URL"] = own_server
+    else:
+        os.environ.pop("PREFECT_API_AUTH_STRING", None)
     return state

@@ -1,23 +1,23 @@
-"""Serves MLflow's pages on the loopback until standard input ends: `python -m flows.mlflow_server PORT ARTIFACTS`.
+"""Serves MLflow's pages on a socket until standard input ends: `python -m flows.mlflow_server ARTIFACTS SOCKET`.
 
-They are to look at: whatever would change the record is refused. So is what MLflow would run, or ask elsewhere, for
-whoever opens a page: its assistant, which asks language models and runs programs, its gateway and its jobs.
+They are to look at, for whoever knows the password: whatever would change the record is refused. So is what MLflow
+would run, or ask elsewhere, for whoever opens a page: its assistant, which asks language models and runs programs, its
+gateway and its jobs.
 """
 
 import json
 import os
 import re
 import sys
-import threading
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
-import uvicorn
 from starlette.middleware.base import BaseHTTPMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from flows.prefect_server import stop_when_abandoned
+from flows.services import CREDENTIALS_VARIABLE
+from flows.serving import end_when_abandoned, serve
 
 _READING = ("GET", "HEAD", "OPTIONS")
 _ASKED_BY_POST = re.compile(r"/graphql|/(ajax-)?api/\d\.\d/mlflow/[a-z-]+/(search|search-datasets|get-latest-versions)")
@@ -79,7 +79,7 @@ async def _refuse_all_else(request: Request, answer: Callable[[Request], Awaitab
     return JSONResponse(_REFUSED, status_code=403)
 
 
-def _serve(port: int, store: str, artifacts: str) -> None:
+def _serve(descriptor: int, store: str, artifacts: str) -> None:
     from mlflow.server import app as pages  # noqa: PLC0415 - it takes seconds, and reads the environment
     from mlflow.server.constants import ARTIFACT_ROOT_ENV_VAR, BACKEND_STORE_URI_ENV_VAR  # noqa: PLC0415
     from mlflow.server.fastapi_app import create_fastapi_app  # noqa: PLC0415
@@ -92,9 +92,9 @@ def _serve(port: int, store: str, artifacts: str) -> None:
     pages.view_functions["serve"] = lambda: text
     server = create_fastapi_app(pages)
     server.add_middleware(BaseHTTPMiddleware, dispatch=_refuse_all_else)
-    uvicorn.run(server, port=port, log_level="warning")
+    serve(server, descriptor, credentials=os.environ[CREDENTIALS_VARIABLE], log_level="warning")
 
 
 if __name__ == "__main__":
-    threading.Thread(target=stop_when_abandoned, daemon=True).start()
-    _serve(int(sys.argv[1]), os.environ["MLFLOW_TRACKING_URI"], sys.argv[2])
+    end_when_abandoned()
+    _serve(int(sys.argv[2]), os.environ["MLFLOW_TRACKING_URI"], sys.argv[1])

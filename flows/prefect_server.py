@@ -1,26 +1,21 @@
-"""Serves Prefect's API on a port of the loopback until standard input ends: `python -m flows.prefect_server PORT`.
+"""Serves Prefect's API on a socket of the loopback until standard input ends: `python -m flows.prefect_server SOCKET`.
 
 Standard input is a pipe from the process that needs the server. It ends however that process ends, so no server is ever
 left behind; and as the server belongs to a session of its own, a Ctrl-C at the terminal does not take it away from a
-release that still has to say that it was interrupted.
+release that still has to say that it was interrupted. Prefect asks for its password itself.
 """
 
-import os
-import signal
 import sys
-import threading
 
-import uvicorn
+from flows.serving import end_when_abandoned, serve
 
 
-def stop_when_abandoned() -> None:
-    """Wait for the end of standard input, then end this process in order."""
-    sys.stdin.read()
-    os.kill(os.getpid(), signal.SIGTERM)
+def _serve(descriptor: int) -> None:
+    from prefect.server.api.server import create_app  # noqa: PLC0415 - it takes seconds
+
+    serve(create_app(), descriptor, log_level="error")
 
 
 if __name__ == "__main__":
-    threading.Thread(target=stop_when_abandoned, daemon=True).start()
-    uvicorn.run(
-        "prefect.server.api.server:create_app", factory=True, port=int(sys.argv[1]), log_level="error", lifespan="on"
-    )
+    end_when_abandoned()
+    _serve(int(sys.argv[1]))

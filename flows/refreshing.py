@@ -4,7 +4,6 @@ Prefect and MLflow are imported only after the spec was found right.
 """
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from deniable.errors import DeniableError
-from flows.services import start_prefect
+from flows.services import own_prefect
 from schemas.release_spec import load_spec
 
 if TYPE_CHECKING:
@@ -62,10 +61,8 @@ def run_refresh_command(asked: argparse.Namespace, state: Path) -> int:
     """
     spec = load_spec(asked.spec).reading(asked.source)
     with Console(stderr=True).status(f"{spec.title}: starting Prefect and MLflow ..."):
-        # The server starts while the rest is imported; what Prefect is told at import is where to find it.
-        server = None if "PREFECT_API_URL" in os.environ else start_prefect(state)
-        if server is not None:
-            os.environ["PREFECT_API_URL"] = f"{server.address}/api"
+        # The server starts while the rest is imported.
+        server = own_prefect(state)
         from flows.refresh import refresh  # noqa: PLC0415 - imports Prefect and MLflow, as the next one does
         from flows.running import print_summary, watched  # noqa: PLC0415
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from flows.services import start_prefect
+from flows.services import own_prefect
 from schemas.provenance import RECORD
 from stores.recorded import find_release_folder, keys_to_trust, trusted_record, trusted_where
 
@@ -75,10 +75,8 @@ def run_replay_command(asked: argparse.Namespace, state: Path) -> int:
     folder = find_release_folder(asked.release, state)
     record = trusted_record(folder / RECORD, keys_to_trust(state, asked.keys), trusted_where(state, asked.keys)).record
     with Console(stderr=True).status(f"{record.release.id}: starting Prefect and MLflow ..."):
-        # The server starts while the rest is imported; what Prefect is told at import is where to find it.
-        server = None if "PREFECT_API_URL" in os.environ else start_prefect(state)
-        if server is not None:
-            os.environ["PREFECT_API_URL"] = f"{server.address}/api"
+        # The server starts while the rest is imported.
+        server = own_prefect(state)
         from flows.progress import Screen  # noqa: PLC0415 - imports Prefect and MLflow, as the next two do
         from flows.replay import ReplayDiffers, replay  # noqa: PLC0415
         from tasks.progress import watching  # noqa: PLC0415

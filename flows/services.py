@@ -1,4 +1,8 @@
-"""The servers that a release or an onlooker needs, on this machine's loopback: Prefect's API and MLflow's pages."""
+"""The servers that a release or an onlooker needs, on this machine's loopback: Prefect's API and MLflow's pages.
+
+Each start has a password of its own, which the processes know that need it, and no file: one that somebody learnt, say
+from a browser that remembered it, opens nothing once the server is gone.
+"""
 
 import atexit
 import os
@@ -8,13 +12,22 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
 
 from deniable.errors import DeniableError
+from deniable.keys import new_secret
+from stores.prefect_encryption import encryption_key
 
-_LOOPBACK = "127.0.0.1"
+CREDENTIALS_VARIABLE = "DENIABLE_PAGES_CREDENTIALS"
+"""Tells MLflow's pages whom to let in, as USER:PASSWORD; every user of the machine can read arguments."""
+
+LOOPBACK = "127.0.0.1"
+_USER = "deniable"
+_DIGITS = 32
+_BACKLOG = 128
 _PATIENCE_S = 180
 _GRACE_S = 5
 
@@ -28,10 +41,11 @@ class Server:
 
     Args:
         name: what it is called in messages.
-        command: how it is started.
-        port: where it listens.
+        command: how it is started; the descriptor of its socket is added.
+        listening: the socket, which this process has no more use for.
         health: path that answers once it is up.
         log: file that takes what it prints.
+        credentials: user and password that it asks for, as USER:PASSWORD.
         environment: variables that it is started with beside this process's own.
     """
 
@@ -40,22 +54,25 @@ class Server:
         name: str,
         command: Sequence[str],
         *,
-        port: int,
+        listening: socket.socket,
         health: str,
         log: Path,
+        credentials: str,
         environment: Mapping[str, str],
     ) -> None:
-        self.address = f"http://{_LOOPBACK}:{port}"
+        self.address = f"http://{LOOPBACK}:{listening.getsockname()[1]}"
+        self.credentials = credentials
         self._name = name
         self._health = health
         self._log = log
-        with log.open("wb") as output:
+        with closing(listening), log.open("wb") as output:
             self._process = subprocess.Popen(  # noqa: S603 - our own commands
-                command,
+                [*command, str(listening.fileno())],
                 stdin=subprocess.PIPE,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 env={**os.environ, **environment},
+                pass_fds=[listening.fileno()],
                 start_new_session=True,
             )
         atexit.register(self.stop)
@@ -91,25 +108,75 @@ class Server:
             self._process.stdin.close()
 
 
-def start_prefect(state: Path, port: int | None = None, *, pages: bool = False) -> Server:
-    """Start Prefect's API, and its pages if wanted, on the database in the state folder."""
-    port = port or free_port()
-    environment = {"PREFECT__SERVER_FINAL": "1", "PREFECT_UI_ENABLED": "1" if pages else "0"}
-    environment["PREFECT__SERVER_WEBSERVER_ONLY" if pages else "PREFECT__SERVER_EPHEMERAL"] = "1"
-    if pages:
-        environment["PREFECT_SERVER_UI_API_URL"] = f"http://{_LOOPBACK}:{port}/api"
+def start_prefect(
+    state: Path, port: int | None = None, *, credentials: str | None = None, pages: bool = False
+) -> Server:
+    """Start Prefect's API, and its pages if wanted, on the database in the state folder.
+
+    Args:
+        state: the state folder.
+        port: where it listens, if that is free; by default anywhere.
+        credentials: user and password that it asks for, as USER:PASSWORD; by default new ones.
+        pages: whether its pages are wanted.
+
+    Raises:
+        InvalidInput: what Prefect encrypts secret blocks with cannot be read or made.
+    """
+    encrypted_with = os.environ.get("PREFECT_SERVER_ENCRYPTION_KEY") or encryption_key(state)
+    listening, credentials = listen(port or 0), credentials or new_credentials()
+    environment = {
+        "PREFECT__SERVER_FINAL": "1",
+        "PREFECT__SERVER_WEBSERVER_ONLY" if pages else "PREFECT__SERVER_EPHEMERAL": "1",
+        "PREFECT_UI_ENABLED": "1" if pages else "0",
+        **guarded_prefect(credentials, encrypted_with, f"http://{LOOPBACK}:{listening.getsockname()[1]}"),
+    }
     return Server(
         "the Prefect server",
-        [sys.executable, "-m", "flows.prefect_server", str(port)],
-        port=port,
+        [sys.executable, "-m", "flows.prefect_server"],
+        listening=listening,
         health="/api/health",
         log=state / "prefect" / ("pages.log" if pages else "server.log"),
+        credentials=credentials,
         environment=environment,
     )
 
 
-def start_mlflow(state: Path, port: int | None = None) -> Server:
+def guarded_prefect(credentials: str, encrypted_with: str, address: str) -> dict[str, str]:
+    """What a Prefect server is told of who may ask it, beside what stands before it (flows.door).
+
+    Args:
+        credentials: user and password that it asks for, as USER:PASSWORD.
+        encrypted_with: what it encrypts secret blocks with; else it keeps that beside the blocks, in its database.
+        address: of its pages.
+    """
+    return {
+        "PREFECT_SERVER_API_AUTH_STRING": credentials,
+        "PREFECT_SERVER_ENCRYPTION_KEY": encrypted_with,
+        "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": address,
+        # Of the origin that its pages come from, by whichever name they were asked for.
+        "PREFECT_SERVER_UI_API_URL": "/api",
+    }
+
+
+def own_prefect(state: Path) -> Server | None:
+    """Start a Prefect server for this process and those that it starts, unless they are told of one already.
+
+    It is not waited for: what Prefect is told when it is imported is where to find it, and by which password.
+    """
+    if "PREFECT_API_URL" in os.environ:
+        return None
+    server = start_prefect(state)
+    os.environ |= {"PREFECT_API_URL": f"{server.address}/api", "PREFECT_API_AUTH_STRING": server.credentials}
+    return server
+
+
+def start_mlflow(state: Path, port: int | None = None, *, credentials: str | None = None) -> Server:
     """Start MLflow's pages on the database and the artifacts in the state folder.
+
+    Args:
+        state: the state folder.
+        port: where it listens, if that is free; by default anywhere.
+        credentials: user and password that it asks for, as USER:PASSWORD; by default new ones.
 
     Raises:
         ServerFailed: the records are kept by a server elsewhere, which has pages of its own.
@@ -118,28 +185,41 @@ def start_mlflow(state: Path, port: int | None = None) -> Server:
     if store.startswith("http"):
         msg = f"MLflow's records are kept by {store}; look at its pages, there are none to show here."
         raise ServerFailed(msg)
-    port = port or free_port()
+    credentials = credentials or new_credentials()
     return Server(
         "the MLflow server",
         # Not the address of the store, which may hold a password: every user of the machine can read arguments.
-        [sys.executable, "-m", "flows.mlflow_server", str(port), str(state / "mlflow" / "artifacts")],
-        port=port,
+        [sys.executable, "-m", "flows.mlflow_server", str(state / "mlflow" / "artifacts")],
+        listening=listen(port or 0),
         health="/health",
         log=state / "mlflow" / "pages.log",
-        environment={},
+        credentials=credentials,
+        environment={CREDENTIALS_VARIABLE: credentials},
     )
+
+
+def new_credentials() -> str:
+    """A user and a new password, as USER:PASSWORD."""
+    return f"{_USER}:{new_secret().hex()[:_DIGITS]}"
+
+
+def listen(wanted: int = 0, host: str = LOOPBACK) -> socket.socket:
+    """Listen on a port of an address: the wanted one if it is free, else any; what comes is answered by a server later.
+
+    Raises:
+        ServerFailed: no port is free.
+    """
+    for port in (wanted, 0):
+        try:
+            return socket.create_server((host, port), backlog=_BACKLOG)
+        except OSError:
+            continue
+    msg = f"a free port is needed at {host} and there is none; close some programs."
+    raise ServerFailed(msg)
 
 
 def free_port(wanted: int = 0) -> int:
     """A port of the loopback that nobody listens on: the wanted one if it is free, else any."""
-    for port in (wanted, 0):
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind((_LOOPBACK, port))
-            except OSError:
-                continue
-            bound: int = probe.getsockname()[1]
-            return bound
-    msg = "a free port is needed on the loopback and there is none; close some programs."
-    raise ServerFailed(msg)
+    with listen(wanted) as probe:
+        bound: int = probe.getsockname()[1]
+    return bound

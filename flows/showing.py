@@ -1,12 +1,13 @@
 """Shows what was done: MLflow's and Prefect's pages on this machine's loopback, until Ctrl-C."""
 
+import base64
 import json
 import signal
 from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
 
-from flows.services import Server, free_port, start_mlflow, start_prefect
+from flows.services import Server, new_credentials, start_mlflow, start_prefect
 from stores.addresses import artifact_page, registered_model_page, releases_page, run_page
 from stores.release_search import release_filter
 
@@ -25,8 +26,9 @@ def show(state: Path, *, mlflow_port: int, prefect_port: int) -> None:
         ServerFailed: one of them does not start.
     """
     print("Starting MLflow and Prefect ...", flush=True)  # noqa: T201 - this is what the command is for
-    mlflow = start_mlflow(state, free_port(mlflow_port))
-    prefect = start_prefect(state, free_port(prefect_port), pages=True)
+    credentials = new_credentials()
+    mlflow = start_mlflow(state, mlflow_port, credentials=credentials)
+    prefect = start_prefect(state, prefect_port, credentials=credentials, pages=True)
     try:
         _wait_and_tell(mlflow, prefect)
         signal.pause()
@@ -40,26 +42,28 @@ def show(state: Path, *, mlflow_port: int, prefect_port: int) -> None:
 def _wait_and_tell(mlflow: Server, prefect: Server) -> None:
     mlflow.wait_until_up()
     prefect.wait_until_up()
-    print("\nThe record of releases (MLflow):", *pages_of(mlflow.address), sep="\n")  # noqa: T201
+    print("\nThe record of releases (MLflow):", *pages_of(mlflow), sep="\n")  # noqa: T201
     print(f"\nHow each release ran, step by step (Prefect):\n  {prefect.address}/runs")  # noqa: T201
-    print("\nCtrl-C stops both.", flush=True)  # noqa: T201
+    user, _, password = mlflow.credentials.partition(":")
+    print(f"\nTo enter: user {user}, password {password}; in Prefect's form, {prefect.credentials}")  # noqa: T201
+    print("\nThe password is good until this ends. Ctrl-C stops both.", flush=True)  # noqa: T201
 
 
-def pages_of(address: str) -> list[str]:
+def pages_of(mlflow: Server) -> list[str]:
     """Where MLflow shows each dataset: all its releases, their models, and what was published last.
 
     Args:
-        address: of a server of MLflow's.
+        mlflow: a server of MLflow's.
 
     Returns:
         Lines to print.
     """
     lines = []
-    datasets = _ask(address, "experiments/search", max_results=1000).get("experiments", [])
+    datasets = _ask(mlflow, "experiments/search", max_results=1000).get("experiments", [])
     for dataset in datasets:
         name, number = dataset["name"], dataset["experiment_id"]
         published = _ask(
-            address,
+            mlflow,
             "runs/search",
             experiment_ids=[number],
             filter=release_filter(),
@@ -71,16 +75,19 @@ def pages_of(address: str) -> list[str]:
             pages["their models"] = registered_model_page(name)
             pages[f"the newest, {run['run_name']}"] = run_page(number, run["run_id"])
             pages["its report"] = artifact_page(number, run["run_id"], _REPORT)
-        lines += [f"  {name}", *(f"    {what}: {address}/{page}" for what, page in pages.items())]
+        lines += [f"  {name}", *(f"    {what}: {mlflow.address}/{page}" for what, page in pages.items())]
     return lines
 
 
-def _ask(address: str, what: str, **query: Any) -> dict[str, Any]:
+def _ask(mlflow: Server, what: str, **query: Any) -> dict[str, Any]:
     """What a server of our own answers."""
     asked = Request(  # noqa: S310 - our own server
-        f"{address}/api/2.0/mlflow/{what}",
+        f"{mlflow.address}/api/2.0/mlflow/{what}",
         data=json.dumps(query).encode(),
-        headers={"Content-Type": "application/json"},
+        headers={
+            "Content-Type": "application/json",
+            "Authorization": f"Basic {base64.b64encode(mlflow.credentials.encode()).decode()}",
+        },
     )
     with urlopen(asked, timeout=30) as answer:  # noqa: S310 - our own server
         found: dict[str, Any] = json.load(answer)

@@ -82,7 +82,6 @@ def run_prefect_command(asked: argparse.Namespace, state: Path) -> int:
 
 def _become_prefect(arguments: Sequence[str], state: Path) -> NoReturn:
     require_prefect(state)
-    os.environ["PREFECT_SERVER_ALLOW_EPHEMERAL_MODE"] = "false"
     os.execv(sys.executable, [sys.executable, "-m", "prefect", *arguments])  # noqa: S606 - in place of this process
 
 

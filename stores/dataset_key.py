@@ -8,14 +8,14 @@ import fcntl
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import IO
 
 from deniable.errors import InvalidInput, Refused
 from deniable.keys import ReleaseKey, new_secret
-from stores.trust_file import flush_folder, make_keys_folder
+from stores.secret_file import make_once
+from stores.trust_file import make_keys_folder
 
 _OTHERS = 0o077
 
@@ -81,17 +81,7 @@ def _key_in(held: bytes, place: Path, mode: int) -> ReleaseKey:
 def _make(place: Path) -> None:
     """Make a key, whole or not at all; of two processes that make one at once, one has its way."""
     try:
-        with NamedTemporaryFile(dir=place.parent, prefix=f".{place.name}.", delete=False) as file:
-            temporary = Path(file.name)
-            try:
-                file.write(new_secret())
-                file.flush()
-                os.fsync(file.fileno())
-                with suppress(FileExistsError):
-                    place.hardlink_to(temporary)
-            finally:
-                temporary.unlink()
-        flush_folder(place.parent)
+        make_once(place, new_secret())
     except OSError as error:
         raise InvalidInput(
             f"the key of a dataset must be in a folder that can be written to, got {place.parent}: {error.strerror}."

@@ -7,15 +7,18 @@ same number.
 import json
 import os
 import signal
+import socket
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 
 from deniable.errors import DeniableError
+from flows.services import LOOPBACK
 
 _PATIENCE_S = 180.0
 _GRACE_S = 30.0
@@ -41,6 +44,7 @@ class Daemon:
         up: whether it answers.
         stop_signal: what ends it in order.
         before: what its process does first.
+        port: of the loopback, where a socket is opened for it; its descriptor is added to the command.
     """
 
     name: str
@@ -51,6 +55,7 @@ class Daemon:
     up: Callable[[], bool]
     stop_signal: int = signal.SIGTERM
     before: Callable[[], None] | None = None
+    port: int | None = None
 
     @property
     def log(self) -> Path:
@@ -67,12 +72,16 @@ class Daemon:
 
         Returns:
             Whether it was started.
+
+        Raises:
+            DaemonFailed: another program listens on its port.
         """
         if self.running is not None:
             return False
-        with self.log.open("ab") as output:
+        with self._sockets() as sockets, self.log.open("ab") as output:
             process = subprocess.Popen(  # noqa: S603 - our own commands
-                list(self.command),
+                [*self.command, *map(str, sockets)],
+                pass_fds=sockets,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -83,6 +92,20 @@ class Daemon:
         made = psutil.Process(process.pid).create_time()
         (self.run / f"{self.name}.json").write_text(json.dumps({"pid": process.pid, "made": made}))
         return True
+
+    @contextmanager
+    def _sockets(self) -> Iterator[list[int]]:
+        """Descriptors of what it listens on: nobody else can listen there, and be told what is meant for it."""
+        if self.port is None:
+            yield []
+            return
+        try:
+            listening = socket.create_server((LOOPBACK, self.port))
+        except OSError as error:
+            msg = f"{self.name} must have the port {self.port} of the loopback, and does not get it: {error.strerror}."
+            raise DaemonFailed(msg) from None
+        with listening:
+            yield [listening.fileno()]
 
     def wait_until_up(self) -> None:
         """Wait until it answers.

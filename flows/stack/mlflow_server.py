@@ -1,4 +1,7 @@
-"""Serves MLflow with users on the loopback: `python -m flows.stack.mlflow_server PORT ARTIFACTS`.
+"""Serves MLflow with users: `python -m flows.stack.mlflow_server ARTIFACTS WHERE [NAME ...]`.
+
+WHERE is the descriptor of a socket that listens, or in a container HOST:PORT; names are those by which the server may
+be asked, beside the loopback's.
 
 Closed to everybody is what MLflow would run, or ask elsewhere, for whoever opens a page: its assistant, which runs
 programs on this machine for any of its users, its gateway and its jobs.
@@ -6,15 +9,15 @@ programs on this machine for any of its users, its gateway and its jobs.
 
 import os
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
-import uvicorn
 from starlette.middleware.base import BaseHTTPMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from flows.door import OWN_NAMES
 from flows.mlflow_server import is_closed
-from flows.stack.settings import LOOPBACK
+from flows.serving import descriptor_of, serve
 
 _REFUSED = {"error_code": "PERMISSION_DENIED", "message": "This server keeps the record of releases, and runs nothing."}
 
@@ -25,7 +28,7 @@ async def _refuse_what_is_closed(request: Request, answer: Callable[[Request], A
     return await answer(request)
 
 
-def _serve(port: int, artifacts: str) -> None:
+def _serve(artifacts: str, where: str, names: Sequence[str]) -> None:
     from mlflow.server import constants  # noqa: PLC0415 - it takes seconds, and reads the environment
 
     os.environ |= {
@@ -39,8 +42,8 @@ def _serve(port: int, artifacts: str) -> None:
 
     server = create_app()
     server.add_middleware(BaseHTTPMiddleware, dispatch=_refuse_what_is_closed)
-    uvicorn.run(server, host=LOOPBACK, port=port, log_level="warning")
+    serve(server, descriptor_of(where), names=[*OWN_NAMES, *names], log_level="warning")
 
 
 if __name__ == "__main__":
-    _serve(int(sys.argv[1]), sys.argv[2])
+    _serve(sys.argv[1], sys.argv[2], sys.argv[3:])

@@ -10,8 +10,9 @@ from pathlib import Path
 from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
+from flows.services import guarded_prefect
 from flows.stack.daemons import Daemon, DaemonFailed
-from flows.stack.settings import ADMINISTRATOR, LOOPBACK, POOL, USERS, Stack
+from flows.stack.settings import ADMINISTRATOR, POOL, USERS, Stack
 from stores.workspace import PRIVATE_FILE
 
 _GRACE_S = 5
@@ -24,13 +25,11 @@ def prefect_server(stack: Stack) -> Daemon:
     return _daemon(
         stack,
         "prefect",
-        [sys.executable, "-m", "prefect", "server", "start", "--host", LOOPBACK, "--port", str(stack.ports["prefect"])],
+        [sys.executable, "-m", "flows.stack.prefect_server"],
         {
             "PREFECT_HOME": str(stack.part("prefect")),
             "PREFECT_API_DATABASE_CONNECTION_URL": stack.database("prefect", "+asyncpg"),
-            "PREFECT_SERVER_API_AUTH_STRING": stack.prefect_credentials,
-            "PREFECT_SERVER_ENCRYPTION_KEY": stack.encryption_key,
-            "PREFECT_SERVER_UI_API_URL": f"{stack.prefect_pages}/api",
+            **guarded_prefect(stack.prefect_credentials, stack.encryption_key, stack.prefect_pages),
             # Kept in memory, what a dataset's runs wait for would be taken for ever by a run of before a restart.
             "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem",
             "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
@@ -48,10 +47,7 @@ def mlflow_server(stack: Stack) -> Daemon:
     return _daemon(
         stack,
         "mlflow",
-        [
-            *(sys.executable, "-m", "flows.stack.mlflow_server"),
-            *(str(stack.ports["mlflow"]), str(stack.part("artifacts"))),
-        ],
+        [sys.executable, "-m", "flows.stack.mlflow_server", str(stack.part("artifacts"))],
         {
             # Not among the arguments, which every user of the machine can read.
             "MLFLOW_BACKEND_STORE_URI": stack.database("mlflow", "+psycopg"),
@@ -132,6 +128,7 @@ def _daemon(stack: Stack, name: str, command: list[str], environment: dict[str, 
         run=stack.part("run"),
         logs=stack.part("logs"),
         up=up,
+        port=stack.ports.get(name),
     )
 
 

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from flows.services import Server
+
 
 def environment(home: Path) -> dict[str, str]:
     """What a user's shell has: nothing of this project's, and a home and a temporary folder of its own."""
@@ -40,6 +42,11 @@ def run(
         text=True,
         check=False,
     )
+
+
+def told_of(server: Server) -> dict[str, str]:
+    """What a shell says in which commands use a Prefect server that is there already."""
+    return {"DENIABLE_PREFECT_API_URL": f"{server.address}/api", "PREFECT_API_AUTH_STRING": server.credentials}
 
 
 def left_of_a_release(state: Path) -> list[str]:

@@ -30,7 +30,7 @@ from stores.signed_record import read_signed
 from stores.trust_file import trusted_keys
 from stores.unfinished import unfinished_release
 from stores.verified_release import verified_release
-from tests.flows.command import environment
+from tests.flows.command import environment, told_of
 from tests.small_release import write_small_release
 from tests.watchers import Faulty
 
@@ -66,21 +66,21 @@ AFTER_PUBLICATION = {"report", "seal"}
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a Prefect server that outlives the killed."""
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """What is told of a Prefect server that outlives the killed."""
     state = tmp_path_factory.mktemp("server")
     (state / "prefect").mkdir()
     started = start_prefect(state)
     started.wait_until_up()
-    yield f"{started.address}/api"
+    yield told_of(started)
     started.stop()
 
 
-def run_and_kill(spec: Path, state: Path, moment: str, step: str, server: str) -> int:
+def run_and_kill(spec: Path, state: Path, moment: str, step: str, server: dict[str, str]) -> int:
     """Run the release until the moment; the exit status."""
     return subprocess.run(
         [sys.executable, "-m", "tests.flows.killed", str(spec), str(state), moment, step],
-        env={**environment(state.parent / "home"), "DENIABLE_PREFECT_API_URL": server, "PYTHONPATH": str(ROOT)},
+        env={**environment(state.parent / "home"), **server, "PYTHONPATH": str(ROOT)},
         cwd=ROOT,
         capture_output=True,
         check=False,
@@ -131,7 +131,7 @@ def require_sealed(state: Path) -> None:
 
 
 def test_a_release_killed_at_every_step_is_the_undisturbed_one_and_charged_once(
-    tmp_path: Path, server: str, prefect: None
+    tmp_path: Path, server: dict[str, str], prefect: None
 ) -> None:
     spec = write_small_release(tmp_path / "spec", synthesis__chunk_candidates=128, budget=exact_budget(tmp_path))
     state = tmp_path / "killed" / "state"
@@ -189,7 +189,7 @@ MOMENTS_OF_HISTOGRAMS = [
 
 
 def test_a_killed_release_of_histogram_seeds_whose_key_is_destroyed_is_charged_once(
-    tmp_path: Path, server: str, prefect: None
+    tmp_path: Path, server: dict[str, str], prefect: None
 ) -> None:
     """Also between a charge's commitment and the journal, and between the end of the release and that of its key."""
     state = tmp_path / "killed" / "state"
@@ -215,7 +215,9 @@ def test_a_killed_release_of_histogram_seeds_whose_key_is_destroyed_is_charged_o
 
 
 @pytest.mark.parametrize("lost", ["gone", "another"])
-def test_a_release_is_not_gone_on_with_under_another_key(tmp_path: Path, server: str, prefect: None, lost: str) -> None:
+def test_a_release_is_not_gone_on_with_under_another_key(
+    tmp_path: Path, server: dict[str, str], prefect: None, lost: str
+) -> None:
     spec, state = write_small_release(tmp_path / "spec"), tmp_path / "state"
     assert run_and_kill(spec, state, "before", "gather", server) == -signal.SIGKILL
     key = state / "vault" / release_of(state) / "key"
@@ -228,7 +230,7 @@ def test_a_release_is_not_gone_on_with_under_another_key(tmp_path: Path, server:
 
 
 def test_a_changed_schema_is_another_release_and_a_changed_threshold_is_not(
-    tmp_path: Path, server: str, prefect: None
+    tmp_path: Path, server: dict[str, str], prefect: None
 ) -> None:
     spec, state = write_small_release(tmp_path / "spec"), tmp_path / "state"
     assert run_and_kill(spec, state, "before", "gather", server) == -signal.SIGKILL
@@ -245,7 +247,7 @@ def test_a_changed_schema_is_another_release_and_a_changed_threshold_is_not(
 
 
 def test_an_unfinished_release_can_be_given_up_and_stays_charged(
-    tmp_path: Path, server: str, prefect: None, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, server: dict[str, str], prefect: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     spec, state = write_small_release(tmp_path / "spec"), tmp_path / "state"
     assert run_and_kill(spec, state, "before", "gather", server) == -signal.SIGKILL
@@ -266,7 +268,9 @@ def release_of(state: Path) -> str:
     return vault.name
 
 
-def test_a_release_that_another_process_works_on_is_left_alone(tmp_path: Path, server: str, prefect: None) -> None:
+def test_a_release_that_another_process_works_on_is_left_alone(
+    tmp_path: Path, server: dict[str, str], prefect: None
+) -> None:
     spec = write_small_release(tmp_path / "spec")
     state = tmp_path / "state"
     run_and_kill(spec, state, "before", "gather", server)

@@ -1,6 +1,8 @@
 """MLflow's pages are there to be looked at: they show releases, change nothing, run nothing and ask nobody else."""
 
+import base64
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,7 +17,7 @@ from mlflow import MlflowClient
 from mlflow.server.handlers import get_endpoints
 
 from flows.mlflow_server import front_page, is_to_look_at
-from flows.services import Server, free_port, start_mlflow
+from flows.services import CREDENTIALS_VARIABLE, Server, listen, new_credentials, start_mlflow
 from flows.showing import pages_of
 from stores.addresses import TRAINING_PAGES
 from stores.experiment_page import releases_view
@@ -52,8 +54,9 @@ def server(released: Drawn) -> Iterator[Server]:
 
 def ask(server: Server, path: str, method: str = "GET", **body: Any) -> tuple[int, str]:
     data = json.dumps(body).encode() if body else None
-    kind = {"Content-Type": "application/json"}
-    request = Request(f"{server.address}{path}", data, kind, method=method)  # noqa: S310 - our own server
+    password = base64.b64encode(server.credentials.encode()).decode()
+    told = {"Content-Type": "application/json", "Authorization": f"Basic {password}"}
+    request = Request(f"{server.address}{path}", data, told, method=method)  # noqa: S310 - our own server
     try:
         with urlopen(request, timeout=120) as answer:  # noqa: S310 - our own server
             return answer.status, answer.read().decode()
@@ -142,7 +145,7 @@ def test_what_the_front_page_prepares_is_what_mlflows_pages_ask_for() -> None:
 
 
 def test_what_is_printed_for_whoever_looks_opens_the_right_pages(server: Server, released: Drawn) -> None:
-    lines = pages_of(server.address)
+    lines = pages_of(server)
     first = lines.index("  shown-people")
     pages = dict(line.strip().split(": ", 1) for line in lines[first + 1 : first + 5])
     assert pages["their models"] == f"{server.address}/#/models/shown-people?{TRAINING_PAGES}"
@@ -153,8 +156,16 @@ def test_what_is_printed_for_whoever_looks_opens_the_right_pages(server: Server,
 
 
 def test_pages_end_with_whoever_serves_them() -> None:
-    command = [sys.executable, "-m", "flows.mlflow_server", str(free_port()), str(STATE / "mlflow" / "artifacts")]
-    abandoned = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    command = [sys.executable, "-m", "flows.mlflow_server", str(STATE / "mlflow" / "artifacts")]
+    with listen() as socket:
+        abandoned = subprocess.Popen(
+            [*command, str(socket.fileno())],
+            env={**os.environ, CREDENTIALS_VARIABLE: new_credentials()},
+            pass_fds=[socket.fileno()],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
     assert abandoned.stdin is not None
     abandoned.stdin.close()
     abandoned.wait(timeout=180)

@@ -34,7 +34,7 @@ from stores.registry import CURRENT
 from stores.unfinished import begun_releases
 from stores.verified_release import verified_release
 from tests.catcher import Catcher, catching
-from tests.flows.command import environment, run
+from tests.flows.command import environment, run, told_of
 from tests.small_release import QUICK, made_up_people, write_small_release
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -259,21 +259,21 @@ def test_what_was_refused_does_not_stop_what_arrives_after_it(tmp_path: Path, pr
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a Prefect server that outlives the killed."""
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """What is told of a Prefect server that outlives the killed."""
     state = tmp_path_factory.mktemp("server")
     (state / "prefect").mkdir()
     started = start_prefect(state)
     started.wait_until_up()
-    yield f"{started.address}/api"
+    yield told_of(started)
     started.stop()
 
 
-def killed(dataset: Dataset, source: Path, moment: str, step: str, server: str) -> int:
+def killed(dataset: Dataset, source: Path, moment: str, step: str, server: dict[str, str]) -> int:
     """Refresh in a process of its own until a moment; the exit status."""
     arguments = [str(dataset.spec), str(dataset.state), moment, step, str(source)]
     servers = {
-        "DENIABLE_PREFECT_API_URL": server,
+        **server,
         "DENIABLE_MLFLOW_TRACKING_URI": os.environ["MLFLOW_TRACKING_URI"],
     }
     return subprocess.run(
@@ -293,7 +293,7 @@ def published(dataset: Dataset) -> list[str]:
     ("moment", "step"), [("before", "gather"), ("renaming", "releases/"), ("after", "publish"), ("after", "seal")]
 )
 def test_a_refresh_that_was_killed_and_comes_twice_is_one_release(
-    tmp_path: Path, prefect: None, server: str, moment: str, step: str
+    tmp_path: Path, prefect: None, server: dict[str, str], moment: str, step: str
 ) -> None:
     dataset = Dataset(tmp_path)
     source = dataset.arrival("2015")
@@ -307,7 +307,7 @@ def test_a_refresh_that_was_killed_and_comes_twice_is_one_release(
 
 
 def test_what_was_begun_and_not_paid_for_gives_way_to_what_arrives_in_its_place(
-    tmp_path: Path, prefect: None, server: str
+    tmp_path: Path, prefect: None, server: dict[str, str]
 ) -> None:
     dataset = Dataset(tmp_path)
     source = dataset.arrival("2015")
@@ -321,7 +321,7 @@ def test_what_was_begun_and_not_paid_for_gives_way_to_what_arrives_in_its_place(
 
 
 def test_what_was_paid_for_is_finished_before_what_arrives_in_its_place(
-    tmp_path: Path, prefect: None, server: str
+    tmp_path: Path, prefect: None, server: dict[str, str]
 ) -> None:
     dataset = Dataset(tmp_path)
     source = dataset.arrival("2015")

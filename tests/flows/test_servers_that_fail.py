@@ -12,12 +12,11 @@ from mlflow.exceptions import MlflowException
 from flows.services import Server, free_port, start_mlflow, start_prefect
 from stores.ledger import Ledger, ledger_place
 from stores.lineage import RecordFailed, recording
-from tests.flows.command import command, environment, run
+from tests.flows.command import command, environment, run, told_of
 from tests.small_release import write_small_release
 
 # How often Prefect's and MLflow's clients ask again: seconds, where users wait for a minute or two.
 IMPATIENT = {"PREFECT_CLIENT_MAX_RETRIES": "1", "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0"}
-PASSWORD = "deniable:for-the-tests-alone"  # noqa: S105 - of a server that ends with the test
 TIMES = "MLFLOW_HTTP_REQUEST_MAX_RETRIES"
 
 
@@ -31,8 +30,7 @@ class Served(NamedTuple):
 
     @property
     def told(self) -> dict[str, str]:
-        address = f"{self.server.address}/api"
-        return {"DENIABLE_PREFECT_API_URL": address, "PREFECT_API_AUTH_STRING": PASSWORD, **IMPATIENT}
+        return {**told_of(self.server), **IMPATIENT}
 
     def run(self, *arguments: str | Path, **variables: str) -> "subprocess.CompletedProcess[str]":
         return run(*arguments, "--state", self.state, home=self.home, **{**self.told, **variables})
@@ -40,7 +38,6 @@ class Served(NamedTuple):
 
 @pytest.fixture
 def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
-    monkeypatch.setenv("PREFECT_SERVER_API_AUTH_STRING", PASSWORD)
     monkeypatch.setenv("PREFECT_HOME", str(tmp_path / "prefect"))
     (tmp_path / "state" / "prefect").mkdir(parents=True)
     port = free_port()
@@ -83,7 +80,7 @@ def test_a_release_whose_prefect_server_goes_away_says_so_and_goes_on_when_it_is
     assert "Prefect must answer" in silent.stderr
     assert len(silent.stderr.strip().splitlines()) == 1
 
-    back = start_prefect(served.state, served.port)
+    back = start_prefect(served.state, served.port, credentials=served.server.credentials)
     try:
         back.wait_until_up()
         done = served.run("release", spec)
@@ -112,6 +109,9 @@ def test_an_mlflow_server_that_is_gone_and_one_that_forbids_are_told_apart(
     try:
         pages.wait_until_up()
         monkeypatch.setenv("MLFLOW_TRACKING_URI", pages.address)
+        user, _, password = pages.credentials.partition(":")
+        monkeypatch.setenv("MLFLOW_TRACKING_USERNAME", user)
+        monkeypatch.setenv("MLFLOW_TRACKING_PASSWORD", password)
         forbidden = said_of(tmp_path)
     finally:
         pages.stop()

@@ -148,13 +148,20 @@ def test_a_server_lists_the_same_and_browsing_its_pages_changes_nothing(
     server = start_mlflow(state)
     try:
         server.wait_until_up()
+        user, _, password = server.credentials.partition(":")
         for path, question in pages(made, client):
             header = {"Content-Type": "application/json"}
             answer = httpx.request(
-                "POST" if question else "GET", server.address + path, content=question, headers=header
+                "POST" if question else "GET",
+                server.address + path,
+                content=question,
+                headers=header,
+                auth=(user, password),
             )
             assert answer.status_code == 200, path
         monkeypatch.setenv("MLFLOW_TRACKING_URI", server.address)
+        monkeypatch.setenv("MLFLOW_TRACKING_USERNAME", user)
+        monkeypatch.setenv("MLFLOW_TRACKING_PASSWORD", password)
         assert snapshot(state, made.mlflow_run_id) == before
     finally:
         server.stop()

@@ -1,0 +1,129 @@
+"""Decides who is let in to a server of ours: by its own names, not from other pages, and with the password.
+
+Whoever sits at the machine has a browser, and any page in it can send requests to the loopback, to which the browser
+adds the password that it remembers. So a request is refused that came by another name than the server's (a name of the
+page's own that was made to point here: DNS rebinding), and one that the browser says another origin sent, whatever it
+asks: `Origin`, and where a browser sends none, `Sec-Fetch-Site` (W3C, Fetch Metadata Request Headers). Another port of
+the same machine is another origin: it may be another user's. Programs that are no browsers send neither header.
+
+What Prefect and MLflow check themselves is not repeated here: Prefect's password, and MLflow's users.
+"""
+
+import base64
+import hmac
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+from starlette.authentication import (
+    AuthCredentials,
+    AuthenticationBackend,
+    AuthenticationError,
+    BaseUser,
+    SimpleUser,
+)
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.middleware.authentication import AuthenticationMiddleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import HTTPConnection
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+OWN_NAMES = ("127.0.0.1", "localhost")
+
+_ASKED = ("http", "websocket")
+_READING = ("GET", "HEAD")
+_ELSEWHERE = ("cross-site", "same-site")
+# Pages are shown in no frame or element of other pages, and send nothing elsewhere (Prefect's would tell an analyst's
+# server how they are used).
+_SHOWN = {
+    "Content-Security-Policy": "connect-src 'self'; form-action 'self'; frame-ancestors 'self'",
+    "X-Frame-Options": "SAMEORIGIN",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+def behind_door(server: ASGIApp, names: Sequence[str] = OWN_NAMES, credentials: str | None = None) -> ASGIApp:
+    """A server that answers only whom it may.
+
+    Args:
+        server: the server.
+        names: of the machine, as they stand in addresses of the server, without the port.
+        credentials: user and password that it asks for, as USER:PASSWORD; None where the server has users itself.
+    """
+    if credentials is not None:
+        server = AuthenticationMiddleware(server, backend=_Password(credentials), on_error=_ask_for_password)
+    return TrustedHostMiddleware(_OwnPages(server), allowed_hosts=names, www_redirect=False)
+
+
+class _OwnPages:
+    """Refuses what pages of another origin send, and lets none of them show this server's."""
+
+    def __init__(self, server: ASGIApp) -> None:
+        self._server = server
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in _ASKED:
+            await self._server(scope, receive, send)
+        elif not comes_from_own_page(Headers(scope=scope), scope.get("method", "GET")):
+            refused = PlainTextResponse("This server answers its own pages, and no other page's.", status_code=403)
+            await refused(scope, receive, send)
+        else:
+            await self._server(scope, receive, _with_headers(send))
+
+
+def comes_from_own_page(headers: Headers, method: str) -> bool:
+    """Whether a request comes from a page of the server that it is sent to, from an address bar, or from no browser.
+
+    A link from elsewhere that is followed to a page of ours is let through: it is opened, and whoever wrote the link
+    sees nothing of it.
+
+    Args:
+        headers: of the request, whose host was found to be the server's own.
+        method: of the request.
+    """
+    if any(_host_of(origin) != headers.get("host") for origin in headers.getlist("origin")):
+        return False
+    if headers.get("sec-fetch-site") not in _ELSEWHERE:
+        return True
+    opened = headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")
+    return method in _READING and opened == ("navigate", "document")
+
+
+def _host_of(origin: str) -> str:
+    """Host and port of an origin; nothing for one that has none, as that of a file or of a frame without rights."""
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return ""
+
+
+def _with_headers(send: Send) -> Send:
+    async def answer(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            MutableHeaders(scope=message).update(_SHOWN)
+        await send(message)
+
+    return answer
+
+
+class _Password(AuthenticationBackend):
+    """Knows one user and one password; whether the server is there may be asked without."""
+
+    def __init__(self, credentials: str) -> None:
+        self._user = credentials.partition(":")[0]
+        self._expected = f"Basic {base64.b64encode(credentials.encode()).decode()}".encode()
+
+    async def authenticate(self, conn: HTTPConnection) -> tuple[AuthCredentials, BaseUser] | None:
+        if conn.scope["path"] == "/health":
+            return None
+        if not hmac.compare_digest(conn.headers.get("authorization", "").encode(), self._expected):
+            raise AuthenticationError
+        return AuthCredentials(), SimpleUser(self._user)
+
+
+def _ask_for_password(_asked: HTTPConnection, _error: Exception) -> Response:
+    return PlainTextResponse(
+        "The command that started this server says its user and password.",
+        status_code=401,
+        headers={"WWW-Authenticate": 'Basic realm="Deniable", charset="UTF-8"'},
+    )
