@@ -65,8 +65,8 @@ def _read(place: Path) -> bytes:
         Fernet(held)
     except ValueError:
         raise InvalidInput(
-            f"the key of Prefect's secret blocks must be as it was made, got {place}, which holds something else; bring "
-            "it back from a backup."
+            f"the key of Prefect's secret blocks must be as it was made, got {place}, which holds something else; "
+            "bring it back from a backup."
         ) from None
     return held
 

@@ -20,7 +20,7 @@ from pydantic import SecretStr
 from deniable.budget import shown_down, shown_up
 from deniable.errors import DeniableError, InvalidInput, Refused
 from flows.deciding import decide
-from flows.refresh import Refreshed, refresh, told_of
+from flows.refresh import Refreshed, refresh
 from flows.release import release
 from flows.services import start_prefect
 from schemas.release_spec import load_spec

@@ -1,4 +1,4 @@
-"""The release key and the private half of the signing key are each in one file, whatever is done with a release."""
+"""Each secret is in one file, whatever is done with a release: its key, the signing key, the key of Prefect's blocks."""
 
 import base64
 from pathlib import Path
@@ -16,7 +16,12 @@ SECRET = bytes(range(7, 39))
 def secrets_of(looked_at: LookedAt) -> dict[Path, bytes]:
     """The secrets, by the one file that may hold each."""
     key, signing = looked_at.vault / looked_at.name / "key", signing_key_place(looked_at.state)
-    return {key: key.read_bytes(), signing: load_private_key(signing).private_bytes_raw()}
+    blocks = looked_at.state / "keys" / "prefect-blocks.key"
+    return {
+        key: key.read_bytes(),
+        signing: load_private_key(signing).private_bytes_raw(),
+        blocks: base64.urlsafe_b64decode(blocks.read_bytes()),
+    }
 
 
 def test_every_secret_is_in_its_file_alone(looked_at: LookedAt) -> None:
