@@ -6,6 +6,8 @@ Scheduler, workers, object store and signals are real.
 import json
 import os
 import signal
+import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -17,6 +19,7 @@ from shutil import copytree, ignore_patterns
 from threading import Event, Thread
 from typing import Any
 
+import httpx
 import pandas as pd
 import psutil
 import pytest
@@ -275,6 +278,32 @@ def test_workers_keep_and_log_no_record(agency: Agency) -> None:
     assert list((agency.state / "cluster" / "work").iterdir())
     assert not files_with_canaries(agency.state / "cluster", agency.home)
     assert not list((agency.state / "cluster" / "probes").iterdir())
+
+
+def test_nobody_is_answered_without_the_certificate_and_no_page_is_served(agency: Agency) -> None:
+    noted = [json.loads(path.read_text())["pid"] for path in (agency.state / "cluster" / "run").glob("*.json")]
+    processes = [one for pid in noted for one in (psutil.Process(pid), *psutil.Process(pid).children(recursive=True))]
+    listening = {
+        connection.laddr
+        for process in processes
+        for connection in process.net_connections("inet")
+        if connection.status == psutil.CONN_LISTEN
+    }
+    assert {address.ip for address in listening} == {"127.0.0.1"}
+    encrypted = 0
+    stranger = ssl.create_default_context()
+    stranger.check_hostname, stranger.verify_mode = False, ssl.CERT_NONE
+    for address in listening:
+        try:
+            for path in ("/", "/status", "/health", "/api/v1/retire_workers", "/info/main/workers.html"):
+                assert httpx.get(f"http://127.0.0.1:{address.port}{path}", timeout=60).status_code == 404
+        except httpx.TransportError:
+            # It does not speak HTTP: whoever comes without a certificate of the cluster is turned away.
+            encrypted += 1
+            raw = socket.create_connection(tuple(address))
+            with stranger.wrap_socket(raw) as opened, pytest.raises(ssl.SSLError, match="CERTIFICATE_REQUIRED"):
+                opened.recv(1)
+    assert encrypted >= 3, "a scheduler and two workers"
 
 
 def test_workers_that_are_killed_in_the_middle_change_nothing(agency: Agency, alone: Alone, prefect: None) -> None:

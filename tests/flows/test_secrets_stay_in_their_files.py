@@ -1,4 +1,4 @@
-"""Each secret is in one file, whatever is done with a release: its key, the signing key, the key of Prefect's blocks."""
+"""Each secret is in one file, whatever is done with a release: its key, the signing key, that of Prefect's blocks."""
 
 import base64
 from pathlib import Path

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.error import HTTPError
 
+import httpx
 import psutil
 import pytest
 
@@ -103,6 +104,35 @@ def test_auditors_read_engineers_write_and_nobody_else_does_either(agency: Agenc
     view = {"experiment_id": dataset["experiment_id"], "key": "view", "value": "mine"}
     agency.mlflow("/experiments/set-experiment-tag", "engineer", view)
     assert refusal(f"{agency.page('prefect')}/api/flow_runs/count", None, {}) == 401
+
+
+@pytest.mark.parametrize(
+    ("server", "user", "path"),
+    [
+        ("prefect", "prefect_server", "/api/block_documents/filter"),
+        ("mlflow", "auditor", "/api/2.0/mlflow/experiments/search"),
+        ("mlflow", "engineer", "/ajax-api/2.0/mlflow/experiments/create"),
+    ],
+)
+def test_its_servers_answer_their_own_pages_alone(agency: Agency, server: str, user: str, path: str) -> None:
+    page, secret = agency.page(server), agency.said("secrets")[user]
+    name = "deniable" if server == "prefect" else user
+    port = httpx.URL(page).port
+    told = {
+        400: [{"Host": "page.example"}, {"Host": f"page.example:{port}"}],
+        # What a browser sends for a page of another origin, the password that it remembers with it.
+        403: [{"Origin": origin} for origin in ("https://page.example", "http://localhost:1", "https://127.0.0.1:1")]
+        + [{"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}],
+        200: [{}, {"Origin": page}, {"Host": f"localhost:{port}", "Origin": f"http://localhost:{port}"}],
+    }
+    for status, headers in told.items():
+        for number, header in enumerate(headers):
+            body = {"name": f"{user} {number}"} if path.endswith("create") else {"max_results": 9}
+            answer = httpx.post(page + path, json=body, headers=header, auth=(name, secret), timeout=60)
+            assert answer.status_code == status, (header, answer.text)
+            assert status == 200 or "access-control-allow-origin" not in answer.headers
+    assert httpx.post(page + path, json={}, timeout=60).status_code == 401
+    assert httpx.get(page, auth=(name, secret), timeout=60).headers["x-frame-options"] == "SAMEORIGIN"
 
 
 def test_what_runs_programs_for_whoever_asks_is_closed_to_everybody(agency: Agency) -> None:
