@@ -16,6 +16,8 @@ from starlette.types import ASGIApp
 
 from flows.door import OWN_NAMES, behind_door
 
+NAMES_VARIABLE = "DENIABLE_SERVER_NAMES"
+
 
 def serve(
     server: ASGIApp,
@@ -36,6 +38,11 @@ def serve(
     """
     settings = uvicorn.Config(behind_door(server, names, credentials), log_level=log_level, lifespan="on")
     uvicorn.Server(settings).run(sockets=[socket.socket(fileno=descriptor)])
+
+
+def known_names() -> list[str]:
+    """By which names the servers of an agency may be asked: the loopback's, and those that a proxy before them has."""
+    return [*OWN_NAMES, *os.environ.get(NAMES_VARIABLE, "").split()]
 
 
 def descriptor_of(where: str) -> int:

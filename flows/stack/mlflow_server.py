@@ -1,7 +1,6 @@
-"""Serves MLflow with users: `python -m flows.stack.mlflow_server ARTIFACTS WHERE [NAME ...]`.
+"""Serves MLflow with users: `python -m flows.stack.mlflow_server ARTIFACTS WHERE`.
 
-WHERE is the descriptor of a socket that listens, or in a container HOST:PORT; names are those by which the server may
-be asked, beside the loopback's.
+WHERE is the descriptor of a socket that listens, or in a container HOST:PORT.
 
 Closed to everybody is what MLflow would run, or ask elsewhere, for whoever opens a page: its assistant, which runs
 programs on this machine for any of its users, its gateway and its jobs.
@@ -9,15 +8,14 @@ programs on this machine for any of its users, its gateway and its jobs.
 
 import os
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 
 from starlette.middleware.base import BaseHTTPMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from flows.door import OWN_NAMES
 from flows.mlflow_server import is_closed
-from flows.serving import descriptor_of, serve
+from flows.serving import descriptor_of, known_names, serve
 
 _REFUSED = {"error_code": "PERMISSION_DENIED", "message": "This server keeps the record of releases, and runs nothing."}
 
@@ -28,11 +26,12 @@ async def _refuse_what_is_closed(request: Request, answer: Callable[[Request], A
     return await answer(request)
 
 
-def _serve(artifacts: str, where: str, names: Sequence[str]) -> None:
+def _serve(artifacts: str, where: str) -> None:
     from mlflow.server import constants  # noqa: PLC0415 - it takes seconds, and reads the environment
 
     os.environ |= {
         "_MLFLOW_SGI_NAME": "uvicorn",
+        "MLFLOW_SERVER_ALLOWED_HOSTS": ",".join(f"{name},{name}:*" for name in known_names()),
         constants.BACKEND_STORE_URI_ENV_VAR: os.environ["MLFLOW_BACKEND_STORE_URI"],
         constants.SERVE_ARTIFACTS_ENV_VAR: "true",
         constants.ARTIFACTS_DESTINATION_ENV_VAR: artifacts,
@@ -42,8 +41,8 @@ def _serve(artifacts: str, where: str, names: Sequence[str]) -> None:
 
     server = create_app()
     server.add_middleware(BaseHTTPMiddleware, dispatch=_refuse_what_is_closed)
-    serve(server, descriptor_of(where), names=[*OWN_NAMES, *names], log_level="warning")
+    serve(server, descriptor_of(where), names=known_names(), log_level="warning")
 
 
 if __name__ == "__main__":
-    _serve(sys.argv[1], sys.argv[2], sys.argv[3:])
+    _serve(sys.argv[1], sys.argv[2])

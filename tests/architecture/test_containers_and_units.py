@@ -1,6 +1,7 @@
 """What the tests cannot start is at least what it says: containers that listen inward, units that run what there is."""
 
 import configparser
+import importlib.util
 import re
 from pathlib import Path
 
@@ -58,3 +59,11 @@ def test_units_start_commands_that_there_are() -> None:
         assert unit["Service"]["User"] == "deniable"
     told = {match for line in commands for match in re.findall(r"-m flows (\w+)", line)}
     assert told == {"stack", "backup"}
+
+
+def test_containers_run_our_servers_and_those_know_their_names() -> None:
+    for name in ("prefect", "mlflow"):
+        service = COMPOSE["services"][name]
+        assert service["command"][0] == f"flows.stack.{name}_server"
+        assert importlib.util.find_spec(service["command"][0]) is not None
+        assert service["environment"]["DENIABLE_SERVER_NAMES"] == name
