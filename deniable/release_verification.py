@@ -17,6 +17,7 @@ from deniable.attestation import verify as verify_signature
 from deniable.checks import Check, found
 from deniable.domain import Domain
 from deniable.errors import DeniableError, InvalidInput
+from deniable.measurement_verification import MEASURED, check_measured, measured_by
 from deniable.record_shape import faults_of_shape
 from deniable.record_verification import Exported, Released, check_record, described_domain
 from deniable.released_table import (
@@ -155,6 +156,8 @@ def verify_release(folder: Folder, trust: Trust, schema: Mapping[str, Any], ledg
             ledger,
         ),
     ]
+    if measured_by(record):
+        checks += check_measured(record, described, _document(folder, names, MEASURED))
     return ReleaseReport(record["release"]["id"], tuple(checks))
 
 

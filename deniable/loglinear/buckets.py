@@ -10,8 +10,7 @@ import numpy as np
 
 from deniable.domain import Attribute, Codes
 from deniable.loglinear.denoising import posterior_mean
-from deniable.loglinear.noisy_tables import Cells, NoisyTable
-from deniable.tables import Counts
+from deniable.loglinear.noisy_tables import Cells, NoisyTable, Sums
 
 FEW_VALUES = 8
 """Values up to which a numeric attribute's neighbours say nothing of each other."""
@@ -43,7 +42,7 @@ class Bucketed:
         """Counts of values, or anything else of them, added up to buckets."""
         return np.bincount(self.of_value, weights=values, minlength=self.size).astype(np.float64)
 
-    def added_up_along(self, counts: Counts, axis: int) -> Counts:
+    def added_up_along(self, counts: Sums, axis: int) -> Sums:
         """A table of counts by this attribute's values along an axis, added up to buckets."""
         found = np.zeros((self.size, *np.delete(counts.shape, axis)), np.int64)
         np.add.at(found, self.of_value, np.moveaxis(counts, axis, 0))

@@ -457,7 +457,7 @@ class Quick(Releases):
 def test_a_table_of_125_attributes_is_learnt_with_the_shares_that_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
     """So many that shares are at their largest, and with so much to go on that all tables are asked for."""
     monkeypatch.setattr(learning, "glue", independent)
-    m, people = 125, 3_000
+    m, people = 125, 4_000
     wide = Domain(tuple(Attribute(f"a{i}", (0, 1), "nominal", (0, 0)) for i in range(m)), target="a0")
     plan = LoglinearRecipe(Fraction(60), Fraction(1, 10**6), "gaussian").calibrate(wide)
     draw = np.random.default_rng(list(b"a table of many attributes"))

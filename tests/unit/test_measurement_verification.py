@@ -1,0 +1,203 @@
+"""A document of what was measured is held against the domain and against what was paid for, offline."""
+
+import copy
+import json
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+from deniable.checks import Check
+from deniable.domain import Attribute, Domain
+from deniable.keys import ReleaseKey
+from deniable.loglinear import learning
+from deniable.loglinear.counting import RowCounter
+from deniable.loglinear.mechanism import learn_network
+from deniable.loglinear.plan import LoglinearPlan, LoglinearRecipe
+from deniable.measurement_verification import check_measured
+from stores.release_folder import describe_domain
+
+SIZES = (2, 3, 12, 4, 1, 40, 20)
+DOMAIN = Domain(
+    tuple(
+        Attribute(f"a{i}", tuple(range(size)), "numeric" if size > 8 else "nominal", (0,) * size)
+        for i, size in enumerate(SIZES)
+    ),
+    target="a0",
+)
+Document = dict[str, Any]
+
+
+def plan_of(noise: Any) -> LoglinearPlan:
+    return LoglinearRecipe(Fraction(40), Fraction(1, 10**6), noise).calibrate(DOMAIN)
+
+
+@pytest.fixture(scope="module", params=["gaussian", "laplace"])
+def measured(request: pytest.FixtureRequest) -> Document:
+    """What was measured of a table with a recoding, so that there are tables of all kinds."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("DRAFT_RECORDS", "FINAL_RECORDS", "FEWEST_RECORDS"):
+            patch.setattr(learning, name, 400)
+        draw = np.random.default_rng(list(b"what was measured"))
+        columns = [draw.integers(size, size=1_500) for size in SIZES]
+        columns[6] = columns[5] // 2
+        codes = np.stack(columns, axis=1).astype(np.uint16)
+        open_stream = partial(ReleaseKey(bytes(range(32))).stream, step="learn", inputs="measured")
+        plan = plan_of(request.param)
+        _, learnt = learn_network(plan, RowCounter(lambda: [codes]), open_stream)
+        document: Document = json.loads(json.dumps(learnt.document(plan)))
+    return document
+
+
+def checks(document: Document, plan: LoglinearPlan | None = None) -> tuple[Check, ...]:
+    events = [event.to_record() for event in (plan or plan_of(document.get("noise", "gaussian"))).events]
+    record = {"cost": {"steps": [{"step": "learn_parameters", "events": json.loads(json.dumps(events))}]}}
+    return check_measured(record, json.loads(json.dumps(describe_domain(DOMAIN, {}, {}))), document)
+
+
+def faults(document: Document, plan: LoglinearPlan | None = None) -> str:
+    return "; ".join(fault for check in checks(document, plan) for fault in check.faults)
+
+
+def test_what_was_measured_holds(measured: Document) -> None:
+    found = checks(measured)
+    assert [check.holds for check in found] == [True] * 3, faults(measured)
+    assert {len(table["attributes"]) for table in measured["tables"]} == {2, 3}
+    assert any(table["by_values"] for table in measured["tables"])
+    assert any(table["differences"] for table in measured["tables"])
+    assert "releases of" in found[0].note
+
+
+def first(document: Document, **wanted: Any) -> Any:
+    """The first table of which so much is so."""
+    return next(
+        table for table in document["tables"] if all(bool(table[name]) == is_so for name, is_so in wanted.items())
+    )
+
+
+def last_row(values: Any) -> Any:
+    return values if not isinstance(values[0], list) else last_row(values[-1])
+
+
+CHANGES: dict[str, tuple[Callable[[Document], Any], str]] = {
+    "a sum is a float": (
+        lambda found: last_row(found["tables"][0]["releases"][0]["sums"]).__setitem__(0, 3.5),
+        "must be 64-bit integers, got float64",
+    ),
+    "a whole number is written as a float": (
+        lambda found: last_row(found["attributes"]["a1"]["releases"][0]["sums"]).__setitem__(0, 3.0),
+        "must be 64-bit integers, got float64",
+    ),
+    "a sum is too large": (
+        lambda found: last_row(found["tables"][0]["releases"][0]["sums"]).__setitem__(0, 2**70),
+        "must be 64-bit integers",
+    ),
+    "another multiplier": (
+        lambda found: found["attributes"]["a2"]["releases"][0].update(multiplier=5),
+        "attribute a2: its multiplier must be",
+    ),
+    "a multiplier is a float": (
+        lambda found: found["attributes"]["a2"]["releases"][0].update(multiplier=1.0),
+        "must be whole numbers",
+    ),
+    "a value too few": (
+        lambda found: found["attributes"]["a2"]["releases"][0]["sums"].pop(),
+        "attribute a2: its sums must have the shape (12,), got (11,)",
+    ),
+    "counts where differences are asked for": (
+        lambda found: first(found, differences=True, by_values=False).update(differences=[]),
+        "its differences must be those of a0",
+    ),
+    "another attribute by values": (
+        lambda found: first(found, by_values=True).update(by_values=[]),
+        "its sums must have the shape",
+    ),
+    "another bucket": (lambda found: found["buckets"]["a2"].__setitem__(0, 99), "each value of a2 must have a bucket"),
+    "a turn twice": (
+        lambda found: found["tables"][1]["releases"][0].update(turn=found["tables"][0]["releases"][0]["turn"]),
+        "a turn is that of two releases",
+    ),
+    "a release was left out": (
+        lambda found: (
+            [table["releases"].pop() for table in found["tables"][:1] if len(table["releases"]) > 1]
+            or found["tables"].pop(0)
+        ),
+        "something that was asked is not in the document",
+    ),
+    "a choice was left out": (lambda found: found["choices"].pop(), "something that was asked is not in the document"),
+    "a choice too many": (
+        lambda found: found["choices"].extend([{"purpose": "tree", "candidates": 5, "chosen": 0}]),
+        "choices were made for the purpose tree",
+    ),
+    "a choice of no candidate": (
+        lambda found: found["choices"][0].update(chosen=found["choices"][0]["candidates"]),
+        "a choice must be one of its candidates",
+    ),
+    "a table twice": (lambda found: found["tables"].append(copy.deepcopy(found["tables"][0])), "twice"),
+    "another number of records": (lambda found: found.update(records=found["records"] + 1e-3), "records is"),
+    "another signal": (lambda found: found.update(signal=found["signal"] * (1 + 1e-6)), "signal is"),
+    "other denoised counts": (
+        lambda found: found["attributes"]["a1"]["denoised"].__setitem__(
+            0, found["attributes"]["a1"]["denoised"][0] + 1
+        ),
+        "the denoised counts of a1",
+    ),
+    "a denoised count below 0": (
+        lambda found: last_row(found["tables"][0]["denoised"]).__setitem__(0, -1.0),
+        "its denoised counts must be numbers, none below 0",
+    ),
+    "something else besides": (lambda found: found.update(noisy=[1.5]), "must have the entries of its format"),
+    "another amount": (lambda found: found.update(amount="1"), "shares, and its event has"),
+    "a later version": (lambda found: found.update(format="deniable/measured/3"), "must be of the format"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_was_changed_is_found(measured: Document, change: str) -> None:
+    altered = copy.deepcopy(measured)
+    made, said = CHANGES[change]
+    made(altered)
+    assert said in faults(altered)
+
+
+def test_more_shares_than_were_paid_for_are_found(measured: Document) -> None:
+    altered = copy.deepcopy(measured)
+    for table in altered["tables"]:
+        for release in table["releases"]:
+            release["shares"] += 1
+            release["multiplier"] = release["shares"] if altered["noise"] == "gaussian" else 1
+    assert "were given" in faults(altered)
+
+
+def test_a_document_that_is_none_is_found() -> None:
+    for document in ({}, {"format": "deniable/measured/2"}, {"format": 2}, {"attributes": {}}):
+        assert faults(document), document
+
+
+def means(document: Document) -> Document:
+    """The document as the first version had it."""
+
+    def old(entry: Document) -> Document:
+        values = sum(np.asarray(each["sums"]) for each in entry["releases"])
+        shares = sum(each["shares"] for each in entry["releases"])
+        multiplier = sum(each["multiplier"] for each in entry["releases"])
+        return {"shares": shares, "noisy": (values / multiplier).tolist(), "denoised": entry["denoised"]}
+
+    return {
+        "attributes": {name: old(entry) for name, entry in document["attributes"].items()},
+        "tables": [old(entry) for entry in document["tables"]],
+    }
+
+
+def test_means_of_gaussian_noise_are_said_not_to_be_private(measured: Document) -> None:
+    found = faults(means(measured), plan_of(measured["noise"]))
+    assert ("THE RELEASE IS NOT PRIVATE" in found) == (measured["noise"] == "gaussian")
+    assert ("epsilon and delta that it states do not hold" in found) == (measured["noise"] == "gaussian")
+    assert ("Withdraw it" in found) == (measured["noise"] == "gaussian")
+    powers = means(measured)
+    for entry in (*powers["attributes"].values(), *powers["tables"]):
+        entry["shares"] = 8
+    assert not faults(powers, plan_of(measured["noise"]))
