@@ -10,7 +10,7 @@ CLUSTER := $(VENV)/.installed-cluster
 # Tests wait for servers most of the time: one process more than there are cores.
 PROCESSES := $(shell expr $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1) + 1)
 
-.PHONY: help release plan verify replay audit compare test ui stack stack-down cluster cluster-down backup restore bench bench-utility mutants lint lock
+.PHONY: help release plan verify replay audit compare test ui stack stack-down cluster cluster-down backup restore bench bench-utility attack-floats mutants lint lock
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1  /'
 
@@ -75,6 +75,9 @@ bench: $(DEV) ## measure speed and memory; the README's table quotes this
 
 bench-utility: $(DEV) ## measure how useful the log-linear learner's records are; needs the tools that DENIABLE_EVALUATION names
 	@$(BIN)/python -m benchmarks.utility
+
+attack-floats: $(DEV) ## look in public files for numbers that tell a count from its neighbour; there must be none
+	@$(BIN)/python -m benchmarks.attack_floats
 
 mutants: $(DEV) ## put deliberate faults into the privacy core, each to be found by its test; RECORD=1 writes the table
 	@$(BIN)/python -m tests.mutants $(if $(RECORD),--record)

@@ -1,0 +1,297 @@
+"""`python -m benchmarks.attack_floats`: looks in public files for numbers that a neighbour could not have given.
+
+Whoever knows all people but one knows every count up to one. A number that is made of a count c and of noise, and that
+no noise could have made of c + 1 or of c - 1, proves whether that one is in the table. The attack reads public files,
+and knows the exact counts only to put itself in that place. It must find nothing in a million numbers, nor in whole
+releases with each learner and each guarantee; and it must find the same numbers written as `c + noise / shares`, the
+mean of noisy counts that floating point rounds differently for each c.
+
+Source: Mironov 2012, "On significance of the least significant bits for differential privacy".
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from deniable.bayes_net import FORMAT as NETWORK
+from deniable.domain import Attribute, Codes, Domain
+from deniable.keys import ReleaseKey
+from deniable.loglinear.contrasts import contrast_counts
+from deniable.loglinear.counting import Partition, RowCounter
+from deniable.loglinear.mechanism import learn_network
+from deniable.loglinear.plan import LoglinearRecipe
+from deniable.parameters import integer_weights, posterior_mean
+from deniable.tables import Counts
+from schemas.release_spec import load_spec
+from stores.tables import encode
+from tests.small_release import NAMES, SPEC, made_up_people, write_small_release
+
+Document = Mapping[str, Any]
+Flags = NDArray[np.bool_]
+
+NUMBERS = 1_000_000
+_VALUES, _ATTRIBUTES, _PEOPLE = 60_000, 4, 200_000
+_LEARNERS = ("loglinear", "cfs", "marginals")
+_SYNTHESIS: dict[str, dict[str, Any]] = {
+    "tested_seeds": SPEC["synthesis"],
+    "histogram_seeds": {
+        "guarantee": "histogram_seeds",
+        "omega": 1,
+        "epsilon": 3,
+        "delta": 1e-5,
+        "k": 20,
+        "beta": 1e-3,
+        "max_rows": 10_000,
+        "records": 400,
+        "chunk_candidates": 200,
+    },
+    "seedless": {"guarantee": "seedless", "records": 400, "chunk_candidates": 200},
+}
+_MOST_IN_A_ROW = 4_000
+"""Noisy records of one configuration up to which counts are looked for that explain its probabilities."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the attack found in one place.
+
+    Attributes:
+        numbers: numbers that it looked at.
+        telling: those that a neighbouring table could not have given.
+    """
+
+    numbers: int
+    telling: int
+
+    def __add__(self, other: "Found") -> "Found":
+        """Both together."""
+        return Found(self.numbers + other.numbers, self.telling + other.telling)
+
+
+NOTHING = Found(0, 0)
+
+
+def attack_measured(document: Document, codes: Codes, domain: Domain) -> Found:
+    """Attack `measured.json`, of this version or of the first.
+
+    Args:
+        document: what it says.
+        codes: the people, shape (rows, m).
+        domain: the public domain.
+    """
+    found = NOTHING
+    for entry, counts in _counted(document, codes, domain):
+        if "releases" in entry:
+            for release in entry["releases"]:
+                found += telling(
+                    np.asarray(release["sums"]), counts, partial(as_integers, multiplier=release["multiplier"])
+                )
+        else:
+            found += telling(np.asarray(entry["noisy"]), counts, partial(as_means, shares=entry["shares"]))
+    return found
+
+
+def telling(values: NDArray[Any], counts: Counts, possible: Callable[[NDArray[Any], Counts], Flags]) -> Found:
+    """How many values are possible for a count and impossible for one more or one less."""
+    one_more, one_less = possible(values, counts + 1), possible(values, counts - 1)
+    return Found(values.size, int((possible(values, counts) & ~(one_more & one_less)).sum()))
+
+
+def as_means(values: NDArray[Any], counts: Counts, *, shares: int) -> Flags:
+    """Whether a count could give such a value with some noise, as it was made of them: `count + noise / shares`."""
+    nearest = np.rint((values - counts) * shares)
+    return np.any([counts + (nearest + step) / shares == values for step in (-1, 0, 1)], axis=0)
+
+
+def as_integers(values: NDArray[Any], counts: Counts, *, multiplier: int) -> Flags:
+    """Whether a count could give such a value, as it is made now: `multiplier * count + noise`.
+
+    An integer every count could give; of a float that stands in its place the digits are looked at.
+    """
+    if values.dtype == np.int64:
+        return np.ones(values.shape, np.bool_)
+    return as_means(values / multiplier, counts, shares=multiplier)
+
+
+def _counted(document: Document, codes: Codes, domain: Domain) -> Iterator[tuple[Document, Counts]]:
+    """What the document says of each table, beside the exact counts."""
+    counter = RowCounter(lambda: [codes])
+    buckets = Partition(tuple(np.asarray(document["buckets"][name], np.uint16) for name in domain.names))
+    for name, entry in document["attributes"].items():
+        [counts] = counter.tables(Partition.finest(domain), [(domain.index(name),)])
+        yield entry, counts
+    for entry in document["tables"]:
+        attributes, partition = tuple(domain.index(name) for name in entry["attributes"]), buckets
+        for name in entry.get("by_values", ()):
+            partition = buckets.by_values(domain.index(name))
+        [counts] = counter.tables(partition, [attributes])
+        yield entry, contrast_counts(counts)
+
+
+def attack_network(document: Document, prior: Fraction) -> Found:
+    """Attack `model.json` of a network of counts: rows of probabilities that no whole numbers explain.
+
+    Noise can make any whole number of any count, so whatever whole numbers explain, every neighbour explains.
+    """
+    found = NOTHING
+    for weights in document["weights"].values():
+        table = np.asarray(weights, np.uint64)
+        rows = table.reshape(-1, table.shape[-1]) if table.ndim > 1 else table[None, :]
+        if rows.shape[1] == 1:
+            continue
+        unexplained = sum(not _explained(row, float(prior / rows.shape[1])) for row in rows)
+        found += Found(rows.size, unexplained)
+    return found
+
+
+def _explained(row: NDArray[np.uint64], prior: float) -> bool:
+    """Whether whole numbers give these probabilities, as their posterior mean."""
+    share = row / row.sum()
+    totals = np.arange(_MOST_IN_A_ROW)[:, None]
+    numbers = np.rint(share * (totals + prior * len(row)) - prior)
+    gap = np.abs(share * (totals + prior * len(row)) - prior - numbers).max(axis=1)
+    fits = (numbers.sum(axis=1) == totals[:, 0]) & (numbers >= 0).all(axis=1) & (gap < 1e-3)
+    return any(
+        np.array_equal(integer_weights(posterior_mean(counts[None, :].astype(np.int64), prior))[0], row)
+        for counts in numbers[fits]
+    )
+
+
+def attack_folder(folder: Path, codes: Codes, domain: Domain, prior: Fraction) -> Found:
+    """Attack all public files of a release that hold numbers which noise was added to.
+
+    Args:
+        folder: the public folder.
+        codes: the people that the model was learnt from, shape (rows, m); more than these are as good.
+        domain: the public domain.
+        prior: what the public spec says of it, for a network of counts.
+    """
+    found = NOTHING
+    if (folder / "measured.json").exists():
+        found += attack_measured(json.loads((folder / "measured.json").read_text()), codes, domain)
+    model = json.loads((folder / "model.json").read_text())
+    if model["format"] == NETWORK:
+        found += attack_network(model, prior)
+    if (folder / "seeds.json").exists():
+        seeds = json.loads((folder / "seeds.json").read_text())
+        noisy = [number for number in (*seeds["counts"], seeds["rows"]) if number is not None]
+        found += Found(len(noisy), sum(type(number) is not int for number in noisy))
+    return found
+
+
+def as_before(document: Document, codes: Codes, domain: Domain) -> Document:
+    """The positive control: the same noise, written down as the first version did, as floating-point means."""
+
+    def mean(entry: Document, counts: Counts) -> Document:
+        release, shares = entry["releases"][0], entry["releases"][0]["shares"]
+        noise = np.asarray(release["sums"]) - release["multiplier"] * counts
+        return {**{name: entry[name] for name in entry if name != "releases"}, "shares": shares} | {
+            "noisy": (counts + noise / release["multiplier"]).tolist()
+        }
+
+    entries = [mean(entry, counts) for entry, counts in _counted(document, codes, domain)]
+    single = len(document["attributes"])
+    return {
+        "buckets": document["buckets"],
+        "attributes": dict(zip(document["attributes"], entries[:single], strict=True)),
+        "tables": entries[single:],
+    }
+
+
+def measured_of_many(
+    key: ReleaseKey, *, values: int = _VALUES, people: int = _PEOPLE
+) -> tuple[Document, Codes, Domain]:
+    """What is published of a table whose attributes have very many values, as it stands in its file."""
+    attribute = partial(Attribute, values=tuple(range(values)), kind="nominal", buckets=(0,) * values)
+    domain = Domain(tuple(attribute(f"a{i}") for i in range(_ATTRIBUTES)))
+    words = ReleaseKey(bytes(32)).stream(step="attack", inputs="people", mechanism="people", parameters={})
+    uniform = words.take(people * _ATTRIBUTES).reshape(people, _ATTRIBUTES) / 2**32
+    codes = (values * uniform**4).astype(np.uint16)
+    plan = LoglinearRecipe(Fraction(1), Fraction(1, 10**9), "gaussian").calibrate(domain)
+    stream = partial(key.stream, step="learn_parameters", inputs="many values")
+    _, learnt = learn_network(plan, RowCounter(lambda: [codes]), stream)
+    return json.loads(json.dumps(learnt.document(plan))), codes, domain
+
+
+def main() -> None:
+    """Attack a million numbers, the same as they were written before, and whole releases.
+
+    Raises:
+        SystemExit: something was found, or nothing where there is something to be found.
+    """
+    missed = _many_numbers() + _releases()
+    if missed:
+        raise SystemExit(f"the attack must find nothing but the control, got {'; '.join(missed)}.")
+    print("Nothing was found that a neighbouring table could not have given; where it was to be found, it was.")
+
+
+def _many_numbers() -> list[str]:
+    found, before, seconds = NOTHING, NOTHING, 0.0
+    while found.numbers < NUMBERS:
+        document, codes, domain = measured_of_many(ReleaseKey.generate())
+        found += attack_measured(document, codes, domain)
+        old = as_before(document, codes, domain)
+        begun = time.perf_counter()
+        before += attack_measured(old, codes, domain)
+        seconds += time.perf_counter() - begun
+        _say("log-linear learner, sums of counts and noise", found)
+    _say(f"the same as means of noisy counts (the control, {seconds:.1f} s)", before)
+    return [
+        *(["numbers that tell in what is published"] if found.telling else []),
+        *([] if before.telling else ["nothing in the control"]),
+    ]
+
+
+def _releases() -> list[str]:
+    """Each learner with each guarantee, on a table and on its neighbour, with one person more."""
+    missed = []
+    people = made_up_people()
+    with tempfile.TemporaryDirectory(prefix="deniable-attack-") as folder:
+        for learner in _LEARNERS:
+            for guarantee, synthesis in _SYNTHESIS.items():
+                found = NOTHING
+                for table in (people, [*people, people[0]]):
+                    found += _release(Path(folder), table, learner, synthesis)
+                _say(f"{learner}, {guarantee}: a release and its neighbour", found)
+                if found.telling or not found.numbers:
+                    missed.append(f"{found} in {learner}, {guarantee}")
+    return missed
+
+
+def _release(folder: Path, people: list[list[str]], learner: str, synthesis: dict[str, Any]) -> Found:
+    """Make a release by the project's command, and attack its public folder."""
+    kept = [name for name in SPEC["learner"] if name != "structure" or learner != "marginals"]
+    learning = {name: SPEC["learner"][name] for name in kept} | {"kind": learner, "noise": "gaussian"}
+    split = {"shared": 0.8, "holdout": 0.2}
+    changes: dict[str, Any] = {"learner": learning, "synthesis": synthesis, "split": split}
+    state = Path(tempfile.mkdtemp(dir=folder))
+    spec = write_small_release(state / "spec", people=people, **changes)
+    command = [sys.executable, "-m", "flows", "release", str(spec), "--state", str(state / "var"), "--new"]
+    done = subprocess.run(command, env=dict(os.environ), capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"a release must succeed to be attacked, got exit code {done.returncode}:\n{done.stderr}")
+    [released] = (state / "var" / "releases").iterdir()
+    loaded = load_spec(spec)
+    codes = encode(pd.DataFrame(people, columns=NAMES).astype({"age": int}), loaded.domain)
+    return attack_folder(released, codes, loaded.domain, Fraction(str(SPEC["learner"]["parameters"]["prior"])))
+
+
+def _say(what: str, found: Found) -> None:
+    print(f"{what}: {found.numbers:,} numbers, {found.telling:,} of them impossible under a neighbour", flush=True)
+
+
+if __name__ == "__main__":
+    main()
