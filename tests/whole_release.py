@@ -20,6 +20,7 @@ from tasks.evaluate_utility import evaluate_utility
 from tasks.gather import gather
 from tasks.index_seeds import index_seeds
 from tasks.ingest import ingest
+from tasks.learn_loglinear import learn_loglinear
 from tasks.learn_parameters import learn_parameters
 from tasks.learn_structure import learn_structure
 from tasks.noise_seeds import noise_seeds
@@ -109,14 +110,18 @@ def drawn_release(
         note_start(workspace)
         accounts = account(workspace)
         parts = split(workspace, clean(workspace, validate(workspace, ingest(workspace))))
-        graph = learn_structure(workspace, part(parts, "structure") if spec.learner.structure else None)
-        model = learn_parameters(workspace, part(parts, "parameters"), graph)
+        measured = None
+        if spec.learner.kind == "loglinear":
+            graph, model, measured = learn_loglinear(workspace, part(parts, "parameters"))
+        else:
+            graph = learn_structure(workspace, part(parts, "structure") if spec.learner.structure else None)
+            model = learn_parameters(workspace, part(parts, "parameters"), graph)
         prepare = _PREPARE.get(spec.synthesis.guarantee)
         seeds = prepare(workspace, part(parts, "seeds"), model) if prepare else None
         released = gather(workspace, [synthesize(workspace, model, seeds, block) for block in blocks(spec)], seeds)
         baseline = draw_baseline(workspace, part(parts, "parameters"))
         evaluate_utility(workspace, released, parts, baseline)
         evaluate_risk(workspace, released, parts)
-    learnt = (graph, model, seeds)
+    learnt = (graph, model, measured, seeds)
     public = tuple(item for item in learnt if item is not None and item.audience is Audience.PUBLIC)
     return Drawn(workspace=workspace, codes=released, learnt=public, accounts=accounts)

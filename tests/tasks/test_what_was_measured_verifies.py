@@ -1,0 +1,73 @@
+"""A release by the log-linear learner holds offline; one that was published with means of noisy counts does not."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from stores.verified_release import verified_release
+from tests.published import Published, faults, folder_in
+from tests.small_release import QUICK
+from tests.whole_release import drawn_release
+
+LEARNER: dict[str, Any] = {
+    "kind": "loglinear",
+    "noise": "gaussian",
+    "parameters": {"epsilon": 1, "delta": 1e-6, "prior": 1, "estimate": "mean"},
+}
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Published:
+    changes = {**QUICK, "learner": LEARNER}
+    drawn = drawn_release(tmp_path_factory.mktemp("measured"), "people-1", bytes(range(32)), **changes)
+    drawn.publish()
+    return Published.of(drawn)
+
+
+def before(entry: dict[str, Any]) -> dict[str, Any]:
+    """An entry as the first version of the document had it."""
+    sums = sum(np.asarray(each["sums"]) for each in entry["releases"])
+    shares = sum(each["shares"] for each in entry["releases"])
+    kept = {name: entry[name] for name in ("attributes", "reason", "differences") if name in entry}
+    return {
+        **kept,
+        "shares": shares,
+        "deviation": 1.0,
+        "noisy": (sums / shares).tolist(),
+        "denoised": entry["denoised"],
+    }
+
+
+def with_means(published: Published) -> Published:
+    """The same release as it was once published."""
+    document = published.document("measured.json")
+    old = {name: document[name] for name in ("records", "signal", "order", "buckets")}
+    old["attributes"] = {name: before(entry) for name, entry in document["attributes"].items()}
+    old["tables"] = [before(entry) for entry in document["tables"]]
+    return published.with_document("measured.json", old)
+
+
+def test_what_was_measured_holds(published: Published) -> None:
+    report = published.verify(with_ledger=True)
+    assert report.holds, faults(report)
+    assert sum("was measured" in check.name or "measured.json states" in check.name for check in report.checks) == 3
+
+
+def test_a_release_with_means_of_noisy_counts_does_not_hold(published: Published, tmp_path: Path) -> None:
+    """Verification and the audit, which asks it, say that it is not private, and what to do."""
+    old = with_means(published)
+    report = old.verify(with_ledger=True)
+    assert "RELEASE IS NOT PRIVATE" in faults(report)
+    assert "epsilon and delta that it states do not hold. Withdraw it" in faults(report)
+    assert report.verdict.startswith("THE RELEASE DOES NOT HOLD: 1 of")
+    folder = folder_in(tmp_path / "people-1", old)
+    assert "RELEASE IS NOT PRIVATE" in "\n".join(verified_release(folder, old.keys).lines)
+
+
+def test_a_sum_that_is_a_float_does_not_hold(published: Published) -> None:
+    document = published.document("measured.json")
+    release = document["attributes"]["school"]["releases"][0]
+    release["sums"][0] = float(release["sums"][0])
+    assert "must be 64-bit integers, got float64" in faults(published.with_document("measured.json", document).verify())
