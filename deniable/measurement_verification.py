@@ -259,8 +259,7 @@ def _faults_of_means(document: Mapping[str, Any], events: Sequence[MechanismEven
 
 def _faults_of_account(measured: _Measured, events: Sequence[MechanismEvent]) -> Iterator[str]:
     """Where more was asked than the events say, or a question counts twice."""
-    counts = [event for event in events if isinstance(event, DiscreteGaussianEvent | DiscreteLaplaceEvent)]
-    alone, rest = counts[: len(measured.ones)], counts[len(measured.ones) :]
+    alone = _counts(events)[: len(measured.ones)]
     again = 0
     for one, event in zip(measured.ones, alone, strict=True):
         first, *more = sorted(one.table.releases, key=lambda release: release.turn)
@@ -269,8 +268,7 @@ def _faults_of_account(measured: _Measured, events: Sequence[MechanismEvent]) ->
         if event.query != f"counts of {name}" or shares != first.shares:
             yield f"{one.name} was first given {first.shares} shares, and its event has {shares}"
         again += sum(release.shares for release in more)
-    planned = sum(_shares(event, measured.amount) for event in rest)
-    planned += sum(event.epsilon * measured.amount for event in events if isinstance(event, ApproximateEvent))
+    planned = _shares_of_tables(measured, events)
     asked = again + sum(entry.table.shares for entry in measured.tables)
     if asked > planned:
         yield f"tables of several and again of single attributes were given {asked} shares, and events have {planned}"
@@ -284,6 +282,18 @@ def _faults_of_account(measured: _Measured, events: Sequence[MechanismEvent]) ->
         yield "a turn is that of two releases"
     if max(turns, default=0) > len(turns) + len(measured.document["choices"]):
         yield "a turn is that of no release and of no choice: something that was asked is not in the document"
+
+
+def _counts(events: Sequence[MechanismEvent]) -> list[MechanismEvent]:
+    """The events of noisy counts: first those of each attribute by itself, then those of tables."""
+    return [event for event in events if isinstance(event, DiscreteGaussianEvent | DiscreteLaplaceEvent)]
+
+
+def _shares_of_tables(measured: _Measured, events: Sequence[MechanismEvent]) -> Fraction:
+    """Shares that the events have for tables of several attributes, and for single ones counted again."""
+    together = [event.epsilon * measured.amount for event in events if isinstance(event, ApproximateEvent)]
+    one_by_one = [_shares(event, measured.amount) for event in _counts(events)[len(measured.ones) :]]
+    return sum([*together, *one_by_one], Fraction(0))
 
 
 def _shares(event: MechanismEvent, amount: Fraction) -> Fraction:
@@ -343,9 +353,6 @@ def _signal(measured: _Measured, total: float, events: Sequence[MechanismEvent])
     m = len(measured.ones)
     if m == 1:
         return total
-    counts = [event for event in events if isinstance(event, DiscreteGaussianEvent | DiscreteLaplaceEvent)]
-    shares = sum(_shares(event, measured.amount) for event in counts[m:])
-    shares += sum(event.epsilon * measured.amount for event in events if isinstance(event, ApproximateEvent))
-    each = float(shares) / (2 * m)
+    each = float(_shares_of_tables(measured, events)) / (2 * m)
     amount = float(measured.amount)
     return total / (amount / each if measured.noise == "laplace" else sqrt(2 / pi * amount / each))
