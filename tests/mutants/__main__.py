@@ -29,6 +29,7 @@ def main() -> None:
     stale = [fault for each in (*chosen, *EQUIVALENT) if (fault := each.fault()) is not None]
     if stale or not chosen:
         sys.exit("\n".join(stale) or "no mutant has any of these words in its row.")
+    commit = _commit()
     with ExitStack() as stack:
         folders = [
             Path(stack.enter_context(TemporaryDirectory(prefix="deniable-mutants-"))).resolve()
@@ -37,6 +38,8 @@ def main() -> None:
         first = Copy.make(folders[0])
         _require_tests(first, chosen)
         copies = [first, *(first.again(folder) for folder in folders[1:])]
+        for copy in copies:
+            stack.callback(copy.close)
         outcomes = list(_outcomes(copies, chosen))
     survivors = [outcome for outcome in outcomes if not outcome.killed]
     for outcome in survivors:
@@ -45,7 +48,7 @@ def main() -> None:
     if survivors:
         sys.exit(1)
     if given.record:
-        text = written(outcomes, EQUIVALENT, datetime.now(UTC).date().isoformat(), _commit())
+        text = written(outcomes, EQUIVALENT, datetime.now(UTC).date().isoformat(), commit)
         (ROOT / RECORD).write_text(text, encoding="utf-8")
 
 

@@ -128,7 +128,7 @@ MUTANTS = (
             "open_mass = -expm1(times * log1p(-delta))",
             "open_mass = 0 * delta",
             "composition forgets the deltas that are spent",
-            _COMPOSITION + "test_optimal_composition_of_one_release_by_hand",
+            _COMPOSITION + "test_deltas_that_already_exceed_the_total_leave_no_epsilon",
         ),
     ),
     *faults(

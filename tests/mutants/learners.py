@@ -7,6 +7,7 @@ _ENTROPY_LAW = _LEARNING + "test_entropies_have_the_noise_that_is_charged_at_the
 _ENTROPY_ACCOUNT = _LEARNING + "test_each_noisy_answer_of_structure_learning_is_in_an_event"
 _BOUND = _LEARNING + "test_the_bound_on_the_rows_is_wrong_no_more_often_than_its_event_says"
 _ADDS_UP = _LEARNING + "test_the_events_of_structure_learning_add_up_to_its_guarantee_within_its_budget"
+_LEAVES = _LEARNING + "test_entropies_leave_of_epsilon_and_delta_what_the_number_of_rows_and_beta_have"
 _COUNTS = _LEARNING + "test_counts_have_the_noise_that_is_charged"
 _PERSON = _LEARNING + "test_one_person_changes_as_many_counts_by_one_as_are_charged"
 _PREFIXES = _LEARNING + "test_prefixes_and_their_number_have_the_noise_that_is_charged"
@@ -29,8 +30,8 @@ MUTANTS = (
             _ADDS_UP,
         ),
         (
-            "        return rows, bound, entropies",
-            "        return rows, entropies",
+            "return rows, bound, noisy_integers(",
+            "return rows, noisy_integers(",
             "beta, with which the bound on the rows is wrong, is not charged",
             _BOUND,
         ),
@@ -41,8 +42,8 @@ MUTANTS = (
             _BOUND,
         ),
         (
-            "        return rows, bound, entropies",
-            "        return bound, entropies",
+            "return rows, bound, noisy_integers(",
+            "return bound, noisy_integers(",
             "the number of rows is not charged",
             _ENTROPY_ACCOUNT,
         ),
@@ -50,13 +51,13 @@ MUTANTS = (
             "delta = self.delta * (1 - BETA_SHARE)",
             "delta = self.delta",
             "delta is spent on noise that beta was to have a part of",
-            _ADDS_UP,
+            _LEAVES,
         ),
         (
             "epsilon = self.epsilon - self.epsilon_rows",
             "epsilon = self.epsilon",
             "epsilon is spent on entropies that the number of rows was to have a part of",
-            _ADDS_UP,
+            _LEAVES,
         ),
         (
             "math.ceil(math.log(1 / beta) / float(self.recipe.epsilon_rows))",
@@ -152,24 +153,6 @@ MUTANTS = (
             _COUNTS,
         ),
         (
-            "tables = sum(size > 1 for size in domain.cardinalities)",
-            "tables = sum(size > 2 for size in domain.cardinalities)",
-            "tables of two values are not charged",
-            _PERSON,
-        ),
-        (
-            "DiscreteLaplaceEvent(query=query, part=part, outputs=self.tables,",
-            "DiscreteLaplaceEvent(query=query, part=part, outputs=1,",
-            "all tables with Laplace noise are charged as one",
-            _PERSON,
-        ),
-        (
-            "DiscreteGaussianEvent(query=query, part=part, outputs=self.tables,",
-            "DiscreteGaussianEvent(query=query, part=part, outputs=1,",
-            "all tables with Gaussian noise are charged as one",
-            _PERSON,
-        ),
-        (
             "table + noise.reshape(table.shape)",
             "table + noise.reshape(table.shape) * (table > 0)",
             "cells of nobody have no noise",
@@ -185,6 +168,36 @@ MUTANTS = (
             "probabilities = posterior_mean(noisy, prior)",
             "probabilities = posterior_mean(table, prior)",
             "probabilities are made of exact counts",
+            _COUNTS,
+        ),
+    ),
+    *faults(
+        "deniable/common_events.py",
+        (
+            "return sum(size > 1 for size in domain.cardinalities)",
+            "return sum(size > 2 for size in domain.cardinalities)",
+            "tables of two values are not charged",
+            _PERSON,
+        ),
+        (
+            'part="parameters", outputs=tables),)',
+            'part="parameters", outputs=1),)',
+            "all tables are charged as one",
+            _PERSON,
+        ),
+    ),
+    *faults(
+        "deniable/loss.py",
+        (
+            "outputs=outputs, sensitivity=1, scale=amount)",
+            "outputs=outputs, sensitivity=1, scale=amount * 2)",
+            "more Laplace noise is recorded than is drawn",
+            _COUNTS,
+        ),
+        (
+            "outputs=outputs, sensitivity=1, variance=amount)",
+            "outputs=outputs, sensitivity=1, variance=amount * 2)",
+            "more Gaussian noise is recorded than is drawn",
             _COUNTS,
         ),
     ),
@@ -271,7 +284,7 @@ MUTANTS = (
             "self.rows += len(codes)",
             "self.rows += 2 * len(codes)",
             "the number of rows has sensitivity 2",
-            "unit/test_tables.py::test_one_way_and_two_way_counts_are_those_of_the_rows",
+            "unit/test_tables.py::test_counts_of_chunks_add_up_to_the_counts_of_the_whole",
         ),
     ),
 )

@@ -1,15 +1,19 @@
 """Runs tests on copies of the checkout, with and without a fault; the checkout itself is never written to."""
 
+import json
 import os
+import select
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import monotonic
+from typing import Any
 from xml.etree import ElementTree as ET
 
 from tests.mutants.mutant import ROOT, Mutant
@@ -19,6 +23,7 @@ LIMIT_S = 600
 """A mutant whose test takes longer was not found by it."""
 _FAILED = 1
 _OURS = ("PYTHON", "PYTEST", "NUMBA")
+_PLAIN = ("-p", "no:cacheprovider")
 
 
 @dataclass(frozen=True)
@@ -28,7 +33,7 @@ class Outcome:
     Attributes:
         mutant: the mutant.
         killed: whether its test failed.
-        seconds: how long the test took, from the start of the interpreter.
+        seconds: processor time of the test, but for loading the libraries.
         said: the end of what the test run said.
     """
 
@@ -75,7 +80,7 @@ class Copy:
         """The tests that do not pass on the sources as they are, skipped ones included, and what was said."""
         report = self.root / "report.xml"
         spread = ["-p", "xdist.plugin", f"--numprocesses={PROCESSES}", "--dist=loadfile"]
-        done = self._pytest(tests, f"--junitxml={report}", *spread)
+        done = self._python("-m", "pytest", *_PLAIN, f"--junitxml={report}", *spread, *tests)
         if not report.is_file():
             return list(tests), done.stdout + done.stderr
         passed: dict[str, bool] = {}
@@ -87,17 +92,24 @@ class Copy:
 
     def outcome(self, mutant: Mutant) -> Outcome:
         """Run a mutant's test with the fault in place."""
-        begun = monotonic()
-        with self._with(mutant), TemporaryDirectory(prefix="deniable-mutant-") as compiled:
-            # Bytecode stays in memory, and compiled code apart, so that none is taken for that of the true source.
-            surroundings = {"PYTHONDONTWRITEBYTECODE": "1"}
-            if mutant.compiled:
-                surroundings["NUMBA_CACHE_DIR"] = compiled
-            try:
-                done = self._pytest([mutant.test], "-x", limit_s=LIMIT_S, **surroundings)
-            except subprocess.TimeoutExpired:
-                return Outcome(mutant, killed=False, seconds=monotonic() - begun, said=f"took over {LIMIT_S} seconds")
-        return Outcome(mutant, done.returncode == _FAILED, monotonic() - begun, (done.stdout + done.stderr)[-2000:])
+        with self._with(mutant), TemporaryDirectory(prefix="deniable-mutant-") as folder:
+            said = Path(folder) / "said"
+            # Compiled code may depend on what is mutated, and does not know.
+            compiled = folder if mutant.compiled else ""
+            request = {"arguments": [*_PLAIN, "-x", mutant.test], "said": str(said), "compiled": compiled}
+            answer = self._preloaded.ask(request)
+            if answer is None:
+                return Outcome(mutant, killed=False, seconds=LIMIT_S, said=f"took over {LIMIT_S} seconds")
+            text = said.read_text(encoding="utf-8")[-2000:]
+        return Outcome(mutant, killed=answer["code"] == _FAILED, seconds=answer["seconds"], said=text)
+
+    @cached_property
+    def _preloaded(self) -> "Preloaded":
+        return Preloaded(self.root)
+
+    def close(self) -> None:
+        """End what was started."""
+        self._preloaded.end()
 
     @contextmanager
     def _with(self, mutant: Mutant) -> Iterator[None]:
@@ -113,23 +125,57 @@ class Copy:
             # What was compiled of the true source stays good.
             os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
 
-    def _pytest(
-        self, tests: Sequence[str], *options: str, limit_s: int | None = None, **surroundings: str
-    ) -> "subprocess.CompletedProcess[str]":
-        arguments = ["-m", "pytest", "-p", "no:cacheprovider", *options, *tests]
-        return self._python(*arguments, limit_s=limit_s, **surroundings)
-
-    def _python(
-        self, *arguments: str, limit_s: int | None = None, **surroundings: str
-    ) -> "subprocess.CompletedProcess[str]":
-        """Python in the copy, with nothing of our own surroundings that has to do with Python but what is given."""
-        others = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
+    def _python(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(
             [sys.executable, *arguments],
             cwd=self.root,
-            env=others | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"} | surroundings,
+            env=_surroundings(),
             capture_output=True,
             check=False,
             text=True,
-            timeout=limit_s,
         )
+
+
+class Preloaded:
+    """A process that has loaded the libraries, and forks for each test; a new one after a test that takes too long."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._process = self._start()
+
+    def ask(self, request: dict[str, Any]) -> dict[str, Any] | None:
+        """Run tests; exit code and seconds of processor time, or None where it takes too long."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(request) + "\n")
+        self._process.stdin.flush()
+        ready, _, _ = select.select([self._process.stdout], [], [], LIMIT_S)
+        if not ready:
+            self.end()
+            self._process = self._start()
+            return None
+        answer: dict[str, Any] = json.loads(self._process.stdout.readline())
+        return answer
+
+    def end(self) -> None:
+        """End the process and what it forked."""
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.communicate()
+
+    def _start(self) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [sys.executable, str(self._root / "tests" / "mutants" / "preloaded.py")],
+            cwd=self._root,
+            env=_surroundings(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+
+
+def _surroundings() -> dict[str, str]:
+    """The environment, with nothing in it that has to do with Python."""
+    others = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
+    return others | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}

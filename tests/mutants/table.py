@@ -1,11 +1,12 @@
 """All mutants."""
 
-from tests.mutants import accounts, budgets, candidates, learners, randomness
+from tests.mutants import accounts, budgets, candidates, learners, loglinear, randomness
 from tests.mutants.mutant import Equivalent, Mutant
 
 MUTANTS: tuple[Mutant, ...] = (
     *randomness.MUTANTS,
     *learners.MUTANTS,
+    *loglinear.MUTANTS,
     *candidates.MUTANTS,
     *accounts.MUTANTS,
     *budgets.MUTANTS,

@@ -26,7 +26,7 @@ from deniable.entropies import (
 from deniable.errors import Refused
 from deniable.graph import Graph, topological_order
 from deniable.histogram_seeds import HistogramMechanism, HistogramRecipe, PrefixCounts
-from deniable.keys import Parameter, ReleaseKey, WordStream
+from deniable.keys import ReleaseKey
 from deniable.loss import (
     ApproximateEvent,
     DiscreteGaussianEvent,
@@ -37,6 +37,7 @@ from deniable.loss import (
 from deniable.noise import DiscreteLaplace
 from deniable.parameters import ParameterMechanism, ParameterRecipe
 from deniable.tables import FamilyCounts, PairCounts
+from tests.drawn_noise import OneStream, each_is_on_its_own
 
 KEYS = 1500
 MANY_RUNS = 20_000
@@ -56,16 +57,6 @@ DOMAIN = Domain(
 
 def key(number: int) -> ReleaseKey:
     return ReleaseKey(number.to_bytes(32, "big"))
-
-
-class OneStream:
-    """Opens one stream again and again, at the word where the last draw ended: many runs of a step in little time."""
-
-    def __init__(self, name: str) -> None:
-        self._stream = key(0).stream(step="test", mechanism=name, inputs="", parameters={})
-
-    def __call__(self, *, mechanism: str, parameters: dict[str, Parameter]) -> WordStream:  # noqa: ARG002
-        return self._stream
 
 
 def people(rows: int) -> NDArray[np.uint16]:
@@ -110,15 +101,6 @@ def assert_discrete(noise: NDArray[np.int64], kind: Noise, amount: Fraction) -> 
     for factor in (Fraction(9, 10), Fraction(11, 10)):
         assert not is_discrete(noise, kind, amount * (factor if kind == "laplace" else factor**2))
     assert not is_discrete(0 * noise, kind, amount)
-
-
-def each_is_on_its_own(noise: Table) -> bool:
-    """Whether no two columns have to do with each other, nor their magnitudes; shape (keys, outputs)."""
-    for table in (noise, np.abs(noise)):
-        between = np.corrcoef(table, rowvar=False)[np.triu_indices(noise.shape[1], 1)]
-        if not (np.isfinite(between).all() and np.abs(between).max() < 6 / math.sqrt(len(noise))):
-            return False
-    return True
 
 
 def charged(events: tuple[MechanismEvent, ...], kind: Noise) -> Fraction:
@@ -279,6 +261,17 @@ def test_the_events_of_structure_learning_add_up_to_its_guarantee_within_its_bud
         assert again.epsilon == mechanism.guarantee.epsilon
     less = (*mechanism.events[:-1], with_noise(mechanism.events[-1], Fraction(9, 10)))
     assert best(less, recipe.delta).epsilon > again.epsilon
+
+
+@pytest.mark.parametrize("kind", NOISES)
+def test_entropies_leave_of_epsilon_and_delta_what_the_number_of_rows_and_beta_have(kind: Noise) -> None:
+    recipe = EntropyRecipe(epsilon=Fraction(1), delta=Fraction(1, 10**6), epsilon_rows=Fraction(1, 10), noise=kind)
+    rows, bound, entropies = recipe.calibrate(DOMAIN).events
+    assert rows.epsilon is not None
+    left = float(recipe.delta - bound.delta)
+    assert best([entropies], left).epsilon <= recipe.epsilon - rows.epsilon
+    if kind == "gaussian":
+        assert best([entropies], left / 2).epsilon > recipe.epsilon - rows.epsilon
 
 
 def with_noise(event: MechanismEvent, factor: Fraction) -> MechanismEvent:
