@@ -264,8 +264,8 @@ MUTANTS = (
             _PART_DELTA,
         ),
         (
-            "found = exact // unit * unit",
-            "found = -(-exact // unit) * unit",
+            "return found if float(read) * float(found)",
+            "return found + unit if float(read) * float(found)",
             "the delta of a part is rounded up",
             _PART_DELTA,
         ),

@@ -7,6 +7,7 @@ _FREQUENCIES = _LAW + "test_release_frequencies_are_those_of_the_definition[{2: 
 _THEOREM_1 = "privacy/test_privacy_test_two_spends_no_more_than_theorem_1.py::"
 _THEOREM_A = "privacy/test_mechanism_one_star_spends_no_more_than_theorem_a.py::"
 _CURVES = _THEOREM_A + "test_one_attempt_stays_below_the_curves"
+_THEOREM = "unit/test_seed_accounting.py::test_the_curves_are_those_of_theorem_a"
 _UNIT = "unit/test_deniability.py::"
 
 MUTANTS = (
@@ -77,10 +78,10 @@ MUTANTS = (
             _UNIT + "test_pass_probability_is_the_chance_of_the_noise",
         ),
         (
-            "while exact * base**found > 1:",
-            "while exact * base**found >= 1:",
-            "a bound of a bucket belongs to the next one",
-            _UNIT + "test_bounds_of_buckets_belong_to_the_smaller_number",
+            "found = max(0, floor(quotient))",
+            "found = max(0, round(quotient))",
+            "a bucket holds what lies around its bound",
+            _UNIT + "test_a_bucket_holds_what_lies_between_its_bounds",
         ),
         (
             "epsilon=float(eps0) + log1p(float(gamma) / t)",
@@ -127,19 +128,24 @@ MUTANTS = (
     ),
     *faults(
         "deniable/seed_accounting.py",
-        ("places / (places + 1)\n", "1\n", "removing a row forgets that seeds become likelier", _CURVES),
-        ("silent = (1 - drop) / places - drop * excess", "silent = -drop * excess", "no output tells nothing", _CURVES),
+        ("places / (places + 1)\n", "1\n", "removing a row forgets that seeds become likelier", _THEOREM),
+        (
+            "silent = (1 - drop) / places - drop * excess",
+            "silent = -drop * excess",
+            "no output tells nothing",
+            _THEOREM,
+        ),
         (
             "shrinking = np.maximum(0.0, 1 / places - excess)",
             "shrinking = 0 * excess",
             "removing a row forgets that the others become likelier",
-            _CURVES,
+            _THEOREM,
         ),
         (
             "failing = highest_of_falling_lines(fails, fails_after, discount) + fails[-1]",
             "failing = highest_of_falling_lines(fails, fails_after, discount) * 0",
             "removing a row forgets that other candidates fail",
-            _CURVES,
+            _THEOREM,
         ),
         (
             "forward, backward), times=event.outputs, delta=delta)",

@@ -35,6 +35,13 @@ EQUIVALENT: tuple[Equivalent, ...] = (
         "with twice the guard bits. Fewer bits at first mean more rounds and the same digits.",
     ),
     Equivalent(
+        file="deniable/deniability.py",
+        before="while exact * base**found > 1:",
+        after="while exact * base**found >= 1:",
+        proof="At a bound the number becomes one too small, and the next loop, which goes on while the product with "
+        "one more power is at most 1, makes it larger by one again.",
+    ),
+    Equivalent(
         file="deniable/budget.py",
         before="if charge.part != ALL_ROWS else",
         after="if True else",

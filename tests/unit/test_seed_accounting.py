@@ -124,6 +124,28 @@ def test_theorem_1_is_not_used_for_one_candidate_where_no_output_is_not_covered(
     assert candidate_guarantee(replace(PAPER, public_rows=2, drop_probability=Fraction(9, 10)), 1e-6) is None
 
 
+@pytest.mark.parametrize("changes", [{}, {"k": 5, "gamma": Fraction(2), "public_rows": 10, "outputs": 7}])
+def test_the_curves_are_those_of_theorem_a(changes: dict[str, Any]) -> None:
+    """The formulas of the theorem, count by count, up to where the test passes but for 10^-20."""
+    attempt = replace(PAPER, **changes)
+    rho, places, gamma = float(attempt.drop_probability), attempt.public_rows, float(attempt.gamma)
+    epsilons = np.array([0.0, 1e-3, 0.05, 0.3, 1.0, 1.3])
+    counts = np.arange(attempt.k + 46)
+    decay = np.exp(-np.abs(counts - attempt.k).astype(float)) / (1 + math.exp(-1))
+    passes = np.where(counts < attempt.k, decay, 1 - math.exp(-1) * decay)
+    now, after, counts = passes[:-1], passes[1:], counts[:-1]
+    added, removed = attempt_curves(attempt, epsilons)
+    for place, a in enumerate(np.exp(epsilons).tolist()):
+        gains = [after * (1 + counts * x) - a * counts * x * now for x in (1 / gamma, gamma)]
+        u = max(float(np.max(gains)), 0.0)
+        w = max(float((counts * gamma * ((1 - now) - a * places / (places + 1) * (1 - after))).max()), 0.0)
+        s = max(0.0, 1 + 1 / places - a)
+        adding = (1 - rho) * u / places + max(0.0, (1 - rho) / places - rho * (a - 1))
+        removing = (1 - rho) * s + max(0.0, (1 - rho) * (1 / places + s + w / places) - rho * (a - 1))
+        assert added[place] == pytest.approx(min(adding, 1), rel=1e-6, abs=1e-15)
+        assert removed[place] == pytest.approx(min(removing, 1), rel=1e-6, abs=1e-15)
+
+
 def test_the_deltas_of_candidates_add_up_to_no_more_than_the_total() -> None:
     many, delta = replace(PAPER, outputs=1000), 1e-6
     fitting = [
