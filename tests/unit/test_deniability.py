@@ -99,7 +99,7 @@ def test_bounds_of_buckets_belong_to_the_smaller_number() -> None:
 
 @pytest.mark.parametrize("gamma", [Fraction(3, 2), Fraction(2), Fraction(3), Fraction(4), Fraction(101, 100)])
 def test_a_bucket_holds_what_lies_between_its_bounds(gamma: Fraction) -> None:
-    for i, nudge in product((0, 1, 7, 200), (Fraction(1), 1 - Fraction(1, 2**80))):
+    for i, nudge in product((0, 1, 7, 200), (Fraction(1), 1 - Fraction(1, 2**80), (1 + 9 / gamma) / 10)):
         p = gamma**-i * nudge
         assert bucket(p, gamma) == i
         assert gamma ** (-i - 1) < p <= gamma**-i
