@@ -4,16 +4,23 @@ It is the one place of the package that opens files; what is checked in them doe
 """
 
 import argparse
+import errno
 import json
 import os
+import stat
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from importlib import resources
+from itertools import islice
 from typing import Any, BinaryIO
 
+from deniable.checks import printable
 from deniable.errors import InvalidInput
 from deniable.ledger_verification import records_of, verify
+
+_LARGEST_FILE = 1 << 28
+_MOST_MEMBERS = 10_000
 
 HOLDS, DOES_NOT_HOLD, UNREADABLE = 0, 1, 2
 
@@ -35,10 +42,11 @@ class _FolderOnDisk:
 
     def members(self) -> Mapping[str, str]:
         with os.scandir(self._path) as entries:
-            return {entry.name: _kind(entry) for entry in entries}
+            # A release has some twenty files; of a folder with more than this it is enough to name some.
+            return {entry.name: _kind(entry) for entry in islice(entries, _MOST_MEMBERS)}
 
     def open(self, name: str) -> BinaryIO:
-        return open(os.path.join(self._path, name), "rb")  # noqa: PTH118, PTH123 - who asks closes it
+        return _opened(os.path.join(self._path, name), os.O_NOFOLLOW)  # noqa: PTH118 - who asks closes it
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -90,7 +98,7 @@ def _show_record(asked: argparse.Namespace) -> int:
         readable = readable_record(_content(path, "the record"))
     except InvalidInput as error:
         raise _Unreadable(f"{path}: {error}") from None
-    print(readable)  # noqa: T201
+    print("\n".join(printable(line, len(line)) for line in readable.split("\n")))  # noqa: T201
     print("Not verified: python -m deniable verify does that.", file=sys.stderr)  # noqa: T201
     return HOLDS
 
@@ -146,10 +154,26 @@ def _lines(path: str, what: str) -> list[str]:
 
 def _content(path: str, what: str) -> bytes:
     try:
-        with open(path, "rb") as file:  # noqa: PTH123 - no part of `deniable` knows paths
-            return file.read()
+        with _opened(path) as file:
+            content = file.read(_LARGEST_FILE + 1)
     except OSError as error:
         raise _Unreadable(f"{what} must be a readable file, got {path}: {error}; name another.") from None
+    if len(content) > _LARGEST_FILE:
+        raise _Unreadable(f"{what} must be of at most {_LARGEST_FILE:,} bytes, got {path}, which has more.")
+    return content
+
+
+def _opened(path: str, more: int = 0) -> BinaryIO:
+    """Open a regular file: a pipe would be waited for without end, and a device has none.
+
+    Raises:
+        OSError: it is none, or cannot be opened.
+    """
+    file = open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | more), "rb")  # noqa: PTH123, SIM115 - who asks closes it
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(errno.EINVAL, "it is no regular file", path)
+    return file
 
 
 def _kind(entry: "os.DirEntry[str]") -> str:
@@ -161,7 +185,7 @@ def _kind(entry: "os.DirEntry[str]") -> str:
 
 
 def _say(lines: Sequence[str], *, holds: bool) -> int:
-    print("\n".join(lines))  # noqa: T201
+    print("\n".join(map(printable, lines)))  # noqa: T201
     return HOLDS if holds else DOES_NOT_HOLD
 
 

@@ -58,8 +58,8 @@ class BudgetExceeded(Refused):
             f"release {charges[0].release} asks epsilon {shown_up(asked.epsilon)} and delta {shown_up(asked.delta)} of "
             f"dataset {balance.dataset} for {steps}, and of its {cap} (epsilon {shown(limit.epsilon)}, delta "
             f"{shown(limit.delta)}) only epsilon {shown_down(left.epsilon)} and delta {shown_down(left.delta)} are "
-            f"left{counted(balance.seed_cost)}; nothing was charged: ask for less, or have the dataset's custodian "
-            "change its policy.",
+            f"left{counted(balance.seed_cost)}; nothing was charged for this: ask for less, or have the dataset's "
+            "custodian change its policy.",
             dataset=balance.dataset,
             cap=balance.cap,
             asked=asked,

@@ -8,9 +8,9 @@ from deniable.errors import DeniableError
 _LONGEST_LINE = 2000
 
 
-def printable(text: str) -> str:
+def printable(text: str, most: int = _LONGEST_LINE) -> str:
     """A text that may have been made to mislead whoever reads it on a screen, without what cannot be seen or ended."""
-    shown = text if len(text) <= _LONGEST_LINE else f"{text[:_LONGEST_LINE]}..."
+    shown = text if len(text) <= most else f"{text[:most]}..."
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in shown)
 
 

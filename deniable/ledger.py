@@ -20,6 +20,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, cast, get_args
 
 from deniable.errors import InvalidInput
+from deniable.exact_numbers import exact_number
 from deniable.loss import Guarantee, MechanismEvent, PrivacyTestEvent, from_record
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ _PERIODS: dict[PeriodLength, Callable[[str], str]] = {
 # Enough for any cost to be told from any other, and few enough for a decimal number that was written to stay as it is.
 _CLAIMED_DIGITS = 12
 _MOST_PLACES = 64
+_SHOWN = 60
 
 
 class OtherVersion(InvalidInput):
@@ -698,8 +700,8 @@ def _cost(content: Content) -> Cost:
 
 def _exact(text: object) -> Fraction:
     if not isinstance(text, str) or not _NUMBER.fullmatch(text):
-        raise InvalidInput(f"an exact number must be written like 0.5 or 1/3, got {text}.")
-    return Fraction(text)
+        raise InvalidInput(f"an exact number must be written like 0.5 or 1/3, got {str(text)[:_SHOWN]}.")
+    return exact_number(text)
 
 
 def _plain_items(parameters: "Mapping[str, Parameter]") -> dict[str, Any]:
@@ -722,7 +724,7 @@ def _plain(name: str, value: "Parameter") -> Any:
 
 def _parameter(plain: Any) -> "Parameter":
     if isinstance(plain, Mapping):
-        return Fraction(plain["fraction"])
+        return exact_number(str(plain["fraction"]))
     if isinstance(plain, list):
         return [_parameter(entry) for entry in plain]
     return cast("Parameter", plain)

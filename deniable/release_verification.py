@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from io import SEEK_END
 from typing import Any, BinaryIO, Protocol
 
 from deniable.attestation import Envelope, SignatureBroken, Statement
@@ -42,7 +43,10 @@ FILE = "file"
 
 _BYTES_A_READ = 1 << 20
 # Documents are read whole; no release has larger ones.
-_LARGEST_DOCUMENT = 1 << 28
+_LARGEST_DOCUMENT = 1 << 26
+# A table grows with its records: so many bytes each, and no more of them than there are people.
+_LARGEST_RECORD = 1 << 16
+_MOST_RECORDS = 10**10
 _PUBLIC = "public"
 
 _SIGNED = "the record is whole, and signed by a trusted key that was valid when it signed"
@@ -136,7 +140,7 @@ def verify_release(folder: Folder, trust: Trust, schema: Mapping[str, Any], ledg
     misshapen = (*found(lambda: faults_of_shape(record, schema)), *_not_public(record))
     checks = [
         _signature(envelope, record, trust),
-        _files(folder, names, statement.subjects),
+        _files(folder, names, statement.subjects, _records_in(record)),
         Check(_FORM, misshapen),
     ]
     if misshapen:
@@ -170,7 +174,9 @@ def readable_record(content: bytes) -> str:
     Raises:
         InvalidInput: it is no record.
     """
-    return json.dumps(json.loads(Envelope.from_text(content).payload), indent=2, ensure_ascii=False)
+    return json.dumps(
+        parsed(Envelope.from_text(content).payload.decode(errors="replace"), "the record"), indent=2, ensure_ascii=False
+    )
 
 
 def _record_in(folder: Folder, names: Mapping[str, str]) -> tuple[Envelope, Statement]:
@@ -225,8 +231,16 @@ def _signature(envelope: Envelope, record: Any, trust: Trust) -> Check:
     return Check(_SIGNED, (), f"{trust.keys.note(envelope.keyid, time)}; trusted keys {trust.found}")
 
 
-def _files(folder: Folder, names: Mapping[str, str], subjects: Mapping[str, str]) -> Check:
+def _records_in(record: Any) -> int:
+    """How many records a release says it has; none where it does not say."""
+    release = record.get("release")
+    records = release.get("records") if isinstance(release, dict) else None
+    return min(records, _MOST_RECORDS) if isinstance(records, int) and records > 0 else 0
+
+
+def _files(folder: Folder, names: Mapping[str, str], subjects: Mapping[str, str], records: int) -> Check:
     faults = []
+    most = _LARGEST_DOCUMENT + records * _LARGEST_RECORD
     for name in sorted(set(subjects) | set(names)):
         if name == RECORD:
             faults += [f"{name} must not be among the files that it is about"] if name in subjects else []
@@ -236,14 +250,20 @@ def _files(folder: Folder, names: Mapping[str, str], subjects: Mapping[str, str]
             faults.append(f"{name} is a {names[name]}, and a release has files alone")
         elif name not in subjects:
             faults.append(f"{name} is not among the files that were signed")
-        elif _digest(folder, name) != subjects[name]:
+        elif (digest := _digest(folder, name, most if name in {CSV, PARQUET} else _LARGEST_DOCUMENT)) is None:
+            faults.append(f"{name} is larger than it can be in a release of {records:,} records, and was not read")
+        elif digest != subjects[name]:
             faults.append(f"{name} is not what was signed: it was altered")
     return Check(_FILES, tuple(faults), f"{len(subjects)} files and the record")
 
 
-def _digest(folder: Folder, name: str) -> str:
+def _digest(folder: Folder, name: str, most: int) -> str | None:
+    """Digest of a file; None where it has more bytes than it may have."""
     hasher = hashlib.sha256()
     with folder.open(name) as file:
+        if file.seek(0, SEEK_END) > most:
+            return None
+        file.seek(0)
         while block := file.read(_BYTES_A_READ):
             hasher.update(block)
     return hasher.hexdigest()
@@ -270,7 +290,7 @@ def _agree(folder: Folder, names: Mapping[str, str], described: Mapping[str, Any
         nonlocal agreed
         domain = described_domain(described)
         with folder.open(PARQUET) as parquet, folder.open(CSV) as text:
-            holds = check_parquet(parquet, domain, reader) == TableFindings(records)
+            holds = check_parquet(parquet, domain, reader, records) == TableFindings(records)
             agreed = holds and is_text_of(text, parquet, domain, reader)
         return ()
 
@@ -308,8 +328,8 @@ def _parquet(folder: Folder, names: Mapping[str, str], described: Mapping[str, A
         return Check(f"{PARQUET} {_TABLE}", (), unread, made=False)
 
     def check(file: BinaryIO, domain: Domain) -> TableFindings:
-        findings = check_parquet(file, domain, reader)
-        if findings.faults or names.get(CSV) != FILE:
+        findings = check_parquet(file, domain, reader, records)
+        if findings.faults or findings.records != records or names.get(CSV) != FILE:
             return findings
         with folder.open(CSV) as text:
             if check_csv(text, domain).faults:

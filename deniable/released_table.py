@@ -43,7 +43,7 @@ def check_csv(file: BinaryIO, domain: Domain) -> TableFindings:
     """
     allowed = [frozenset(str(value) for value in attribute.values) for attribute in domain.attributes]
     records = 0
-    rows = csv.reader(_lines(file), strict=True)
+    rows = _rows(file, _longest_line(domain))
     try:
         if (fault := _columns_fault(next(rows, []), domain)) is not None:
             return TableFindings(0, (fault,))
@@ -81,13 +81,15 @@ def in_batches(table: Any, rows: int) -> Iterator[Any]:
         yield from table.iter_batches(rows, row_groups=[group])
 
 
-def check_parquet(file: BinaryIO, domain: Domain, reader: Any) -> TableFindings:
+def check_parquet(file: BinaryIO, domain: Domain, reader: Any, most: int | None = None) -> TableFindings:
     """Read a Parquet table.
 
     Args:
         file: the table.
         domain: the public domain; a value has the type that it has there.
         reader: `parquet_reader()`.
+        most: records that it should have at most; of a table that says that it has more, which a few bytes can say,
+            nothing is read.
     """
     allowed = [frozenset(_typed(attribute.values)) for attribute in domain.attributes]
     records = 0
@@ -95,6 +97,8 @@ def check_parquet(file: BinaryIO, domain: Domain, reader: Any) -> TableFindings:
         table = reader.ParquetFile(file)
         if (fault := _columns_fault(list(table.schema_arrow.names), domain)) is not None:
             return TableFindings(0, (fault,))
+        if most is not None and table.metadata.num_rows > most:
+            return TableFindings(table.metadata.num_rows)
         for batch in in_batches(table, _BATCH_ROWS):
             for name, values, column in zip(domain.names, allowed, batch.columns, strict=True):
                 if not values.issuperset(_typed(column.unique().to_pylist())):
@@ -150,11 +154,36 @@ def first_difference(text: BinaryIO, parquet: BinaryIO, reader: Any) -> int | No
     return None if next(rows, None) is None else before + 1
 
 
-def _lines(file: BinaryIO) -> Iterator[str]:
+def _rows(file: BinaryIO, longest: int) -> Iterator[list[str]]:
+    """The rows of a text, none of which has more characters than some: a quote that is never closed has no end."""
+    since = 0
+
+    def lines() -> Iterator[str]:
+        nonlocal since
+        for line in _lines(file, longest + 1):
+            since += len(line)
+            if since > longest:
+                raise csv.Error("a row that is too long")
+            yield line
+
+    for row in csv.reader(lines(), strict=True):
+        yield row
+        since = 0
+
+
+def _longest_line(domain: Domain) -> int:
+    """Characters of the longest row that a table of a domain can have: every one quoted, every field in quotes."""
+    texts = [
+        max(len(attribute.name), *(len(str(value)) for value in attribute.values)) for attribute in domain.attributes
+    ]
+    return sum(2 * length + len('"",') for length in texts) + len("\r\n")
+
+
+def _lines(file: BinaryIO, longest: int = _LONGEST_LINE) -> Iterator[str]:
     """The lines of a text, each of bounded length."""
     text = io.TextIOWrapper(file, encoding="utf-8", newline="")
     try:
-        while line := text.readline(_LONGEST_LINE):
+        while line := text.readline(longest):
             yield line
     finally:
         # Whoever opened the file closes it.

@@ -1,13 +1,25 @@
 """Reads JSON that all readers read alike: no name twice, no number that is none, exactly the names that are expected.
 
+Whoever made it may have made it to fill a memory or a day: how much and how deep it is, and how long its numbers are,
+is bounded.
+
 What the values mean does not belong here; how they are written is in `canonical` (ledger).
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
+from itertools import chain
+from math import isfinite
 from typing import NoReturn
 
 from deniable.errors import InvalidInput
+from deniable.exact_numbers import is_too_long
+
+_MOST_VALUES = 5_000_000
+_DEEPEST = 100
+_LONGEST_NUMBER = 300
+_NUMERAL = re.compile(r"\s*[-+]?[\d_.]+e[-+]?[\d_]+\s*", re.IGNORECASE)
 
 
 def parsed(text: str, what: str) -> object:
@@ -20,12 +32,18 @@ def parsed(text: str, what: str) -> object:
     Raises:
         InvalidInput: it is no JSON, or two readers could read it differently.
     """
+    if sum(map(text.count, "[{,")) > _MOST_VALUES:
+        raise InvalidInput(f"{what} must have at most {_MOST_VALUES:,} values, got more.")
     try:
-        return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_number)
+        value: object = json.loads(
+            text, object_pairs_hook=_unique, parse_constant=_no_number, parse_int=_whole, parse_float=_decimal
+        )
+        _require_shallow(value)
     except _Ambiguous as error:
         raise InvalidInput(f"{what} must be JSON that all readers read alike, got {error}.") from None
     except (ValueError, RecursionError):
         raise InvalidInput(f"{what} must be JSON, got something else.") from None
+    return value
 
 
 def members(value: object, names: Sequence[str], what: str) -> Mapping[str, object]:
@@ -55,6 +73,38 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     if len(values) != len(pairs):
         raise _Ambiguous("a name twice")
     return values
+
+
+def _whole(text: str) -> int:
+    _require_short(text)
+    return int(text)
+
+
+def _decimal(text: str) -> float:
+    _require_short(text)
+    value = float(text)
+    if not isfinite(value):
+        raise _Ambiguous("a number beyond all that is read")
+    return value
+
+
+def _require_short(text: str) -> None:
+    if len(text) > _LONGEST_NUMBER:
+        raise _Ambiguous(f"a number of more than {_LONGEST_NUMBER} digits")
+
+
+def _require_shallow(value: object) -> None:
+    """Refuse what is nested deeper than any document, and texts that are read as numbers without end."""
+    level, depth = [value], 0
+    while level:
+        if depth > _DEEPEST:
+            raise _Ambiguous(f"lists or objects nested more than {_DEEPEST} deep")
+        texts = (each for each in level if isinstance(each, str) and _NUMERAL.fullmatch(each))
+        if any(map(is_too_long, texts)):
+            raise _Ambiguous("a number with more digits than are read")
+        lists = (each for each in level if isinstance(each, list))
+        objects = (each.values() for each in level if isinstance(each, dict))
+        level, depth = [inner for outer in chain(lists, objects) for inner in outer], depth + 1
 
 
 def _no_number(name: str) -> NoReturn:

@@ -5,6 +5,8 @@ within a second or two.
 """
 
 import argparse
+import errno
+import os
 import signal
 import sys
 import traceback
@@ -14,6 +16,7 @@ from types import FrameType
 from typing import NoReturn
 
 from rich.console import Console
+from rich.markup import escape
 
 from deniable.errors import DeniableError, InvalidInput
 from flows.auditing import add_audit_command, run_audit_command
@@ -34,6 +37,7 @@ from flows.services import own_prefect
 from flows.showing import show
 from flows.stacking import add_stack_commands, run_prefect_command, run_stack_command, run_worker
 from schemas.release_spec import ReleaseSpec, load_spec
+from stores.charging import is_known_to_be_charged
 from stores.disk import DISK_FULL, disk_is_full
 from stores.held import Held, NotPublished
 from stores.unfinished import other_unfinished_releases, unfinished_release
@@ -128,7 +132,7 @@ def _checked(path: Path) -> ReleaseSpec:
 
 
 def _kept(asked: argparse.Namespace, state: Path) -> str:
-    """What to do where a release that was paid for is kept."""
+    """What to do where a release is kept, which as a rule was paid for."""
     if asked.command not in {"release", "refresh"}:
         return ""
     try:
@@ -140,10 +144,8 @@ def _kept(asked: argparse.Namespace, state: Path) -> str:
     name = unfinished.release_id
     if (state / "releases" / name).exists():
         return f"{name} is published already; the same command finishes its report and its record."
-    return (
-        f"What {name} has done and paid for is kept: the same command goes on with it; "
-        f"python -m flows discard {name} gives it up."
-    )
+    done = "has done and paid for" if is_known_to_be_charged(state, unfinished.dataset, name) else "has done"
+    return f"What {name} {done} is kept: the same command goes on with it; python -m flows discard {name} gives it up."
 
 
 def _release(path: Path, state: Path, *, anew: bool) -> None:
@@ -159,7 +161,7 @@ def _release(path: Path, state: Path, *, anew: bool) -> None:
             f"{other.release_id} of the same dataset is not finished, and is left as it is: this spec differs from its "
             "own in what is drawn."
         )
-    with Console(stderr=True).status(f"{spec.title}: starting Prefect and MLflow ..."):
+    with Console(stderr=True).status(f"{escape(spec.title)}: starting Prefect and MLflow ..."):
         # The server starts while the rest is imported.
         server = own_prefect(state)
         from flows.running import run_release  # noqa: PLC0415 - imports Prefect and MLflow
@@ -228,6 +230,10 @@ def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
 
 def _unexpected(error: Exception, state: Path) -> str:
     """What to say of an error that no step made: Prefect's own, say. The vault is closed when it arrives here."""
+    if _cannot_be_written(error, state):
+        return (
+            f"the state folder must be writable, and {state} is not any more; make it so, or name another by --state."
+        )
     if disk_is_full(state):
         return DISK_FULL.format(state=state)
     from stores.prefect_failures import prefect_failure  # noqa: PLC0415 - where Prefect failed, it is imported
@@ -235,8 +241,21 @@ def _unexpected(error: Exception, state: Path) -> str:
     if (said := prefect_failure(error)) is not None:
         return said
     details = state / "last-error.txt"
-    details.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
-    return f"an error that should not be ended the command ({type(error).__name__}); see {details}."
+    said = f"an error that should not be ended the command ({type(error).__name__})"
+    try:
+        details.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
+    except OSError as failed:
+        return f"{said}; what it was must be written to {details}, and cannot be: {failed.strerror}."
+    return f"{said}; see {details}."
+
+
+def _cannot_be_written(error: Exception, state: Path) -> bool:
+    """Whether an error is that of a state folder that turned read-only, or is gone."""
+    if not os.access(state, os.W_OK | os.X_OK):
+        return True
+    if not isinstance(error, OSError) or error.errno not in {errno.EROFS, errno.EACCES, errno.EPERM}:
+        return False
+    return error.filename is None or Path(os.fsdecode(error.filename)).is_relative_to(state)
 
 
 def _complain(sentence: str, status: int = FAILED, *, hint: str = "") -> int:

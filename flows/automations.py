@@ -95,7 +95,7 @@ def _end_silent_runs(ours: ResourceSpecification, silence: timedelta) -> Automat
                 state=StateType.CRASHED,
                 force=False,  # a run that ended meanwhile has ended as it says
                 message=f"nothing was heard of the run for {silence.total_seconds():g} s: its process or its machine "
-                "is gone. What was paid for is kept: retry it, or run the deployment again, and it goes on.",
+                "is gone. What was charged, if anything, is kept: retry it, or run the deployment again; it goes on.",
             )
         ],
     )

@@ -31,6 +31,7 @@ from flows.specs import spec_places
 from schemas.release_spec import TABLE_SUFFIXES, load_spec
 from stores.approval import decision_on
 from stores.held import Held, HeldNote, held_notes, note_waiting
+from stores.statement import as_text
 from stores.webhook import are_one
 
 DATASET_LIMIT = "deniable-dataset-{}"
@@ -211,7 +212,7 @@ def _question(note: HeldNote, complaint: str) -> str:
     return "\n\n".join(
         [
             *([f"**The last answer does not count:** {complaint}"] if complaint else []),
-            f"**{note.title}**: the release `{note.release}` waits for {whoever}.",
+            f"**{as_text(note.title)}**: the release `{note.release}` waits for {whoever}.",
             "\n".join(f"- {reason}" for reason in note.why),
             f"Look at `{note.page}`, which is the report of the candidate `{note.candidate[:16]}`.",
         ]

@@ -3,9 +3,16 @@
 from pathlib import Path
 
 from deniable.errors import Refused
+from stores.charging import is_known_to_be_charged
 from stores.lease import leased
 from stores.unfinished import find_release
 from stores.workspace import discard_folders
+
+_STAYS = {
+    True: "What was charged for it stays charged.",
+    False: "Nothing was charged for it.",
+    None: "What was charged for it, if anything, stays charged.",
+}
 
 
 def discard_release(state: Path, release_id: str) -> None:
@@ -22,6 +29,7 @@ def discard_release(state: Path, release_id: str) -> None:
     begun = find_release(state, release_id)
     if begun.finished or (state / "releases" / release_id).exists():
         raise Refused(f"a release must be unfinished to be discarded, and {release_id} is published; it stays.")
+    charged = is_known_to_be_charged(state, begun.dataset, release_id)
     with leased(state / "vault" / release_id):
         discard_folders(state, release_id)
-    print(f"{release_id} is discarded. What was charged for it stays charged.")  # noqa: T201 - of the command line
+    print(f"{release_id} is discarded. {_STAYS[charged]}")  # noqa: T201 - of the command line

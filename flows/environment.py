@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 
 from deniable.errors import InvalidInput
+from schemas.regular_files import expanded_path, whole_path
 
 STATE_VARIABLE = "DENIABLE_STATE"
 MLFLOW_VARIABLE = "DENIABLE_MLFLOW_TRACKING_URI"
@@ -59,10 +60,10 @@ def state_folder() -> Path:
     Raises:
         InvalidInput: DENIABLE_STATE is relative: then the folder that one stands in would decide whom to trust.
     """
-    folder = Path(os.environ.get(STATE_VARIABLE) or default_state_folder()).expanduser()
+    folder = expanded_path(Path(os.environ.get(STATE_VARIABLE) or default_state_folder()), "the state folder")
     if not folder.is_absolute():
         raise InvalidInput(f"{STATE_VARIABLE} must be an absolute path, got {folder}; or name a folder by --state.")
-    return folder.resolve()
+    return whole_path(folder, "the state folder")
 
 
 def _stack(state: Path) -> dict[str, str]:
@@ -94,7 +95,7 @@ def prepare_environment(state: Path | None = None) -> Path:
         OSError: the folder cannot be made.
         InvalidInput: the folder has a stack that does not say where it is.
     """
-    state = (state or state_folder()).expanduser().resolve()
+    state = whole_path(state or state_folder(), "the state folder")
     os.umask(_NOBODY_ELSE)
     for folder in (state, state / "prefect", state / "mlflow"):
         folder.mkdir(mode=_PRIVATE_FOLDER, parents=True, exist_ok=True)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from deniable.books import Charged
 from deniable.budget import Balance, cost_of, counted, shown, shown_down, shown_up
 from deniable.errors import InvalidInput
+from deniable.exact_numbers import exact_number
 from deniable.ledger import Cost, PeriodCap, PeriodLength, Policy, SeedCost
 from deniable.ledger_verification import records_of, verify
 from stores.ledger import Ledger, kept_lines, ledger_place, write_lines
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001
 
 DONE, DOES_NOT_HOLD = 0, 1
+_SHOWN = 60
 
 Row = tuple[str, ...]
 _COLUMNS: Row = ("release", "step", "part", "epsilon", "delta", "by", "entry", "state")
@@ -168,9 +170,10 @@ def _table(rows: Sequence[Row]) -> list[str]:
 def _exact(text: str) -> Fraction:
     """A number as it is written: 0.1 is a tenth."""
     try:
-        return Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        raise argparse.ArgumentTypeError(f"a number such as 0.5 or 1e-6 is needed, got {text}") from None
+        return exact_number(text)
+    except InvalidInput:
+        msg = f"a number such as 0.5 or 1e-6 is needed, got {text[:_SHOWN]}"
+    raise argparse.ArgumentTypeError(msg)
 
 
 def _say(lines: Iterable[Any]) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from deniable.accounting import compose
@@ -60,7 +61,9 @@ def show_plan(spec: ReleaseSpec, state: Path) -> int:
     wanted = f"{drawn.records:,} records wanted"
     if drawn.attempts != drawn.records:
         wanted += f", {drawn.attempts:,} candidates tested and charged"
-    console.print(f"[bold]{spec.title}[/bold]\n{wanted}; {drawn.guarantee}; nothing was read to make this plan.\n")
+    console.print(
+        f"[bold]{escape(spec.title)}[/bold]\n{wanted}; {drawn.guarantee}; nothing was read to make this plan.\n"
+    )
     for step in accounts.steps:
         console.print(_mechanisms(step))
     console.print("", _totals(accounts), sep="\n")

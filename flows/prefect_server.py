@@ -7,6 +7,7 @@ release that still has to say that it was interrupted. Prefect asks for its pass
 
 import sys
 
+from flows.prefect_database import make_prefect_database
 from flows.serving import end_when_abandoned, serve
 
 
@@ -18,4 +19,5 @@ def _serve(descriptor: int) -> None:
 
 if __name__ == "__main__":
     end_when_abandoned()
+    make_prefect_database()
     _serve(int(sys.argv[1]))

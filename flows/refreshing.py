@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
+from rich.markup import escape
 from rich.text import Text
 
 from deniable.errors import DeniableError
@@ -60,7 +61,7 @@ def run_refresh_command(asked: argparse.Namespace, state: Path) -> int:
         DeniableError: the refresh failed or was refused; what was published before is untouched.
     """
     spec = load_spec(asked.spec).reading(asked.source)
-    with Console(stderr=True).status(f"{spec.title}: starting Prefect and MLflow ..."):
+    with Console(stderr=True).status(f"{escape(spec.title)}: starting Prefect and MLflow ..."):
         # The server starts while the rest is imported.
         server = own_prefect(state)
         from flows.refresh import refresh  # noqa: PLC0415 - imports Prefect and MLflow, as the next one does

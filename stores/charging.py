@@ -11,6 +11,7 @@ from pathlib import Path
 
 from deniable.books import NoPolicy
 from deniable.budget import cost_of
+from deniable.errors import DeniableError
 from deniable.keys import Parameter
 from deniable.ledger import Charge, Claim, Cost, PeriodCap, Policy, digest_of
 from deniable.loss import Guarantee
@@ -176,6 +177,14 @@ def is_charged(state: Path, dataset: str, release_id: str) -> bool:
     """Whether anything was charged to a dataset for a release."""
     charges = _open(str(ledger_place(state))).charges(dataset)
     return any(charged.charge.release == release_id for charged in charges)
+
+
+def is_known_to_be_charged(state: Path, dataset: str, release_id: str) -> bool | None:
+    """Whether anything was charged to a dataset for a release; None where the ledger cannot be asked just now."""
+    try:
+        return is_charged(state, dataset, release_id)
+    except DeniableError:
+        return None
 
 
 def spent_so_far(workspace: Workspace) -> SpentSoFar | None:

@@ -43,7 +43,9 @@ from stores.people import operator
 from stores.prefect_failures import prefect_failure
 from stores.release_search import APPROVED_BY, NOBODY
 from stores.scratch import is_scratch
+from stores.statement import as_text
 from stores.step_notes import StepDraft, note_step, thing
+from stores.store_making import ready_client
 from stores.workspace import Workspace, make_private_folder
 
 if TYPE_CHECKING:
@@ -329,7 +331,7 @@ def _new_run(client: MlflowClient, experiment: str, release_id: str, spec: Relea
             APPROVED_BY: NOBODY,
             "deniable.version": version("deniable"),
             _USER: getpass.getuser(),
-            DESCRIPTION: f"**{spec.title}**, release `{release_id}`. {_prefect_link()}",
+            DESCRIPTION: f"**{as_text(spec.title)}**, release `{release_id}`. {_prefect_link()}",
             **_prefect_tags(),
         },
     )
@@ -493,7 +495,7 @@ def tracking_uri(state: Path) -> str:
 
 @lru_cache
 def _client(uri: str) -> MlflowClient:
-    return MlflowClient(uri)
+    return ready_client(uri)
 
 
 @contextmanager

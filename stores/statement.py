@@ -5,6 +5,7 @@ is that of NIST SP 800-226; its prose is in `templates/`. No figure is computed 
 """
 
 import math
+import re
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
@@ -57,12 +58,22 @@ _PROOFS = {
     "theorem_a": "exact accounting of every attempt, those that release nothing included",
 }
 
+_MARKUP = re.compile(r"([\\`*_\[\]<>|&#~])")
+
 TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).parent / "templates"),
     undefined=StrictUndefined,
     keep_trailing_newline=True,
     autoescape=False,  # noqa: S701 - Markdown from public values, not HTML
 )
+
+
+def as_text(text: str) -> str:
+    """A text of somebody's as Markdown shows it letter by letter: nothing in it is markup, HTML or a link."""
+    return _MARKUP.sub(r"\\\1", text)
+
+
+TEMPLATES.filters["as_text"] = as_text
 
 
 def statement(

@@ -5,6 +5,7 @@ What is checked is for `deniable.release_verification`; who is trusted is for wh
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from importlib import resources
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -13,6 +14,7 @@ from deniable.errors import Refused
 from deniable.ledger_verification import records_of
 from deniable.release_verification import FILE, ReleaseReport, Trust, verify_release
 from deniable.trust import TrustedKeys
+from schemas.regular_files import opened_regular
 
 
 class FolderOnDisk:
@@ -29,9 +31,9 @@ class FolderOnDisk:
         """What is in it, by name."""
         return {path.name: _kind(path) for path in self._path.iterdir()}
 
-    def open(self, name: str) -> BinaryIO:
+    def open(self, name: str) -> AbstractContextManager[BinaryIO]:
         """Open a file to be read."""
-        return (self._path / name).open("rb")
+        return opened_regular(self._path / name, "a file of a release")
 
 
 def verified_release(

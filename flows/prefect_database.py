@@ -1,0 +1,28 @@
+"""Makes Prefect's database once, however many servers of a fresh state folder start at once: its migrations race.
+
+Serving it does not belong here.
+"""
+
+import asyncio
+import fcntl
+import os
+from pathlib import Path
+
+
+def make_prefect_database() -> None:
+    """Make the tables that Prefect's server needs, or see that they are there, one process at a time.
+
+    The environment says where it is; the kernel lets the next process in as soon as this one ends, however it ends.
+    """
+    home = Path(os.environ["PREFECT_HOME"])
+    with (home / "making.lock").open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        asyncio.run(_migrated())
+
+
+async def _migrated() -> None:
+    from prefect.server.database import provide_database_interface  # noqa: PLC0415 - it takes seconds
+
+    database = provide_database_interface()
+    await database.create_db()
+    await (await database.engine()).dispose()
