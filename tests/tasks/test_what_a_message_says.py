@@ -1,0 +1,107 @@
+"""What a command says of titles, of payments and of a state folder is so, and is one sentence."""
+
+import errno
+import os
+from pathlib import Path
+from unittest.mock import Mock
+
+import pytest
+
+from flows import __main__ as command
+from flows.discarding import discard_release
+from schemas.accounts import accounts_of
+from schemas.release_spec import load_spec
+from stores import charging
+from stores.ledger_database import LedgerUnavailable
+from stores.statement import TEMPLATES, as_text, statement_in_words
+from stores.unfinished import Begun
+from tests.small_release import write_small_release
+
+HOSTILE = "<script>x</script> [a](http://b) `c` **d** _e_ | f & \\ ~g~ # h"
+
+
+def test_a_title_is_shown_letter_by_letter_wherever_markdown_is_written(tmp_path: Path) -> None:
+    spec = load_spec(write_small_release(tmp_path, people=[], title=HOSTILE))
+    escaped = as_text(HOSTILE)
+    assert r"\<script\>" in escaped
+    assert r"\[a\](http" in escaped
+    assert HOSTILE not in escaped
+    said = statement_in_words("small-1", spec, accounts_of(spec))
+    assert escaped in said
+    assert HOSTILE not in said
+    raw = [
+        path.name
+        for path in (Path(charging.__file__).parent / "templates").glob("*.md.jinja")
+        if any(word in path.read_text() for word in ("{{ title }}", "{{ record.release.title }}", "{{ about }}"))
+    ]
+    assert raw == []
+    assert TEMPLATES.filters["as_text"] is as_text
+
+
+@pytest.mark.parametrize(
+    ("charged", "said"),
+    [
+        ([True], "small-1 is discarded. What was charged for it stays charged.\n"),
+        ([False], "small-1 is discarded. Nothing was charged for it.\n"),
+        (
+            LedgerUnavailable("it must answer."),
+            "small-1 is discarded. What was charged for it, if anything, stays charged.\n",
+        ),
+    ],
+)
+def test_only_what_was_charged_is_said_to_stay_charged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], charged: object, said: str
+) -> None:
+    begun = Begun("small-1", "people", "", "", finished=False, destroy_key=False)
+    (tmp_path / "vault" / "small-1").mkdir(parents=True)
+    monkeypatch.setattr("flows.discarding.find_release", lambda *_: begun)
+    monkeypatch.setattr(charging, "is_charged", Mock(side_effect=charged))
+    discard_release(tmp_path, "small-1")
+    assert capsys.readouterr().out == said
+
+
+@pytest.mark.parametrize(
+    ("charged", "said"),
+    [([True], "What small-1 has done and paid for is kept"), ([False], "What small-1 has done is kept")],
+)
+def test_a_release_that_failed_is_said_to_be_paid_for_only_if_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], charged: object, said: str
+) -> None:
+    begun = Begun("small-1", "people", "", "", finished=False, destroy_key=False)
+    monkeypatch.setattr(command, "_prepared", lambda _: tmp_path)
+    monkeypatch.setattr(
+        command, "_carry_out", Mock(side_effect=LedgerUnavailable("the ledger must answer, and does not."))
+    )
+    monkeypatch.setattr(command, "unfinished_release", lambda *_: begun)
+    monkeypatch.setattr(charging, "is_charged", Mock(side_effect=charged))
+    monkeypatch.setattr(command.signal, "signal", lambda *_: None)
+    assert command.main(["release", str(write_small_release(tmp_path / "spec", people=[]))]) == command.FAILED
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES])
+def test_a_state_folder_that_turned_read_only_is_said_to_be_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], number: int
+) -> None:
+    monkeypatch.setattr(command, "_prepared", lambda _: tmp_path)
+    monkeypatch.setattr(
+        command, "_carry_out", Mock(side_effect=OSError(number, os.strerror(number), str(tmp_path / "x")))
+    )
+    monkeypatch.setattr(command.signal, "signal", lambda *_: None)
+    assert command.main(["ledger", "show"]) == command.FAILED
+    assert capsys.readouterr().err == (
+        f"the state folder must be writable, and {tmp_path} is not any more; make it so, or name another by --state.\n"
+    )
+
+
+def test_an_unexpected_error_is_told_though_its_details_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "last-error.txt").mkdir()
+    monkeypatch.setattr(command, "_prepared", lambda _: tmp_path)
+    monkeypatch.setattr(command, "_carry_out", Mock(side_effect=ZeroDivisionError()))
+    monkeypatch.setattr(command.signal, "signal", lambda *_: None)
+    assert command.main(["ledger", "show"]) == command.FAILED
+    said = capsys.readouterr().err
+    assert "an error that should not be ended the command (ZeroDivisionError); what it was must be written to" in said
+    assert "Traceback" not in said
