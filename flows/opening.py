@@ -11,6 +11,7 @@ from prefect.context import FlowRunContext
 
 from deniable.errors import DeniableError, InvalidInput, Refused
 from deniable.keys import ReleaseKey
+from schemas.regular_files import read_regular
 from schemas.release_spec import ReleaseSpec
 from stores.charging import was_charged
 from stores.custody import end_custody, keep_key, require_same_key
@@ -33,6 +34,7 @@ from stores.workspace import PRIVATE_FOLDER, Workspace, make_private_folder
 from tasks.progress import allow_steps, stop_steps
 
 _PATIENCE_S = 30.0
+_LONGEST_KEY = 1024
 
 
 @contextmanager
@@ -147,7 +149,7 @@ def read_key(key_file: Path) -> ReleaseKey:
         InvalidInput: it holds none, or cannot be read.
     """
     try:
-        return ReleaseKey(key_file.read_bytes())
+        return ReleaseKey(read_regular(key_file, "the key file", _LONGEST_KEY))
     except OSError:
         msg = f"the key file must be readable, got {key_file}, which is not; check its path and its owner."
     except InvalidInput:

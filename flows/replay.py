@@ -22,6 +22,7 @@ from schemas.accounts import Accounts
 from schemas.catalog import schema_code
 from schemas.provenance import RECORD, Provenance, Step
 from schemas.references import Audience, Reference
+from schemas.regular_files import require_regular
 from schemas.release_spec import ReleaseSpec
 from stores.custody import fetch_key
 from stores.ledger import OtherOutput, ledger_place
@@ -236,6 +237,7 @@ def _snapshot(workspace: Workspace, brought: _Brought) -> Reference:
     """The rows as they were read: those that are brought along, or those in the vault; they are not copied."""
     kept = brought.state / "vault" / workspace.release_id / "snapshot.parquet"
     place = brought.snapshot or kept
+    require_regular(place, "the snapshot")
     try:
         return workspace.describe("snapshot", place, Audience.RESTRICTED)
     except OSError:

@@ -23,6 +23,7 @@ from cryptography.hazmat.primitives.serialization import (
 
 from deniable.attestation import keyid_of
 from deniable.errors import InvalidInput, Refused
+from schemas.regular_files import opened_regular
 from stores.trust_file import flush_folder
 from stores.workspace import PRIVATE_FILE, PRIVATE_FOLDER
 
@@ -37,10 +38,8 @@ def load_private_key(place: Path) -> Ed25519PrivateKey:
         InvalidInput: there is none, others may read it, or it is no Ed25519 key as PKCS8 PEM without a password.
     """
     try:
-        with place.open("rb") as file:
+        with opened_regular(place, "the signing key") as file:
             status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                raise InvalidInput(f"the signing key must be a file, got {place}, which is none; name another.")
             if status.st_mode & _OTHERS:
                 raise InvalidInput(
                     f"the signing key must be readable by its owner alone, got mode {stat.S_IMODE(status.st_mode):04o} "

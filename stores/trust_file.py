@@ -13,8 +13,10 @@ from tempfile import NamedTemporaryFile
 
 from deniable.errors import InvalidInput
 from deniable.trust import TrustedKeys
+from schemas.regular_files import read_regular
 from stores.workspace import PRIVATE_FILE, make_private_folder
 
+_LONGEST_TRUST_FILE = 16 << 20
 TRUSTED_KEYS_VARIABLE = "DENIABLE_TRUSTED_KEYS"
 
 
@@ -44,7 +46,7 @@ def read_trusted_keys(place: Path) -> TrustedKeys | None:
         InvalidInput: it cannot be read, or is none.
     """
     try:
-        text = place.read_text(encoding="utf-8")
+        text = read_regular(place, "the trust file", _LONGEST_TRUST_FILE).decode()
     except FileNotFoundError:
         return None
     except UnicodeDecodeError:

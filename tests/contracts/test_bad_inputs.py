@@ -20,7 +20,9 @@ from deniable.exact_numbers import exact_number
 from flows.__main__ import REFUSED, main
 from schemas.regular_files import read_regular, whole_path
 from schemas.release_spec import load_spec
+from stores.private_key_file import load_private_key
 from stores.sources import opened_source
+from stores.trust_file import read_trusted_keys
 from tests import small_release
 from tests.small_release import SCHEMA, write_small_release
 
@@ -395,3 +397,14 @@ def test_a_number_that_is_none_or_too_long_is_refused(written: str) -> None:
         exact_number(written)
     assert exact_number("1e-6") == Fraction(1, 10**6)
     assert exact_number("-1/3") == Fraction(-1, 3)
+
+
+@pytest.mark.parametrize(("made", "kind"), IRREGULAR[:3])
+def test_a_key_or_a_trust_file_that_is_no_regular_file_is_not_opened(
+    tmp_path: Path, made: Callable[[Path], Path], kind: str
+) -> None:
+    place = made(tmp_path / "it")
+    with pytest.raises(InvalidInput, match=rf"the signing key must be a regular file, and \S+ is {kind}"):
+        load_private_key(place)
+    with pytest.raises(InvalidInput, match=rf"the trust file must be a regular file, and \S+ is {kind}"):
+        read_trusted_keys(place)
