@@ -19,6 +19,7 @@ from deniable.ledger import digest_of
 from schemas.accounts import Accounts
 from schemas.decision import Outcome
 from schemas.evaluation import EvaluationFigures
+from schemas.plain_text import fault_of_line
 from schemas.provenance import Approval
 from schemas.references import Reference
 from stores.held import Held, HeldNote, NotPublished, held_note, note_held
@@ -170,6 +171,10 @@ def take_decision(
     if not by or not reason or len(reason) > _LONGEST_REASON:
         msg = f"a decision must have a name and a reason of at most {_LONGEST_REASON} characters; give both."
         raise InvalidInput(msg)
+    for text in (by, reason):
+        if fault := fault_of_line(text, most=_LONGEST_REASON):
+            msg = f"a decision must have a name and a reason that can be shown, and one of them {fault}."
+            raise InvalidInput(msg)
     vault = state / "vault" / note.release
     decided = [made for made in (_decision(vault, note.candidate), *_refusals(vault)) if made is not None]
     if decided:

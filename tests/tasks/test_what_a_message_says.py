@@ -7,11 +7,13 @@ from unittest.mock import Mock
 
 import pytest
 
+from deniable.errors import InvalidInput
 from flows import __main__ as command
 from flows.discarding import discard_release
 from schemas.accounts import accounts_of
 from schemas.release_spec import load_spec
 from stores import charging
+from stores.approval import take_decision
 from stores.ledger_database import LedgerUnavailable
 from stores.statement import TEMPLATES, as_text, statement_in_words
 from stores.unfinished import Begun
@@ -105,3 +107,10 @@ def test_an_unexpected_error_is_told_though_its_details_cannot_be_written(
     said = capsys.readouterr().err
     assert "an error that should not be ended the command (ZeroDivisionError); what it was must be written to" in said
     assert "Traceback" not in said
+
+
+@pytest.mark.parametrize(("by", "reason"), [("ines", "so\x1b[2J"), ("in\u202ees", "so"), ("x" * 1001, "so")])
+def test_a_decision_is_signed_and_reasoned_in_visible_text(tmp_path: Path, by: str, reason: str) -> None:
+    with pytest.raises(InvalidInput, match=r"^a decision must have a name and a reason that can be shown, and one of"):
+        take_decision(tmp_path, Mock(), "approved", by=by, identity="account", reason=reason)
+    assert list(tmp_path.iterdir()) == []
