@@ -40,7 +40,7 @@ from schemas.release_spec import ReleaseSpec, load_spec
 from stores.charging import is_known_to_be_charged
 from stores.disk import DISK_FULL, disk_is_full
 from stores.held import Held, NotPublished
-from stores.unfinished import other_unfinished_releases, unfinished_release
+from stores.unfinished import left_in_words, other_unfinished_releases, unfinished_release, what_comes_next
 
 OK, FAILED, REFUSED, HELD, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -116,6 +116,9 @@ def _carry_out(asked: argparse.Namespace, state: Path) -> int:
         return _COMMANDS[asked.command](asked, state)
     if asked.command == "plan":
         return show_plan(_checked(asked.spec), state)
+    if asked.command == "unfinished":
+        print("\n".join(left_in_words(state) or ["No release is unfinished."]))  # noqa: T201 - this is the command line
+        return OK
     if asked.command == "discard":
         discard_release(state, asked.release)
         return OK
@@ -142,6 +145,8 @@ def _kept(asked: argparse.Namespace, state: Path) -> str:
     if unfinished is None:
         return ""
     name = unfinished.release_id
+    if unfinished.finished:
+        return f"{name} is finished; the same command reports it, and nothing is charged for that."
     if (state / "releases" / name).exists():
         return f"{name} is published already; the same command finishes its report and its record."
     done = "has done and paid for" if is_known_to_be_charged(state, unfinished.dataset, name) else "has done"
@@ -151,11 +156,7 @@ def _kept(asked: argparse.Namespace, state: Path) -> str:
 def _release(path: Path, state: Path, *, anew: bool) -> None:
     """Refuse a wrong spec at once, then run the release."""
     spec = _checked(path)
-    if not anew and (unfinished := unfinished_release(state, spec)) is not None:
-        _tell(
-            f"Going on with {unfinished.release_id}, which was not finished, from the data as they were then; "
-            f"python -m flows discard {unfinished.release_id} gives it up."
-        )
+    _tell("A new release begins, as --new asks, and is charged." if anew else what_comes_next(state, spec))
     for other in other_unfinished_releases(state, spec):
         _tell(
             f"{other.release_id} of the same dataset is not finished, and is left as it is: this spec differs from its "
@@ -195,6 +196,9 @@ def _parser() -> argparse.ArgumentParser:
         "plan", parents=[common], help="what a release would cost, and whether the budget has room for it"
     )
     plan.add_argument("spec", type=Path, metavar="SPEC", help="a release spec; its data are not looked at")
+    commands.add_parser(
+        "unfinished", parents=[common], help="list the releases that a command would go on with, and how far each is"
+    )
     discard = commands.add_parser("discard", parents=[common], help="give up a release that was not finished")
     discard.add_argument("release", metavar="RELEASE", help="its name; what was charged for it stays charged")
     add_refresh_command(commands, [common])

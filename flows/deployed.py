@@ -11,8 +11,8 @@ from itertools import count
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from prefect import flow, get_client, runtime, suspend_flow_run
-from prefect.client.schemas.objects import State
+from prefect import Flow, flow, get_client, runtime, suspend_flow_run
+from prefect.client.schemas.objects import FlowRun, State
 from prefect.concurrency.sync import concurrency
 from prefect.input import RunInput
 from prefect.states import Completed, Failed
@@ -32,6 +32,7 @@ from schemas.release_spec import TABLE_SUFFIXES, load_spec
 from stores.approval import decision_on
 from stores.held import Held, HeldNote, held_notes, note_waiting
 from stores.statement import as_text
+from stores.unfinished import note_reported
 from stores.webhook import are_one
 
 DATASET_LIMIT = "deniable-dataset-{}"
@@ -50,7 +51,21 @@ Arrival = Annotated[
 ]
 
 
-@flow(name="release", flow_run_name="release of {spec}", persist_result=False)
+def note_told(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> None:  # noqa: ARG001 - as hooks are called
+    """Note that Prefect was told of the end of a run, and with it of what the run released; a hook of flows."""
+    for name in _ended.pop(str(flow_run.id), []):
+        note_reported(state_folder(), name)
+
+
+_ended: dict[str, list[str]] = {}
+"""The releases that runs of this process have finished, by run, until Prefect is told."""
+
+
+def _note_ended(release: str) -> None:
+    _ended.setdefault(str(runtime.flow_run.id), []).append(release)
+
+
+@flow(name="release", flow_run_name="release of {spec}", persist_result=False, on_completion=[note_told])
 def release(spec: SpecName, begin_another: bool = False) -> State[Any]:  # noqa: FBT001, FBT002 - a box of a form
     """Release what a spec describes, or go on with the release of it that was not finished.
 
@@ -72,12 +87,13 @@ def release(spec: SpecName, begin_another: bool = False) -> State[Any]:  # noqa:
         released = releasing.release.fn(
             place, anew=begin_another and mine is None, begun_as=mine.release if mine else None
         )
+        _note_ended(released.workspace.release_id)
         return f"published {released.workspace.release_id}"
 
     return _once_decided(load_spec(place).dataset_name, release_it)
 
 
-@flow(name="refresh", flow_run_name="refresh of {spec}", persist_result=False)
+@flow(name="refresh", flow_run_name="refresh of {spec}", persist_result=False, on_completion=[note_told])
 def refresh(spec: SpecName, source: Arrival | None = None) -> State[Any]:
     """Release what arrives of a dataset, unless exactly that is published; spend no more than this refresh may.
 
@@ -98,7 +114,10 @@ def refresh(spec: SpecName, source: Arrival | None = None) -> State[Any]:
 
     def refresh_it(_mine: HeldNote | None) -> str:
         # What was held is unfinished, and finished first.
-        return refreshing.refresh.fn(place, source=source).in_words
+        done = refreshing.refresh.fn(place, source=source)
+        if done.released is not None:
+            _note_ended(done.current)
+        return done.in_words
 
     try:
         return _once_decided(load_spec(place).dataset_name, refresh_it)

@@ -2,7 +2,8 @@
 
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from schemas.release_spec import ReleaseSpec
 from stores.charging import was_charged
 from stores.custody import end_custody, keep_key, require_same_key
 from stores.held import Held
-from stores.lease import leased
+from stores.lease import leased, turn
 from stores.lineage import recorded_release
 from stores.people import note_start
 from stores.scratch import is_scratch, sweep_scratch
@@ -25,7 +26,9 @@ from stores.unfinished import (
     destroy_left_keys,
     find_release,
     note_beginning,
-    note_end,
+    note_reported,
+    releases_of,
+    require_same_code,
     spec_digest,
     sweep_claims,
     unfinished_release,
@@ -37,19 +40,35 @@ _PATIENCE_S = 30.0
 _LONGEST_KEY = 1024
 
 
+@dataclass(frozen=True)
+class _Chosen:
+    """The release to work on, which nobody else does.
+
+    Attributes:
+        release_id: its name.
+        begun: what the vault says of it; None where it begins now.
+        turn: what keeps others from choosing meanwhile, to be closed once the vault says of it what it is.
+    """
+
+    release_id: str
+    begun: Begun | None
+    turn: ExitStack
+
+
 @contextmanager
 def opened_release(
     spec: ReleaseSpec, state: Path, key_file: Path | None = None, *, anew: bool = False, begun_as: str | None = None
 ) -> Iterator[Workspace]:
-    """Open a release, or the one of the same spec that was begun and not finished; close it as the block ends.
+    """Open a release, or the one of the same spec whose end was not reported; close it as the block ends.
 
     A release that fails before anything was charged leaves nothing but MLflow's record. One that fails later is kept,
-    for what was drawn is paid for: the next run goes on where it stopped.
+    for what was drawn is paid for: the next run goes on where it stopped. Of one that is finished and was not reported,
+    nothing but its workspace is opened: `stores.unfinished.ended_with` says what is to be told of it.
 
     Args:
         spec: what is to be released.
         state: the state folder.
-        key_file: a key to use again, for a replay; by default a new one is made.
+        key_file: a key to use again; by default a new one is made.
         anew: whether to begin another release although one of this spec is not finished.
         begun_as: the release to go on with, where there may be several; by default the newest.
 
@@ -57,7 +76,8 @@ def opened_release(
         The workspace of the release.
 
     Raises:
-        Refused: a release of that name is under way, done, or of another spec, or the state folder is one for replays.
+        Refused: a release of that name is under way, done, or of another spec, the state folder is one for replays,
+            or other code has drawn under the key.
         InvalidInput: the file holds no key.
     """
     if is_scratch(state):
@@ -66,15 +86,11 @@ def opened_release(
     destroy_left_keys(state)
     sweep_claims(state)
     sweep_scratch(state)
-    if begun_as is not None:
-        begun: Begun | None = _unfinished_of(state, spec, begun_as)
-    else:
-        begun = None if anew or key_file else unfinished_release(state, spec)
-    release_id = begun.release_id if begun else f"{spec.name}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
-    vault = state / "vault" / release_id
-    if begun is None:
-        _claim(vault)
-    with leased(vault):
+    with _chosen(spec, state, anew=anew or key_file is not None, begun_as=begun_as) as chosen:
+        release_id, begun = chosen.release_id, chosen.begun
+        if begun is not None and begun.finished:
+            yield Workspace(state=state, release_id=release_id, spec=spec, mlflow_run_id=begun.mlflow_run)
+            return
         allow_steps(release_id)
         # The record is closed last: on a full disk there is room for that only when the files are gone.
         with _recorded_or_gone(state, release_id, spec, fresh=begun is None) as run_id:
@@ -82,14 +98,14 @@ def opened_release(
             try:
                 workspace.sweep()
                 if begun is None:
-                    keep_key(workspace, read_key(key_file) if key_file else None)
+                    keep_key(workspace, _given_key(workspace, key_file) if key_file else None)
                     note_start(workspace)
                     note_beginning(workspace)
+                    chosen.turn.close()
                 else:
                     require_same_key(workspace, begun.commitment)
                 name_prefect_run(release_id)
                 yield workspace
-                note_end(workspace)
                 end_custody(workspace)
             except BaseException as error:
                 # The steps of other threads must be over before their files go, or they would write new ones.
@@ -101,10 +117,46 @@ def opened_release(
                 raise
 
 
+@contextmanager
+def _chosen(spec: ReleaseSpec, state: Path, *, anew: bool, begun_as: str | None) -> Iterator[_Chosen]:
+    """Choose the release to work on, and keep it from all others.
+
+    Of several commands of one dataset only one chooses at a time, until the vault says what it has begun: else each
+    would find nothing to go on with, and each would begin, and pay for, a release of its own.
+    """
+    with ExitStack() as kept:
+        mine = kept.enter_context(ExitStack())
+        mine.enter_context(turn(state, spec.dataset_name))
+        begun = _to_go_on_with(spec, state, anew=anew, begun_as=begun_as)
+        release_id = begun.release_id if begun else f"{spec.name}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
+        vault = state / "vault" / release_id
+        if begun is None:
+            _claim(vault)
+        kept.enter_context(leased(vault))
+        if begun is not None:
+            # It may have come to its end before it was ours.
+            begun = find_release(state, release_id)
+            mine.close()
+        yield _Chosen(release_id, begun, mine)
+
+
+def _to_go_on_with(spec: ReleaseSpec, state: Path, *, anew: bool, begun_as: str | None) -> Begun | None:
+    """The release that is not finished, or not reported; None where another is to begin."""
+    if begun_as is not None:
+        return _unfinished_of(state, spec, begun_as)
+    if not anew:
+        return unfinished_release(state, spec)
+    for begun in releases_of(state, spec):
+        # Who asks for another release knows of those that are finished.
+        if begun.finished and begun.spec == spec_digest(spec):
+            note_reported(state, begun.release_id)
+    return None
+
+
 def _unfinished_of(state: Path, spec: ReleaseSpec, release_id: str) -> Begun:
     """An unfinished release by its name, if it is of that spec."""
     begun = find_release(state, release_id)
-    if begun.finished or begun.spec != spec_digest(spec):
+    if begun.ended or begun.spec != spec_digest(spec):
         msg = f"{release_id} must be unfinished and of the spec that it was begun with to go on, and is not."
         raise Refused(msg)
     return begun
@@ -155,6 +207,13 @@ def read_key(key_file: Path) -> ReleaseKey:
     except InvalidInput:
         msg = f"the key file must hold the 32 bytes of a release key, got {key_file}, which does not; name another."
     raise InvalidInput(msg)
+
+
+def _given_key(workspace: Workspace, key_file: Path) -> ReleaseKey:
+    """The key that a file holds, if nothing but this code has drawn under it."""
+    key = read_key(key_file)
+    require_same_code(workspace.state, workspace.spec.dataset_name, key.commitment())
+    return key
 
 
 def name_prefect_run(name: str) -> None:

@@ -39,6 +39,7 @@ from stores.charging import planned_charges, policy_of
 from stores.ledger import Ledger, ledger_place
 from stores.ledger_database import written_time
 from stores.statement import in_words
+from stores.unfinished import what_comes_next
 
 FITS, DOES_NOT_FIT = 0, 1
 _MANY = 4
@@ -79,6 +80,7 @@ def show_plan(spec: ReleaseSpec, state: Path) -> int:
         console.print(f"Published by whom:              {_who_decides(spec.decision)}")
     fits, verdict = _verdict(spec, accounts, state)
     console.print(verdict)
+    console.print(what_comes_next(state, spec))
     return FITS if fits else DOES_NOT_FIT
 
 

@@ -6,8 +6,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
-from prefect import flow, get_run_logger, runtime
+from prefect import Flow, flow, get_run_logger, runtime
+from prefect.client.schemas.objects import FlowRun, State
 
 from deniable.budget import BudgetExceeded
 from deniable.drift import Drift
@@ -23,7 +25,7 @@ from stores.drift import drift_of, note_drift
 from stores.held import Held, NotPublished
 from stores.lease import leased
 from stores.refresh_share import ShareExceeded, require_share
-from stores.unfinished import unfinished_release
+from stores.unfinished import note_reported, unfinished_release
 from stores.webhook import Message, tell
 from stores.workspace import PRIVATE_FILE, discard_folders, make_private_folder
 
@@ -52,6 +54,11 @@ class Refreshed:
     before: str | None = None
     drift: Drift | None = None
 
+    def note_told(self) -> None:
+        """Note that whoever started it was told of what it released."""
+        if self.released is not None:
+            note_reported(self.released.workspace.state, self.current)
+
     @property
     def in_words(self) -> str:
         """What came of it, in a sentence."""
@@ -66,7 +73,14 @@ class Refreshed:
         )
 
 
-@flow(name="refresh", persist_result=False, on_failure=[end_as_held])
+def note_told(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> None:  # noqa: ARG001 - as hooks are called
+    """Note that whoever started a refresh has been told of what it released; a hook of flows."""
+    done = state.result(raise_on_failure=False)
+    if isinstance(done, Refreshed):
+        done.note_told()
+
+
+@flow(name="refresh", persist_result=False, on_failure=[end_as_held], on_completion=[note_told])
 def refresh(spec: Path, state: Path | None = None, source: Path | str | None = None) -> Refreshed:
     """Release what arrives, unless a release of exactly that is published.
 
@@ -118,6 +132,9 @@ def _refreshed(path: Path, spec: ReleaseSpec, source: Path | str | None, arrival
     if same:
         return finished if finished is not None and finished.current in same else Refreshed(spec.dataset_name, same[-1])
     require_share(spec, state)
+    if finished is not None:
+        # What is told of now is what arrived.
+        finished.note_told()
     return _released(path, spec, source, state, anew=refused)
 
 

@@ -71,7 +71,8 @@ def run_refresh_command(asked: argparse.Namespace, state: Path) -> int:
             server.wait_until_up()
     try:
         with watched(spec, state) as runner:
-            done = refresh.with_options(task_runner=runner)(asked.spec, state, asked.source)
+            # What was released is reported when it is printed, and not before.
+            done = refresh.with_options(task_runner=runner, on_completion=[])(asked.spec, state, asked.source)
     except DeniableError as error:
         for note in getattr(error, "__notes__", ()):
             print(note, file=sys.stderr)  # noqa: T201 - this is the command line
@@ -83,4 +84,6 @@ def run_refresh_command(asked: argparse.Namespace, state: Path) -> int:
     for pair in done.drift.pairs[:_FARTHEST] if done.drift is not None else ():
         moved = f"  {' and '.join(pair.attributes)}: {pair.distance:.4f}, of which {pair.by_chance:.4f} by chance"
         console.print(Text(moved), soft_wrap=True)
+    sys.stdout.flush()
+    done.note_told()
     return DONE

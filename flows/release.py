@@ -1,15 +1,19 @@
 """The release: from a confidential table to a published synthetic one."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from prefect import flow, unmapped
+from prefect import Flow, flow, unmapped
+from prefect.client.schemas.objects import FlowRun, State
+from pydantic import TypeAdapter
 
 from flows.environment import state_folder
 from flows.held_runs import end_as_held
 from flows.opening import opened_release
-from schemas.accounts import Accounts
+from schemas.accounts import Accounts, accounts_of
 from schemas.decision import Outcome
 from schemas.evaluation import EvaluationFigures, Verdict
 from schemas.references import Audience, Reference
@@ -18,6 +22,7 @@ from stores.approval import candidate_digest, require_decision
 from stores.charging import note_publication
 from stores.held import held_note
 from stores.signing_keys import signing_key
+from stores.unfinished import ended_with, note_end, note_reported
 from stores.workspace import Workspace
 from tasks.account import account_task
 from tasks.clean import clean_task
@@ -55,6 +60,26 @@ class Released:
     accounts: Accounts
     report: Reference
     record: Reference
+
+    def told(self) -> str:
+        """What the vault keeps of it until it is reported, as JSON: what does not follow from its workspace."""
+        return json.dumps(_RELEASED.dump_python(self, mode="json", exclude={"workspace", "accounts"}))
+
+    @classmethod
+    def from_told(cls, workspace: Workspace, told: str) -> "Released":
+        """Read it back."""
+        followed = {"workspace": workspace, "accounts": accounts_of(workspace.spec)}
+        return _RELEASED.validate_python({**json.loads(told), **followed})
+
+
+_RELEASED = TypeAdapter(Released)
+
+
+def note_told(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> None:  # noqa: ARG001 - as hooks are called
+    """Note that whoever started a release has been told of its end; a hook of flows."""
+    released = state.result(raise_on_failure=False)
+    if isinstance(released, Released):
+        note_reported(released.workspace.state, released.workspace.release_id)
 
 
 @dataclass(frozen=True)
@@ -110,7 +135,7 @@ class Judged:
 _SEEDS = {"tested_seeds": index_seeds_task, "histogram_seeds": noise_seeds_task, "seedless": None}
 
 
-@flow(name="release", persist_result=False, on_failure=[end_as_held])
+@flow(name="release", persist_result=False, on_failure=[end_as_held], on_completion=[note_told])
 def release(
     spec: Path,
     state: Path | None = None,
@@ -121,6 +146,10 @@ def release(
     begun_as: str | None = None,
 ) -> Released:
     """Release what a spec describes, or go on with the release of it that was not finished.
+
+    One that was finished, and whose command ended before it had said so, is given back as it is: nothing is done again,
+    and nothing is charged. Whoever runs this flow otherwise than by its name, as the command line does to have the last
+    word, notes itself that the end was reported (stores.unfinished.note_reported).
 
     Args:
         spec: the release spec, YAML.
@@ -143,6 +172,8 @@ def release(
     signing_key(state)
     require_workers(state)
     with opened_release(asked, state, key_file, anew=anew, begun_as=begun_as) as workspace:
+        if (told := ended_with(workspace)) is not None:
+            return Released.from_told(workspace, told)
         accounts = account_task(workspace)
         drawn = draw(workspace, ingest_task(workspace))
         judged = judge(workspace, drawn)
@@ -151,7 +182,7 @@ def release(
         note_publication(workspace, published)
         report = _report(workspace, accounts, drawn, judged, verification=verify_published_task(workspace))
         record = seal_task(workspace)
-        return Released(
+        released = Released(
             workspace=workspace,
             published=published,
             passed=drawn.passed,
@@ -162,6 +193,8 @@ def release(
             report=report,
             record=record,
         )
+        note_end(workspace, released.told())
+        return released
 
 
 def draw(workspace: Workspace, source: Reference) -> Drawn:

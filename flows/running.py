@@ -1,6 +1,7 @@
 """Runs a release for somebody who watches, and sums it up on one screen."""
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,6 +25,7 @@ from stores.charging import open_ledger
 from stores.signing_keys import signing_key
 from stores.statement import in_words
 from stores.trust_file import trusted_keys_place
+from stores.unfinished import note_reported
 from tasks.progress import watching
 
 # The figures that say most, where they were measured.
@@ -52,8 +54,11 @@ def run_release(path: Path, spec: ReleaseSpec, state: Path, *, anew: bool = Fals
     if told := signing_key(state).to_tell:
         Console(stderr=True, highlight=False).print(told, soft_wrap=True)
     with watched(spec, state) as runner:
-        released = release.with_options(task_runner=runner)(path, state, anew=anew)
+        # The release is reported when its summary is printed, and not before.
+        released = release.with_options(task_runner=runner, on_completion=[])(path, state, anew=anew)
     print_summary(released, Console(highlight=False))
+    sys.stdout.flush()
+    note_reported(state, released.workspace.release_id)
 
 
 @contextmanager

@@ -4,15 +4,17 @@ What a step costs is for `schemas.accounts`, what charges add up to for `deniabl
 """
 
 import getpass
+from collections.abc import Callable
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import inf, nextafter
 from pathlib import Path
 
 from deniable.books import NoPolicy
 from deniable.budget import cost_of
+from deniable.drawing_versions import mechanism_name, require_same_version, stream_name
 from deniable.errors import DeniableError
-from deniable.keys import Parameter
+from deniable.keys import Parameter, WordStream
 from deniable.ledger import Charge, Claim, Cost, PeriodCap, Policy, digest_of
 from deniable.loss import Guarantee
 from deniable.step_costs import StepCost
@@ -71,6 +73,9 @@ def require_room(workspace: Workspace, accounts: Accounts) -> None:
         ledger.set_policy(policy_of(spec, spec.budget), unless_set=True)
     commitment = workspace.key().commitment()
     made = [charged.charge for charged in ledger.charges(spec.dataset_name) if charged.charge.commitment == commitment]
+    for charge in made:
+        # Before anything is read: what this version draws would be other noise, and what was charged was the old one.
+        require_same_version(charge, _mechanism(spec, charge.step))
     known = {charge.step for charge in made}
     planned = [
         _charge(
@@ -112,7 +117,7 @@ def _charge(
         dataset=spec.dataset_name,
         release=release_id,
         step=cost.step,
-        mechanism=f"{cost.step}/1",
+        mechanism=_mechanism(spec, cost.step),
         part=cost.part,
         probability=cost.probability,
         split=split,
@@ -125,6 +130,28 @@ def _charge(
         | {"events": digest_of([event.to_record() for event in cost.events]), "domain": spec.domain.digest},
         commitment=commitment,
     )
+
+
+def _mechanism(spec: ReleaseSpec, step: str) -> str:
+    """What a step draws by, and its version."""
+    return mechanism_name(drawing_of(spec, step), step)
+
+
+def drawing_of(spec: ReleaseSpec, step: str) -> str:
+    """What draws in a step, as `deniable.drawing_versions` names it."""
+    return "learn_loglinear" if step == "learn_parameters" and spec.learner.kind == "loglinear" else step
+
+
+def opened_streams(workspace: Workspace, step: str, inputs: str) -> Callable[..., WordStream]:
+    """What opens the streams that a step draws from, under the key of the release and the version of what draws.
+
+    Args:
+        workspace: the release.
+        step: the step.
+        inputs: digests of all that is read.
+    """
+    name = stream_name(drawing_of(workspace.spec, step), step)
+    return partial(workspace.key().stream, step=name, inputs=inputs)
 
 
 def reserve(
@@ -185,6 +212,12 @@ def is_known_to_be_charged(state: Path, dataset: str, release_id: str) -> bool |
         return is_charged(state, dataset, release_id)
     except DeniableError:
         return None
+
+
+def charged_under(state: Path, dataset: str, commitment: str) -> set[str]:
+    """Names of the releases that were charged to a dataset under a key."""
+    charges = _open(str(ledger_place(state))).charges(dataset)
+    return {charged.charge.release for charged in charges if charged.charge.commitment == commitment}
 
 
 def spent_so_far(workspace: Workspace) -> SpentSoFar | None:

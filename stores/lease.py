@@ -1,4 +1,4 @@
-"""The lease of a release: who has it works on the release, and nobody else does."""
+"""The lease of a release: who has it works on the release, and nobody else does; and the turn to choose one."""
 
 import fcntl
 from collections.abc import Iterator
@@ -9,6 +9,8 @@ from typing import IO
 from deniable.errors import Refused
 
 LEASE = "lease"
+_TURNS = "locks"
+_PRIVATE_FOLDER = 0o700
 
 
 @contextmanager
@@ -20,6 +22,32 @@ def leased(vault: Path) -> Iterator[None]:
     """
     with (vault / LEASE).open("w") as handle:
         _lock(handle, vault.name)
+        yield
+
+
+def is_leased(vault: Path) -> bool:
+    """Whether somebody works on a release just now."""
+    try:
+        with leased(vault):
+            return False
+    except Refused:
+        return True
+
+
+@contextmanager
+def turn(state: Path, name: str) -> Iterator[None]:
+    """Wait for one's turn at something that one process of a state folder does at a time.
+
+    The kernel ends the turn with the process, however that ends.
+
+    Args:
+        state: the state folder.
+        name: what it is done to.
+    """
+    folder = state / _TURNS
+    folder.mkdir(mode=_PRIVATE_FOLDER, parents=True, exist_ok=True)
+    with (folder / f"{name}.lock").open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
         yield
 
 

@@ -6,20 +6,21 @@ What a release has done so far is for the journal.
 import json
 import shutil
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 from deniable.errors import InvalidInput, Refused
-from schemas.catalog import schema_code
+from schemas.catalog import code_digest, schema_code
 from schemas.references import Audience
 from schemas.release_spec import ReleaseSpec
-from stores.charging import is_charged
-from stores.lease import LEASE, leased
+from stores.charging import charged_under, is_charged
+from stores.lease import LEASE, is_leased, leased
 from stores.workspace import Workspace
 
 _RECORD = "release.json"
-
+_END = "end.json"
 
 # What decides neither what is drawn nor what it costs; to change it does not begin another release.
 _WITHOUT_EFFECT = {"title", "evaluation", "thresholds", "decision", "budget", "refresh"}
@@ -36,6 +37,9 @@ class Begun:
         commitment: commitment to its key.
         finished: whether nothing is left to do.
         destroy_key: whether its key is to be destroyed when it is finished.
+        reported: whether whoever started it was told of its end; notes of earlier versions do not say, and were.
+        mlflow_run: its run in MLflow.
+        code: digest of the code that has worked on it; empty where several have, or an earlier version noted none.
     """
 
     release_id: str
@@ -44,6 +48,14 @@ class Begun:
     commitment: str
     finished: bool
     destroy_key: bool
+    reported: bool = True
+    mlflow_run: str = ""
+    code: str = ""
+
+    @property
+    def ended(self) -> bool:
+        """Whether it is finished and reported, so that the same command begins another release."""
+        return self.finished and self.reported
 
 
 def spec_digest(spec: ReleaseSpec) -> str:
@@ -58,12 +70,42 @@ def note_beginning(workspace: Workspace) -> None:
     _write(workspace, finished=False)
 
 
-def note_end(workspace: Workspace) -> None:
-    """Note that nothing is left to do."""
+def note_end(workspace: Workspace, said: str) -> None:
+    """Note that nothing is left to do but to tell whoever started the release.
+
+    Args:
+        workspace: the release.
+        said: what is to be told, as `ended_with` gives it back.
+    """
+    with workspace.writing(_END, Audience.RESTRICTED) as path:
+        path.write_text(said, encoding="utf-8")
     _write(workspace, finished=True)
 
 
+def note_reported(state: Path, release_id: str) -> None:
+    """Note that whoever started a finished release was told of its end: the same command begins another from now on."""
+    begun = find_release(state, release_id)
+    if begun.finished and not begun.reported:
+        place = state / "vault" / release_id / _RECORD
+        with NamedTemporaryFile("w", dir=place.parent, prefix=f".{_RECORD}.", delete=False) as file:
+            temporary = Path(file.name)
+            try:
+                file.write(json.dumps(asdict(replace(begun, reported=True))))
+                file.flush()
+                temporary.replace(place)
+            finally:
+                temporary.unlink(missing_ok=True)
+
+
+def ended_with(workspace: Workspace) -> str | None:
+    """What is to be told of a finished release; None of one that is not finished."""
+    if not find_release(workspace.state, workspace.release_id).finished:
+        return None
+    return (workspace.vault / _END).read_text(encoding="utf-8")
+
+
 def _write(workspace: Workspace, *, finished: bool) -> None:
+    before = _begun(workspace.vault)
     begun = Begun(
         release_id=workspace.release_id,
         dataset=workspace.spec.dataset_name,
@@ -71,6 +113,9 @@ def _write(workspace: Workspace, *, finished: bool) -> None:
         commitment=workspace.key().commitment(),
         finished=finished,
         destroy_key=workspace.spec.key.custodian == "destroyed",
+        reported=False,
+        mlflow_run=workspace.mlflow_run_id,
+        code=code_digest() if before is None or before.code == code_digest() else "",
     )
     with workspace.writing(_RECORD, Audience.RESTRICTED) as path:
         path.write_text(json.dumps(asdict(begun)))
@@ -154,14 +199,36 @@ def _unreadable(vault: Path) -> Refused:
 
 
 def unfinished_release(state: Path, spec: ReleaseSpec) -> Begun | None:
-    """The release of a spec that was begun and never finished, the newest if there are several.
+    """The release of a spec that was begun and whose end was never reported, the newest if there are several.
+
+    One that is finished is only to be reported: between its end and that of its command, the command may be killed.
 
     Raises:
         Refused: a note that may be of the spec's dataset cannot be read.
     """
     digest = spec_digest(spec)
-    unfinished = [begun for begun in releases_of(state, spec) if not begun.finished and begun.spec == digest]
+    unfinished = [begun for begun in releases_of(state, spec) if not begun.ended and begun.spec == digest]
     return unfinished[-1] if unfinished else None
+
+
+def what_comes_next(state: Path, spec: ReleaseSpec) -> str:
+    """Say in one sentence which release of a spec the next command goes on with, or that there is none.
+
+    Raises:
+        Refused: a note that may be of the spec's dataset cannot be read.
+    """
+    begun = unfinished_release(state, spec)
+    if begun is None:
+        return f"Nothing to go on with: no release of the spec {spec.name} is unfinished; a new one would be charged."
+    if begun.finished:
+        return (
+            f"To be reported: {begun.release_id}, which is finished, and whose command ended before it said so; "
+            "nothing is charged for that."
+        )
+    return (
+        f"Going on with {begun.release_id}, which was not finished, from the data as they were then; python -m flows "
+        f"discard {begun.release_id} gives it up."
+    )
 
 
 def other_unfinished_releases(state: Path, spec: ReleaseSpec) -> list[Begun]:
@@ -199,6 +266,40 @@ def find_release(state: Path, release_id: str) -> Begun:
             return begun
     msg = f"the release must be one that was begun, got {release_id}, of which {state} knows nothing; check its name."
     raise InvalidInput(msg)
+
+
+def left_in_words(state: Path) -> list[str]:
+    """Say of each release that a command would go on with, a line each, how far it is; the oldest of a spec first."""
+    lines = []
+    for begun in begun_releases(state):
+        if not begun.ended:
+            left = "finished, not reported" if begun.finished else "not finished"
+            at_work = ", a command works on it now" if is_leased(state / "vault" / begun.release_id) else ""
+            lines.append(f"{begun.release_id}  of the dataset {begun.dataset}: {left}{at_work}")
+    return lines
+
+
+def require_same_code(state: Path, dataset: str, commitment: str) -> None:
+    """Refuse a key under which other code has drawn, or nobody can tell which: the same charge would give other noise.
+
+    Args:
+        state: the state folder.
+        dataset: the dataset that pays.
+        commitment: commitment to a key that is given, and not made for the release.
+
+    Raises:
+        Refused: it was charged for before, and not by this code.
+    """
+    for release_id in sorted(charged_under(state, dataset, commitment)):
+        begun = _begun(state / "vault" / release_id)
+        if begun is None or begun.code != code_digest():
+            said = "nobody can tell by which code" if begun is None or not begun.code else "by other code"
+            msg = (
+                f"a key must be used again by the code that has drawn under it, got the key of {release_id}, drawn "
+                f"{said}; compare by python -m flows replay {release_id}, which publishes nothing, or leave the key "
+                "out."
+            )
+            raise Refused(msg)
 
 
 def sweep_claims(state: Path) -> None:

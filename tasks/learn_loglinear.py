@@ -1,14 +1,13 @@
 """Learn a log-linear network, graph and all, from small noisy tables of the parameters part."""
 
 import json
-from functools import partial
 
 from deniable.loglinear.graph import dependences
 from deniable.loglinear.mechanism import learn_network
 from schemas.accounts import accounts_of, parameters_cost
 from schemas.recipes import loglinear_recipe
 from schemas.references import Audience, Reference
-from stores.charging import commit, reserve
+from stores.charging import commit, opened_streams, reserve
 from stores.drawing import weights_of
 from stores.lineage import recorded_step
 from stores.marginals import DescribedTable
@@ -48,7 +47,7 @@ def learn_loglinear(workspace: Workspace, parameters: Reference) -> tuple[Refere
             parameters={"learner": "loglinear", "noise": plan.noise, "amount": plan.amount},
         )
         counter = SharedCounter(workspace, parameters)
-        open_stream = partial(workspace.key().stream, step="learn_parameters", inputs=parameters.digest)
+        open_stream = opened_streams(workspace, "learn_parameters", parameters.digest)
         net, learnt = learn_network(plan, counter, open_stream)
         step.spent(cost.guarantee, cost.events)
         step.figure("tables", len(learnt.tables), Audience.PUBLIC)

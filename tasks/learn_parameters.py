@@ -8,7 +8,7 @@ from deniable.tables import FamilyCounts
 from schemas.accounts import accounts_of, parameters_cost
 from schemas.recipes import parameter_recipe
 from schemas.references import Audience, Reference
-from stores.charging import commit, reserve
+from stores.charging import commit, opened_streams, reserve
 from stores.lineage import recorded_step
 from stores.model_record import record_model
 from stores.workspace import Workspace
@@ -41,9 +41,7 @@ def learn_parameters(workspace: Workspace, parameters: Reference, graph: Referen
         )
         learnt = Graph.from_document(domain, json.loads(graph.path.read_text()))
         counts = counted(workspace, parameters, partial(FamilyCounts, domain, learnt.parents), "parameters")
-        open_stream = partial(
-            workspace.key().stream, step="learn_parameters", inputs=f"{parameters.digest} {graph.digest}"
-        )
+        open_stream = opened_streams(workspace, "learn_parameters", f"{parameters.digest} {graph.digest}")
         net = mechanism.run(counts, learnt, open_stream)
         step.spent(cost.guarantee, cost.events)
         step.figure("cells", sum(table.size for table in net.weights), Audience.PUBLIC)

@@ -8,7 +8,7 @@ from deniable.tables import PairCounts
 from schemas.accounts import known_cost, structure_cost
 from schemas.recipes import structure_recipe
 from schemas.references import Audience, Reference
-from stores.charging import commit, reserve
+from stores.charging import commit, opened_streams, reserve
 from stores.drawing import draw_graph, parents_of, weights_of
 from stores.lineage import StepRecord, recorded_step
 from stores.workspace import Workspace
@@ -40,7 +40,7 @@ def learn_structure(workspace: Workspace, structure: Reference | None) -> Refere
             parameters={"noise": recipe.noise, "max_cost": recipe.max_cost, "epsilon_rows": recipe.epsilon_rows},
         )
         counts = counted(workspace, structure, partial(PairCounts, domain), "structure")
-        open_stream = partial(workspace.key().stream, step="learn_structure", inputs=structure.digest)
+        open_stream = opened_streams(workspace, "learn_structure", structure.digest)
         graph = mechanism.run(counts, open_stream)
         step.spent(cost.guarantee, cost.events)
         step.figure("edges", sum(len(parents) for parents in graph.parents), Audience.PUBLIC)

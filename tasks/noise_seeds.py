@@ -9,7 +9,7 @@ from schemas.accounts import known_cost, seeds_cost
 from schemas.recipes import histogram_recipe
 from schemas.references import Audience, Reference
 from schemas.synthesis import HistogramSeeds
-from stores.charging import commit, reserve
+from stores.charging import commit, opened_streams, reserve
 from stores.lineage import recorded_step
 from stores.models import read_model
 from stores.workspace import Workspace
@@ -48,7 +48,7 @@ def noise_seeds(workspace: Workspace, seeds: Reference, model: Reference) -> Ref
         order = tuple(read_model(domain, model).order.tolist())
         empty = partial(PrefixCounts, domain, order, len(domain) - synthesis.omega)
         counts = counted(workspace, seeds, empty, "prefixes")
-        open_stream = partial(workspace.key().stream, step="noise_seeds", inputs=f"{seeds.digest} {model.digest}")
+        open_stream = opened_streams(workspace, "noise_seeds", f"{seeds.digest} {model.digest}")
         histogram = mechanism.run(counts, open_stream)
         step.spent(cost.guarantee, cost.events)
         step.figure("prefixes_kept", len(histogram.counts), Audience.PUBLIC)

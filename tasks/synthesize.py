@@ -12,6 +12,7 @@ from schemas.recipes import attempt
 from schemas.references import Audience, Reference
 from schemas.release_spec import ReleaseSpec
 from schemas.synthesis import PrivacyTestedSeeds
+from stores.charging import opened_streams
 from stores.lineage import recorded_step
 from stores.models import read_histogram, read_index, read_model
 from stores.tables import write_codes
@@ -94,10 +95,8 @@ def _draw_and_test(workspace: Workspace, synthesis: PrivacyTestedSeeds, model: R
     resampler = SeedResampler(read_model(workspace.spec.domain, model), omega)
     seeds = read_index(index)
     open_stream = partial(
-        workspace.key().stream,
-        step="synthesize",
+        opened_streams(workspace, "synthesize", f"{model.digest} {index.digest}"),
         mechanism="mechanism_1_star",
-        inputs=f"{model.digest} {index.digest}",
         parameters=mechanism.parameters(omega),
     )
     return lambda chunk, candidates: run_mechanism(resampler, seeds, mechanism, open_stream(chunk=chunk), candidates)

@@ -3,14 +3,17 @@
 Arguments: SPEC STATE MOMENT STEP, and SOURCE for a refresh.
 
 MOMENT is `before` or `after` a step, or `during` it: when its first file is complete and not yet renamed into place; or
-`renaming` or `removing` a file, when STEP is a part of its path. Nothing of the project is changed for that: steps are
-announced to watchers, and Python itself tells of every rename.
+`renaming` or `removing` a file, when STEP is a part of its path; or `noting` in the vault that the release is
+`finished` or `reported`; or `printing`, when the command itself is about to write a text with STEP in it. Nothing of
+the project is changed for that: steps are announced to watchers, and Python itself tells of every rename.
 """
 
+import json
 import os
 import signal
 import sys
 from pathlib import Path
+from typing import TextIO
 
 from flows.environment import prepare_environment
 
@@ -47,9 +50,38 @@ class Executioner:
                 die()
             if MOMENT == "renaming" and STEP in str(arguments[1]):
                 die()
+            if MOMENT == "noting" and str(arguments[1]).endswith("/release.json") and noted(arguments[0]):
+                die()
         if event == "os.remove" and MOMENT == "removing" and str(arguments[0]).endswith(STEP):
             die()
 
+
+def noted(place: object) -> bool:
+    """Whether what is about to be noted is what the process is killed at."""
+    said: dict[str, bool] = json.loads(Path(str(place)).read_text())
+    return said[STEP]
+
+
+class LastWords:
+    """Standard output, on which a process ends before it has said something."""
+
+    def __init__(self, out: TextIO) -> None:
+        self.out = out
+
+    def write(self, text: str) -> int:
+        if STEP in text:
+            die()
+        return self.out.write(text)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.out, name)
+
+
+if __name__ == "__main__" and MOMENT == "printing":
+    from flows.__main__ import main
+
+    sys.stdout = LastWords(sys.stdout)  # type: ignore[assignment] # what is used of it is there
+    sys.exit(main(["release", SPEC, "--state", STATE]))
 
 if __name__ == "__main__":
     state = prepare_environment(Path(STATE))

@@ -61,8 +61,8 @@ MOMENTS = [
     for step in STEPS
     for moment in ("before", "during")
     if (moment, step) != ("during", "account")  # it makes no file
-] + [("after", "seal")]
-AFTER_PUBLICATION = {"report", "seal"}
+] + [("after", "seal"), ("noting", "finished"), ("printing", "to look at it"), ("noting", "reported")]
+AFTER_PUBLICATION = {"report", "seal", "finished", "to look at it", "reported"}
 
 
 @pytest.fixture(scope="module")
@@ -141,6 +141,10 @@ def test_a_release_killed_at_every_step_is_the_undisturbed_one_and_charged_once(
         whole = [release_of(state)] if step in AFTER_PUBLICATION else []
         assert [path.name for path in (state / "releases").glob("*")] == whole
     assert run_and_kill(spec, state, "never", "none", server) == 0
+    finished = release_of(state)
+    # It was reported. The next one is another, which the budget has no room for.
+    assert run_and_kill(spec, state, "never", "none", server) == 1
+    assert release_of(state) == finished
 
     key = state / "vault" / release_of(state) / "key"
     undisturbed: Released = release(spec, tmp_path / "undisturbed", key)
@@ -201,9 +205,11 @@ def test_a_killed_release_of_histogram_seeds_whose_key_is_destroyed_is_charged_o
     assert (state / "vault" / release_of(state) / "key").exists()
     charged, finished = spent(state), release_of(state)
     assert charged[1] == 3
-    # The release is finished. The next one finds the key that should be gone, and has no room for itself.
-    assert run_and_kill(spec, state, "never", "none", server) == 1
+    # The release is finished. The next command finds the key that should be gone, and reports the release without it.
+    assert run_and_kill(spec, state, "printing", "to look at it", server) == -signal.SIGKILL
     assert not (state / "vault" / finished / "key").exists()
+    assert run_and_kill(spec, state, "never", "none", server) == 0
+    assert release_of(state) == finished
     assert spent(state) == charged
 
     (tmp_path / "key").write_bytes(key)
