@@ -70,6 +70,7 @@ class Books:
         self.name = ""
         self.policies: dict[str, Policy] = {}
         self.published: dict[str, Publication] = {}
+        self.recoveries: list[Entry] = []
         self._charges: dict[str, Charged] = {}
         self._tallies: dict[tuple[str, SeedCost, _Span], Tally] = {}
 
@@ -216,8 +217,10 @@ class Books:
             self._reserve(entry, fact)
         elif isinstance(fact, Output):
             self._commit(fact)
-        else:
+        elif isinstance(fact, Publication):
             self._publish(fact)
+        else:
+            self.recoveries.append(entry)
 
     def _reserve(self, entry: Entry, charge: Charge) -> None:
         if charge.identity in self._charges:

@@ -422,8 +422,59 @@ class Publication:
         return cls(**content)
 
 
-Fact = Opening | Policy | Charge | Output | Publication
-KINDS: dict[str, type[Fact]] = {kind.kind: kind for kind in (Opening, Policy, Charge, Output, Publication)}
+@dataclass(frozen=True, kw_only=True)
+class Recovery:
+    """A ledger that lacked entries that a state folder knows of was taken up again, by a person.
+
+    Attributes:
+        set_by: who did it.
+        reason: why, in their words.
+        known: number of entries that the state folder knew of, and `known_head`, the digest of the last of them.
+        found: number of entries that the ledger had, and `found_head`, the digest of the last of them.
+        restored: number of entries that were brought back from copies.
+        accepted: whether it was accepted that entries are lost, or that this is another ledger.
+    """
+
+    kind: ClassVar[str] = "recovered"
+
+    set_by: str
+    reason: str
+    known: int
+    known_head: str
+    found: int
+    found_head: str
+    restored: int
+    accepted: bool
+
+    def __post_init__(self) -> None:
+        """Refuse a recovery that nobody answers for."""
+        for name in ("set_by", "reason"):
+            _require_text(name, getattr(self, name))
+        for name in ("known", "found", "restored"):
+            if not isinstance(getattr(self, name), int) or getattr(self, name) < 0:
+                raise InvalidInput(f"{name} must be a number of entries, got {getattr(self, name)!r}.")
+
+    def to_content(self) -> Content:
+        """The fact as plain values."""
+        return {
+            "set_by": self.set_by,
+            "reason": self.reason,
+            "known": self.known,
+            "known_head": self.known_head,
+            "found": self.found,
+            "found_head": self.found_head,
+            "restored": self.restored,
+            "accepted": self.accepted,
+        }
+
+    @classmethod
+    def from_content(cls, content: Content) -> "Recovery":
+        """Read the fact back."""
+        return cls(**content)
+
+
+Fact = Opening | Policy | Charge | Output | Publication | Recovery
+KINDS: dict[str, type[Fact]] = {kind.kind: kind for kind in (Opening, Policy, Charge, Output, Publication, Recovery)}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,9 +15,13 @@ from deniable.books import Charged
 from deniable.budget import Balance, cost_of, counted, shown, shown_down, shown_up
 from deniable.errors import InvalidInput
 from deniable.exact_numbers import exact_number
-from deniable.ledger import Cost, PeriodCap, PeriodLength, Policy, SeedCost
+from deniable.ledger import Cost, Entry, PeriodCap, PeriodLength, Policy, SeedCost
 from deniable.ledger_verification import records_of, verify
 from stores.ledger import Ledger, kept_lines, ledger_place, write_lines
+from stores.ledger_anchor import Anchor, difference
+from stores.ledger_recovery import recover
+from stores.people import operator
+from stores.state_ledger import state_ledger
 
 if TYPE_CHECKING:
     # The library's own class is generic in its stubs alone.
@@ -60,6 +64,24 @@ def add_ledger_commands(subparsers: "Subparsers", parents: Sequence[argparse.Arg
     check = commands.add_parser("verify", parents=parents, help="verify the ledger where it is")
     check.add_argument("--head", metavar="HASH", help="digest of the last entry, as it was noted elsewhere")
     check.add_argument("--count", type=int, metavar="N", help="number of entries, as it was noted elsewhere")
+    again = commands.add_parser(
+        "recover", parents=parents, help="rebuild a ledger that was lost or replaced, or accept it as it is"
+    )
+    again.add_argument(
+        "--reason", required=True, metavar="WHY", help="why; it will stand in the ledger, and who did it"
+    )
+    again.add_argument(
+        "--from",
+        dest="copies",
+        action="append",
+        type=Path,
+        default=[],
+        metavar="FILE",
+        help="an export, or a ledger.db",
+    )
+    again.add_argument(
+        "--accept", action="store_true", help="give up entries that no copy has, or accept that this is another ledger"
+    )
 
 
 def run_ledger_command(asked: argparse.Namespace, state: Path) -> int:
@@ -77,9 +99,13 @@ def run_ledger_command(asked: argparse.Namespace, state: Path) -> int:
     """
     place = ledger_place(state)
     if asked.ledger_command == "verify":
-        report = verify(records_of(kept_lines(place)), head=asked.head, count=asked.count)
+        lines = kept_lines(place)
+        report = verify(records_of(lines), head=asked.head, count=asked.count)
+        lost = difference(known, lines) if (known := Anchor(state).lines()) else None
         _say(report.lines)
-        return DONE if report.holds else DOES_NOT_HOLD
+        if lost is not None:
+            _say([f"THE LEDGER IS NOT THE ONE THAT {state} KNOWS, with {len(known)} entries: it is {lost}."])
+        return DONE if report.holds and lost is None else DOES_NOT_HOLD
     if asked.ledger_command == "export":
         # Also one that was altered, which is evidence.
         lines = kept_lines(place)
@@ -87,7 +113,10 @@ def run_ledger_command(asked: argparse.Namespace, state: Path) -> int:
         head = verify(records_of(lines)).head
         _say([f"{len(lines)} entries are in {asked.file}; note the head {head} somewhere else."])
         return DONE
-    ledger = Ledger.open(place)
+    if asked.ledger_command == "recover":
+        _say(recover(state, asked.copies, by=operator(), reason=asked.reason, accept=asked.accept))
+        return DONE
+    ledger = state_ledger(state)
     if asked.ledger_command == "policy":
         ledger.set_policy(_policy(asked))
         _say(_account(ledger, asked.dataset))
@@ -95,9 +124,20 @@ def run_ledger_command(asked: argparse.Namespace, state: Path) -> int:
     datasets = [asked.dataset] if asked.dataset else ledger.datasets()
     for dataset in datasets:
         _say([*_account(ledger, dataset), *_charges(ledger, dataset), ""])
+    _say(_recovered(entry) for entry in ledger.recoveries())
     if not datasets:
         _say([f"No dataset has a policy in the ledger at {ledger.place}."])
     return DONE
+
+
+def _recovered(entry: Entry) -> str:
+    """What was recovered, by whom and why."""
+    content = entry.content
+    kind = "accepted as it was found" if content["accepted"] else "rebuilt"
+    return (
+        f"entry {entry.number}: {kind} by {content['set_by']} on {entry.time[:10]}, with {content['found']} entries of "
+        f"{content['known']} known, {content['restored']} brought back: {content['reason']}"
+    )
 
 
 def _policy(asked: argparse.Namespace) -> Policy:

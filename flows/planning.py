@@ -36,8 +36,8 @@ from schemas.accounts import Accounts, accounts_of
 from schemas.decision import Policy
 from schemas.release_spec import ReleaseSpec
 from stores.charging import planned_charges, policy_of
-from stores.ledger import Ledger, ledger_place
 from stores.ledger_database import written_time
+from stores.state_ledger import state_ledger
 from stores.statement import in_words
 from stores.unfinished import what_comes_next
 
@@ -212,7 +212,7 @@ def _verdict(spec: ReleaseSpec, accounts: Accounts, state: Path) -> tuple[bool, 
     """What the ledger would be charged, what it has left, and whether it would let the release through."""
     # A copy of the books: what is tried out in it is not written.
     books = Books()
-    for entry in Ledger.open(ledger_place(state)).entries():
+    for entry in state_ledger(state).entries():
         books.enter(entry)
     now = max(written_time(datetime.now(UTC)), books.head.time if books.head is not None else "")
     known = spec.dataset_name in books.policies

@@ -6,7 +6,7 @@ What a step costs is for `schemas.accounts`, what charges add up to for `deniabl
 import getpass
 from collections.abc import Callable
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import partial
 from math import inf, nextafter
 from pathlib import Path
 
@@ -21,7 +21,8 @@ from deniable.step_costs import StepCost
 from schemas.accounts import Accounts, SpentSoFar
 from schemas.references import Reference
 from schemas.release_spec import Budget, ReleaseSpec
-from stores.ledger import Ledger, ledger_place
+from stores.ledger import Ledger
+from stores.state_ledger import state_ledger
 from stores.workspace import Workspace
 
 
@@ -30,14 +31,9 @@ def _rounded_up(value: Fraction) -> float:
     return nextafter(float(value), inf)
 
 
-@lru_cache(maxsize=4)
-def _open(place: str) -> Ledger:
-    return Ledger.open(place)
-
-
 def open_ledger(workspace: Workspace) -> Ledger:
     """The ledger of a release's state folder, or the one that DENIABLE_LEDGER names."""
-    return _open(str(ledger_place(workspace.state)))
+    return state_ledger(workspace.state)
 
 
 def policy_of(spec: ReleaseSpec, budget: Budget) -> Policy:
@@ -202,7 +198,7 @@ def was_charged(workspace: Workspace) -> bool:
 
 def is_charged(state: Path, dataset: str, release_id: str) -> bool:
     """Whether anything was charged to a dataset for a release."""
-    charges = _open(str(ledger_place(state))).charges(dataset)
+    charges = state_ledger(state).charges(dataset)
     return any(charged.charge.release == release_id for charged in charges)
 
 
@@ -216,7 +212,7 @@ def is_known_to_be_charged(state: Path, dataset: str, release_id: str) -> bool |
 
 def charged_under(state: Path, dataset: str, commitment: str) -> set[str]:
     """Names of the releases that were charged to a dataset under a key."""
-    charges = _open(str(ledger_place(state))).charges(dataset)
+    charges = state_ledger(state).charges(dataset)
     return {charged.charge.release for charged in charges if charged.charge.commitment == commitment}
 
 

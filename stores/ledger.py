@@ -28,7 +28,8 @@ from deniable.books import Books, Charged, LedgerBroken
 from deniable.budget import Balance, cost_of
 from deniable.errors import InvalidInput, Refused
 from deniable.keys import fresh_salt
-from deniable.ledger import Charge, Cost, Entry, Fact, Opening, OtherVersion, Output, Policy, Publication
+from deniable.ledger import Charge, Cost, Entry, Fact, Opening, OtherVersion, Output, Policy, Publication, Recovery
+from stores.ledger_anchor import Anchor
 from stores.ledger_database import (
     ENTRIES,
     LedgerDatabase,
@@ -87,6 +88,11 @@ def kept_lines(place: str | Path) -> list[str]:
     """
     database = LedgerDatabase.at(place)
     database.bring_up_to_date()
+    return kept_lines_of(database)
+
+
+def kept_lines_of(database: LedgerDatabase) -> list[str]:
+    """All entries that a database keeps, a line each."""
     with database.reading() as connection:
         return entry_rows(connection, 0)
 
@@ -129,35 +135,42 @@ class Ledger:
     Args:
         database: where its entries are kept.
         clock: says the time, as entries have it, in tests; by default the database's machine does.
+        anchor: what a state folder knows of the ledger, which is kept up; none for a ledger that is by itself.
     """
 
-    def __init__(self, database: LedgerDatabase, clock: Callable[[], str] | None = None) -> None:
+    def __init__(
+        self, database: LedgerDatabase, clock: Callable[[], str] | None = None, anchor: Anchor | None = None
+    ) -> None:
         self._database = database
         self._clock = clock
+        self._anchor = anchor
+        self._ahead: tuple[int, list[str]] = (0, [])
         self._books = Books()
         self._confirmed: Entry | None = None
         self._turn = threading.RLock()
 
     @classmethod
-    def open(cls, place: str | Path, clock: Callable[[], str] | None = None) -> "Ledger":
+    def open(cls, place: str | Path, clock: Callable[[], str] | None = None, anchor: Anchor | None = None) -> "Ledger":
         """Open a ledger, which is made if there is none.
 
         Args:
             place: path of a SQLite file, or URL of a database.
             clock: says the time, in tests.
+            anchor: what a state folder knows of the ledger.
 
         Raises:
             InvalidInput: the place is none of a database that ledgers can be kept in.
             LedgerUnavailable: the database cannot be reached, does not accept us, or is of a later version.
-            LedgerBroken: what is kept there was altered.
+            LedgerBroken: what is kept there was altered, or lacks what the state folder knows of.
         """
         database = LedgerDatabase.at(place)
         _patiently(database.bring_up_to_date)
-        ledger = cls(database, clock)
+        ledger = cls(database, clock, anchor)
         with ledger._reading() as (books, _):
             empty = books.head is None
         if empty:
             ledger._append(lambda books, _: Opening(ledger=database.name) if books.head is None else None)
+        ledger._anchor_now()
         return ledger
 
     @property
@@ -313,6 +326,22 @@ class Ledger:
         with self._reading() as (books, _):
             return dict(books.published)
 
+    def recover(self, recovery: Recovery) -> Entry:
+        """Note that the ledger was taken up again by a person, although it lacked entries."""
+        entry = self._append(lambda _books, _now: recovery)
+        if entry is None:
+            raise ValueError("a recovery is always entered")
+        return entry
+
+    def restore(self, charge: Charge) -> None:
+        """Enter a charge that is proved to have been made, whatever the caps say by now."""
+        self._append(lambda books, _: None if books.known(charge) is not None else charge)
+
+    def recoveries(self) -> list[Entry]:
+        """The entries by which the ledger was taken up again although it had lacked some."""
+        with self._reading() as (books, _):
+            return list(books.recoveries)
+
     def entries(self) -> list[Entry]:
         """All entries, in order."""
         with self._database.reading() as connection:
@@ -343,7 +372,18 @@ class Ledger:
     def _append(self, decide: Callable[[Books, str], Fact | None]) -> Entry | None:
         """Append what is decided on the newest books, while nobody else appends; None where nothing is to be."""
         with self._turn:
-            return _patiently(lambda: self._append_once(decide))
+            entry = _patiently(lambda: self._append_once(decide))
+            # Before anything is drawn, also where the entry stood already: what the state folder does not know of
+            # could be taken back by an old copy of the database.
+            self._anchor_now()
+            return entry
+
+    def _anchor_now(self) -> None:
+        """Have the state folder know of all entries that were seen."""
+        first, lines = self._ahead
+        if self._anchor is not None and lines and not self._anchor.extend(first, lines):
+            self._anchor.extend(0, kept_lines_of(self._database))
+        self._ahead = (first + len(lines), [])
 
     def _append_once(self, decide: Callable[[Books, str], Fact | None]) -> Entry | None:
         entered = False
@@ -365,6 +405,7 @@ class Ledger:
                 )
             entered = False
             self._confirmed = entry
+            self._ahead[1].append(entry.to_line())
         finally:
             if entered:
                 # Whether it was written is for the database to say.
@@ -382,12 +423,16 @@ class Ledger:
         A database that was restored from a copy, or whose place a lagging one took, may have lost entries.
         """
         known = 0 if self._books.head is None else self._books.head.number
+        if self._anchor is not None and self._anchor.changed:
+            self._anchor.require_in(lambda: entry_rows(connection, 0), self.place)
         lines = entry_rows(connection, known)
         seen = self._confirmed
         try:
             if seen is not None and lines[seen.number - known :][:1] != [seen.to_line()]:
                 raise LedgerBroken(f"entry {seen.number}: it is not what it was, or is gone")  # noqa: TRY301
-            for line in lines if self._books.head is None else lines[1:]:
+            fresh = lines if self._books.head is None else lines[1:]
+            self._ahead = (0, list(fresh)) if self._books.head is None else (self._ahead[0], [*self._ahead[1], *fresh])
+            for line in fresh:
                 self._books.enter(_parsed(line))
         except LedgerBroken as error:
             raise LedgerBroken(

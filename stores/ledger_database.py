@@ -3,9 +3,10 @@
 What the entries say, and which may be made, does not belong here.
 """
 
+import json
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -23,6 +24,7 @@ from sqlalchemy import (
     Table,
     Text,
     create_engine,
+    insert,
     inspect,
     select,
     text,
@@ -153,6 +155,16 @@ def entry_rows(connection: Connection, first: int) -> list[str]:
     """The lines of the entries from a number on, in order."""
     query = select(ENTRIES.c.entry).where(ENTRIES.c.number >= first).order_by(ENTRIES.c.number)
     return list(connection.execute(query).scalars())
+
+
+def insert_lines(connection: Connection, lines: Sequence[str]) -> None:
+    """Append entries as they are; whoever does so has seen that they follow."""
+    rows = [
+        {"number": record["number"], "previous": record["previous"], "digest": record["digest"], "entry": line}
+        for record, line in ((json.loads(line), line) for line in lines)
+    ]
+    if rows:
+        connection.execute(insert(ENTRIES), rows)
 
 
 def written_time(time: datetime) -> str:

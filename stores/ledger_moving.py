@@ -6,13 +6,12 @@ Nothing is entered or altered here; the chain is the same in both places.
 from contextlib import ExitStack
 from pathlib import Path
 
-from sqlalchemy import insert
-
 from deniable.errors import Refused
 from deniable.ledger_verification import records_of, verify
 from stores.lease import leased
 from stores.ledger import kept_lines
-from stores.ledger_database import ENTRIES, LedgerDatabase, entry_rows
+from stores.ledger_anchor import Anchor
+from stores.ledger_database import LedgerDatabase, entry_rows, insert_lines
 
 _MOVED = ".moved"
 
@@ -42,6 +41,8 @@ def move_ledger(state: Path, place: str) -> int:
         if report is not None and not report.holds:
             msg = f"a ledger must hold to be moved, and {file} does not: {report.verdict}"
             raise Refused(msg)
+        # Before it becomes the only one: an old copy would take what it lacks with it.
+        Anchor(state).require_in(lambda: lines, str(file))
         _copy(lines, place)
         file.rename(file.with_name(file.name + _MOVED))
     return len(lines)
@@ -61,10 +62,4 @@ def _copy(lines: list[str], place: str) -> None:
                 "own; find out which one counts, and move the other away."
             )
             raise Refused(msg)
-        records = records_of(lines)
-        rows = [
-            {"number": record["number"], "previous": record["previous"], "digest": record["digest"], "entry": line}
-            for record, line in zip(records, lines, strict=True)
-            if isinstance(record, dict)
-        ]
-        connection.execute(insert(ENTRIES), rows)
+        insert_lines(connection, lines)

@@ -13,7 +13,7 @@ from schemas.accounts import accounts_of
 from schemas.refresh import RefreshBudget
 from schemas.release_spec import ReleaseSpec
 from stores.charging import planned_charges, policy_of
-from stores.ledger import Ledger, ledger_place
+from stores.state_ledger import state_ledger
 
 
 class ShareExceeded(Refused):
@@ -78,7 +78,7 @@ def _reckoned(policy: RefreshBudget) -> str:
 def _lifetime(spec: ReleaseSpec, state: Path) -> Balance:
     """The dataset's lifetime cap; the spec's budget counts where the ledger does not know the dataset."""
     try:
-        balances = Ledger.open(ledger_place(state)).balances(spec.dataset_name)
+        balances = state_ledger(state).balances(spec.dataset_name)
     except NoPolicy:
         if spec.budget is None:
             raise

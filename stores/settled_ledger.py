@@ -10,13 +10,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import insert
-
 from deniable.books import Books
 from deniable.errors import InvalidInput
 from deniable.keys import fresh_salt
 from deniable.ledger import Charge, Cost, Entry, Fact, Opening, Output, Policy, entry_of
-from stores.ledger_database import ENTRIES, LedgerDatabase
+from stores.ledger_database import LedgerDatabase, insert_lines
 
 _NO_ROOM = Cost(epsilon=Fraction(1, 10**60), delta=Fraction(0))
 """A cap must be above 0; what was spent already is above this one, so that nothing can be added."""
@@ -44,14 +42,12 @@ def write_settled_ledger(place: Path, dataset: str, entries: Sequence[Mapping[st
     policy = Policy(dataset=dataset, limit=_NO_ROOM, set_by="replay")
     opened: list[tuple[str, Fact]] = [(begun, Opening(ledger="replay")), (begun, policy)]
     books = Books()
-    rows = []
+    lines: list[str] = []
     for time, fact in [*opened, *settled]:
         entry = books.next_entry(fact, time, fresh_salt())
         books.enter(entry)
-        rows.append(
-            {"number": entry.number, "previous": entry.previous, "digest": entry.digest, "entry": entry.to_line()}
-        )
+        lines.append(entry.to_line())
     database = LedgerDatabase.at(place)
     database.bring_up_to_date()
     with database.writing() as connection:
-        connection.execute(insert(ENTRIES), rows)
+        insert_lines(connection, lines)

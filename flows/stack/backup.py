@@ -18,6 +18,7 @@ from deniable.ledger_verification import records_of, verify
 from flows.stack.settings import DATABASES, Stack
 from stores.lease import leased
 from stores.ledger import kept_lines, ledger_place
+from stores.ledger_anchor import ANCHOR, Anchor
 from stores.recorded import keys_to_trust, trusted_where
 from stores.verified_release import verified_release
 from stores.workspace import make_private_folder
@@ -25,7 +26,8 @@ from stores.workspace import make_private_folder
 MANIFEST = "manifest.json"
 _FORMAT = 1
 _FOLDERS = ("releases", "shelf", "vault", "keys", "mlflow", "prefect", "ledger", "stack/artifacts")
-_FILES = ("stack/secrets.json",)
+# What the state folder knows of the ledger is copied before the ledger, which may be ahead of it, and not behind.
+_FILES = ("stack/secrets.json", ANCHOR)
 _DUMPS = "databases"
 _PASSING = ("*.log", "*.db-wal", "*.db-shm", "*.db-journal")
 
@@ -146,6 +148,7 @@ def require_consistent(state: Path) -> int:
     report = verify(records_of(ledger))
     if ledger and not report.holds:
         raise Refused(f"the restored ledger must hold, and does not: {report.verdict}")
+    Anchor(state).require_in(lambda: ledger, "the place where it was restored")
     releases = sorted((state / "releases").glob("*/"))
     for folder in releases:
         held = verified_release(folder, keys_to_trust(state), trusted_where(state), ledger)

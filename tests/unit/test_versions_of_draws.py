@@ -180,7 +180,8 @@ def test_what_a_version_draws_is_what_it_always_drew(drawing: str) -> None:
     name = f"{drawing}/{VERSIONS[drawing]}"
     assert PINNED.get(name) == found, (
         f"{name} asks other questions or draws otherwise than it did: raise its version in "
-        f"deniable/drawing_versions.py, so that nothing that was charged is drawn again with other noise, and add a line for it here: {found}"
+        "deniable/drawing_versions.py, so that nothing that was charged is drawn again with other noise, and add a "
+        f"line for it here: {found}"
     )
 
 

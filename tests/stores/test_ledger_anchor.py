@@ -1,0 +1,313 @@
+"""A state folder knows its ledger: one that was lost, replaced or taken for another is refused, in words."""
+
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from deniable.books import LedgerBroken
+from deniable.errors import InvalidInput, Refused
+from deniable.ledger import ALL_ROWS, Charge
+from deniable.ledger_verification import records_of, verify
+from stores import state_ledger as opening
+from stores.ledger import LEDGER_VARIABLE, Ledger, kept_lines, ledger_place, write_lines
+from stores.ledger_anchor import Anchor, LedgerReplaced
+from stores.ledger_database import LedgerDatabase, LedgerUnavailable, insert_lines
+from stores.ledger_moving import move_ledger
+from stores.ledger_recovery import recover
+from stores.scratch import scratch_folder
+from tests.charging import charge, cost, policy
+from tests.postgres import fresh_database
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Where the ledger of the state folder is."""
+    here = str(tmp_path / "ledger" / "ledger.db") if request.param == "sqlite" else fresh_database()
+    monkeypatch.setenv(LEDGER_VARIABLE, here)
+    return here
+
+
+@pytest.fixture
+def state(tmp_path: Path, place: str) -> Path:
+    """A state folder whose ledger was charged twice."""
+    ledger = opened(tmp_path)
+    ledger.set_policy(policy(30))
+    ledger.commit(ledger.reserve(asks(1)).identity, "output")
+    ledger.reserve(asks(2))
+    return tmp_path
+
+
+def opened(state: Path) -> Ledger:
+    """The ledger of a state folder, as another process opens it."""
+    opening._opened.cache_clear()
+    return opening.state_ledger(state)
+
+
+def asks(epsilon: int, **changes: Any) -> Charge:
+    return charge(epsilon, part=ALL_ROWS, step=f"step {epsilon}", **changes)
+
+
+def with_entries(place: str, lines: list[str]) -> None:
+    """Put other entries in the place of the ledger's, as restoring an old copy does."""
+    if "://" in place:
+        with psycopg.connect(place, autocommit=True) as connection:
+            connection.execute("DROP SCHEMA public CASCADE")
+            connection.execute("CREATE SCHEMA public")
+    else:
+        Path(place).unlink()
+    database = LedgerDatabase.at(place)
+    database.bring_up_to_date()
+    with database.writing() as writing:
+        insert_lines(writing, lines)
+
+
+def other_ledger(folder: Path) -> list[str]:
+    ledger = Ledger.open(folder / "other.db")
+    ledger.set_policy(policy(10))
+    return kept_lines(folder / "other.db")
+
+
+def test_a_state_folder_keeps_every_entry_before_anything_is_drawn(state: Path, place: str) -> None:
+    assert Anchor(state).lines() == kept_lines(place)
+    assert len(Anchor(state).lines()) == 5
+    assert (state / "ledger.jsonl").stat().st_mode & 0o777 == 0o600
+
+
+LOST: dict[str, tuple[Callable[[list[str], Path], list[str]], str]] = {
+    "emptied": (lambda _lines, _folder: [], "got one without entries at"),
+    "an old copy": (lambda lines, _folder: lines[:3], "got an older copy, which ends with entry 2, at"),
+    "an old copy by one": (lambda lines, _folder: lines[:-1], "got an older copy, which ends with entry 3, at"),
+    "of another": (lambda _lines, folder: other_ledger(folder), "got another one at"),
+}
+
+
+@pytest.mark.parametrize("how", LOST)
+def test_a_ledger_that_was_lost_or_replaced_is_refused_and_nothing_is_charged(
+    state: Path, place: str, tmp_path: Path, how: str
+) -> None:
+    replace, said = LOST[how]
+    left = replace(kept_lines(place), tmp_path)
+    running = opened(state)
+    with_entries(place, left)
+    with pytest.raises(LedgerReplaced, match=said) as told:
+        opened(state)
+    assert "nothing was read or drawn" in str(told.value)
+    assert "python -m flows ledger recover" in str(told.value)
+    with pytest.raises(LedgerBroken, match="it is not what it was, or is gone"):
+        running.reserve(asks(3))
+    assert kept_lines(place) == left
+
+
+def test_a_ledger_that_went_on_otherwise_after_an_old_copy_was_put_back_is_refused(state: Path, place: str) -> None:
+    with_entries(place, kept_lines(place)[:3])
+    elsewhere = Ledger.open(place)
+    for epsilon in (4, 5, 6):
+        elsewhere.reserve(asks(epsilon))
+    with pytest.raises(LedgerReplaced, match="got one whose entry 3 is another at"):
+        opened(state)
+
+
+def test_a_ledger_that_others_went_on_with_is_the_same(state: Path, place: str) -> None:
+    other = state.parent / f"{state.name}-other"
+    other.mkdir()
+    opened(other).reserve(asks(4))
+    running = opened(state)
+    opened(other).reserve(asks(5))
+    running.reserve(asks(6))
+    assert Anchor(state).lines() == kept_lines(place)
+    assert len(kept_lines(place)) == 8
+    shutil.rmtree(other)
+
+
+_KILLED = """
+import os, signal, sys
+from pathlib import Path
+from stores.ledger_anchor import Anchor
+from stores.state_ledger import state_ledger
+from tests.stores.test_ledger_anchor import asks
+
+state, moment = Path(sys.argv[1]), sys.argv[2]
+ledger = state_ledger(state)
+whole = Anchor.extend
+
+def killed(self, first, lines):
+    if moment == "torn":
+        with self.place.open("a") as file:
+            file.write(lines[-1][:40])
+            file.flush()
+    if moment == "kept":
+        whole(self, first, lines)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+Anchor.extend = killed
+ledger.reserve(asks(3))
+"""
+
+
+@pytest.mark.parametrize("moment", ["before", "torn", "kept"])
+def test_a_process_that_is_killed_between_ledger_and_state_folder_stops_nobody(
+    state: Path, place: str, moment: str
+) -> None:
+    before = kept_lines(place)
+    done = subprocess.run([sys.executable, "-c", _KILLED, str(state), moment], cwd=ROOT, check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert len(kept_lines(place)) == len(before) + 1
+    assert len(Anchor(state).lines()) == len(before) + (moment == "kept")
+    reserved = opened(state).reserve(asks(3))
+    assert not reserved.fresh
+    assert Anchor(state).lines() == kept_lines(place)
+    with_entries(place, before)
+    with pytest.raises(LedgerReplaced):
+        opened(state)
+
+
+def test_nothing_may_be_drawn_while_the_state_folder_cannot_keep_the_charge(state: Path, place: str) -> None:
+    ledger, anchor = opened(state), state / "ledger.jsonl"
+    kept = anchor.read_bytes()
+    anchor.unlink()
+    anchor.mkdir()
+    with pytest.raises(LedgerUnavailable, match=r"must keep what its ledger was charged, and .* nothing was drawn"):
+        ledger.reserve(asks(3))
+    anchor.rmdir()
+    anchor.write_bytes(kept)
+    assert ledger.reserve(asks(3)).charge.step == "step 3"
+    assert Anchor(state).lines() == kept_lines(place)
+
+
+_CHARGING = """
+import sys
+from pathlib import Path
+from stores.state_ledger import state_ledger
+from tests.stores.test_ledger_anchor import asks
+for number in range(8):
+    name = f"{sys.argv[2]} {number}"
+    state_ledger(Path(sys.argv[1])).reserve(asks(1, release=name, inputs=name))
+"""
+
+
+def test_processes_that_charge_at_once_keep_one_copy(state: Path, place: str) -> None:
+    opened(state).set_policy(policy(100))
+    charging = [
+        subprocess.Popen([sys.executable, "-c", _CHARGING, str(state), str(number)], cwd=ROOT) for number in range(4)
+    ]
+    assert [process.wait() for process in charging] == [0] * 4
+    assert Anchor(state).lines() == kept_lines(place)
+    assert len(kept_lines(place)) == 6 + 32
+
+
+def test_a_ledger_is_rebuilt_from_the_state_folders_own_copy(state: Path, place: str) -> None:
+    before = kept_lines(place)
+    with_entries(place, before[:2])
+    (said,) = recover(state, [], by="ada", reason="the disk failed", accept=False)
+    assert said.startswith("3 entries were brought back from copies, and 0 charges from signed records")
+    ledger = opened(state)
+    assert kept_lines(place)[:-1] == before == Anchor(state).lines()[:-1]
+    (noted,) = ledger.recoveries()
+    assert noted.content == {
+        "set_by": "ada",
+        "reason": "the disk failed",
+        "known": 5,
+        "known_head": ledger.entries()[4].digest,
+        "found": 2,
+        "found_head": ledger.entries()[1].digest,
+        "restored": 3,
+        "accepted": False,
+    }
+    assert verify(records_of(kept_lines(place))).holds
+    assert ledger.spent("people") == cost(3)
+    (nothing,) = recover(state, [], by="ada", reason="once more", accept=False)
+    assert "there is nothing to recover" in nothing
+
+
+def test_a_ledger_is_rebuilt_from_an_export_where_the_state_folder_lost_its_copy(state: Path, place: str) -> None:
+    before = kept_lines(place)
+    export = state / "export.jsonl"
+    write_lines(before, export)
+    with_entries(place, before[:2])
+    (state / "ledger.jsonl").unlink()
+    recover(state, [export], by="ada", reason="the disk failed", accept=False)
+    assert kept_lines(place)[:-1] == before
+    assert opened(state).spent("people") == cost(3)
+
+
+@pytest.mark.parametrize("how", ["emptied", "an old copy", "of another"])
+def test_a_ledger_is_accepted_as_it_is_by_a_person_and_says_so(
+    state: Path, place: str, tmp_path: Path, how: str
+) -> None:
+    before = kept_lines(place)
+    left = LOST[how][0](before, tmp_path)
+    with_entries(place, left)
+    (state / "ledger.jsonl").write_text("".join(f"{line}\n" for line in before))
+    _, accepted = recover(state, [], by="ada", reason="it was a trial", accept=True)
+    assert accepted.startswith("Accepted: ")
+    ledger = opened(state)
+    (noted,) = ledger.recoveries()
+    assert (noted.content["known"], noted.content["found"], noted.content["accepted"]) == (5, len(left), True)
+    ledger.set_policy(policy(10))
+    ledger.reserve(asks(7))
+    assert Anchor(state).lines() == kept_lines(place)
+    kept = (state / "ledger.jsonl.before-1").read_text().splitlines() if how != "emptied" or left else before
+    assert kept == before
+
+
+def test_what_cannot_be_rebuilt_is_refused_and_stays_as_it_is(state: Path, place: str, tmp_path: Path) -> None:
+    known, other = kept_lines(place), other_ledger(tmp_path)
+    with_entries(place, other)
+    with pytest.raises(Refused, match="must be of one ledger"):
+        recover(state, [], by="ada", reason="?", accept=False)
+    altered = tmp_path / "altered.jsonl"
+    write_lines([line.replace('"1"', '"0"') for line in known], altered)
+    with pytest.raises(Refused, match="copies that hold"):
+        recover(state, [altered], by="ada", reason="?", accept=False)
+    with pytest.raises(InvalidInput, match="must be an export or a ledger's file"):
+        recover(state, [tmp_path / "none"], by="ada", reason="?", accept=False)
+    with pytest.raises(InvalidInput, match="must say why"):
+        recover(state, [], by="ada", reason=" ", accept=True)
+    assert (kept_lines(place), Anchor(state).lines()) == (other, known)
+
+
+def test_a_release_of_the_vault_that_the_ledger_does_not_know_proves_a_lost_ledger(tmp_path: Path) -> None:
+    vault = tmp_path / "vault" / "small-20261120T104151Z"
+    (vault / "steps").mkdir(parents=True)
+    (vault / "release.json").write_text('{"commitment": "11"}')
+    (vault / "steps" / "learn_parameters-00.json").touch()
+    with pytest.raises(LedgerReplaced, match="lacks entries of small-20261120T104151Z"):
+        opened(tmp_path)
+    assert kept_lines(ledger_place(tmp_path)) == []
+    with pytest.raises(Refused, match="stands in no copy and no record"):
+        recover(tmp_path, [], by="ada", reason="lost", accept=False)
+    recover(tmp_path, [], by="ada", reason="lost", accept=True)
+    opened(tmp_path).set_policy(policy(1))
+
+
+def test_an_old_copy_does_not_become_the_ledger_of_the_stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(LEDGER_VARIABLE, raising=False)
+    ledger = opened(tmp_path)
+    ledger.set_policy(policy(10))
+    ledger.reserve(asks(1))
+    here, there = str(ledger_place(tmp_path)), fresh_database()
+    whole = kept_lines(here)
+    with_entries(here, whole[:2])
+    with pytest.raises(LedgerReplaced, match="an older copy"):
+        move_ledger(tmp_path, there)
+    with_entries(here, whole)
+    assert move_ledger(tmp_path, there) == 3
+    with pytest.raises(LedgerReplaced, match="one without entries"):
+        opened(tmp_path)
+    monkeypatch.setenv(LEDGER_VARIABLE, there)
+    assert opened(tmp_path).spent("people") == cost(1)
+
+
+def test_a_scratch_folder_keeps_no_copy(tmp_path: Path) -> None:
+    with scratch_folder(tmp_path, "again") as scratch:
+        opened(scratch).set_policy(policy(1))
+        assert not (scratch / "ledger.jsonl").exists()
