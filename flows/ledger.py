@@ -124,7 +124,8 @@ def run_ledger_command(asked: argparse.Namespace, state: Path) -> int:
     datasets = [asked.dataset] if asked.dataset else ledger.datasets()
     for dataset in datasets:
         _say([*_account(ledger, dataset), *_charges(ledger, dataset), ""])
-    _say(_recovered(entry) for entry in ledger.recoveries())
+    if recoveries := ledger.recoveries():
+        _say([_recovered(entry) for entry in recoveries])
     if not datasets:
         _say([f"No dataset has a policy in the ledger at {ledger.place}."])
     return DONE
