@@ -21,6 +21,7 @@ from stores.lease import leased, turn
 from stores.lineage import recorded_release
 from stores.people import note_start
 from stores.scratch import is_scratch, sweep_scratch
+from stores.state_ledger import state_ledger
 from stores.unfinished import (
     Begun,
     destroy_left_keys,
@@ -83,6 +84,8 @@ def opened_release(
     if is_scratch(state):
         msg = f"a release must be kept in a state folder, got the scratch folder {state}; name another by --state."
         raise Refused(msg)
+    # What could not be charged must not be begun.
+    state_ledger(state)
     destroy_left_keys(state)
     sweep_claims(state)
     sweep_scratch(state)

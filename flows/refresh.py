@@ -25,6 +25,7 @@ from stores.drift import drift_of, note_drift
 from stores.held import Held, NotPublished
 from stores.lease import leased
 from stores.refresh_share import ShareExceeded, require_share
+from stores.state_ledger import state_ledger
 from stores.unfinished import note_reported, unfinished_release
 from stores.webhook import Message, tell
 from stores.workspace import PRIVATE_FILE, discard_folders, make_private_folder
@@ -113,6 +114,8 @@ def refresh(spec: Path, state: Path | None = None, source: Path | str | None = N
 def _refreshed(path: Path, spec: ReleaseSpec, source: Path | str | None, arrivals: Arrivals) -> Refreshed:
     """Finish what is left, then release what arrived."""
     state, finished, refused = arrivals.state, None, False
+    # What could not be charged is not looked at.
+    state_ledger(state)
     with _guarded(state):
         arrived = arrivals.arrived()
         _discard_unpaid(arrivals, arrived)

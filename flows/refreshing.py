@@ -65,6 +65,7 @@ def run_refresh_command(asked: argparse.Namespace, state: Path) -> int:
         # The server starts while the rest is imported.
         server = own_prefect(state)
         from flows.refresh import refresh  # noqa: PLC0415 - imports Prefect and MLflow, as the next one does
+        from flows.release import told_later  # noqa: PLC0415
         from flows.running import print_summary, watched  # noqa: PLC0415
 
         if server is not None:
@@ -72,7 +73,7 @@ def run_refresh_command(asked: argparse.Namespace, state: Path) -> int:
     try:
         with watched(spec, state) as runner:
             # What was released is reported when it is printed, and not before.
-            done = refresh.with_options(task_runner=runner, on_completion=[])(asked.spec, state, asked.source)
+            done = refresh.with_options(task_runner=runner, on_completion=[told_later])(asked.spec, state, asked.source)
     except DeniableError as error:
         for note in getattr(error, "__notes__", ()):
             print(note, file=sys.stderr)  # noqa: T201 - this is the command line

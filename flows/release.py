@@ -82,6 +82,10 @@ def note_told(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> Non
         note_reported(released.workspace.state, released.workspace.release_id)
 
 
+def told_later(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> None:
+    """Leave it to whoever runs a flow to note that its end was reported; a hook of flows, in the place of their own."""
+
+
 @dataclass(frozen=True)
 class Drawn:
     """What was learnt and drawn, before anybody judged it.

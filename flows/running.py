@@ -19,7 +19,7 @@ from deniable.loss import Guarantee
 from flows.cluster.choosing import cluster_runner
 from flows.environment import default_state_folder
 from flows.progress import Screen
-from flows.release import Released, release
+from flows.release import Released, release, told_later
 from schemas.release_spec import ReleaseSpec
 from stores.charging import open_ledger
 from stores.signing_keys import signing_key
@@ -55,7 +55,7 @@ def run_release(path: Path, spec: ReleaseSpec, state: Path, *, anew: bool = Fals
         Console(stderr=True, highlight=False).print(told, soft_wrap=True)
     with watched(spec, state) as runner:
         # The release is reported when its summary is printed, and not before.
-        released = release.with_options(task_runner=runner, on_completion=[])(path, state, anew=anew)
+        released = release.with_options(task_runner=runner, on_completion=[told_later])(path, state, anew=anew)
     print_summary(released, Console(highlight=False))
     sys.stdout.flush()
     note_reported(state, released.workspace.release_id)

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from deniable.attestation import Envelope, verify
-from deniable.budget import cost_of
+from deniable.budget import BudgetExceeded, cost_of
 from deniable.errors import InvalidInput, Refused
 from deniable.ledger import Cost
 from flows.discarding import discard_release
@@ -24,14 +24,15 @@ from flows.services import start_prefect
 from schemas.accounts import accounts_of
 from schemas.provenance import RECORD
 from schemas.release_spec import load_spec
+from stores import unfinished
 from stores.charging import planned_charges
 from stores.ledger import Ledger, ledger_place
 from stores.signed_record import read_signed
 from stores.trust_file import trusted_keys
-from stores.unfinished import unfinished_release
+from stores.unfinished import left_in_words, unfinished_release, what_comes_next
 from stores.verified_release import verified_release
 from tests.flows.command import environment, told_of
-from tests.small_release import write_small_release
+from tests.small_release import QUICK, write_small_release
 from tests.watchers import Faulty
 
 from tasks.progress import watching  # isort: skip
@@ -61,8 +62,15 @@ MOMENTS = [
     for step in STEPS
     for moment in ("before", "during")
     if (moment, step) != ("during", "account")  # it makes no file
-] + [("after", "seal"), ("noting", "finished"), ("printing", "to look at it"), ("noting", "reported")]
-AFTER_PUBLICATION = {"report", "seal", "finished", "to look at it", "reported"}
+] + [("after", "seal")]
+AFTER_PUBLICATION = {"report", "seal"}
+# From the last step to the end of the command; `printing` is by the command line, which notes after its last line.
+MOMENTS_OF_THE_END = [
+    ("noting", "finished"),
+    ("printing", "to look at it"),
+    ("noting", "reported"),
+    ("printing", "to look at it"),
+]
 
 
 @pytest.fixture(scope="module")
@@ -141,10 +149,6 @@ def test_a_release_killed_at_every_step_is_the_undisturbed_one_and_charged_once(
         whole = [release_of(state)] if step in AFTER_PUBLICATION else []
         assert [path.name for path in (state / "releases").glob("*")] == whole
     assert run_and_kill(spec, state, "never", "none", server) == 0
-    finished = release_of(state)
-    # It was reported. The next one is another, which the budget has no room for.
-    assert run_and_kill(spec, state, "never", "none", server) == 1
-    assert release_of(state) == finished
 
     key = state / "vault" / release_of(state) / "key"
     undisturbed: Released = release(spec, tmp_path / "undisturbed", key)
@@ -154,6 +158,36 @@ def test_a_release_killed_at_every_step_is_the_undisturbed_one_and_charged_once(
     assert spent(state) == spent(tmp_path / "undisturbed")
     assert spent(state)[1] == 3
     assert undisturbed.published.rows == 400
+
+
+def test_a_release_killed_before_it_was_reported_is_reported_and_another_begins_only_then(
+    tmp_path: Path, server: dict[str, str], prefect: None
+) -> None:
+    spec = write_small_release(tmp_path / "spec", **{**QUICK, "budget": exact_budget(tmp_path, **QUICK)})
+    asked, state = load_spec(spec), tmp_path / "killed" / "state"
+    assert what_comes_next(state, asked).startswith("Nothing to go on with: no release of the spec small ")
+    for moment, step in MOMENTS_OF_THE_END:
+        assert run_and_kill(spec, state, moment, step, server) == -signal.SIGKILL, (moment, step)
+        name = release_of(state)
+        finished = (moment, step) != ("noting", "finished")
+        said = f"To be reported: {name}, which is finished" if finished else f"Going on with {name}, which was not"
+        assert what_comes_next(state, asked).startswith(said)
+        assert left_in_words(state) == [
+            f"{name}  of the dataset people: {'finished, not reported' if finished else 'not finished'}"
+        ]
+        assert spent(state)[1] == 1
+    made = release_of(state)
+    sealed = (state / "shelf" / made / RECORD).read_bytes()
+    again: Released = release(spec, state)
+    assert (again.workspace.release_id, again.published.rows) == (made, 400)
+    assert (state / "shelf" / made / RECORD).read_bytes() == sealed
+    assert left_in_words(state) == []
+    assert what_comes_next(state, asked).startswith("Nothing to go on with")
+    # It was reported. The next one is another, which the budget has no room for.
+    with pytest.raises(BudgetExceeded):
+        release(spec, state)
+    assert release_of(state) == made
+    assert spent(state)[1] == 1
 
 
 def exact_budget(folder: Path, **changes: Any) -> dict[str, float]:
@@ -213,6 +247,11 @@ def test_a_killed_release_of_histogram_seeds_whose_key_is_destroyed_is_charged_o
     assert spent(state) == charged
 
     (tmp_path / "key").write_bytes(key)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(unfinished, "code_digest", lambda: "other code")
+        with pytest.raises(Refused, match="drawn by other code; compare by python -m flows replay"):
+            release(spec, state, tmp_path / "key")
+    assert (release_of(state), spent(state)) == (finished, charged)
     release(spec, tmp_path / "undisturbed", tmp_path / "key")
     assert published(state) == published(tmp_path / "undisturbed")
     assert recorded(state) == recorded(tmp_path / "undisturbed")

@@ -20,6 +20,7 @@ from schemas.provenance import RECORD
 from schemas.references import Audience
 from schemas.release_spec import ReleaseSpec, load_spec
 from schemas.synthesis import Seedless
+from stores.ledger_anchor import ANCHOR
 from stores.release_folder import CSV, PARQUET, check_folder, publish_folder, write_table
 from stores.signed_record import SignedRecord, read_signed
 from stores.signing_keys import rotate_key
@@ -307,6 +308,9 @@ def test_a_release_whose_cost_does_not_follow_from_its_events_is_not_published(
 
 def test_a_release_that_was_not_charged_what_it_spent_is_not_published(drawn: Drawn, workspace: Workspace) -> None:
     shutil.rmtree(workspace.state / "ledger")
+    # All that would speak against another ledger is gone too.
+    (workspace.state / ANCHOR).unlink()
+    shutil.rmtree(workspace.vault / "steps", ignore_errors=True)
     with pytest.raises(Refused, match=r"must hold against its own record, .* nothing was published"):
         drawn.publish()
     assert not workspace.release_folder.exists()
