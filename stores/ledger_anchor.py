@@ -16,7 +16,7 @@ from pathlib import Path
 from deniable.books import LedgerBroken
 from stores.ledger_database import LedgerUnavailable
 
-ANCHOR = "ledger.jsonl"
+ANCHOR = "ledger-anchor.jsonl"
 """Name of the copy in the state folder: not beside the database, so that it does not go where that goes."""
 
 _PRIVATE_FILE = 0o600

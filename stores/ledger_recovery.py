@@ -51,7 +51,9 @@ def recover(state: Path, copies: Sequence[Path], *, by: str, reason: str, accept
             kept.enter_context(leased(vault))
         known, there = anchor.lines(), kept_lines(place)
         sources = (
-            {} if accept and not copies else {str(anchor.place): known} | {str(copy): _read(copy) for copy in copies}
+            {}
+            if accept and not copies
+            else {str(anchor.place): known} | {str(copy): _read(copy, state) for copy in copies}
         )
         whole = _rebuilt(there, sources, str(place))
         evidence = evidence_in(state)
@@ -82,14 +84,14 @@ def recover(state: Path, copies: Sequence[Path], *, by: str, reason: str, accept
     return [said, *([f"Accepted: entries that {state} knows of, or proves, may be lost."] if accept else [])]
 
 
-def _read(copy: Path) -> list[str]:
+def _read(copy: Path, state: Path) -> list[str]:
     """The entries of a copy: an export, or a ledger's file out of a backup, which is left as it is."""
     try:
         with copy.open("rb") as file:
             is_database = file.read(len(_SQLITE)) == _SQLITE
         if not is_database:
             return [line for line in copy.read_text(encoding="utf-8").split("\n") if line]
-        with TemporaryDirectory() as folder:
+        with TemporaryDirectory(dir=state) as folder:
             return kept_lines(shutil.copyfile(copy, Path(folder) / "ledger.db"))
     except (OSError, UnicodeDecodeError):
         raise InvalidInput(

@@ -34,7 +34,7 @@ def require_refused(spec: Path, state: Path, said: str) -> None:
 def test_what_a_release_was_charged_outlives_the_ledger_and_its_copy(tmp_path: Path, prefect: None) -> None:
     spec, state = write_small_release(tmp_path / "spec", **QUICK), tmp_path / "state"
     made: Released = release(spec, state)
-    database, anchor = state / "ledger" / "ledger.db", state / "ledger.jsonl"
+    database, anchor = state / "ledger" / "ledger.db", state / "ledger-anchor.jsonl"
     whole, spent = kept_lines(database), opened(state).spent("people")
     assert spent.epsilon > 0
 

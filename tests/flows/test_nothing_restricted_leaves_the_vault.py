@@ -48,6 +48,7 @@ KINDS = {
     "prefect's database": "prefect/prefect.db",
     "prefect's log": "prefect/server.log",
     "the ledger": "ledger/ledger.db",
+    "what the state folder knows of the ledger": "ledger-anchor.jsonl",
     "the trusted keys": "keys/trusted.json",
 }
 

@@ -79,7 +79,7 @@ def other_ledger(folder: Path) -> list[str]:
 def test_a_state_folder_keeps_every_entry_before_anything_is_drawn(state: Path, place: str) -> None:
     assert Anchor(state).lines() == kept_lines(place)
     assert len(Anchor(state).lines()) == 5
-    assert (state / "ledger.jsonl").stat().st_mode & 0o777 == 0o600
+    assert (state / "ledger-anchor.jsonl").stat().st_mode & 0o777 == 0o600
 
 
 LOST: dict[str, tuple[Callable[[list[str], Path], list[str]], str]] = {
@@ -171,7 +171,7 @@ def test_a_process_that_is_killed_between_ledger_and_state_folder_stops_nobody(
 
 
 def test_nothing_may_be_drawn_while_the_state_folder_cannot_keep_the_charge(state: Path, place: str) -> None:
-    ledger, anchor = opened(state), state / "ledger.jsonl"
+    ledger, anchor = opened(state), state / "ledger-anchor.jsonl"
     kept = anchor.read_bytes()
     anchor.unlink()
     anchor.mkdir()
@@ -233,7 +233,7 @@ def test_a_ledger_is_rebuilt_from_an_export_where_the_state_folder_lost_its_copy
     export = state / "export.jsonl"
     write_lines(before, export)
     with_entries(place, before[:2])
-    (state / "ledger.jsonl").unlink()
+    (state / "ledger-anchor.jsonl").unlink()
     recover(state, [export], by="ada", reason="the disk failed", accept=False)
     assert kept_lines(place)[:-1] == before
     assert opened(state).spent("people") == cost(3)
@@ -246,7 +246,7 @@ def test_a_ledger_is_accepted_as_it_is_by_a_person_and_says_so(
     before = kept_lines(place)
     left = LOST[how][0](before, tmp_path)
     with_entries(place, left)
-    (state / "ledger.jsonl").write_text("".join(f"{line}\n" for line in before))
+    (state / "ledger-anchor.jsonl").write_text("".join(f"{line}\n" for line in before))
     _, accepted = recover(state, [], by="ada", reason="it was a trial", accept=True)
     assert accepted.startswith("Accepted: ")
     ledger = opened(state)
@@ -255,7 +255,7 @@ def test_a_ledger_is_accepted_as_it_is_by_a_person_and_says_so(
     ledger.set_policy(policy(10))
     ledger.reserve(asks(7))
     assert Anchor(state).lines() == kept_lines(place)
-    kept = (state / "ledger.jsonl.before-1").read_text().splitlines() if how != "emptied" or left else before
+    kept = (state / "ledger-anchor.jsonl.before-1").read_text().splitlines() if how != "emptied" or left else before
     assert kept == before
 
 
@@ -310,4 +310,4 @@ def test_an_old_copy_does_not_become_the_ledger_of_the_stack(tmp_path: Path, mon
 def test_a_scratch_folder_keeps_no_copy(tmp_path: Path) -> None:
     with scratch_folder(tmp_path, "again") as scratch:
         opened(scratch).set_policy(policy(1))
-        assert not (scratch / "ledger.jsonl").exists()
+        assert not (scratch / "ledger-anchor.jsonl").exists()
