@@ -431,9 +431,11 @@ class Ledger:
             if seen is not None and lines[seen.number - known :][:1] != [seen.to_line()]:
                 raise LedgerBroken(f"entry {seen.number}: it is not what it was, or is gone")  # noqa: TRY301
             fresh = lines if self._books.head is None else lines[1:]
-            self._ahead = (0, list(fresh)) if self._books.head is None else (self._ahead[0], [*self._ahead[1], *fresh])
+            if self._books.head is None:
+                self._ahead = (0, [])
             for line in fresh:
                 self._books.enter(_parsed(line))
+                self._ahead[1].append(line)
         except LedgerBroken as error:
             raise LedgerBroken(
                 f"each entry of a ledger must follow from those before, got another at {self.place}: {error}; spend "
