@@ -30,7 +30,9 @@ def _faults(record: Mapping[str, Any]) -> Iterator[str]:
     policy = record["spec"]["document"].get("decision") or {}
     approval, started_by = record["people"]["approval"], record["people"]["started_by"]
     if approval is None:
-        if policy.get("always_ask") or not policy.get("publish_within"):
+        # Older records do not say whether exact figures decide: there they do wherever there are bounds.
+        by_itself = policy.get("publish_within") and policy.get("exact_figures_decide", True)
+        if policy.get("always_ask") or not by_itself:
             yield "nobody approved it, and its spec lets no release be published without asking"
         return
     if approval["decision"] != _APPROVED:

@@ -111,8 +111,8 @@ def counted(seed_cost: SeedCost) -> str:
     if seed_cost == "total":
         return ""
     return (
-        "; of candidates tested for plausible deniability only the cost of each released record by itself is counted "
-        "(Theorem 1), not that of all together: the sum is no guarantee for whole releases"
+        "; of candidates tested for plausible deniability only what one attempt costs is counted (Theorem 1), not what "
+        "all of them do: the sum is no guarantee for whole releases"
     )
 
 

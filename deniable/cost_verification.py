@@ -17,6 +17,7 @@ from deniable.deniability import best_t, theorem_1
 from deniable.ledger import Claim
 from deniable.ledger_verification import fault_of_claim
 from deniable.loss import Guarantee, PrivacyTestEvent, from_record
+from deniable.seed_accounting import record_guarantee
 from deniable.statement_figures import guarantee_of
 from deniable.step_costs import EXACT_COUNTS, StepCost, combine, part_delta
 from deniable.strict_json import same
@@ -205,11 +206,20 @@ def _faults_of_candidates(spec: Mapping[str, Any], step: StepCost, _: Fraction) 
         return
     if step.guarantee is None or step.guarantee.delta != float(Fraction(asked["total_delta"])):
         yield f"its cost must be stated at the spec's total_delta, {asked['total_delta']}"
-    t = best_t(k=event.k, eps0=event.eps0, delta=float(Fraction(asked["delta"])))
-    if step.record_t != t:
-        yield f"Theorem 1 is used with t = {step.record_t}, and {t} is right for the spec's delta"
-        return
-    found = theorem_1(k=event.k, gamma=event.ratio, eps0=event.eps0, t=t)
+    yield from _faults_of_one_record(event, step, asked)
+
+
+def _faults_of_one_record(event: PrivacyTestEvent, step: StepCost, asked: Mapping[str, Any]) -> Iterator[str]:
+    """Where the cost of one record does not follow from the exact form of Theorem 1, or, in older records, from it."""
+    delta = float(Fraction(asked["delta"]))
+    if step.record_t is None:
+        found = record_guarantee(event, delta)
+    else:
+        t = best_t(k=event.k, eps0=event.eps0, delta=delta)
+        if step.record_t != t:
+            yield f"Theorem 1 is used with t = {step.record_t}, and {t} is right for the spec's delta"
+            return
+        found = theorem_1(k=event.k, gamma=event.ratio, eps0=event.eps0, t=t)
     yield from (f"the cost of one record{fault}" for fault in _faults_of_figure(step.record, found, _EXACT))
     if step.record is not None:
         yield from _beyond(replace(step, guarantee=step.record), asked)

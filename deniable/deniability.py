@@ -1,4 +1,4 @@
-"""Plausible deniability: its privacy tests, and what one released record spends.
+"""Plausible deniability: its privacy tests, and what one attempt at a record spends.
 
 Counting plausible seeds does not belong here (plausible_seeds), nor does the cost of many candidates (seed_accounting).
 
@@ -13,6 +13,8 @@ a^|z|, and q(c) = Pr[c >= k + Z] is a^(k-c) / (1 + a) below k and 1 - a^(c-k+1) 
 q(c+1) <= e^eps0 q(c), 1 - q(c+1) >= e^-eps0 (1 - q(c)), and q(c) <= a^(k-c).
 """
 
+from bisect import bisect_left
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, exp, expm1, floor, log, log1p
@@ -28,11 +30,18 @@ from deniable.loss import Guarantee
 NoiseLaw = Literal["discrete_laplace", "laplace"]
 """Law of the noise on the threshold: the one that is drawn, and the one of the paper's formulas."""
 
+EXACT = "theorem_1_exact"
+"""Name of the exact form of Theorem 1, as accountants have one."""
+
 _REACH = 60.0
 # Logarithms tell the bucket of a probability unless it is this near to a bound, relatively.
 _NEAR_A_BOUND = 1e-9
 # Counts beyond this would take gigabytes to look at one by one.
 _MOST_COUNTS = 20_000_000
+# More than all floats between here and a bound on delta are off by.
+_ROUNDING = 1e-9
+_DECIMALS = 10**6
+_LARGEST_K = 100_000
 
 
 @dataclass(frozen=True)
@@ -92,6 +101,21 @@ def fail_probability(
     return np.where(distance < 0, 1 - below * shrink, above * shrink)
 
 
+def fewest_seeds(*, k: int, eps0: Fraction | float, candidates: int, probability: float) -> int | None:
+    """The largest m such that no candidate of fewer than m plausible seeds passes test 2, but with a given probability.
+
+    A candidate of c plausible seeds passes with probability q(c) = a^(k-c) / (1 + a) below k, whatever the others do,
+    so that one of fewer than m passes, among so many candidates, with probability at most candidates * q(m - 1).
+
+    Returns:
+        m, from 2 to k; None where the bound says nothing, for every candidate has its own seed.
+    """
+    require_delta(probability)
+    _require_parameters(1, eps0)
+    missing = max(1, ceil((log(candidates / probability) - log1p(exp(-float(eps0)))) / float(eps0)))
+    return k + 1 - missing if k + 1 - missing >= 2 else None
+
+
 def bucket(probability: Fraction | float, gamma: Fraction | float) -> int:
     """The only integer i >= 0 with gamma^(-i-1) < probability <= gamma^-i, as if without rounding.
 
@@ -121,7 +145,7 @@ def bucket(probability: Fraction | float, gamma: Fraction | float) -> int:
 
 
 def theorem_1(*, k: int, gamma: Fraction | float, eps0: Fraction | float, t: int) -> Guarantee:
-    """What one released record spends on the seeds: (eps0 + ln(1 + gamma / t), e^(-eps0 (k - t))), for any 1 <= t < k.
+    """What one attempt spends as to its record: (eps0 + ln(1 + gamma / t), e^(-eps0 (k - t))), for any 1 <= t < k.
 
     Neighbours differ by one row and both have at least k rows. The outputs are records: that nothing is released is not
     among them, see `smallest_drop_probability`. Several candidates compose per candidate tested, see seed_accounting.
@@ -232,7 +256,7 @@ def exact_delta(
     eps0: Fraction | float,
     law: NoiseLaw = "discrete_laplace",
 ) -> float:
-    """The smallest delta that holds for one released record, over all models, tables of n rows and added rows.
+    """The smallest delta that holds of the record that an attempt may end with, whatever model and table of n rows.
 
     Theorem 1-T. For e^epsilon = a >= 1, the supremum of E_a(F(D') || F(D)) over records is the largest value of
     q(c+1) (1 + c x) / (n + 1) - a c x q(c) / n with 0 <= c <= n and x in {1 / gamma, gamma}; removing a row spends
@@ -255,6 +279,117 @@ def exact_delta(
     excess = np.array([expm1(epsilon) + exp(epsilon) / rows])
     gain = largest_release_gain(excess, k=k, gamma=gamma, eps0=eps0, law=law, most=rows)
     return float(gain[0]) / (rows + 1)
+
+
+def delta_of_attempt(
+    *,
+    epsilon: float,
+    k: int,
+    gamma: Fraction | float,
+    eps0: Fraction | float,
+    public_rows: int,
+    drop_probability: Fraction | float,
+    law: NoiseLaw = "discrete_laplace",
+) -> float:
+    """The smallest delta that holds of the record that one attempt of Mechanism 1* may end with, whatever the table.
+
+    Theorem 1-T for Mechanism 1*. An attempt is dropped with probability rho, and draws its seed from max(n, N0) places
+    (seed_accounting). For e^epsilon = a >= 1 + 1 / N0, the supremum of E_a over records, over all models, all tables
+    of any size and either neighbour, is (1 - rho) u(a) / N0, where u(a) is the largest value of
+    q(c+1) (1 + c x) - a c x q(c) with c >= 0 and x in {1 / gamma, gamma}, or 0.
+
+    Proof. Let W = max(n, N0) and W' = max(n + 1, N0). Adding a row: as for Theorem 1-T, the excess at y is at most
+    (1 - rho) p (q(c+1) (1 + c x) / W' - a c x q(c) / W); since W' >= W it is at most (1 - rho) p u(a) / W', and
+    W' >= N0. With c < N0 it is met as there, by a table of n = N0 - 1 rows, where W = W' = N0. Removing a row: every
+    F(y) <= (W' / W) F'(y), for counts only grow, and W' / W <= 1 + 1 / N0 <= a.
+
+    What is bounded is the attempt: the event that it ends with a record from a set, whether it ends with one or not. Of
+    a record that is known to have been released less holds. If an attempt ends with a record with probability at least
+    P on both tables, then, given that it does, epsilon is larger by at most ln(1 + 1 / N0), and delta is at most
+    (1 + 1 / N0) delta / P.
+
+    Proof. Let R and R' be the probabilities of a record on D and D'. By what was proved of removing,
+    R <= (1 + 1/N0) R', so that F'(Y) / R' <= a F(Y) / R' + delta / R' <= a (1 + 1/N0) F(Y) / R + delta / P. And
+    R' <= a R + delta, so that F(Y) / R <= (1 + 1/N0) (R' / R) F'(Y) / R' is at most (1 + 1/N0) a F'(Y) / R' +
+    (1 + 1/N0) delta / P. P depends on the table, and may be as small as one likes.
+
+    Args:
+        epsilon: at least ln(1 + 1 / N0).
+        k: plausible seeds asked for.
+        gamma: largest ratio between probabilities in one bucket, at least 1.
+        eps0: inverse scale of the noise on k.
+        public_rows: N0, a public number of places that seeds are drawn from at least.
+        drop_probability: rho, with which an attempt is dropped whatever the data.
+        law: law of the noise on k.
+    """
+    gain = largest_release_gain(np.array([expm1(epsilon)]), k=k, gamma=gamma, eps0=eps0, law=law)
+    return (1 - float(drop_probability)) * float(gain[0]) / public_rows
+
+
+def attempt_guarantee(
+    *,
+    delta: float,
+    k: int,
+    gamma: Fraction | float,
+    eps0: Fraction | float,
+    public_rows: int,
+    drop_probability: Fraction | float,
+    law: NoiseLaw = "discrete_laplace",
+) -> Guarantee:
+    """The smallest epsilon at a delta, of six decimals, for the record that one attempt of Mechanism 1* may end with.
+
+    `delta_of_attempt` turned round: h - (a - 1) s <= delta N0 / (1 - rho) for all its lines of height h at a = 1 and
+    slope s, so that a - 1 is the largest (h - delta N0 / (1 - rho)) / s.
+
+    Raises:
+        InvalidInput: no epsilon does at this delta, because k is too small.
+    """
+    require_delta(delta)
+    _require_parameters(gamma, eps0)
+    room = delta * public_rows / (1 - float(drop_probability)) * (1 - _ROUNDING)
+    excess = 1 / public_rows
+    for heights, slopes in _release_lines(k, gamma, eps0, law, None):
+        over = heights > room
+        if bool((slopes[over] == 0).any()):
+            raise InvalidInput(
+                f"k must be larger for any epsilon to hold of one record at delta={delta:g}, with eps0={float(eps0):g} "
+                f"and {public_rows:,} public rows, got {k}; raise k, eps0 or delta."
+            )
+        excess = max(excess, float(((heights[over] - room) / slopes[over]).max(initial=0.0)))
+    return Guarantee(ceil(log1p(excess) * _DECIMALS * (1 + _ROUNDING)) / _DECIMALS, delta, EXACT)
+
+
+def smallest_k_of_attempt(
+    *,
+    epsilon: float,
+    delta: float,
+    gamma: Fraction | float,
+    eps0: Fraction | float,
+    public_rows: int,
+    drop_probability: Fraction | float,
+) -> int | None:
+    """The smallest k at which one attempt of Mechanism 1* keeps to an epsilon and a delta; None where none is found.
+
+    The args are those of `attempt_guarantee`. None larger than the public rows is of any use, or looked for.
+    """
+    if epsilon < log1p(1 / public_rows):
+        return None
+
+    def keeps(k: int) -> bool:
+        spent = delta_of_attempt(
+            epsilon=epsilon,
+            k=k,
+            gamma=gamma,
+            eps0=eps0,
+            public_rows=public_rows,
+            drop_probability=drop_probability,
+        )
+        return spent <= delta * (1 - _ROUNDING)
+
+    most = min(public_rows, _LARGEST_K)
+    if not keeps(most):
+        return None
+    return bisect_left(range(most + 1), 1, lo=1, key=keeps)
 
 
 def largest_release_gain(
@@ -282,18 +417,26 @@ def largest_release_gain(
     Returns:
         The largest value at each point, shape (points,).
     """
+    largest = np.zeros(len(excess))
+    for heights, slopes in _release_lines(k, gamma, eps0, law, most):
+        largest = np.maximum(largest, highest_of_falling_lines(heights, slopes, excess))
+    return largest
+
+
+def _release_lines(
+    k: int, gamma: Fraction | float, eps0: Fraction | float, law: NoiseLaw, most: int | None
+) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """For each x, a line in a - 1 for each count: its height at 0, and its slope downwards, each of shape (counts,)."""
     counts = counts_that_matter(k, eps0, most)
     now = pass_probability(counts, k=k, eps0=eps0, law=law)
     after = pass_probability(counts + 1, k=k, eps0=eps0, law=law)
     failing = fail_probability(counts, k=k, eps0=eps0, law=law) - fail_probability(counts + 1, k=k, eps0=eps0, law=law)
     rise = np.where(counts < k, after - now, failing)
-    largest = np.zeros(len(excess))
     for x in {1 / float(gamma), float(gamma)}:
         heights, slopes = after + x * counts * rise, x * counts * now
         if most is None or most > counts[-1]:
             heights, slopes = np.append(heights, 1 + x * counts[-1] * rise[-1]), np.append(slopes, slopes[-1])
-        largest = np.maximum(largest, highest_of_falling_lines(heights, slopes, excess))
-    return largest
+        yield heights, slopes
 
 
 def highest_of_falling_lines(

@@ -32,7 +32,7 @@ ALL_ROWS = "all"
 """The part that every record is in: what is charged to it adds to whatever else is charged."""
 
 SeedCost = Literal["total", "per_record"]
-"""What counts of candidates tested for plausible deniability: all of them together, or one released record alone."""
+"""What counts of candidates tested for plausible deniability: all of them together, or one attempt alone."""
 PeriodLength = Literal["year", "quarter", "month"]
 
 Content: TypeAlias = Mapping[str, Any]
@@ -162,7 +162,7 @@ class Policy:
         dataset: the dataset's name.
         limit: cap over the dataset's lifetime.
         period: cap of each calendar period, if there is one.
-        seed_cost: whether all candidates tested count together, or each released record alone.
+        seed_cost: whether all candidates tested count together, or one attempt alone.
         set_by: who set the policy.
     """
 
@@ -262,7 +262,7 @@ class Charge:
         split: digest of what was split and of the probabilities; empty for the part `all`. The parts of one split
             under one key are disjoint, and nothing else is taken to be.
         claim: what the step guarantees for its part.
-        per_record: for candidates tested for plausible deniability, what one released record spends (Theorem 1).
+        per_record: for candidates tested for plausible deniability, what one attempt spends (Theorem 1).
         events: what is done to the data.
         inputs: keyed digest of the exact inputs.
         parameters: the exact parameters; public, and all that the draw depends on beside inputs and key.

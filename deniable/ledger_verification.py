@@ -19,7 +19,7 @@ from deniable.deniability import best_t, theorem_1
 from deniable.errors import DeniableError, InvalidInput
 from deniable.ledger import Charge, Cost, Entry
 from deniable.loss import MechanismEvent, PrivacyTestEvent
-from deniable.seed_accounting import best_for_candidates
+from deniable.seed_accounting import best_for_candidates, record_guarantee
 
 Events: TypeAlias = tuple[MechanismEvent, ...]
 
@@ -215,12 +215,16 @@ def _together(events: Events, delta: Fraction) -> float:
 
 @lru_cache(_REMEMBERED)
 def _each_record(events: Events, delta: Fraction) -> float:
-    """Epsilon of one released record, by Theorem 1."""
+    """Epsilon of the record that one attempt may end with, by Theorem 1, whichever of its forms says less."""
     event = events[0]
     if not isinstance(event, PrivacyTestEvent):
         raise InvalidInput("only candidates tested for plausible deniability have a cost per record")
-    t = best_t(k=event.k, eps0=event.eps0, delta=float(delta))
-    return theorem_1(k=event.k, gamma=event.ratio, eps0=event.eps0, t=t).epsilon
+    exact = record_guarantee(event, float(delta)).epsilon
+    try:
+        t = best_t(k=event.k, eps0=event.eps0, delta=float(delta))
+    except InvalidInput:
+        return exact
+    return min(exact, theorem_1(k=event.k, gamma=event.ratio, eps0=event.eps0, t=t).epsilon)
 
 
 def _sums(books: Books) -> list[str]:

@@ -1,6 +1,6 @@
 """What all candidates of a release spend together on the rows that seeds are drawn from.
 
-What one released record spends does not belong here (deniability), nor do noisy counts (accounting).
+What one attempt spends does not belong here (deniability), nor do noisy counts (accounting).
 """
 
 from math import ceil, expm1, inf, log1p
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from deniable.composition import advanced_composition, optimal_composition, require_delta, zcdp_to_epsilon
 from deniable.deniability import (
     NoiseLaw,
+    attempt_guarantee,
     best_t,
     counts_that_matter,
     fail_probability,
@@ -156,6 +157,22 @@ def attempt_curves(
         0.0, (1 - drop) * (1 / places + shrinking + failing / places) - drop * excess
     )
     return np.minimum(1.0, added * (1 + _CURVE_ROUNDING)), np.minimum(1.0, removed * (1 + _CURVE_ROUNDING))
+
+
+def record_guarantee(event: PrivacyTestEvent, delta: float) -> Guarantee:
+    """What holds of the record that one candidate may leave as, by the exact form of Theorem 1, at a delta.
+
+    Raises:
+        InvalidInput: no epsilon does at this delta, because k is too small.
+    """
+    return attempt_guarantee(
+        delta=delta,
+        k=event.k,
+        gamma=event.ratio,
+        eps0=event.eps0,
+        public_rows=event.public_rows,
+        drop_probability=event.drop_probability,
+    )
 
 
 def candidate_guarantee(event: PrivacyTestEvent, delta: float) -> Guarantee | None:

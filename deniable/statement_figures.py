@@ -10,12 +10,29 @@ from fractions import Fraction
 from math import inf
 from typing import Any
 
+from deniable.deniability import fewest_seeds
 from deniable.loss import Guarantee
+from deniable.published_how import publication, rows_left_out
+from deniable.subgroup_error import subgroup_error
 
-VERSION = 1
+VERSION = 2
+"""Version of the statement that is written; statements of version 1 are held against what they had to say."""
+_FIRST = 1
 PRIVACY_UNIT = "one record"
 NEIGHBOURING_RELATION = "one is the other with one record added or removed"
 DEFINITION = "(epsilon, delta)-differential privacy"
+TRUST_MODEL = (
+    "central: a curator holds the records as they are; whoever runs the release, its machine and its keys is trusted "
+    "to have added the noise that the signed record names; whoever gets the release need not be trusted"
+)
+ATTEMPT = (
+    "one attempt, which ends with a record or with none, as far as records are concerned; of a record that is known to "
+    "have been released, delta is up to (1 + 1 / n0) delta / p and epsilon up to ln(1 + 1 / n0) more, where n0 is the "
+    "public lower bound on seeds and p, which depends on the confidential records and is not stated, the probability "
+    "that an attempt ends with a record"
+)
+PASSES = "exp(-eps0 j) / (1 + exp(-eps0))"
+"""Probability with which a candidate of k - j plausible seeds passes privacy test 2, j at least 1."""
 
 KEPT_PREFIXES = "those that begin with a prefix of the histogram; the others are drawn from the model alone"
 """Of which records plausible seeds are promised where the mass that the threshold took is given back."""
@@ -33,7 +50,7 @@ def differences(stated: Mapping[str, Any], record: Mapping[str, Any]) -> Iterato
         stated: the statement, as JSON has it.
         record: the record's predicate, of the shape that records have.
     """
-    expected = _expected(record)
+    expected = _expected_first(record) if stated.get("statement") == _FIRST else _expected(record)
     rest = {name: value for name, value in stated.items() if name not in (SO_FAR, PROSE)}
     yield from _differences("", rest, expected)
     prose = stated.get(PROSE)
@@ -67,11 +84,64 @@ def guarantee_of(spent: Mapping[str, Any]) -> Guarantee:
     return Guarantee(inf if epsilon is None else epsilon, spent["delta"], spent["accountant"])
 
 
+def choices(steps: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """The choices that are made by the exponential mechanism; None where none are.
+
+    Args:
+        steps: the costs of the steps, as the record has them.
+    """
+    made = [event for step in steps for event in step["events"] if event["mechanism"] == "exponential"]
+    if not made:
+        return None
+    return {
+        "mechanism": "exponential mechanism",
+        "of": "which tables of several attributes are counted",
+        "number": sum(event["outputs"] for event in made),
+        "epsilon_of_one": max(_number(event["epsilon_per_choice"]) for event in made),
+        "charged": "within the parameters",
+    }
+
+
+def seeds_below_k(synthesis: Mapping[str, Any]) -> dict[str, Any]:
+    """How many plausible seeds a record that passed privacy test 2 may have had, where that may be fewer than k.
+
+    Args:
+        synthesis: the spec's, as the record has it.
+    """
+    probability = _number(synthesis["total_delta"])
+    least = fewest_seeds(
+        k=synthesis["k"],
+        eps0=Fraction(synthesis["eps0"]),
+        candidates=synthesis["candidates"],
+        probability=probability,
+    )
+    every = None if least is None else {"plausible_seeds": least, "except_with_probability": probability}
+    return {"passes_with_k_minus_j": PASSES, "every_record": every}
+
+
 def _expected(record: Mapping[str, Any]) -> dict[str, Any]:
     """The statement that follows from a record, but for what follows from the ledger and for prose."""
     cost, spec = record["cost"], record["spec"]["document"]
+    said = {**_expected_first(record), "statement": VERSION}
+    said["model"]["choices"] = choices(cost["steps"])
+    if said.get("released_record") is not None:
+        attempted = {name: value for name, value in said["released_record"].items() if name != "t"}
+        said["released_record"] = {**attempted, "of": ATTEMPT}
+        said["plausible_deniability"]["fewer_than_k"] = seeds_below_k(spec["synthesis"])
     return {
-        "statement": VERSION,
+        **said,
+        "trust_model": TRUST_MODEL,
+        "rows_left_out": rows_left_out(spec),
+        "publication": publication(spec),
+        "subgroup_error": subgroup_error(spec["learner"]["kind"], cost["steps"]),
+    }
+
+
+def _expected_first(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The statement of version 1 that follows from a record, which all later ones hold."""
+    cost, spec = record["cost"], record["spec"]["document"]
+    return {
+        "statement": _FIRST,
         "release": record["release"]["id"],
         "title": record["release"]["title"],
         "privacy_unit": PRIVACY_UNIT,

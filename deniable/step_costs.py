@@ -42,8 +42,9 @@ class StepCost:
         probability: probability with which a record is in that part.
         events: what is done to it.
         guarantee: what that costs; None for privacy test 1, which has no differential privacy.
-        record: what one released record costs, by Theorem 1; only where candidates are tested by privacy test 2.
-        record_t: the t that Theorem 1 was used with.
+        record: cost of the record that one attempt may end with, by the exact form of Theorem 1; only where candidates
+            are tested by privacy test 2.
+        record_t: the t that Theorem 1 was used with, by versions that did not use its exact form.
     """
 
     step: str

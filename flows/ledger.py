@@ -55,7 +55,7 @@ def add_ledger_commands(subparsers: "Subparsers", parents: Sequence[argparse.Arg
         choices=get_args(SeedCost),
         default="total",
         help="what counts of candidates tested for plausible deniability: all of them together (the default), or "
-        "each released record by itself, which is no guarantee for a whole release",
+        "one attempt alone, which is no guarantee for a whole release",
     )
     show = commands.add_parser("show", parents=parents, help="show releases, steps, charges and what is left")
     show.add_argument("dataset", metavar="DATASET", nargs="?", help="name of one dataset (default: all)")

@@ -72,9 +72,7 @@ def show_plan(spec: ReleaseSpec, state: Path) -> int:
         console.print(f"{_if_records_were_charged(spec, accounts)}\n")
     console.print(f"Claimed for the model:          {in_words(accounts.model)}, by {accounts.model.accountant}")
     if accounts.record is not None:
-        console.print(
-            f"Claimed for one record:         {in_words(accounts.record)}, by Theorem 1, t = {accounts.record_t}"
-        )
+        console.print(f"Claimed for one attempt:        {in_words(accounts.record)}, by the exact form of Theorem 1")
     console.print(f"Claimed for the whole release:  {_whole(accounts.total)}")
     if spec.decision is not None:
         console.print(f"Published by whom:              {_who_decides(spec.decision)}")
@@ -122,7 +120,10 @@ def _alike(events: Sequence[MechanismEvent]) -> Iterator[list[MechanismEvent]]:
 
 
 def _sensitivity(event: MechanismEvent) -> str:
-    return f"sensitivity {event.sensitivity}" if isinstance(event, DiscreteLaplaceEvent | DiscreteGaussianEvent) else ""
+    """By how much a record changes an output, which is a whole table where a table is counted."""
+    if not isinstance(event, DiscreteLaplaceEvent | DiscreteGaussianEvent):
+        return ""
+    return f"sensitivity {event.sensitivity} for all values of an output together"
 
 
 def _outputs(event: MechanismEvent) -> str:

@@ -11,10 +11,9 @@ from operator import attrgetter
 from typing import Literal
 
 from deniable.common_events import tested_candidates
-from deniable.deniability import best_t, theorem_1
 from deniable.errors import Refused
 from deniable.loss import Guarantee, MechanismEvent, PrivacyTestEvent
-from deniable.seed_accounting import compose_candidates
+from deniable.seed_accounting import compose_candidates, record_guarantee
 from deniable.step_costs import EXACT_COUNTS, StepCost, combine
 from schemas.recipes import histogram_recipe, loglinear_recipe, parameter_recipe, structure_recipe
 from schemas.release_spec import ReleaseSpec
@@ -31,8 +30,7 @@ class Accounts:
         structure: cost of learning which attributes depend on which; None where that is not learnt.
         parameters: cost of learning the probabilities.
         model: cost of the model that these two make.
-        record: Theorem 1 for one released record; only where candidates are tested by privacy test 2.
-        record_t: the t that Theorem 1 was used with.
+        record: cost of the record that one attempt may end with; only where candidates are tested by privacy test 2.
         candidates: cost of all candidates tested, released or not; None where `record` is.
         histogram: cost of the histogram that prefixes are drawn from; None where there is none.
         total: cost of the whole release; None for privacy test 1.
@@ -44,7 +42,6 @@ class Accounts:
     parameters: Guarantee
     model: Guarantee
     record: Guarantee | None = None
-    record_t: int | None = None
     candidates: Guarantee | None = None
     histogram: Guarantee | None = None
     total: Guarantee | None
@@ -69,8 +66,8 @@ class SpentSoFar:
         releases: number of releases that were charged, those that failed afterwards included.
         spent: their sum, everything included: what holds for all of them together.
         counted: what of that counts against the dataset's budget, in epsilon and delta; it is no guarantee where
-            candidates count with what one released record costs.
-        seed_cost: whether candidates count in total, or with what one released record costs.
+            candidates count with what one attempt costs.
+        seed_cost: whether candidates count in total, or with what one attempt costs.
     """
 
     releases: int
@@ -89,7 +86,7 @@ def accounts_of(spec: ReleaseSpec) -> Accounts:
         The accounts.
 
     Raises:
-        Refused: Theorem 1 does not meet the epsilon per released record that the spec promises.
+        Refused: the exact form of Theorem 1 does not meet the epsilon per record that the spec promises.
     """
     structure, parameters, seeds = structure_cost(spec), parameters_cost(spec), seeds_cost(spec)
     learnt = [step for step in (structure, parameters) if step is not None]
@@ -102,7 +99,6 @@ def accounts_of(spec: ReleaseSpec) -> Accounts:
         parameters=_known(parameters.guarantee),
         model=combine(learnt),
         record=seeds.record if seeds is not None else None,
-        record_t=seeds.record_t if seeds is not None else None,
         candidates=taken if kind == "tested_seeds" else None,
         histogram=taken if kind == "histogram_seeds" else None,
         total=combine(steps) if all(step.guarantee is not None for step in steps) else None,
@@ -154,9 +150,7 @@ def seeds_cost(spec: ReleaseSpec) -> StepCost | None:
         if synthesis.test == 1:
             return _cost(spec, "synthesize", "seeds", [EXACT_COUNTS], None)
         cost = _cost(spec, "synthesize", "seeds", [event], _tightest(event, float(synthesis.total_delta)))
-        t = best_t(k=event.k, eps0=event.eps0, delta=float(synthesis.delta))
-        record = _promised(theorem_1(k=event.k, gamma=event.ratio, eps0=event.eps0, t=t), synthesis)
-        return replace(cost, record=record, record_t=t)
+        return replace(cost, record=_promised(record_guarantee(event, float(synthesis.delta)), synthesis))
     return None
 
 
@@ -196,11 +190,11 @@ def _tightest(event: PrivacyTestEvent, delta: float) -> Guarantee:
 
 
 def _promised(record: Guarantee, synthesis: PrivacyTestedSeeds) -> Guarantee:
-    """Theorem 1, if it is what the spec promises."""
+    """What holds of one record, if it is what the spec promises."""
     promised = float(synthesis.epsilon)
     if record.epsilon > promised:
         raise Refused(
-            f"epsilon per released record must be at least {record.epsilon:.4g}, which is what Theorem 1 gives, got "
-            f"{promised:g}; raise synthesis.epsilon, synthesis.delta or k, or lower eps0."
+            f"epsilon per record must be at least {record.epsilon:.4g}, which the exact form of Theorem 1 gives, "
+            f"got {promised:g}; raise synthesis.epsilon, synthesis.delta or k, or lower eps0."
         )
     return record

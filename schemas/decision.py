@@ -1,12 +1,16 @@
 """Who decides on a release: whether it publishes by itself, waits for a person, or is never published.
 
+Figures are measured on real records, without noise. Where they decide, that a release is published says something
+about those records that no epsilon covers. So they decide nothing unless the spec says that they shall, and then the
+release's statement says it too; a policy that does not say so has a person asked, whatever the figures are.
+
 What the figures are, and how they are measured, does not belong here (schemas.evaluation).
 """
 
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
 from schemas.evaluation import judge
 from schemas.plain_text import LONGEST_LINE, Line
@@ -23,16 +27,29 @@ class Policy(Strict):
     """What a spec says of the decision; thresholds are named as elsewhere in the spec.
 
     Attributes:
+        exact_figures_decide: whether exact figures of the real records may publish or refuse a release.
         publish_within: a release that meets all of these publishes by itself; where there are none, none does.
         refuse_beyond: a release that misses any of these is never published.
         approvers: who may decide; by default anybody but the one who started the release.
         always_ask: whether a person is asked although all thresholds are met.
     """
 
+    exact_figures_decide: bool = False
     publish_within: Thresholds = Field(default_factory=dict)
     refuse_beyond: Thresholds = Field(default_factory=dict)
     approvers: tuple[Line, ...] | None = Field(default=None, min_length=1, max_length=_MOST_APPROVERS)
     always_ask: bool = False
+
+    @field_validator("publish_within", "refuse_beyond")
+    @classmethod
+    def _is_said(cls, bounds: dict[str, float], info: ValidationInfo) -> dict[str, float]:
+        if bounds and not info.data.get("exact_figures_decide", True):
+            raise ValueError(
+                "must come with exact_figures_decide: true, for then exact figures of the real records decide whether "
+                "the release is published, which no epsilon covers and its statement says; or leave this out, and a "
+                "person is always asked, who sees which thresholds of the spec are met"
+            )
+        return bounds
 
 
 class Outcome(BaseModel):
@@ -72,7 +89,7 @@ def outcome_of(policy: Policy | None, figures: Mapping[str, float]) -> Outcome:
     if policy.always_ask:
         reasons.append("its spec always asks")
     elif not policy.publish_within:
-        reasons.append("its spec says of no figure that a release within it publishes by itself")
+        reasons.append("its spec has a person asked, whatever the figures are")
     return Outcome(action="hold", reasons=tuple(reasons)) if reasons else PUBLISH
 
 

@@ -176,7 +176,8 @@ class Cost(Part):
     Attributes:
         kind: which of the three guarantees the records have.
         structure: cost of the graph, `parameters` of the probabilities, `model` of both.
-        record: Theorem 1 for one released record, with `record_t` for its t.
+        record: cost of the record that one attempt may end with, by the exact form of Theorem 1; in older records by
+            Theorem 1, with `record_t` for its t.
         candidates: cost of all candidates tested.
         histogram: cost of the histogram that prefixes are drawn from.
         total: cost of the whole release; None for privacy test 1.

@@ -240,7 +240,7 @@ class Budget(Strict):
         dataset: the name that the ledger knows the dataset by; the dataset's own by default.
         epsilon: total over the dataset's lifetime.
         delta: total over the dataset's lifetime; 1 lets releases through that have no differential privacy.
-        seed_cost: whether candidates tested count in total, or with what one released record costs.
+        seed_cost: whether candidates tested count in total, or with what one attempt costs.
         period: what may be spent of it in one period.
     """
 

@@ -5,18 +5,23 @@ prefixes that candidates copy come from a histogram that is noised once; any num
 `seedless`: records come from the model alone and cost nothing more.
 """
 
+from collections.abc import Mapping
 from fractions import Fraction
-from typing import Annotated, Literal
+from math import inf
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
 
-from deniable.deniability import best_t, theorem_1
+from deniable.deniability import attempt_guarantee, smallest_k_of_attempt
+from deniable.errors import InvalidInput
 from schemas.spec_values import Count, Delta, Epsilon, Exact, Strict, domain_known_to, weights
 
 _LARGEST_CHUNK = 100_000_000
 _LARGEST_K = 10**6
 _LARGEST_GAMMA = 10**6
 _MOST_OMEGAS = 10_000
+
+_OF_ATTEMPTS = ("gamma", "eps0", "public_rows", "drop_probability")
 
 Guarantee = Literal["tested_seeds", "histogram_seeds", "seedless"]
 
@@ -111,12 +116,13 @@ class PrivacyTestedSeeds(Drawing):
         gamma: how far apart the probabilities of plausible seeds may be, as a ratio.
         eps0: budget of the noise on k, in test 2.
         test: privacy test 1 or 2. Test 1 has no noise and so no differential privacy, whatever epsilon and delta say.
-        epsilon: per released record; Theorem 1 must meet it.
-        delta: per released record; Theorem 1 must meet it.
+        epsilon: of the record that one attempt may end with, whether it ends with one or not; the exact form of
+            Theorem 1 must meet it.
         accept_no_differential_privacy: must be true for test 1, whose candidates no ledger can charge.
         candidates: how many are drawn and tested, always all of them.
         drop_probability: rho of Mechanism 1*, with which a candidate is dropped whatever the test says.
         public_rows: N0, a public number that the seeds are not fewer than.
+        delta: of the record that one attempt may end with, as epsilon.
         total_delta: delta at which the total of all candidates is stated.
     """
 
@@ -127,11 +133,11 @@ class PrivacyTestedSeeds(Drawing):
     eps0: Epsilon
     test: Literal[1, 2]
     epsilon: Epsilon
-    delta: Delta
     accept_no_differential_privacy: bool = Field(default=False, validate_default=True)
     candidates: Count
     drop_probability: Annotated[Exact, Field(ge=0, lt=1)]
     public_rows: Count
+    delta: Delta
     total_delta: Delta
 
     @property
@@ -148,20 +154,6 @@ class PrivacyTestedSeeds(Drawing):
         if domain is not None and set(omega) == {len(domain)}:
             raise ValueError("must leave an attribute to copy now and then; where none is, use the guarantee seedless")
         return omega
-
-    @field_validator("delta")
-    @classmethod
-    def _is_met_by_theorem_1(cls, delta: Fraction, info: ValidationInfo) -> Fraction:
-        given = info.data
-        if given.get("test") == 2 and {"k", "gamma", "eps0", "epsilon"} <= given.keys():
-            t = best_t(k=given["k"], eps0=given["eps0"], delta=float(delta))
-            met = theorem_1(k=given["k"], gamma=given["gamma"], eps0=given["eps0"], t=t).epsilon
-            if met > given["epsilon"]:
-                raise ValueError(
-                    f"must be met by Theorem 1 together with epsilon {float(given['epsilon']):g}, "
-                    f"which at this delta gives {met:.4g}; raise k or epsilon"
-                )
-        return delta
 
     @field_validator("accept_no_differential_privacy")
     @classmethod
@@ -183,3 +175,30 @@ class PrivacyTestedSeeds(Drawing):
         if public_rows < info.data.get("k", 0):
             raise ValueError(f"must be at least k, got {public_rows} for k {info.data['k']}")
         return public_rows
+
+    @field_validator("delta")
+    @classmethod
+    def _is_met(cls, delta: Fraction, info: ValidationInfo) -> Fraction:
+        given = info.data
+        if given.get("test") == 2 and {"epsilon", "omega", "k", *_OF_ATTEMPTS} <= given.keys():
+            _require_met(given, delta)
+        return delta
+
+
+def _require_met(given: Mapping[str, Any], delta: Fraction) -> None:
+    """Refuse what the exact form of Theorem 1 does not give of one record, and name the smallest k that would do."""
+    attempt = {name: given[name] for name in _OF_ATTEMPTS}
+    attempt["gamma"] = Fraction(1) if len(given["omega"]) == 1 else given["gamma"]
+    try:
+        met = attempt_guarantee(k=given["k"], delta=float(delta), **attempt).epsilon
+    except InvalidInput:
+        met = inf
+    if met <= given["epsilon"]:
+        return
+    k = smallest_k_of_attempt(epsilon=float(given["epsilon"]), delta=float(delta), **attempt)
+    remedy = "raise epsilon, delta or public_rows, or lower eps0" if k is None else f"k must be at least {k}"
+    gives = "none" if met == inf else f"{met:.4g}"
+    raise ValueError(
+        f"must be met together with epsilon {float(given['epsilon']):g} by the exact form of Theorem 1, which at this "
+        f"delta gives {gives} for k = {given['k']}; {remedy}"
+    )

@@ -129,7 +129,7 @@ def cost_lines(spec: ReleaseSpec, accounts: Accounts) -> list[CostLine]:
         ("Structure", "which attributes depend on which", accounts.structure, False),
         ("Parameters", "the probabilities", accounts.parameters, False),
         ("Model", "structure and parameters together", accounts.model, True),
-        ("One record", "a released record, looked at alone", accounts.record, False),
+        ("One attempt", "the record that one attempt may end with", accounts.record, False),
         ("Candidates", f"all {spec.synthesis.attempts:,} that were tested", accounts.candidates, False),
         ("Histogram", "all prefixes, however many records are drawn", accounts.histogram, False),
         ("Total", "the whole release", accounts.total, True),
@@ -141,14 +141,15 @@ def cost_cards(spec: ReleaseSpec, accounts: Accounts) -> list[Card]:
     """What is guaranteed, in figures that are seen first."""
     synthesis, cards = spec.synthesis, []
     if isinstance(synthesis, PrivacyTestedSeeds):
-        note = f"of each record, alike within a factor {float(synthesis.gamma):g}"
+        noisy = ", by a noisy test" if synthesis.test == 2 else ""
+        note = f"asked of each record{noisy}, alike within a factor {float(synthesis.gamma):g}"
         cards.append(Card("Plausible seeds", f"k = {synthesis.k}", note))
     if isinstance(synthesis, HistogramSeeds) and synthesis.k is not None:
         which = " that begins with a prefix of the histogram" if synthesis.epsilon_rows else ""
         note = f"of each record{which}, all equally probable"
         cards.append(Card("Plausible seeds", f"k = {synthesis.k}", note))
     if accounts.record:
-        cards.append(_cost_card("One record", accounts.record, "each by itself, by Theorem 1"))
+        cards.append(_cost_card("One attempt", accounts.record, "the record that it may end with, given the model"))
     if accounts.histogram:
         cards.append(_cost_card("The histogram", accounts.histogram, "that prefixes are drawn from"))
     cards.append(_cost_card("The model", accounts.model, "and all that follows from it alone"))

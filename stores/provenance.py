@@ -170,7 +170,7 @@ def cost_of(spec: ReleaseSpec, accounts: Accounts) -> Cost:
         parameters=parameters,
         model=model,
         record=spent(accounts.record),
-        record_t=accounts.record_t,
+        record_t=None,
         candidates=spent(accounts.candidates),
         histogram=spent(accounts.histogram),
         total=spent(accounts.total),

@@ -13,33 +13,43 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from deniable.deniability import pass_probability
 from deniable.loss import VACUOUS_EPSILON, Guarantee
+from deniable.published_how import publication, rows_left_out
 from deniable.statement_figures import (
+    ATTEMPT,
     DEFINITION,
     KEPT_PREFIXES,
     NEIGHBOURING_RELATION,
     PRIVACY_UNIT,
+    TRUST_MODEL,
     VERSION,
+    choices,
     noise_in_words,
+    seeds_below_k,
 )
+from deniable.subgroup_error import GROUPS, subgroup_error
 from schemas.accounts import Accounts, SpentSoFar
 from schemas.recipes import loglinear_recipe
 from schemas.release_spec import ReleaseSpec
 from schemas.synthesis import HistogramSeeds, PrivacyTestedSeeds
 
 _DIGITS = 4
+# How many plausible seeds fewer than k a candidate may have that is spoken of.
+_MISSING = (1, 5, 10)
 
 NOT_COVERED = tuple(
     """\
-People with several records. For r records of one person epsilon is r times as large, delta r e^((r-1) epsilon) times.
+People with several records. For r of them epsilon is r times as large, delta up to r e^((r-1) epsilon) times.
 Records that depend on each other, such as those of a household: what one says about another is not protected.
 What is learnt about everybody. That two attributes go together is found with or without any one person's record.
 Other releases made from the same records. Their costs add up, as far as the ledger knows that the records are the same.
-That the release exists: that enough rows were valid, no part was empty, and a record passed.
+That the release was published, and when: it depends on exact figures of the real records, as said under Publication.
 The schema and the parameters of this release. They count as public, and must not be chosen by looking at the records.
 Utility and risk as the producers measured them on real records: for cleared staff, without noise, not in this release.
 Side channels: the time, the memory and the power that the machines took to make the release.
-Whoever holds the release key, or breaks the ciphers that all chance is drawn from (ChaCha20, HMAC-SHA256).
+The release key. All chance is drawn from it: whoever holds it, or breaks ChaCha20 or HMAC-SHA256, can undo the noise.
+Those who made the release. They hold the records; that they did what the record says cannot be seen from this folder.
 """.splitlines()
 )
 
@@ -54,6 +64,7 @@ _PROOFS = {
     "parallel": "disjoint parts of the data: the largest of their costs",
     "joint_split": "what a record is used for, if at all, is drawn secretly and for itself",
     "theorem_1": "Theorem 1 of Bindschaedler, Shokri and Gunter 2017",
+    "theorem_1_exact": "the exact form of Theorem 1 of Bindschaedler, Shokri and Gunter 2017",
     "theorem_b": "Theorem B: noisy counts of prefixes, cut off at a threshold",
     "theorem_a": "exact accounting of every attempt, those that release nothing included",
 }
@@ -92,6 +103,7 @@ def statement(
             "structure": _figures(accounts.structure),
             "parameters": _figures(accounts.parameters),
             "noise": _noise(spec),
+            "choices": choices(_plain_steps(accounts)),
         },
         "guarantee_of_records": accounts.kind,
         "split": {name: str(probability) for name, probability in spec.split.probabilities.items()},
@@ -115,6 +127,10 @@ def statement(
                 "delta": so_far.counted[1],
             },
         },
+        "trust_model": TRUST_MODEL,
+        "rows_left_out": rows_left_out(_document(spec)),
+        "publication": publication(_document(spec)),
+        "subgroup_error": subgroup_error(spec.learner.kind, _plain_steps(accounts)),
         "not_covered": list(NOT_COVERED),
     }
     synthesis = spec.synthesis
@@ -143,7 +159,9 @@ def statement(
             "public_lower_bound_on_seeds": synthesis.public_rows,
         }
         record = _figures(accounts.record)
-        said["released_record"] = record and {**record, "t": accounts.record_t}
+        if record is not None:
+            said["plausible_deniability"]["fewer_than_k"] = seeds_below_k(_document(spec)["synthesis"])
+        said["released_record"] = record and {**record, "of": ATTEMPT}
         said["candidates"] = {"tested": synthesis.candidates, **(_figures(accounts.candidates) or {})}
     return said
 
@@ -172,6 +190,16 @@ def statement_in_words(release_id: str, spec: ReleaseSpec, accounts: Accounts, s
         neighbouring_relation=NEIGHBOURING_RELATION,
         not_covered=NOT_COVERED,
         noise=_noise(spec),
+        learner=spec.learner.kind,
+        choices=choices(_plain_steps(accounts)),
+        trust_model=TRUST_MODEL,
+        left_out=rows_left_out(_document(spec)),
+        published=publication(_document(spec)),
+        errors=subgroup_error(spec.learner.kind, _plain_steps(accounts)),
+        groups=GROUPS,
+        fewer=_fewer_than_k(spec, accounts),
+        histogram_noise=noise_in_words("laplace"),
+        percent=_percent,
         synthesis=spec.synthesis,
         tested=accounts.tested,
         shared=spec.split.probabilities.get("shared"),
@@ -213,6 +241,39 @@ def rounded_up(value: float) -> str:
 def _number(value: Fraction | int) -> str:
     """A parameter as it was written."""
     return f"{value:,}" if isinstance(value, int) else f"{float(value):g}"
+
+
+def _fewer_than_k(spec: ReleaseSpec, accounts: Accounts) -> dict[str, Any] | None:
+    """How often candidates of fewer than k plausible seeds pass the test, and how few any record may have."""
+    synthesis = spec.synthesis
+    if not isinstance(synthesis, PrivacyTestedSeeds) or accounts.record is None:
+        return None
+    missing = [number for number in _MISSING if number < synthesis.k]
+    passes = pass_probability([synthesis.k - number for number in missing], k=synthesis.k, eps0=synthesis.eps0)
+    said = seeds_below_k(_document(spec)["synthesis"])
+    return {**said, "shown": dict(zip(missing, passes.tolist(), strict=True))}
+
+
+def _document(spec: ReleaseSpec) -> dict[str, Any]:
+    """The spec as the record has it."""
+    document: dict[str, Any] = spec.model_dump(mode="json", fallback=str, exclude={"source"})
+    return document
+
+
+def _plain_steps(accounts: Accounts) -> list[dict[str, Any]]:
+    """The costs of the steps as the record has them."""
+    return [
+        {
+            "step": step.step,
+            "probability": str(step.probability),
+            "events": [event.to_record() for event in step.events],
+        }
+        for step in accounts.steps
+    ]
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
 
 
 def _noise(spec: ReleaseSpec) -> str:

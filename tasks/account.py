@@ -8,7 +8,7 @@ from tasks.step import as_task
 
 
 def account(workspace: Workspace) -> Accounts:
-    """Work out the cost of the model, of one released record, and of everything together, and see if there is room.
+    """Work out the cost of the model, of one attempt at a record, and of everything together, and see if there is room.
 
     Args:
         workspace: the release.

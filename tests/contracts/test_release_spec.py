@@ -235,12 +235,23 @@ def test_marginals_have_no_structure_to_learn(tmp_path: Path) -> None:
 
 
 def test_an_epsilon_that_theorem_1_cannot_meet_is_refused(tmp_path: Path) -> None:
-    said = changed(tmp_path, synthesis__epsilon=1.2)
-    assert "synthesis.delta: must be met by Theorem 1 together with epsilon 1.2, which at this delta gives 1.3" in said
+    said = changed(tmp_path, synthesis__epsilon=1.15)
+    assert "synthesis.delta: must be met together with epsilon 1.15 by the exact form of Theorem 1, which at" in said
+    assert "gives 1.167 for k = 20; k must be at least 23" in said
+    assert "lower eps0" in changed(tmp_path, synthesis__epsilon=0.9)
 
 
-def test_a_delta_that_theorem_1_cannot_meet_with_any_t_is_refused(tmp_path: Path) -> None:
-    assert "synthesis.delta: k must be at least" in changed(tmp_path, synthesis__delta=1e-9)
+def test_a_delta_that_no_epsilon_meets_is_refused_with_the_k_that_does(tmp_path: Path) -> None:
+    said = changed(tmp_path, synthesis__delta=1e-15)
+    assert "gives none for k = 20; k must be at least 34" in said
+    more = {"synthesis__delta": 1e-15, "synthesis__k": 34}
+    assert load_spec(write_small_release(tmp_path, people=[], **more)).synthesis.guarantee == "tested_seeds"
+
+
+def test_a_smaller_k_suffices_than_theorem_1_asks_as_it_stands(tmp_path: Path) -> None:
+    """As it stands it has epsilon 1.4 at delta 1e-4 from k = 19 on, in its exact form from 9 on."""
+    assert load_spec(write_small_release(tmp_path, people=[], synthesis__k=9))
+    assert "k must be at least 9" in changed(tmp_path, synthesis__k=8)
 
 
 def test_test_1_has_no_theorem_to_meet(tmp_path: Path) -> None:

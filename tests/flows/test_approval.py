@@ -36,7 +36,8 @@ from tests.small_release import write_small_release
 
 pytestmark = pytest.mark.usefixtures("prefect")
 
-ASKS = {"publish_within": {"tvd_2way_max": 0.000001}}
+DECIDE: dict[str, Any] = {"exact_figures_decide": True}
+ASKS = {**DECIDE, "publish_within": {"tvd_2way_max": 0.000001}}
 ROOT = Path(__file__).resolve().parents[2]
 ADA, INES = "ada", "ines"
 
@@ -86,7 +87,7 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Hous
 
 
 def test_a_release_within_its_policy_publishes_by_itself(house: Callable[..., House]) -> None:
-    here = house(publish_within={"tvd_2way_max": 0.9}, refuse_beyond={"exact_match_excess_max": 0.9})
+    here = house(**DECIDE, publish_within={"tvd_2way_max": 0.9}, refuse_beyond={"exact_match_excess_max": 0.9})
     made = here.again()
     record = read_signed(made.workspace.release_folder / RECORD).record
     assert record.people.approval is None
@@ -124,7 +125,7 @@ def how_prefect_has_the_run(client: MlflowClient, mlflow_run: str) -> tuple[str,
 def test_a_run_whose_release_is_held_has_not_failed_and_one_that_failed_has(house: Callable[..., House]) -> None:
     held = house(**ASKS)
     assert how_prefect_has_the_run(held.client, held.hold().mlflow_run) == ("COMPLETED", "Held")
-    refused = house(refuse_beyond={"tvd_2way_max": 0.000001})
+    refused = house(**DECIDE, refuse_beyond={"tvd_2way_max": 0.000001})
     with pytest.raises(NotPublished):
         refused.again()
     (note,) = held_notes(refused.state)
@@ -237,7 +238,7 @@ def test_who_started_a_release_may_refuse_it(house: Callable[..., House]) -> Non
 
 
 def test_a_release_beyond_its_policy_is_refused_and_nobody_can_approve_it(house: Callable[..., House]) -> None:
-    here = house(refuse_beyond={"tvd_2way_max": 0.000001})
+    here = house(**DECIDE, refuse_beyond={"tvd_2way_max": 0.000001})
     with pytest.raises(NotPublished, match="refused by the policy"):
         here.again()
     (note,) = held_notes(here.state)
@@ -252,8 +253,8 @@ def test_a_release_beyond_its_policy_is_refused_and_nobody_can_approve_it(house:
     "changes",
     [
         {"title": "Other people", "decision": ASKS},
-        {"decision": {"publish_within": {"tvd_2way_max": 0.000002}}},
-        {"decision": {"publish_within": {"tvd_2way_max": 0.9}}},
+        {"decision": {**ASKS, "publish_within": {"tvd_2way_max": 0.000002}}},
+        {"decision": {**ASKS, "publish_within": {"tvd_2way_max": 0.9}}},
         {"evaluation__train_rows": 300, "decision": ASKS},
         {},
     ],
@@ -297,7 +298,7 @@ def test_a_decision_upon_something_else_is_not_taken_for_one(house: Callable[...
 
 
 def test_releases_that_are_not_held_cannot_be_decided_upon(house: Callable[..., House]) -> None:
-    here = house(publish_within={"tvd_2way_max": 0.9})
+    here = house(**DECIDE, publish_within={"tvd_2way_max": 0.9})
     made = here.again()
     with pytest.raises(InvalidInput, match="is published"):
         find_held(here.state, made.workspace.release_id)
@@ -372,6 +373,7 @@ def test_a_note_holds_no_figure_that_was_measured(house: Callable[..., House]) -
 
 def test_the_plan_says_who_decides(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     policy = {
+        "exact_figures_decide": True,
         "publish_within": {"tvd_2way_max": 0.25},
         "refuse_beyond": {"accuracy_tree_min": 0.5},
         "approvers": [INES],

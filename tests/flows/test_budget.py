@@ -42,7 +42,7 @@ def test_the_plan_is_made_without_the_data_and_says_what_is_left(
     assert total is not None
     for part in (
         "learn_structure reads the part structure (probability 0.15)",
-        "number of rows: discrete_laplace, scale 10, sensitivity 1, 1 output",
+        "number of rows: discrete_laplace, scale 10, sensitivity 1 for all values of an output together, 1 output",
         "counts of each attribute by its parents: discrete_laplace",
         "Epsilon by accountant",
         "200 records wanted; seedless",

@@ -25,7 +25,7 @@ from tests.small_release import QUICK, made_up_people, write_small_release
 REFRESH = {"budget": {"kind": "equal_share", "refreshes": 4}, "notify": {"webhook": "deniable"}}
 # One dataset, three ways to release it.
 SPECS: dict[str, dict[str, Any]] = {
-    "first": {"decision": {"publish_within": {"tvd_2way_max": 0.000001}}},
+    "first": {"decision": {"exact_figures_decide": True, "publish_within": {"tvd_2way_max": 0.000001}}},
     "yearly": {"refresh": REFRESH},
     "asked": {"refresh": REFRESH, "decision": {"always_ask": True, "approvers": ["ines"]}},
 }

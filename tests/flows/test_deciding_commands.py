@@ -11,7 +11,8 @@ HELD = 3
 
 
 def test_a_release_is_held_looked_at_approved_and_published_by_commands(tmp_path: Path) -> None:
-    spec = write_small_release(tmp_path / "spec", decision={"publish_within": {"tvd_2way_max": 0.000001}})
+    policy = {"exact_figures_decide": True, "publish_within": {"tvd_2way_max": 0.000001}}
+    spec = write_small_release(tmp_path / "spec", decision=policy)
 
     def said(who: str, *arguments: str | Path) -> subprocess.CompletedProcess[Any]:
         return run(*arguments, "--state", tmp_path / "state", home=tmp_path / "home", DENIABLE_OPERATOR=who)

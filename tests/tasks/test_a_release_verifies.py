@@ -1,12 +1,15 @@
 """Whatever guarantee its records have, a release holds against its own record, by itself and with the whole ledger."""
 
 import json
+from copy import deepcopy
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from deniable.deniability import best_t, theorem_1
 from deniable.errors import Refused
 from deniable.ledger import Publication, day_of
 from deniable.lineage_verification import FLOW
@@ -185,3 +188,49 @@ def test_the_domain_of_every_dataset_is_read_back_from_its_description(dataset: 
     described = json.loads(json.dumps(describe_domain(domain, {}, {})))
     assert described_domain(described) == domain
     assert described_domain(described).digest == domain.digest
+
+
+def first_statement(stated: dict[str, Any], record: dict[str, Any]) -> dict[str, Any]:
+    """What a statement of version 1 would have said."""
+    added = {"trust_model", "rows_left_out", "publication", "subgroup_error"}
+    said = {name: deepcopy(value) for name, value in stated.items() if name not in added} | {"statement": 1}
+    del said["model"]["choices"]
+    said.get("plausible_deniability", {}).pop("fewer_than_k", None)
+    if said.get("released_record"):
+        del said["released_record"]["of"]
+        said["released_record"]["t"] = record["cost"]["record_t"]
+    return said
+
+
+def test_a_statement_of_version_1_holds_as_it_did_and_no_mixture_does(published: Published) -> None:
+    stated = published.document("privacy.json")
+    first = first_statement(stated, published.record)
+    report = published.with_document("privacy.json", first).verify(with_ledger=True)
+    assert report.holds, faults(report)
+    mixed = {**stated, "statement": 1}
+    assert "privacy.json: trust_model is unknown" in faults(published.with_document("privacy.json", mixed).verify())
+    assert "privacy.json: trust_model is missing" in faults(
+        published.with_document("privacy.json", {**first, "statement": 2}).verify()
+    )
+
+
+def test_a_record_that_states_theorem_1_with_its_t_holds_as_it_did(drawn: Drawn, tmp_path: Path) -> None:
+    first = drawn.moved_to(tmp_path / "state")
+    first.publish()
+    published = Published.of(first)
+    record = deepcopy(published.record)
+    asked = record["spec"]["document"]["synthesis"]
+    eps0, delta = Fraction(asked["eps0"]), float(Fraction(asked["delta"]))
+    t = best_t(k=asked["k"], eps0=eps0, delta=delta)
+    by_theorem = theorem_1(k=asked["k"], gamma=Fraction(asked["gamma"]), eps0=eps0, t=t)
+    said = {"epsilon": by_theorem.epsilon, "delta": by_theorem.delta, "accountant": by_theorem.accountant}
+    for place in (record["cost"], record["cost"]["steps"][-1]):
+        place.update(record=said, record_t=t)
+    stated = first_statement(published.document("privacy.json"), record)
+    stated["released_record"] |= said
+    older = published.signed_again(record).with_document("privacy.json", stated).verify()
+    # Its ledger was charged by the exact form: that alone is left to say.
+    (fault,) = faults(older).splitlines()
+    assert fault.endswith("the cost of one record of step synthesize is another than by the record")
+    record["cost"]["steps"][-1]["record_t"] = t - 1
+    assert f"Theorem 1 is used with t = {t - 1}, and {t} is right" in faults(published.signed_again(record).verify())

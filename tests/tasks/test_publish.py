@@ -35,8 +35,7 @@ ACCOUNTS = Accounts(
     parameters=Guarantee(1.0, 1e-6, "basic"),
     model=Guarantee(1.1, 1e-6, "parallel"),
     kind="tested_seeds",
-    record=Guarantee(1.33648, 4.53999e-5, "theorem_1"),
-    record_t=10,
+    record=Guarantee(1.33648, 4.53999e-5, "theorem_1_exact"),
     candidates=Guarantee(23.4567, 1e-6, "theorem_a"),
     total=Guarantee(23.4567, 2e-6, "parallel"),
 )
@@ -242,7 +241,7 @@ def test_the_statement_says_what_holds_in_figures(spec: ReleaseSpec) -> None:
     said = statement("small-1", spec, ACCOUNTS)
     assert (said["privacy_unit"], said["model"]["epsilon"], said["total"]["vacuous"]) == ("one record", 1.1, True)
     assert said["plausible_deniability"]["k"] == 20
-    assert said["released_record"]["t"] == 10
+    assert said["released_record"]["of"].startswith("one attempt, which ends with a record or with none")
     assert said["candidates"]["tested"] == 1500
     json.dumps(said, allow_nan=False)
 
@@ -257,7 +256,7 @@ def test_a_vacuous_total_is_called_vacuous_and_another_is_not(spec: ReleaseSpec)
 
 
 def test_privacy_test_one_is_said_to_give_no_differential_privacy(spec: ReleaseSpec) -> None:
-    first = replace(ACCOUNTS, record=None, record_t=None, candidates=None, total=None)
+    first = replace(ACCOUNTS, record=None, candidates=None, total=None)
     words = statement_in_words("small-1", spec, first)
     assert "the whole release has no differential privacy" in words
     said = statement("small-1", spec, first)
@@ -266,7 +265,7 @@ def test_privacy_test_one_is_said_to_give_no_differential_privacy(spec: ReleaseS
 
 
 def test_records_without_seeds_cost_no_more_than_the_model(spec: ReleaseSpec) -> None:
-    seedless = replace(ACCOUNTS, kind="seedless", record=None, record_t=None, candidates=None, total=ACCOUNTS.model)
+    seedless = replace(ACCOUNTS, kind="seedless", record=None, candidates=None, total=ACCOUNTS.model)
     drawing = Seedless(guarantee="seedless", records=400, chunk_candidates=512)
     drawn = spec.model_copy(update={"synthesis": drawing})
     words = statement_in_words("small-1", drawn, seedless)

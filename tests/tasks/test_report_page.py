@@ -24,7 +24,6 @@ ACCOUNTS = Accounts(
     model=Guarantee(1.01, 2e-9, "basic"),
     kind="tested_seeds",
     record=Guarantee(1.1861, 9.3e-10, "theorem 1"),
-    record_t=33,
     candidates=Guarantee(31_234.5, 1e-6, "theorem A"),
     total=Guarantee(31_235.5, 1.1e-6, "basic"),
 )

@@ -6,6 +6,7 @@ import pytest
 from deniable.domain import Codes
 from deniable.errors import Refused
 from schemas.references import Audience, Reference
+from stores.step_notes import noted_steps
 from stores.tables import load_codes, write_codes
 from stores.workspace import Workspace
 from tasks.split import split
@@ -107,3 +108,14 @@ def test_a_part_that_gets_no_record_is_refused_and_leaves_no_parts(tmp_path: Pat
         with pytest.raises(Refused, match="each part must have a record, and of 1 none went to"):
             split(workspace, codes)
     assert sorted(path.name for path in workspace.vault.iterdir()) == ["codes.parquet", "key"]
+
+
+@pytest.mark.parametrize("rows", [30, 600])
+def test_fewer_seeds_than_k_end_nothing_and_are_told_to_cleared_staff_alone(tmp_path: Path, rows: int) -> None:
+    """To stop below k would make an exact count decide whether there is a release."""
+    spec = write_people(tmp_path, [], synthesis__k=50)
+    with workspace_of(spec) as workspace:
+        parts = parts_of(workspace, rows)
+        (noted,) = [step for step in noted_steps(workspace, ["split"]) if step.step == "split"]
+    assert (noted.figures or {})["internal/seeds_fewer_than_k"] == (len(parts["seeds"]) < 50) == (rows == 30)
+    assert "seeds_fewer_than_k" not in noted.public().model_dump_json()

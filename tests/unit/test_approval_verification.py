@@ -39,6 +39,7 @@ def test_an_approval_by_one_who_may_holds(policy: object, approval: object) -> N
     [
         ({**POLICY, "always_ask": True}, None, "ada", "nobody approved it"),
         ({"publish_within": {}}, None, "ada", "nobody approved it"),
+        ({**POLICY, "exact_figures_decide": False}, None, "ada", "nobody approved it"),
         (POLICY, {**APPROVAL, "decision": "refused"}, "ada", "ines did not approve it"),
         (POLICY, APPROVAL, "Ines", "who also started it"),
         ({**POLICY, "approvers": ["bob"]}, APPROVAL, "ada", "none of its approvers (bob)"),

@@ -125,7 +125,7 @@ def test_a_policy_decides_what_counts_of_candidates_also_of_those_before_it() ->
     assert kept.balances("people", TIME)[0].spent.epsilon > 19
     kept.enter(kept.next_entry(policy(2, seed_cost="per_record"), TIME, SALT))
     assert kept.balances("people", TIME)[0].spent.epsilon < 1
-    with pytest.raises(BudgetExceeded, match="only the cost of each released record by itself is counted"):
+    with pytest.raises(BudgetExceeded, match="only what one attempt costs is counted"):
         kept.require_room([asks(2)], TIME)
 
 

@@ -20,7 +20,7 @@ from deniable.ledger import ALL_ROWS, Claim, Entry, Fact, Opening
 from deniable.ledger_verification import Report, verify
 from deniable.loss import DiscreteGaussianEvent, PrivacyTestEvent
 from deniable.parameters import ParameterRecipe
-from deniable.seed_accounting import best_for_candidates
+from deniable.seed_accounting import best_for_candidates, record_guarantee
 from tests.charging import SALT, a_ledger, candidates, chain, charge, cost, noisy_counts, policy, redigested, yearly
 
 Record = dict[str, Any]
@@ -246,7 +246,10 @@ def test_what_is_claimed_of_candidates_is_worked_out_again_by_both_theorems() ->
     assert verify(records(chain(generous, candidates(total, record)))).holds
     too_little = replace(total, cost=replace(total.cost, epsilon=total.cost.epsilon * Fraction(99, 100)))
     assert "its events cost epsilon" in faults(verify(records(chain(generous, candidates(too_little, record)))))
-    impossible = Claim(cost=cost("1.12", "1e-9"), accountant="theorem_1")
+    exact = Claim.of(record_guarantee(event, 1e-9))
+    assert exact.cost.epsilon < record.cost.epsilon
+    assert verify(records(chain(generous, candidates(total, exact)))).holds
+    impossible = replace(exact, cost=replace(exact.cost, epsilon=exact.cost.epsilon * Fraction(9999, 10000)))
     assert "its events cost epsilon" in faults(verify(records(chain(generous, candidates(total, impossible)))))
 
 

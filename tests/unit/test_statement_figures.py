@@ -1,0 +1,112 @@
+"""What a release says of itself beyond epsilon and delta follows from its spec and its events, and is true of them."""
+
+from fractions import Fraction
+from math import sqrt
+from typing import Any
+
+import numpy as np
+import pytest
+
+from deniable.deniability import fewest_seeds, pass_probability
+from deniable.domain import Attribute, Domain
+from deniable.histogram_seeds import HistogramRecipe
+from deniable.keys import ReleaseKey
+from deniable.loglinear.plan import LoglinearRecipe
+from deniable.noise import DiscreteLaplace
+from deniable.parameters import ParameterRecipe
+from deniable.published_how import publication
+from deniable.statement_figures import choices, seeds_below_k
+from deniable.subgroup_error import CELL, ONE, PREFIX, SEVERAL, subgroup_error
+
+DOMAIN = Domain(tuple(Attribute(f"a{i}", (0, 1, 2), "nominal", (0, 0, 0)) for i in range(5)), target="a0")
+SEEDLESS: dict[str, Any] = {"guarantee": "seedless"}
+SPEC: dict[str, Any] = {"max_invalid_share": "1/100", "synthesis": SEEDLESS}
+POLICY: dict[str, Any] = {
+    "exact_figures_decide": True,
+    "publish_within": {},
+    "refuse_beyond": {},
+    "approvers": None,
+    "always_ask": False,
+}
+
+
+def step(events: Any, name: str = "learn_parameters", probability: str = "4/5") -> dict[str, Any]:
+    return {"step": name, "probability": probability, "events": [event.to_record() for event in events]}
+
+
+@pytest.mark.parametrize(("k", "eps0", "candidates"), [(30, "1", 14_000), (100, "1/2", 8_000), (500, "1/10", 10**6)])
+def test_no_candidate_of_fewer_seeds_passes_but_with_the_probability_that_is_stated(
+    k: int, eps0: str, candidates: int
+) -> None:
+    for probability in (1e-6, 1e-3):
+        least = fewest_seeds(k=k, eps0=Fraction(eps0), candidates=candidates, probability=probability)
+        assert least is not None
+        below, at = pass_probability([least - 1, least], k=k, eps0=Fraction(eps0))
+        assert candidates * below <= probability < candidates * at
+
+
+def test_where_only_the_seed_itself_is_sure_no_number_is_stated() -> None:
+    assert fewest_seeds(k=15, eps0=1, candidates=14_000, probability=1e-6) is None
+    tested = {"k": 30, "eps0": "1", "candidates": 14_000, "total_delta": "1/1000000"}
+    assert seeds_below_k(tested)["every_record"] == {"plausible_seeds": 7, "except_with_probability": 1e-6}
+    assert seeds_below_k({**tested, "k": 15})["every_record"] is None
+
+
+def test_choices_are_named_with_what_they_cost() -> None:
+    plan = LoglinearRecipe(Fraction(1), Fraction(1, 10**9), "gaussian").calibrate(DOMAIN)
+    said = choices([step(plan.events)])
+    assert said is not None
+    assert (said["mechanism"], said["number"]) == ("exponential mechanism", plan.layout.choices)
+    assert said["epsilon_of_one"] == float(plan.choice_epsilon)
+    network = ParameterRecipe(Fraction(1), Fraction(0), "laplace", Fraction(1), "mean").calibrate(DOMAIN)
+    assert choices([step(network.events)]) is None
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "laplace"])
+def test_the_error_of_a_small_group_is_that_of_the_noise_that_is_drawn(noise: Any) -> None:
+    plan = LoglinearRecipe(Fraction(1), Fraction(1, 10**6), noise).calibrate(DOMAIN)
+    said = {each["counts"]: each for each in subgroup_error("loglinear", [step(plan.events)])["counts"]}
+    assert set(said) == ({ONE, SEVERAL} if noise == "gaussian" else {ONE})
+    # The noise of one attribute's counts as the learner draws it: Gaussian shares are released and averaged.
+    shares = min(plan.layout.one_way_shares)
+    releases = shares if noise == "gaussian" else 1
+    stream = ReleaseKey(bytes(32)).stream(step="test", mechanism=noise, inputs="", parameters={})
+    drawn = np.array(plan.law(shares).sample(stream, 20_000 * releases)).reshape(-1, releases).mean(axis=1)
+    assert drawn.std() == pytest.approx(said[ONE]["noise_sd"], rel=0.03)
+    # Eight tenths are read: noise counts for more, and so does who is read.
+    spread = sqrt((said[ONE]["noise_sd"] / 0.8) ** 2 + 50 * 0.2 / 0.8)
+    assert said[ONE]["sd_for_a_group_of_50"] == pytest.approx(spread / 50, rel=0.01)
+
+
+def test_the_errors_of_a_network_and_of_a_histogram_are_those_of_their_counts() -> None:
+    mechanism = ParameterRecipe(Fraction(1), Fraction(0), "laplace", Fraction(1), "mean").calibrate(DOMAIN)
+    histogram = HistogramRecipe(epsilon=Fraction(1), delta=Fraction(1, 10**6)).calibrate()
+    said = subgroup_error("marginals", [step(mechanism.events), step(histogram.events, "noise_seeds", "1")])["counts"]
+    (cell, prefix) = said
+    assert (cell["counts"], prefix["counts"]) == (CELL, PREFIX)
+    assert cell["noise_sd"] == pytest.approx(sqrt(DiscreteLaplace(mechanism.amount).variance), rel=0.01)
+    assert prefix["noise_sd"] == pytest.approx(sqrt(DiscreteLaplace(Fraction(1)).variance), rel=0.01)
+    assert prefix["left_out_below"] == histogram.threshold
+    assert prefix["sd_for_a_group_of_500"] == pytest.approx(prefix["noise_sd"] / 500, rel=0.01)
+
+
+def test_what_publication_tells_is_said_of_each_spec() -> None:
+    alone = publication(SPEC)
+    assert alone["decided_by"].startswith("nobody")
+    assert "At most 0.01 of the rows in scope were invalid" in alone["tells"][0]
+    assert not any("exact figures" in each.lower() for each in alone["tells"])
+    asked = publication({**SPEC, "decision": POLICY})
+    assert asked["decided_by"].startswith("a person, who is asked whatever was measured")
+    assert asked["tells"] == alone["tells"]
+    bounds = {"publish_within": {"tvd_2way_max": 0.1}, "refuse_beyond": {"accuracy_tree_min": 0.5}}
+    decided = publication({**SPEC, "decision": {**POLICY, **bounds}})
+    assert decided["decided_by"].startswith("exact figures of the real records")
+    assert [each for each in decided["tells"] if "xact figures" in each] == [
+        "Exact figures of the real records were within bounds: accuracy_tree at least 0.5.",
+        "Unless a person approved it, which the record says, exact figures were within bounds: tvd_2way at most 0.1.",
+    ]
+    always = publication({**SPEC, "decision": {**POLICY, **bounds, "always_ask": True}})
+    assert not any("Unless a person" in each for each in always["tells"])
+    assert any("refresh" in each for each in publication({**SPEC, "refresh": {"budget": {}}})["tells"])
+    tested = {**SPEC, "synthesis": {"guarantee": "tested_seeds", "test": 2}}
+    assert any("candidate passed" in each for each in publication(tested)["tells"])
