@@ -22,7 +22,7 @@ from tests.whole_release import GUARANTEES, Drawn, drawn_release
 @pytest.fixture(scope="module", params=GUARANTEES)
 def drawn(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Drawn:
     changes = {**GUARANTEES[request.param], "title": "Made-up <people>"}
-    made = drawn_release(tmp_path_factory.mktemp("shown"), "people-2026", bytes(range(32, 64)), **changes)
+    made = drawn_release(tmp_path_factory.mktemp("shown"), "people-2026", bytes(range(64, 96)), **changes)
     made.publish()
     return made
 
