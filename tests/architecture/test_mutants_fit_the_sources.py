@@ -1,4 +1,4 @@
-"""Every deliberate fault of `make mutants` can still be put into the sources, and its test exists."""
+"""Every deliberate fault of `make mutants` can still be put into the sources, and its test and its row exist."""
 
 import ast
 from dataclasses import replace
@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from tests.mutants.mutant import ROOT, Mutant
+from tests.mutants.record import RECORD, row
 from tests.mutants.table import EQUIVALENT, MUTANTS
 
 FEWEST = 60
@@ -53,6 +54,12 @@ def test_every_mutated_source_can_still_be_read() -> None:
     """A mutant that is no Python would be killed by any test."""
     for mutant in MUTANTS:
         ast.parse(mutant.mutated((ROOT / mutant.file).read_text(encoding="utf-8")))
+
+
+def test_the_record_has_a_row_for_every_mutant() -> None:
+    recorded = (ROOT / RECORD).read_text(encoding="utf-8").splitlines()
+    rows = {line.rpartition(" | ")[0] for line in recorded if line.startswith("| `")}
+    assert [mutant.breaks for mutant in MUTANTS if row(mutant) not in rows] == [], "run make mutants RECORD=1"
 
 
 @pytest.mark.parametrize(

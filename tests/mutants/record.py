@@ -19,7 +19,13 @@ of the change.
 Statistical tests draw from fixed keys: on given code they always pass or always fail. The false-alarm rate that each
 states bounds the probability that correct code would have failed it under another key.
 
-Last run: {date}, commit {commit}; all {count} killed. Seconds are of processor time, without loading the libraries.
+Before, these survived: noise of the log-linear learner's tables shrunk to 1 % or halved in variance, all choices from
+one stream, one split stream for all chunks or for other records of the same number, an entropy or beta that nobody is
+charged for, delta * eta^2 in the joint split, Gaussian noise charged for the sensitivity instead of its square, and
+bounds of Theorem A that leave a term out. That they could was a gap in the tests; each has one now.
+
+Last run: {date}, commit {commit}; all {count} killed. Seconds are
+of processor time, without loading the libraries.
 
 | file | fault | test that fails | seconds |
 |---|---|---|---|
@@ -42,7 +48,7 @@ def written(outcomes: Sequence[Outcome], equivalent: Sequence[Equivalent], date:
         date: of the run.
         commit: that was tried.
     """
-    rows = [f"{row(outcome.mutant)} | {outcome.seconds:.0f} |" for outcome in outcomes]
+    rows = [f"{row(outcome.mutant)} | {outcome.seconds:.1f} |" for outcome in outcomes]
     others = [
         f"| `{each.file}` | `{_cell(each.before)}` becomes `{_cell(each.after)}` | {_cell(each.proof)} |"
         for each in equivalent
