@@ -229,7 +229,8 @@ class EntropyMechanism:
         if not self.queries:
             return rows, bound
         query, outputs = "entropies in bits, in units of their sensitivity", len(self.queries)
-        return rows, bound, noisy_integers(self.recipe.noise, self.ratio, query=query, part=part, outputs=outputs)
+        entropies = noisy_integers(self.recipe.noise, self.ratio, query=query, part=part, outputs=outputs)
+        return rows, bound, entropies
 
     @cached_property
     def guarantee(self) -> Guarantee:

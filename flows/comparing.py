@@ -51,7 +51,7 @@ def add_compare_command(subparsers: "Subparsers", parents: Sequence[argparse.Arg
         "--out",
         type=Path,
         metavar="FILE",
-        help="where the page goes (default: the shelf of B; what is public has no default)",
+        help="where the page goes (default: `comparisons` in the state folder; what is public has no default)",
     )
     command.add_argument(
         "--keys",
@@ -83,8 +83,8 @@ def run_compare_command(asked: argparse.Namespace, state: Path) -> int:
     internal = comparison.figures is not None
     page = asked.out
     if page is None and internal:
-        folder = make_private_folder(state / "shelf" / comparison.other.record.release.id)
-        page = folder / f"compare-{comparison.one.record.release.id}.html"
+        folder = make_private_folder(state / "comparisons")
+        page = folder / f"{comparison.one.record.release.id}-{comparison.other.record.release.id}.html"
     if page is None:
         _say(["No page was written: what is public goes where --out says."])
     else:

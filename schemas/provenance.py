@@ -318,11 +318,13 @@ class Internal(Part):
         figures: what was measured on real records.
         public_record: SHA-256 of the public record's file.
         run_tree: MLflow's runs of the release.
+        shelf: SHA-256 of each file on the release's shelf but this record; None where it was not noted.
     """
 
     figures: dict[str, float]
     public_record: Digest
     run_tree: RunTree
+    shelf: dict[str, Digest] | None = None
 
 
 class Provenance(Part):

@@ -4,7 +4,7 @@ Two renderings of one model: the public record is made as the release is publish
 what only cleared staff may see. How a record is signed does not belong here (stores.signed_record).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -108,7 +108,13 @@ def with_publication(record: Provenance, publishing: Step) -> Provenance:
 
 
 def internal_record(
-    workspace: Workspace, public: Provenance, *, public_digest: str, run_tree: RunTree, signed: Signed
+    workspace: Workspace,
+    public: Provenance,
+    *,
+    public_digest: str,
+    run_tree: RunTree,
+    signed: Signed,
+    shelf: Mapping[str, str],
 ) -> Provenance:
     """Say the same as the public record, and what only cleared staff may see.
 
@@ -118,6 +124,7 @@ def internal_record(
         public_digest: SHA-256 of that record's file.
         run_tree: MLflow's runs of the release.
         signed: when the record will be signed, and by which key.
+        shelf: digests of the files on its shelf.
 
     Returns:
         The internal rendering.
@@ -149,7 +156,7 @@ def internal_record(
         runs=public.runs,
         people=public.people,
         signed=signed,
-        internal=Internal(figures=internal, public_record=public_digest, run_tree=run_tree),
+        internal=Internal(figures=internal, public_record=public_digest, run_tree=run_tree, shelf=dict(shelf)),
     )
 
 

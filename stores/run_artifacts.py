@@ -3,7 +3,6 @@
 MLflow notes absolute paths. A state folder that was moved still holds the files, at the same place within.
 """
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,9 +12,10 @@ from urllib.parse import unquote, urlsplit
 from mlflow.artifacts import download_artifacts, list_artifacts
 
 from deniable.ledger import digest_of
-from stores.workspace import file_digest
+from stores.kept_files import file_digests, links_above
 
 _FOLDERS = ("mlflow", "artifacts")
+_FOLDER = "."
 
 
 def artifact_digests(
@@ -37,18 +37,18 @@ def artifact_digests(
         OSError: there is no room for them, or they cannot be listed.
     """
     with _folders(state, uri, tracking_uri) as folders:
-        seen = [_digests(folder, but) for folder in folders]
+        seen = [_digests(folder, state, but) for folder in folders]
     paths = {path for digests in seen for path in digests}
     found = {path: [digests.get(path) for digests in seen] for path in paths}
     return {path: each[0] if each[0] and len(set(each)) == 1 else digest_of(each) for path, each in found.items()}
 
 
 def read_artifact(state: Path, uri: str, tracking_uri: str, path: str) -> bytes | None:
-    """The content of one file below an address of MLflow's, by its folder and name; None if there is no such file."""
+    """The content of one file below an address of MLflow's, by its folder and name; None where there is none."""
     folder, _, name = path.rpartition("/")
     with _folders(state, f"{uri}/{folder}", tracking_uri) as folders:
         file = folders[0] / name if folders else None
-        return file.read_bytes() if file is not None and file.is_file() else None
+        return file.read_bytes() if file is not None and file.is_file() and not file.is_symlink() else None
 
 
 @contextmanager
@@ -79,20 +79,7 @@ def _within(state: Path, noted: Path) -> Path:
     return state.joinpath(*noted.parts[places[-1] :]) if places and ".." not in noted.parts else noted
 
 
-def _digests(folder: Path, but: Callable[[str, Path], bool]) -> dict[str, str]:
-    """Digests of all files in a folder; what is no file that can be read has one that no file has."""
-    found = {}
-    for place, folders, files in os.walk(folder):
-        links = [name for name in folders if (Path(place) / name).is_symlink()]
-        for path in (Path(place) / name for name in (*files, *links)):
-            name = path.relative_to(folder).as_posix().encode(errors="backslashreplace").decode()
-            if not but(name, path):
-                found[name] = _digest(path)
-    return found
-
-
-def _digest(path: Path) -> str:
-    try:
-        return file_digest(path) if path.is_file() else digest_of("no file")
-    except OSError as error:
-        return digest_of(f"not readable: {error.errno}")
+def _digests(folder: Path, state: Path, but: Callable[[str, Path], bool]) -> dict[str, str]:
+    """Digests of all files in a folder, and one more where the folder itself is reached by a link."""
+    found = file_digests(folder, but=but)
+    return found | {_FOLDER: digest_of("reached by a link")} if links_above(folder, state) else found

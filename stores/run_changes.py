@@ -87,6 +87,8 @@ class _Comparison:
         shown = self._shown(key, what) if before.get(what) != after.get(what) else ""
         if not today:
             yield f"{place} was deleted"
+        elif what in before and what not in after:
+            yield f"{place} is hidden: its entries are there, and MLflow shows no value"
         elif not then:
             yield f"{place} was added{shown}"
         elif more or less or shown:

@@ -14,12 +14,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
+from urllib.parse import urlsplit
 
 from mlflow import MlflowClient
 from mlflow.entities import LoggedModel, LoggedModelInput, LoggedModelOutput, Run, RunStatus, ViewType
 from mlflow.entities.model_registry import ModelVersion
 from mlflow.exceptions import MlflowException
 from mlflow.store.entities import PagedList
+from sqlalchemy import column, create_engine, select, table
 
 from deniable.errors import DeniableError
 from deniable.ledger import digest_of
@@ -36,7 +38,7 @@ RECORD_PUBLIC_DIGEST = "record.public"
 """Tag of the release's run: SHA-256 of the public record's file."""
 UNDER_WAY = "under way"
 _RECORD_TAGS = {RECORD_DIGEST, RECORD_PUBLIC_DIGEST}
-_PARENT = "mlflow.parentRunId"
+_PARENT, _RELEASE = "mlflow.parentRunId", "release"
 # What comes into a run while it is under way.
 _COMES = re.compile(r"status|end time|(metric|entry|input|output) .*", re.DOTALL)
 _RUNNING = RunStatus.to_string(RunStatus.RUNNING)
@@ -45,6 +47,7 @@ _SAID_BY_LOADING = re.compile(r"model_name: [^\n]*\nmodel_version: [^\n]*\n")
 _PAGE = 1000
 _ABSENT = "RESOURCE_DOES_NOT_EXIST"
 _SQLITE = "sqlite:///"
+_DATABASES = {"sqlite", "postgresql", "mysql", "mssql"}
 
 Plain: TypeAlias = "str | int | Sequence[Plain] | None"
 Items: TypeAlias = Iterator[tuple[str, Plain]]
@@ -188,20 +191,25 @@ def _reading(state: Path, *, patiently: bool = False) -> Iterator[MlflowClient]:
 
 
 def _runs(client: MlflowClient, run_id: str) -> list[Run]:
-    """The release's run and all runs below it, wherever they were put."""
+    """The release's run, all runs below it, and all that say they are of the release, wherever they were put."""
     root = _found(client.get_run, run_id)
     if root is None:
         return []
-    experiments = [each.experiment_id for each in _all(client.search_experiments, view_type=ViewType.ALL)]
+    experiments = _experiments(client)
     runs = {run_id: root}
-    waiting = [run_id]
+    named = root.data.tags.get(_RELEASE)
+    waiting = [f"tags.`{_PARENT}` = '{run_id}'", *([f"tags.`{_RELEASE}` = '{named}'"] if named else [])]
     while waiting:
-        below = f"tags.`{_PARENT}` = '{waiting.pop()}'"
-        for run in _all(client.search_runs, experiments, below, run_view_type=ViewType.ALL):
+        for run in _all(client.search_runs, experiments, waiting.pop(), run_view_type=ViewType.ALL):
             if run.info.run_id not in runs:
                 runs[run.info.run_id] = run
-                waiting.append(run.info.run_id)
+                waiting.append(f"tags.`{_PARENT}` = '{run.info.run_id}'")
     return list(runs.values())
+
+
+def _experiments(client: MlflowClient) -> list[str]:
+    """All experiments, deleted ones too."""
+    return [each.experiment_id for each in _all(client.search_experiments, view_type=ViewType.ALL)]
 
 
 def _owner(run: Run) -> str:
@@ -212,14 +220,16 @@ def _everything(
     client: MlflowClient, state: Path, runs: Sequence[Run]
 ) -> Iterator[tuple[str, Items, Mapping[str, str]]]:
     """Whatever owns things, what it owns, and digests of its files by their paths; the release's run comes first."""
+    kept = _metrics_kept(client.tracking_uri, [run.info.run_id for run in runs])
     for number, run in enumerate(runs):
         but = _is_record if number == 0 else _is_nothing
         files = artifact_digests(state, run.info.artifact_uri, client.tracking_uri, but=but)
-        yield _owner(run), _run_items(client, run, is_root=number == 0), files
-    for model in _models(client, runs):
+        yield _owner(run), _run_items(client, run, kept.get(run.info.run_id, set()), is_root=number == 0), files
+    models = _models(client, runs)
+    for model in models:
         files = artifact_digests(state, model.artifact_location, client.tracking_uri, but=_is_left_by_loading)
         yield f"model {model.model_id}", _model_items(model), files
-    for version in _versions(client, runs):
+    for version in _versions(client, runs, models):
         # As a rule the folder of its model; a version is loaded from wherever it says.
         uri = client.get_model_version_download_uri(version.name, version.version)
         files = artifact_digests(state, uri, client.tracking_uri, but=_is_left_by_loading)
@@ -228,8 +238,29 @@ def _everything(
         yield f"experiment {experiment}", _experiment_items(client, experiment), {}
 
 
-def _run_items(client: MlflowClient, run: Run, *, is_root: bool) -> Items:
-    """What a run has, but for its files."""
+def _metrics_kept(uri: str, runs: Sequence[str]) -> dict[str, set[str]]:
+    """Names of the metrics that have entries, by run, from MLflow's database.
+
+    MLflow names only metrics of which it shows a value, which it keeps in a table of their own. Through a server no
+    more can be asked for.
+    """
+    found: dict[str, set[str]] = {}
+    if urlsplit(uri).scheme.partition("+")[0] not in _DATABASES:
+        return found
+    engine = create_engine(uri)
+    try:
+        entries = table("metrics", column("run_uuid"), column("key"))
+        with engine.connect() as connection:
+            asked = select(entries.c.run_uuid, entries.c.key).where(entries.c.run_uuid.in_(runs)).distinct()
+            for run, name in connection.execute(asked):
+                found.setdefault(run, set()).add(name)
+    finally:
+        engine.dispose()
+    return found
+
+
+def _run_items(client: MlflowClient, run: Run, kept: Collection[str], *, is_root: bool) -> Items:
+    """What a run has, but for its files; `kept` has the names of metrics that MLflow may not show."""
     info, data = run.info, run.data
     yield "name", info.run_name
     yield "experiment", info.experiment_id
@@ -245,12 +276,7 @@ def _run_items(client: MlflowClient, run: Run, *, is_root: bool) -> Items:
     for name, value in data.tags.items():
         if not (is_root and name in _RECORD_TAGS):
             yield f"tag {name}", value
-    for name, number in data.metrics.items():
-        yield f"metric {name}", repr(float(number))
-        history = client.get_metric_history(run.info.run_id, name)
-        entries = sorted((each.timestamp, each.step, repr(float(each.value))) for each in history)
-        for position, entry in enumerate(entries):
-            yield f"entry {position} of metric {name}", entry
+    yield from _metric_items(client, run, kept)
     for given in run.inputs.dataset_inputs if run.inputs else []:
         dataset = given.dataset
         described: list[Plain] = [dataset.source_type, dataset.source, dataset.schema or "", dataset.profile or ""]
@@ -260,6 +286,17 @@ def _run_items(client: MlflowClient, run: Run, *, is_root: bool) -> Items:
         yield f"input model {read.model_id}", ""
     for made in _models_made(run):
         yield f"output model {made.model_id}", made.step
+
+
+def _metric_items(client: MlflowClient, run: Run, kept: Collection[str]) -> Items:
+    """What MLflow shows of a run's metrics, and their histories."""
+    for name, number in run.data.metrics.items():
+        yield f"metric {name}", repr(float(number))
+    for name in dict.fromkeys([*run.data.metrics, *sorted(kept)]):
+        history = client.get_metric_history(run.info.run_id, name)
+        entries = sorted((each.timestamp, each.step, repr(float(each.value))) for each in history)
+        for position, entry in enumerate(entries):
+            yield f"entry {position} of metric {name}", entry
 
 
 def _model_items(model: LoggedModel) -> Items:
@@ -310,7 +347,11 @@ def _is_record(name: str, _path: Path) -> bool:
 
 def _is_left_by_loading(name: str, path: Path) -> bool:
     """Whether a file of a model is the one that MLflow leaves there when it loads it, and nothing else."""
-    return name == _LEFT_BY_LOADING and _SAID_BY_LOADING.fullmatch(path.read_text(errors="replace")) is not None
+    return (
+        name == _LEFT_BY_LOADING
+        and not path.is_symlink()
+        and _SAID_BY_LOADING.fullmatch(path.read_text(errors="replace")) is not None
+    )
 
 
 def _place(uri: str, owner_id: str) -> str:
@@ -322,9 +363,10 @@ def _place(uri: str, owner_id: str) -> str:
 def _models(client: MlflowClient, runs: Sequence[Run]) -> list[LoggedModel]:
     """The models that runs have made or read, or that say so of themselves."""
     models: dict[str, LoggedModel] = {}
+    experiments = _experiments(client)
     for run in runs:
         says_so = f"source_run_id = '{run.info.run_id}'"
-        found: list[LoggedModel] = _all(client.search_logged_models, [run.info.experiment_id], says_so)
+        found: list[LoggedModel] = _all(client.search_logged_models, experiments, says_so)
         models.update({each.model_id: each for each in found})
         named = {given.model_id for given in _models_read(run)} | {made.model_id for made in _models_made(run)}
         for model_id in named - models.keys():
@@ -341,10 +383,15 @@ def _models_made(run: Run) -> list[LoggedModelOutput]:
     return run.outputs.model_outputs if run.outputs else []
 
 
-def _versions(client: MlflowClient, runs: Sequence[Run]) -> list[ModelVersion]:
-    """The registered versions of models that point at runs."""
-    ids = ",".join(f"'{run.info.run_id}'" for run in runs)
-    return _all(client.search_model_versions, f"run_id IN ({ids})") if runs else []
+def _versions(client: MlflowClient, runs: Sequence[Run], models: Sequence[LoggedModel]) -> list[ModelVersion]:
+    """The registered versions of models that point at runs, or at models of theirs."""
+    ids = {run.info.run_id for run in runs}
+    own = {model.model_id for model in models}
+    return [
+        version
+        for version in _all(client.search_model_versions)
+        if version.run_id in ids or version.model_id in own or any(name in (version.source or "") for name in own)
+    ]
 
 
 def _all(search: Callable[..., PagedList[T]], *asked: Any, **options: Any) -> list[T]:

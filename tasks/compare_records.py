@@ -8,6 +8,7 @@ from deniable.checks import Check
 from deniable.errors import DeniableError
 from schemas.provenance import RECORD, LedgerSegment, Provenance, Step
 from schemas.references import Audience
+from stores.kept_files import changeable_by_others, shelf_digests
 from stores.recorded import trusted_record
 from stores.run_tree import RECORD_DIGEST, RECORD_PUBLIC_DIGEST, record_in_mlflow
 from stores.sealed_release import SealedRelease, internal_part
@@ -39,7 +40,8 @@ def compare_records(sealed: SealedRelease) -> Checks:
         _held("MLflow's copy of the internal record is one, and its tags name both records", _copies(sealed, internal)),
         _held("the internal record is about the public one and its files", _subjects(sealed, internal)),
         _held("both records say the same of what both speak of", _contradictions(sealed, internal.record)),
-        _held("the internal files that the record names are as they were", _shelf(sealed, internal.record)),
+        _held("the internal files that the record names are as they were", _shelf(sealed, internal)),
+        _held("nobody but its owner may change what is kept of the release", _exposed(sealed)),
     )
 
 
@@ -129,7 +131,33 @@ def _begins(public: LedgerSegment, internal: LedgerSegment) -> bool:
     return (public.before, public.entries) == (internal.before, internal.entries[: len(public.entries)])
 
 
-def _shelf(sealed: SealedRelease, record: Provenance) -> Iterator[str]:
+def _shelf(sealed: SealedRelease, internal: SignedRecord) -> Iterator[str]:
+    """Where the shelf does not hold what it did; of records that do not list it, the report and what was published."""
+    signed = internal_part(internal).shelf
+    if signed is None:
+        yield from _named_on_shelf(sealed, internal.record)
+        return
+    now = shelf_digests(sealed.shelf)
+    for place in sorted(signed.keys() | now.keys()):
+        if place not in now:
+            yield f"{place} was deleted from the shelf"
+        elif place not in signed:
+            yield f"{place} was added to the shelf"
+        elif signed[place] != now[place]:
+            yield f"{place} was changed on the shelf"
+
+
+def _exposed(sealed: SealedRelease) -> Iterator[str]:
+    """What others may change of what is kept in the state folder, or through which links it is reached."""
+    state = sealed.state.resolve()
+    found: dict[Path, str] = {}
+    for folder in (state / kind / sealed.release_id for kind in ("releases", "shelf")):
+        if folder.is_dir():
+            found |= dict(changeable_by_others(state, folder.parent, folder))
+    yield from (f"{path.relative_to(state.parent)} {why}" for path, why in found.items())
+
+
+def _named_on_shelf(sealed: SealedRelease, record: Provenance) -> Iterator[str]:
     """Where the report, or what was published from the shelf, is not as it was."""
     for step in record.steps:
         for artifact in step.artifacts if step.step in _FROM_THE_SHELF else ():

@@ -2,6 +2,7 @@
 
 from schemas.provenance import RECORD
 from schemas.references import Audience, Reference
+from stores.kept_files import shelf_digests
 from stores.lineage import recorded_step, tag_release
 from stores.provenance import internal_record
 from stores.registry import make_current, register_model
@@ -40,6 +41,7 @@ def seal(workspace: Workspace) -> Reference:
             public_digest=public.digest,
             run_tree=snapshot(workspace.state, workspace.mlflow_run_id),
             signed=signed_now(key),
+            shelf=shelf_digests(workspace.shelf),
         )
         subjects = {**public.subjects, RECORD: public.digest}
         with workspace.writing(RECORD, Audience.INTERNAL) as path:

@@ -25,7 +25,7 @@ from stores.workspace import make_private_folder
 
 MANIFEST = "manifest.json"
 _FORMAT = 1
-_FOLDERS = ("releases", "shelf", "vault", "keys", "mlflow", "prefect", "ledger", "stack/artifacts")
+_FOLDERS = ("releases", "shelf", "comparisons", "vault", "keys", "mlflow", "prefect", "ledger", "stack/artifacts")
 # What the state folder knows of the ledger is copied before the ledger, which may be ahead of it, and not behind.
 _FILES = ("stack/secrets.json", ANCHOR)
 _DUMPS = "databases"

@@ -42,10 +42,12 @@ SHELVED = "the internal record on the shelf is signed by a trusted key"
 SUBJECTS = "the internal record is about the public one and its files"
 SAME = "both records say the same of what both speak of"
 SHELF = "the internal files that the record names are as they were"
+OWNER = "nobody but its owner may change what is kept of the release"
 LEDGER = "the ledger holds"
 SEGMENT = "the ledger has the entries that the record shows, unchanged"
 PUBLISHED = "the ledger says that the table in the folder was published"
 CHARGED = "nothing was charged for the release but what the record shows"
+LINK = "is a link: whoever may write where it points may change it"
 FILES = "every file is the one that was signed, none is missing and none too many"
 
 
@@ -315,7 +317,11 @@ BEHIND_MLFLOW: dict[str, tuple[str, str]] = {
     ),
     "a metric, hidden": (
         "DELETE FROM latest_metrics WHERE key = 'epsilon' AND run_uuid = '{learn_structure}'",
-        "metric epsilon of step learn_structure was deleted",
+        "metric epsilon of step learn_structure is hidden: its entries are there, and MLflow shows no value",
+    ),
+    "an entry of a metric that MLflow does not show": (
+        "INSERT INTO metrics (key, value, timestamp, run_uuid, step, is_nan) VALUES ('quality', 9, 1, '{split}', 0, 0)",
+        "metric quality of step split was added",
     ),
     "when the release began": (
         "UPDATE runs SET start_time = 1795170272055 WHERE run_uuid = '{release}'",
@@ -557,6 +563,111 @@ def test_what_is_changed_on_the_shelf_is_named(kept: Kept) -> None:
     }
     report.unlink()
     assert "report.html was deleted from the shelf" in audited(kept)[SHELF]
+
+
+def _behind_a_link(path: Path, elsewhere: Path) -> None:
+    """Put a link in the place of a file or a folder, to where just the same lies."""
+    elsewhere.parent.mkdir(parents=True, exist_ok=True)
+    path.rename(elsewhere)
+    path.symlink_to(elsewhere)
+
+
+def test_what_is_put_on_the_shelf_is_named_wherever_it_is(kept: Kept) -> None:
+    (kept.shelf / "certificate.html").write_text("All is well.")
+    (kept.shelf / ".hidden").write_text("")
+    (kept.shelf / "public" / "certificate.txt").write_text("All is well.")
+    (kept.shelf / "more").mkdir()
+    (kept.shelf / "more" / "notes.txt").write_text("All is well.")
+    (kept.shelf / "baseline.parquet").unlink()
+    places = (".hidden", "certificate.html", "more/notes.txt", "public/certificate.txt")
+    assert set(audited(kept)[SHELF]) == {
+        *(f"{place} was added to the shelf" for place in places),
+        "baseline.parquet was deleted from the shelf",
+    }
+
+
+@pytest.mark.parametrize("place", ["report.html", "released.parquet", "public/model.json", "public"])
+def test_what_is_a_link_on_the_shelf_is_named_though_the_same_lies_where_it_points(
+    place: str, kept: Kept, tmp_path: Path
+) -> None:
+    _behind_a_link(kept.shelf / place, tmp_path / "elsewhere")
+    found = audited(kept)
+    assert any(fault.startswith(place) for fault in found[SHELF])
+    assert any(f"{kept.name}/{place} is a link" in fault for fault in found[OWNER])
+
+
+@pytest.mark.parametrize("kind", ["releases", "shelf"])
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_folder_that_is_a_link_is_named(kept: Kept, tmp_path: Path, kind: str, *, whole: bool) -> None:
+    folder = kept.state / kind if whole else kept.state / kind / kept.name
+    _behind_a_link(folder, tmp_path / "elsewhere" / "folder")
+    assert audited(kept) == {OWNER: (f"{folder.relative_to(kept.state.parent)} {LINK}",)}
+
+
+def test_a_record_that_is_a_link_is_named(kept: Kept, tmp_path: Path) -> None:
+    _behind_a_link(kept.shelf / RECORD, tmp_path / "record")
+    assert f"{RECORD} was added to the shelf" in audited(kept)[SHELF]
+    _behind_a_link(kept.artifact(f"internal/{RECORD}"), tmp_path / "copy")
+    assert f"the artifact internal/{RECORD} of the release was deleted" in audited(kept)[COPIES]
+
+
+def test_what_came_to_the_shelf_after_sealing_by_a_refresh_is_no_change(kept: Kept, tmp_path: Path) -> None:
+    (kept.shelf / "drift.json").write_text("{}")
+    (kept.shelf / "drift.json").chmod(0o600)
+    assert audited(kept) == {}
+    _behind_a_link(kept.shelf / "drift.json", tmp_path / "drift")
+    assert audited(kept)[SHELF] == ("drift.json was added to the shelf",)
+
+
+@pytest.mark.parametrize("mode", [0o666, 0o664, 0o646])
+def test_a_published_file_that_others_may_write_is_named(kept: Kept, mode: int) -> None:
+    (kept.folder / "synthetic.csv").chmod(mode)
+    (kept.shelf / "report.html").chmod(mode)
+    (kept.shelf / "public").chmod(0o777)
+    (kept.state / "releases").chmod(0o722)
+    others = "may be written by others than its owner"
+    assert set(audited(kept)[OWNER]) == {
+        f"state/releases {others} (mode 0722)",
+        f"state/releases/{kept.name}/synthetic.csv {others} (mode 0{mode:o})",
+        f"state/shelf/{kept.name}/report.html {others} (mode 0{mode:o})",
+        f"state/shelf/{kept.name}/public {others} (mode 0777)",
+    }
+
+
+def test_an_artifact_that_is_a_link_is_named_though_the_same_lies_where_it_points(kept: Kept, tmp_path: Path) -> None:
+    _behind_a_link(kept.artifact("public/privacy.json"), tmp_path / "elsewhere" / "privacy.json")
+    _behind_a_link(kept.artifact("internal/risk.json", kept.steps["evaluate_risk"]), tmp_path / "elsewhere" / "risk")
+    _behind_a_link(kept.artifact("model.json", f"models/{kept.model}"), tmp_path / "elsewhere" / "model.json")
+    assert audited(kept) == {
+        RUNS: (
+            "artifact public/privacy.json of the release was changed",
+            "artifact internal/risk.json of step evaluate_risk was changed",
+            f"artifact model.json of model {kept.model} was changed",
+            "artifact model.json of version 1 of the registered model people was changed",
+        )
+    }
+
+
+def test_a_folder_of_artifacts_that_is_reached_by_a_link_is_named(kept: Kept, tmp_path: Path) -> None:
+    run = kept.artifact("", kept.steps["clean"]).parent
+    (run / "artifacts").mkdir(parents=True, exist_ok=True)
+    _behind_a_link(run, tmp_path / "elsewhere" / "run")
+    _behind_a_link(kept.artifact("public"), tmp_path / "elsewhere" / "public")
+    found = audited(kept)[RUNS]
+    assert "artifact . of step clean was added" in found
+    assert "artifact public of the release was added" in found
+
+
+def test_a_run_that_says_it_is_of_the_release_is_named(kept: Kept) -> None:
+    elsewhere = kept.client.create_experiment("elsewhere", artifact_location=str(kept.state / "mlflow" / "x"))
+    added = kept.client.create_run(elsewhere, run_name="the release, better", tags={"release": kept.name})
+    assert audited(kept) == {RUNS: (f"run the release, better ({added.info.run_id}) was added",)}
+
+
+def test_a_version_of_the_release_s_model_that_names_no_run_is_named(kept: Kept) -> None:
+    kept.client.create_registered_model("better")
+    kept.client.create_model_version("better", f"models:/{kept.model}")
+    assert "version 1 of the registered model better was added" in audited(kept)[RUNS]
 
 
 def change_ledger(kept: Kept, *statements: str) -> None:

@@ -169,7 +169,7 @@ def test_the_command_prints_what_differs_and_leaves_the_page_to_cleared_staff(
     said = capsys.readouterr().out
     for words in ("people-1", "synthesis.k", "age: buckets", "cannot be told", "whole release", "rows_clean", "3,100"):
         assert words in said
-    written = pair.other.workspace.shelf / "compare-people-1.html"
+    written = pair.state / "comparisons" / "people-1-people-2.html"
     assert str(written) in said
     assert written.stat().st_mode & 0o077 == 0
     assert "Internal: measured on real records" in Page(written.read_text()).words
@@ -199,10 +199,10 @@ def test_what_is_public_holds_no_internal_number(
 
 
 def test_what_is_public_is_written_only_where_it_is_asked_for(pair: Pair, capsys: pytest.CaptureFixture[str]) -> None:
-    before = sorted(pair.state.rglob("compare-*.html"))
+    before = sorted(pair.state.rglob("people-1-people-2.html"))
     run(pair, "people-1", "people-2", "--public")
     assert "No page was written" in capsys.readouterr().out
-    assert sorted(pair.state.rglob("compare-*.html")) == before
+    assert sorted(pair.state.rglob("people-1-people-2.html")) == before
 
 
 def test_folders_can_be_compared_anywhere_without_what_is_internal(

@@ -139,6 +139,36 @@ MUTANTS = (
         ),
     ),
     *faults(
+        "deniable/common_events.py",
+        (
+            "sum(size > 1 for size in domain.cardinalities)",
+            "sum(size > 2 for size in domain.cardinalities)",
+            "tables of two values are not charged",
+            _PERSON,
+        ),
+        (
+            'part="parameters", outputs=tables)',
+            'part="parameters", outputs=1)',
+            "all tables of counts are charged as one",
+            _PERSON,
+        ),
+    ),
+    *faults(
+        "deniable/loss.py",
+        (
+            "DiscreteLaplaceEvent(query=query, part=part, outputs=outputs, sensitivity=1, scale=amount)",
+            "DiscreteLaplaceEvent(query=query, part=part, outputs=1, sensitivity=1, scale=amount)",
+            "all integers with Laplace noise are charged as one",
+            _PERSON,
+        ),
+        (
+            "DiscreteGaussianEvent(query=query, part=part, outputs=outputs, sensitivity=1, variance=amount)",
+            "DiscreteGaussianEvent(query=query, part=part, outputs=1, sensitivity=1, variance=amount)",
+            "all integers with Gaussian noise are charged as one",
+            _PERSON,
+        ),
+    ),
+    *faults(
         "deniable/parameters.py",
         (
             "law = DiscreteLaplace(self.amount) if",
