@@ -42,6 +42,7 @@ Delta: TypeAlias = Callable[[Fraction], Fraction]
 # above it by rounding alone; of this, what calibration leaves unused is a thousandth at most.
 _TIGHTER, _ROUNDING = 5e-3, 1e-6
 _FOUR_DIGITS = 2e-3
+_FINER = Fraction(99, 100)
 # Gaussian noise of this many integers is as good as continuous; see calibrate_discrete_gaussian.
 _SMOOTH_SIGMA = 1000
 _NOTHING = Guarantee(0.0, 0.0, "basic")
@@ -162,7 +163,8 @@ def _loglinear(recipe: LoglinearRecipe, domain: Domain, step: StepCost) -> Plann
             right = layout.choice_epsilon(layout.rho_of(float(plan.amount)))
             if layout.choices and not isclose(plan.choice_epsilon, right, rel_tol=_FOUR_DIGITS):
                 yield f"a choice has epsilon {float(plan.choice_epsilon):g}, and beside such noise {right:g} is right"
-            yield from _faults_of_use(_tightest(plan.events, recipe.delta).epsilon, recipe.epsilon)
+            finer = replace(plan, amount=plan.amount * _FINER)
+            yield from _faults_of_use(recipe.epsilon, *(_tightest(each.events, recipe.delta) for each in (plan, finer)))
 
     return Planned(plan.events, amounts, lambda guarantee: _faults_of_claim(guarantee, plan.events, recipe.delta))
 
@@ -230,17 +232,38 @@ def _faults_of_amount(events: Sequence[MechanismEvent], epsilon: Fraction, delta
     if not events:
         return
     (event,) = events
+    yield from _faults_of_use(epsilon, _worst(event, delta), _worst(_with_finer_noise(event), delta))
+
+
+def _with_finer_noise(event: MechanismEvent) -> MechanismEvent:
+    if isinstance(event, DiscreteGaussianEvent):
+        return replace(event, variance=event.variance * _FINER)
+    if isinstance(event, DiscreteLaplaceEvent):
+        return replace(event, scale=event.scale * _FINER)
+    raise TypeError(event.mechanism)
+
+
+def _worst(event: MechanismEvent, delta: Fraction) -> Guarantee:
+    """What noise costs, also where it is scaled to a sensitivity that is known later."""
     kinds = [event]
     if isinstance(event, DiscreteGaussianEvent):
-        finer = ceil(_SMOOTH_SIGMA / sqrt(event.variance))
-        kinds.append(replace(event, sensitivity=event.sensitivity * finer, variance=event.variance * finer**2))
-    yield from _faults_of_use(max(_tightest((kind,), delta).epsilon for kind in kinds), epsilon)
+        scale = ceil(_SMOOTH_SIGMA / sqrt(event.variance))
+        kinds.append(replace(event, sensitivity=event.sensitivity * scale, variance=event.variance * scale**2))
+    return max((_tightest((kind,), delta) for kind in kinds), key=lambda cost: cost.epsilon)
 
 
-def _faults_of_use(spent: float, epsilon: Fraction) -> Iterator[str]:
-    """Where noise does not cost what it was to cost."""
-    if not float(epsilon) * (1 - _TIGHTER) <= spent <= float(epsilon) * (1 + _ROUNDING):
-        yield f"its noise costs epsilon {spent:.6g}, and was to be scaled to {float(epsilon):g}"
+def _faults_of_use(epsilon: Fraction, spent: Guarantee, with_finer: Guarantee) -> Iterator[str]:
+    """Where noise does not cost what it was to cost.
+
+    Args:
+        epsilon: what it was to cost.
+        spent: what it costs.
+        with_finer: what finer noise would cost. At a large delta epsilon may rise from nothing to more than the budget
+            with the last digit of the noise.
+    """
+    most = float(epsilon) * (1 + _ROUNDING)
+    if spent.epsilon > most or (spent.epsilon < float(epsilon) * (1 - _TIGHTER) and with_finer.epsilon <= most):
+        yield f"its noise costs epsilon {spent.epsilon:.6g}, and was to be scaled to {float(epsilon):g}"
 
 
 def _faults_of_claim(
