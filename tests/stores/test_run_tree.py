@@ -297,6 +297,30 @@ def test_a_change_in_the_database_changes_exactly_what_was_changed(
     assert {place for place in before if before[place] != after[place]} == {place}
 
 
+def test_an_entry_of_a_metric_of_which_no_value_is_shown_is_listed(
+    state: Path, made: Workspace, client: MlflowClient
+) -> None:
+    split = named(made, client)["split"]
+    before = snapshot(state, made.mlflow_run_id).items
+    values = f"('quality', 7, 1, '{split.removeprefix('run ')}', 0, 0)"
+    change_mlflow(state, f"INSERT INTO metrics (key, value, timestamp, run_uuid, step, is_nan) VALUES {values}")  # noqa: S608
+    after = snapshot(state, made.mlflow_run_id).items
+    assert after.keys() - before.keys() == {f"{split}/entry 0 of metric quality"}
+    change_mlflow(state, "DELETE FROM latest_metrics WHERE key = 'epsilon.model'")
+    gone = after.keys() - snapshot(state, made.mlflow_run_id).items.keys()
+    assert {place.partition("/")[2] for place in gone} == {"metric epsilon.model"}
+
+
+def test_a_link_to_the_same_bytes_is_not_the_file_that_was_there(state: Path, made: Workspace, tmp_path: Path) -> None:
+    before = snapshot(state, made.mlflow_run_id).items
+    own = state / "mlflow" / "artifacts" / "people" / made.mlflow_run_id / "artifacts"
+    (own / "public" / "cells.json").rename(tmp_path / "cells.json")
+    (own / "public" / "cells.json").symlink_to(tmp_path / "cells.json")
+    after = snapshot(state, made.mlflow_run_id).items
+    place = f"run {made.mlflow_run_id}/artifact public/cells.json"
+    assert [place for place in before if before[place] != after[place]] == [place]
+
+
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 0.1 + 0.2, 5e-324])
 def test_whatever_number_a_metric_is_it_is_listed(
     value: float, state: Path, made: Workspace, client: MlflowClient
