@@ -347,4 +347,7 @@ class Provenance(Part):
 
     def to_predicate(self) -> dict[str, Any]:
         """The record as plain values; the public rendering has no place for what is internal."""
-        return self.model_dump(mode="json", by_alias=True, exclude_unset=self.rendering == "public")
+        said = self.model_dump(mode="json", by_alias=True, exclude_unset=self.rendering == "public")
+        if self.internal is not None and self.internal.shelf is None:
+            del said["internal"]["shelf"]
+        return said
