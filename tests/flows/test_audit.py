@@ -341,7 +341,7 @@ BEHIND_MLFLOW: dict[str, tuple[str, str]] = {
     ),
     "a run, taken from below the release": (
         "UPDATE tags SET value = 'x' WHERE key = 'mlflow.parentRunId' AND run_uuid = '{split}'",
-        f"step split {GONE}",
+        "tag mlflow.parentRunId of step split was changed; it is now x",
     ),
     "a run, deleted for good": (
         "; ".join(f"DELETE FROM {table} WHERE run_uuid = '{{split}}'" for table in TABLES_OF_A_RUN),  # noqa: S608
