@@ -229,8 +229,7 @@ class EntropyMechanism:
         if not self.queries:
             return rows, bound
         query, outputs = "entropies in bits, in units of their sensitivity", len(self.queries)
-        entropies = noisy_integers(self.recipe.noise, self.ratio, query=query, part=part, outputs=outputs)
-        return rows, bound, entropies
+        return rows, bound, noisy_integers(self.recipe.noise, self.ratio, query=query, part=part, outputs=outputs)
 
     @cached_property
     def guarantee(self) -> Guarantee:
