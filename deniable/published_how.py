@@ -20,10 +20,11 @@ RULES = (
 """Which rows are left out, whatever the others hold; each is judged by what stands in it alone."""
 
 _INVALID = "At most {share:g} of the rows in scope were invalid, counted exactly; with more, it would have stopped."
+_READ = "The source could be read as spec and schema say, and the schema's code ran on it; else it would have stopped."
 _NONE_EMPTY = "No part of the split was empty, and utility and risk could be measured; else it would have stopped."
 _PASSED = "At least one candidate passed the privacy test; else it would have stopped. {covered}"
 _COVERED = {1: "As the whole release, that has no differential privacy.", 2: "The total covers that."}
-_CHANGED = "It may come of a refresh, which publishes only rows that are not exactly those of an earlier release."
+_CHANGED = "It may come of a refresh, which publishes only if the rows are not exactly those of an earlier release."
 _EXACT = "Exact figures of the real records were within bounds: {bounds}."
 _ASKED = "Unless a person approved it, which the record says, exact figures were within bounds: {bounds}."
 _SIDES = {"max": "at most", "min": "at least"}
@@ -50,7 +51,7 @@ def publication(spec: Mapping[str, Any]) -> dict[str, Any]:
     """
     policy, synthesis = spec.get("decision"), spec["synthesis"]
     exact = policy is not None and bool(policy["publish_within"] or policy["refuse_beyond"])
-    tells = [_INVALID.format(share=float(Fraction(spec["max_invalid_share"]))), _NONE_EMPTY]
+    tells = [_INVALID.format(share=float(Fraction(spec["max_invalid_share"]))), _READ, _NONE_EMPTY]
     if synthesis["guarantee"] == "tested_seeds":
         tells.append(_PASSED.format(covered=_COVERED[synthesis["test"]]))
     if spec.get("refresh") is not None:

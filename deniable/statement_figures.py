@@ -28,8 +28,9 @@ TRUST_MODEL = (
 ATTEMPT = (
     "one attempt, which ends with a record or with none, as far as records are concerned; of a record that is known to "
     "have been released, delta is up to (1 + 1 / n0) delta / p and epsilon up to ln(1 + 1 / n0) more, where n0 is the "
-    "public lower bound on seeds and p, which depends on the confidential records and is not stated, the probability "
-    "that an attempt ends with a record"
+    "public number of places that seeds are drawn from at least and p, which depends on the confidential records and "
+    "is not stated, the smaller of the probabilities, with either of two neighbouring tables, that an attempt ends "
+    "with a record"
 )
 PASSES = "exp(-eps0 j) / (1 + exp(-eps0))"
 """Probability with which a candidate of k - j plausible seeds passes privacy test 2, j at least 1."""
@@ -95,7 +96,7 @@ def choices(steps: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
         return None
     return {
         "mechanism": "exponential mechanism",
-        "of": "which tables of several attributes are counted",
+        "of": "which tables of several attributes are counted; the number is the most that there may be",
         "number": sum(event["outputs"] for event in made),
         "epsilon_of_one": max(_number(event["epsilon_per_choice"]) for event in made),
         "charged": "within the parameters",

@@ -40,15 +40,17 @@ _MISSING = (1, 5, 10)
 
 NOT_COVERED = tuple(
     """\
-People with several records. For r of them epsilon is r times as large, delta up to r e^((r-1) epsilon) times.
+People with several records. Of r records epsilon is r times as large, delta up to r e^((r-1) epsilon) times.
 Records that depend on each other, such as those of a household: what one says about another is not protected.
 What is learnt about everybody. That two attributes go together is found with or without any one person's record.
 Other releases made from the same records. Their costs add up, as far as the ledger knows that the records are the same.
-That the release was published, and when: it depends on exact figures of the real records, as said under Publication.
+That the release was published, and when: it depends on exact figures of the real records, as PRIVACY.md says.
 The schema and the parameters of this release. They count as public, and must not be chosen by looking at the records.
+The schema's own code. It must look at one row at a time; that it does is the word of those who wrote it.
 Utility and risk as the producers measured them on real records: for cleared staff, without noise, not in this release.
 Side channels: the time, the memory and the power that the machines took to make the release.
 The release key. All chance is drawn from it: whoever holds it, or breaks ChaCha20 or HMAC-SHA256, can undo the noise.
+Faults of the program. What is proved is what it should do; that it does so is tested and not proved.
 Those who made the release. They hold the records; that they did what the record says cannot be seen from this folder.
 """.splitlines()
 )
@@ -64,9 +66,9 @@ _PROOFS = {
     "parallel": "disjoint parts of the data: the largest of their costs",
     "joint_split": "what a record is used for, if at all, is drawn secretly and for itself",
     "theorem_1": "Theorem 1 of Bindschaedler, Shokri and Gunter 2017",
-    "theorem_1_exact": "the exact form of Theorem 1 of Bindschaedler, Shokri and Gunter 2017",
-    "theorem_b": "Theorem B: noisy counts of prefixes, cut off at a threshold",
-    "theorem_a": "exact accounting of every attempt, those that release nothing included",
+    "theorem_1_exact": "an exact form of Theorem 1 of Bindschaedler et al. 2017, our proof, not peer-reviewed",
+    "theorem_b": "Theorem B: noisy counts of prefixes, cut off at a threshold, our proof, not peer-reviewed",
+    "theorem_a": "Theorem A: every attempt counts, also one that releases nothing, our proof, not peer-reviewed",
 }
 
 _MARKUP = re.compile(r"([\\`*_\[\]<>|&#~])")
@@ -239,7 +241,7 @@ def rounded_up(value: float) -> str:
 
 
 def _number(value: Fraction | int) -> str:
-    """A parameter as it was written."""
+    """A parameter, in six digits."""
     return f"{value:,}" if isinstance(value, int) else f"{float(value):g}"
 
 
