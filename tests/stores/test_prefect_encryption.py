@@ -69,6 +69,7 @@ def test_a_database_that_cannot_be_read_is_not_taken_for_one_without_a_key(tmp_p
         (EARLIER.encode(), 0o640, "by its owner alone, got mode 0640"),
         (b"too short", 0o600, "must be as it was made"),
     ],
+    ids=["of others", "none"],
 )
 def test_a_key_that_others_may_read_or_that_is_none_is_refused(
     tmp_path: Path, held: bytes, mode: int, said: str
