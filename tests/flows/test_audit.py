@@ -3,8 +3,11 @@
 import argparse
 import hashlib
 import json
+import os
 import shutil
+import signal
 import sqlite3
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -13,6 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from mlflow import MlflowClient
 from mlflow.artifacts import download_artifacts
@@ -26,7 +30,7 @@ from deniable.trust import TrustedKeys
 from flows.audit import Audited, audit, audit_here
 from flows.auditing import DOES_NOT_HOLD, HOLDS, add_audit_command, run_audit_command
 from flows.release import release
-from flows.services import Server, free_port
+from flows.services import free_port
 from schemas.provenance import RECORD
 from stores.ledger import LEDGER_VARIABLE, Ledger, ledger_place
 from stores.registry import CURRENT
@@ -823,6 +827,14 @@ def test_a_release_that_stopped_while_it_was_sealed_holds_once_it_was_taken_up_a
     assert faults(audit_here(name, state)) == {}
 
 
+def answers(address: str) -> bool:
+    """Whether a server is up."""
+    try:
+        return httpx.get(address).is_success
+    except httpx.TransportError:
+        return False
+
+
 def test_a_release_that_a_server_recorded_is_audited_by_its_address(
     tmp_path: Path, prefect: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -831,35 +843,21 @@ def test_a_release_that_a_server_recorded_is_audited_by_its_address(
     there = tmp_path / "there"
     store = ["--backend-store-uri", f"sqlite:///{there / 'mlflow.db'}", "--artifacts-destination", str(there / "files")]
     there.mkdir()
-    server = Server(
-        "the MLflow server",
-        [
-            sys.executable,
-            "-m",
-            "mlflow",
-            "server",
-            "--host",
-            "127.0.0.1",
-            "--port",
-            str(port),
-            "--workers",
-            "1",
-            *store,
-        ],
-        port=port,
-        health="/health",
-        log=there / "server.log",
-        environment={},
-    )
+    address = f"http://127.0.0.1:{port}"
+    command = [sys.executable, "-m", "mlflow", "server", "--host", "127.0.0.1", "--port", str(port), "--workers", "1"]
+    with (there / "server.log").open("wb") as log:
+        server = subprocess.Popen([*command, *store], stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
     try:
-        server.wait_until_up()
-        monkeypatch.setenv("MLFLOW_TRACKING_URI", server.address)
+        while not answers(f"{address}/health"):
+            assert server.poll() is None, (there / "server.log").read_text()
+            time.sleep(0.1)
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
         made = release(write_small_release(tmp_path / "spec"), tmp_path / "state").workspace
         assert not (tmp_path / "state" / "mlflow" / "mlflow.db").exists()
         assert faults(audit_here(made.release_id, made.state)) == {}
         [forged] = (there / "files").rglob(f"{made.mlflow_run_id}/artifacts/public/privacy.json")
         forged.write_text("forged")
-        MlflowClient(server.address).set_tag(made.mlflow_run_id, "quality", "high")
+        MlflowClient(address).set_tag(made.mlflow_run_id, "quality", "high")
         assert faults(audit_here(made.release_id, made.state)) == {
             RUNS: (
                 "artifact public/privacy.json of the release was changed",
@@ -867,9 +865,10 @@ def test_a_release_that_a_server_recorded_is_audited_by_its_address(
             )
         }
     finally:
-        server.stop()
+        os.killpg(server.pid, signal.SIGTERM)
+        server.wait()
     [[fault], _] = faults(audit_here(made.release_id, made.state)).values()
-    assert f"MLflow must give the runs of the release, and {server.address} does not" in fault
+    assert f"MLflow must give the runs of the release, and {address} does not" in fault
 
 
 def command(kept: Kept, *arguments: str) -> int:
