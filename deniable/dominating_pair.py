@@ -28,6 +28,8 @@ _LEFT_OUT = 1e-15
 _LONGEST_WINDOW = 1 << 23
 # How far below the moment bound epsilon is looked for, in units of 1 / order.
 _REACH_BELOW = 60.0
+# From this on the rounding of a sum near -1 would count.
+_MOST = 0.999
 # e to the power of this is still a float.
 _LARGEST_EXPONENT = 500.0
 # e to the power of minus this, times any weight that counts, is still a float.
@@ -60,8 +62,11 @@ class DominatingPair:
         exponents = order * self.finite_losses
         if exponents.max(initial=0.0) > _LARGEST_EXPONENT:
             return inf
-        # Most of the mass is near loss 0, hence only what differs from 1 is added up.
-        return log1p(float(self.probabilities @ np.expm1(exponents)) - self.infinity_mass)
+        # Most of the mass is near loss 0, so what differs from 1 is added up, except where hardly anything is left.
+        change = float(self.probabilities @ np.expm1(exponents)) - self.infinity_mass
+        if change < -_MOST:
+            return log(max(float(self.probabilities @ np.exp(exponents)), np.finfo(np.float64).tiny))
+        return log1p(change)
 
 
 Runs: TypeAlias = Sequence[tuple[DominatingPair, int]]

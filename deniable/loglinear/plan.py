@@ -84,7 +84,7 @@ class LoglinearRecipe:
         """Scale the noise, from the budget and the public domain alone.
 
         Raises:
-            InvalidInput: Gaussian noise is asked for at delta 0.
+            InvalidInput: Gaussian noise is asked for at delta 0, or at a delta that covers it alone.
         """
         layout = Layout.of(domain)
         if self.noise_for(layout) == "laplace":
@@ -308,6 +308,12 @@ def _calibrate_gaussian(recipe: LoglinearRecipe, domain: Domain, layout: Layout)
     good, spent = recipe.rho * (1 - 1e-3), float(recipe.epsilon)
     found, step = plan(good), 1.1
     spent = found.guarantee.epsilon
+    if not spent:
+        raise InvalidInput(
+            "epsilon must be large enough beside delta for Gaussian noise to be scaled to it, got epsilon "
+            f"{float(recipe.epsilon):g} and delta {float(recipe.delta):g}, which alone covers the noise; lower delta "
+            "or take Laplace noise."
+        )
     for _ in range(_SEARCH):
         tried = plan(good * step)
         epsilon = tried.guarantee.epsilon

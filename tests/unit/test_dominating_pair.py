@@ -147,3 +147,15 @@ def test_fast_lengths_are_the_next_that_have_no_large_prime_factor() -> None:
     for least in [*range(1, 300), 1023, 1025, 65_537, 1_000_003]:
         found = _fast_length(least)
         assert found == next_fast_len(least, real=True)
+
+
+def test_a_moment_of_losses_that_are_all_large_is_as_small_as_it_is() -> None:
+    pair = DominatingPair(1.0, np.array([-60, 60]), np.array([1e-30, 1 - 1e-30]), 0.0)
+    # Of order -1 both outcomes count: e^60 1e-30 and e^-60.
+    assert pair.log_moment(-1) == pytest.approx(math.log(math.exp(60) * 1e-30 + math.exp(-60)), rel=1e-9)
+
+
+def test_a_moment_too_small_for_a_float_is_bounded_from_above() -> None:
+    certain = DominatingPair(1.0, np.array([60]), np.array([1.0]), 0.0)
+    assert certain.log_moment(-1) == pytest.approx(-60, rel=1e-9)
+    assert -3000 <= certain.log_moment(-50) < -700

@@ -8,7 +8,7 @@ from deniable.accounting import best_again
 from deniable.domain import Attribute, Domain
 from deniable.errors import InvalidInput
 from deniable.loglinear.learning import _LEFT_FOR_TABLES, _SIGNAL_OF_A_TABLE, _WEAK_SIGNAL
-from deniable.loglinear.plan import BATCHES, Layout, LoglinearRecipe
+from deniable.loglinear.plan import BATCHES, Layout, LoglinearRecipe, NoiseChoice
 from deniable.loss import ApproximateEvent, DiscreteGaussianEvent, ExponentialEvent
 
 DELTA = Fraction(1, 10**9)
@@ -138,6 +138,17 @@ def test_what_has_one_value_costs_nothing() -> None:
 def test_gaussian_noise_needs_a_delta() -> None:
     with pytest.raises(InvalidInput, match="above 0 for Gaussian"):
         LoglinearRecipe(Fraction(1), Fraction(0), "gaussian").calibrate(MANY)
+
+
+def test_gaussian_noise_is_not_scaled_where_delta_alone_covers_it() -> None:
+    with pytest.raises(InvalidInput, match=r"epsilon must be large enough beside delta .* take Laplace noise"):
+        LoglinearRecipe(Fraction(1, 10**6), Fraction(1, 10), "gaussian").calibrate(domain(3, 3, 3, 3))
+
+
+@pytest.mark.parametrize("noise", ["auto", "laplace", "gaussian"])
+def test_the_largest_epsilon_beside_the_smallest_delta_is_planned_for(noise: NoiseChoice) -> None:
+    plan = LoglinearRecipe(Fraction(100), Fraction(1, 10**30), noise).calibrate(domain(3, 3, 3, 3))
+    assert 99 < plan.guarantee.epsilon <= 100
 
 
 def test_few_answers_take_laplace_noise_and_many_take_gaussian() -> None:
