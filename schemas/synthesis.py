@@ -121,7 +121,7 @@ class PrivacyTestedSeeds(Drawing):
         accept_no_differential_privacy: must be true for test 1, whose candidates no ledger can charge.
         candidates: how many are drawn and tested, always all of them.
         drop_probability: rho of Mechanism 1*, with which a candidate is dropped whatever the test says.
-        public_rows: N0, a public number that the seeds are not fewer than.
+        public_rows: N0, a public number of places that seeds are drawn from at least, however few seeds there are.
         delta: of the record that one attempt may end with, as epsilon.
         total_delta: delta at which the total of all candidates is stated.
     """
