@@ -2,7 +2,8 @@
 
 Noise that is scaled without an accountant follows exactly. What an accountant scaled is taken from the record: it must
 be the same in all events of a step, and use the whole budget but for what two derivations may differ by. So no event
-can be left out, added or replaced, and nothing in one can be changed, even by someone who signs the result.
+can be left out, added or replaced, and nothing in one can be changed but such an amount within that difference, even by
+someone who signs the result.
 
 What the events of a step cost, and whether the ledger was charged for them, does not belong here (cost_verification,
 segment_verification). Nothing here needs more than the wheel requires.

@@ -1,6 +1,7 @@
 """What the publication of a release tells by itself, and which rows had no part in it, by the rules of its spec.
 
-None of it is covered by any epsilon. All of it follows from the spec: no number of rows is stated, and none is needed.
+None of it is covered by any epsilon, but where it says so. All of it follows from the spec: no number of rows is
+stated, and none is needed.
 """
 
 from collections.abc import Mapping

@@ -31,7 +31,7 @@ from stores.columns import columns_of
 from stores.experiment_page import DESCRIPTION
 from stores.lineage import StepRecord, as_dataset, recording
 from stores.release_folder import SCHEMA, describe_domain, write_document
-from stores.statement import TEMPLATES
+from stores.statement import TEMPLATES, in_words
 from stores.workspace import Workspace, make_private_folder
 
 _CODE = Path(__file__).with_name("seedless_model.py")
@@ -124,6 +124,7 @@ def _description(workspace: Workspace, guarantee: Guarantee, logged: LoggedModel
         title=workspace.spec.title,
         attributes=workspace.spec.domain.names,
         guarantee=guarantee,
+        words=in_words,
         kind=workspace.spec.synthesis.guarantee,
         model_id=logged.model_id,
         pages=mlflow_pages(),

@@ -14,7 +14,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from deniable.deniability import pass_probability
-from deniable.loss import VACUOUS_EPSILON, Guarantee
+from deniable.loss import VACUOUS_DELTA, VACUOUS_EPSILON, Guarantee
 from deniable.published_how import publication, rows_left_out
 from deniable.statement_figures import (
     ATTEMPT,
@@ -207,6 +207,7 @@ def statement_in_words(release_id: str, spec: ReleaseSpec, accounts: Accounts, s
         shared=spec.split.probabilities.get("shared"),
         so_far=so_far,
         vacuous_epsilon=f"{VACUOUS_EPSILON:g}",
+        vacuous_delta=f"{VACUOUS_DELTA:g}",
     )
 
 
