@@ -146,7 +146,7 @@ def cost_cards(spec: ReleaseSpec, accounts: Accounts) -> list[Card]:
         cards.append(Card("Plausible seeds", f"k = {synthesis.k}", note))
     if isinstance(synthesis, HistogramSeeds) and synthesis.k is not None:
         which = " that begins with a prefix of the histogram" if synthesis.epsilon_rows else ""
-        note = f"of each record{which}, all equally probable"
+        note = f"of each record{which}, but with probability {float(synthesis.beta or 0):g}"
         cards.append(Card("Plausible seeds", f"k = {synthesis.k}", note))
     if accounts.record:
         cards.append(_cost_card("One attempt", accounts.record, "the record that it may end with, given the model"))
