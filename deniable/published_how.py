@@ -51,7 +51,8 @@ def publication(spec: Mapping[str, Any]) -> dict[str, Any]:
         spec: the spec, as the record has it.
     """
     policy, synthesis = spec.get("decision"), spec["synthesis"]
-    exact = policy is not None and bool(policy["publish_within"] or policy["refuse_beyond"])
+    by_itself = policy is not None and bool(policy["publish_within"]) and not policy["always_ask"]
+    exact = policy is not None and (by_itself or bool(policy["refuse_beyond"]))
     tells = [_INVALID.format(share=float(Fraction(spec["max_invalid_share"]))), _READ, _NONE_EMPTY]
     if synthesis["guarantee"] == "tested_seeds":
         tells.append(_PASSED.format(covered=_COVERED[synthesis["test"]]))
@@ -59,7 +60,7 @@ def publication(spec: Mapping[str, Any]) -> dict[str, Any]:
         tells.append(_CHANGED)
     if policy is not None and policy["refuse_beyond"]:
         tells.append(_EXACT.format(bounds=_bounds(policy["refuse_beyond"])))
-    if policy is not None and policy["publish_within"] and not policy["always_ask"]:
+    if policy is not None and by_itself:
         tells.append(_ASKED.format(bounds=_bounds(policy["publish_within"])))
     return {"decided_by": NOBODY if policy is None else EXACT if exact else PERSON, "tells": tells}
 

@@ -105,6 +105,8 @@ def test_what_publication_tells_is_said_of_each_spec() -> None:
         "Exact figures of the real records were within bounds: accuracy_tree at least 0.5.",
         "Unless a person approved it, which the record says, exact figures were within bounds: tvd_2way at most 0.1.",
     ]
+    asked_anyway = {**POLICY, "publish_within": bounds["publish_within"], "always_ask": True}
+    assert publication({**SPEC, "decision": asked_anyway}) == asked
     always = publication({**SPEC, "decision": {**POLICY, **bounds, "always_ask": True}})
     assert not any("Unless a person" in each for each in always["tells"])
     assert any("refresh" in each for each in publication({**SPEC, "refresh": {"budget": {}}})["tells"])
