@@ -242,11 +242,21 @@ def _is_choice(choice: Any) -> bool:
 
 
 def _faults_of_means(document: Mapping[str, Any], events: Sequence[MechanismEvent]) -> Iterator[str]:
-    """What is wrong with a document of the first version: all means of Gaussian noise that are no exact ones."""
-    entries = [*document["attributes"].values(), *document["tables"]]
-    if not any(isinstance(event, DiscreteGaussianEvent) for event in events):
+    """What is wrong with a document of the first version: all means of Gaussian noise that are no exact ones.
+
+    A mean is exact if it is of a power of two. The shares of an attribute that was counted twice are those of both
+    times; those of the first time are its event's.
+    """
+    first = {event.query: event.outputs for event in events if isinstance(event, DiscreteGaussianEvent)}
+    if not first:
         return
-    leaking = [entry for entry in entries if entry["shares"] & (entry["shares"] - 1)]
+    alone = [
+        entry
+        for name, entry in document["attributes"].items()
+        if not _is_exact(entry["shares"])
+        or (entry["shares"] > (shares := first.get(f"counts of {name}", entry["shares"])) and not _is_exact(shares))
+    ]
+    leaking = [*alone, *(entry for entry in document["tables"] if not _is_exact(entry["shares"]))]
     if leaking:
         cells = sum(np.asarray(entry["noisy"]).size for entry in leaking)
         yield (
@@ -255,6 +265,11 @@ def _faults_of_means(document: Mapping[str, Any], events: Sequence[MechanismEven
             "PRIVATE: the epsilon and delta that it states do not hold. Withdraw it with all that came with it, say so "
             "to whoever has it, and release again with this version; what it was charged stays charged"
         )
+
+
+def _is_exact(shares: int) -> bool:
+    """Whether a mean of so many is the same whether it is rounded or not: the number is a power of two."""
+    return shares & (shares - 1) == 0
 
 
 def _faults_of_account(measured: _Measured, events: Sequence[MechanismEvent]) -> Iterator[str]:
