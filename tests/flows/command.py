@@ -44,7 +44,7 @@ def run(
     )
 
 
-def told_of(server: Server) -> dict[str, str]:
+def variables_of(server: Server) -> dict[str, str]:
     """What a shell says in which commands use a Prefect server that is there already."""
     return {"DENIABLE_PREFECT_API_URL": f"{server.address}/api", "PREFECT_API_AUTH_STRING": server.credentials}
 

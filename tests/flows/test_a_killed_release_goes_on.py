@@ -31,7 +31,7 @@ from stores.signed_record import read_signed
 from stores.trust_file import trusted_keys
 from stores.unfinished import left_in_words, unfinished_release, what_comes_next
 from stores.verified_release import verified_release
-from tests.flows.command import environment, told_of
+from tests.flows.command import environment, variables_of
 from tests.small_release import QUICK, write_small_release
 from tests.watchers import Faulty
 
@@ -80,7 +80,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]
     (state / "prefect").mkdir()
     started = start_prefect(state)
     started.wait_until_up()
-    yield told_of(started)
+    yield variables_of(started)
     started.stop()
 
 

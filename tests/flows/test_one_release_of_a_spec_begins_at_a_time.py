@@ -7,7 +7,7 @@ from pathlib import Path
 
 from flows.services import start_prefect
 from stores.ledger import Ledger, ledger_place
-from tests.flows.command import environment, told_of
+from tests.flows.command import environment, variables_of
 from tests.small_release import QUICK, write_small_release
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,7 +38,7 @@ def test_of_four_commands_of_one_spec_one_begins_a_release_and_three_say_which(t
     (tmp_path / "server" / "prefect").mkdir(parents=True)
     server = start_prefect(tmp_path / "server")
     server.wait_until_up()
-    started = [begun(spec, state, file, told_of(server)) for _ in range(STARTS)]
+    started = [begun(spec, state, file, variables_of(server)) for _ in range(STARTS)]
     try:
         for process in started:
             assert process.stdout is not None

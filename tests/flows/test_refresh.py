@@ -20,7 +20,7 @@ from pydantic import SecretStr
 from deniable.budget import shown_down, shown_up
 from deniable.errors import DeniableError, InvalidInput, Refused
 from flows.deciding import decide
-from flows.refresh import Refreshed, refresh
+from flows.refresh import Refreshed, refresh, told_of
 from flows.release import release
 from flows.services import start_prefect
 from schemas.release_spec import load_spec
@@ -34,7 +34,7 @@ from stores.registry import CURRENT
 from stores.unfinished import begun_releases
 from stores.verified_release import verified_release
 from tests.catcher import Catcher, catching
-from tests.flows.command import environment, run, told_of
+from tests.flows.command import environment, run, variables_of
 from tests.small_release import QUICK, made_up_people, write_small_release
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -265,7 +265,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]
     (state / "prefect").mkdir()
     started = start_prefect(state)
     started.wait_until_up()
-    yield told_of(started)
+    yield variables_of(started)
     started.stop()
 
 
