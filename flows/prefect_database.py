@@ -15,6 +15,7 @@ def make_prefect_database() -> None:
     The environment says where it is; the kernel lets the next process in as soon as this one ends, however it ends.
     """
     home = Path(os.environ["PREFECT_HOME"])
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
     with (home / "making.lock").open("w") as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
         asyncio.run(_migrated())

@@ -87,8 +87,8 @@ def kept_lines(place: str | Path) -> list[str]:
         LedgerUnavailable: the database cannot be reached, does not accept us, or is of a later version.
     """
     database = LedgerDatabase.at(place)
-    database.bring_up_to_date()
-    return kept_lines_of(database)
+    _patiently(database.bring_up_to_date)
+    return _patiently(lambda: kept_lines_of(database))
 
 
 def kept_lines_of(database: LedgerDatabase) -> list[str]:

@@ -41,7 +41,7 @@ KINDS = {
     "the page for everybody": "releases/*/index.html",
     "the internal record": "shelf/*/record.dsse.json",
     "the report": "shelf/*/report.html",
-    "the page of a comparison": "shelf/*/compare-*.html",
+    "the page of a comparison": "comparisons/*.html",
     "mlflow's database": "mlflow/mlflow.db",
     "mlflow's copy of the record": "mlflow/artifacts/**/internal/record.dsse.json",
     "mlflow's pictures": "mlflow/artifacts/**/*.png",

@@ -244,6 +244,11 @@ def test_whatever_is_changed_in_the_statement_is_found_though_it_was_signed(hone
         trials.of(altered, named, with_ledger=with_ledger)
         without, added = deepcopy(stated), deepcopy(stated)
         del at(without, tuple(outer))[last]
+        if isinstance(last, int):
+            at(added, tuple(outer)).append("remark")
+            for altered in (without, added):
+                trials.of(honest.with_document("privacy.json", altered), f"privacy.json: {dotted(tuple(outer))} has ")
+            continue
         of_the_sum = "privacy.json: dataset_so_far"
         trials.of(honest.with_document("privacy.json", without), named, of_the_sum)
         at(added, tuple(outer))["remark"] = 0.5
