@@ -12,7 +12,7 @@ from mlflow.exceptions import MlflowException
 from flows.services import Server, free_port, start_mlflow, start_prefect
 from stores.ledger import Ledger, ledger_place
 from stores.lineage import RecordFailed, recording
-from tests.flows.command import command, environment, run, told_of
+from tests.flows.command import command, environment, run, variables_of
 from tests.small_release import write_small_release
 
 # How often Prefect's and MLflow's clients ask again: seconds, where users wait for a minute or two.
@@ -30,7 +30,7 @@ class Served(NamedTuple):
 
     @property
     def told(self) -> dict[str, str]:
-        return {**told_of(self.server), **IMPATIENT}
+        return {**variables_of(self.server), **IMPATIENT}
 
     def run(self, *arguments: str | Path, **variables: str) -> "subprocess.CompletedProcess[str]":
         return run(*arguments, "--state", self.state, home=self.home, **{**self.told, **variables})
