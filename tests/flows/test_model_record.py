@@ -119,7 +119,7 @@ def test_a_model_says_what_it_is_what_it_cost_and_that_it_is_drawn_from_without_
         "delta.model": (4e-10, 0),
     }
     description = logged.tags["mlflow.note.content"]
-    for words in ("without seeds", "(0.5, 4e-10)", logged.model_uri, "passed a privacy test", "#/experiments/"):
+    for words in ("without seeds", "epsilon = 0.5, delta = 4e-10,", logged.model_uri, "passed a privacy test", "#/experiments/"):
         assert words in description
 
 
