@@ -110,6 +110,7 @@ class _Entry:
         by_values: those of them that are counted by values.
         table: its releases.
         denoised: its denoised counts.
+        differences: of which attributes it says that only differences were asked for; none of one attribute.
     """
 
     name: str
@@ -117,6 +118,7 @@ class _Entry:
     by_values: tuple[int, ...]
     table: NoisyTable
     denoised: Cells
+    differences: Any
 
 
 class _Measured:
@@ -186,7 +188,8 @@ class _Measured:
             table = NoisyTable.from_document(attributes, entry["releases"], self.noise, str(self.amount))  # type: ignore[arg-type]
         except InvalidInput as error:
             raise InvalidInput(f"{MEASURED}, {name}: {error}") from None
-        return _Entry(name, attributes, by_values, table, np.asarray(entry["denoised"], np.float64))
+        denoised = np.asarray(entry["denoised"], np.float64)
+        return _Entry(name, attributes, by_values, table, denoised, entry.get("differences"))
 
     def _faults_of_buckets(self) -> Iterator[str]:
         buckets = self.document["buckets"]
@@ -224,9 +227,8 @@ class _Measured:
         elif not (np.isfinite(entry.denoised).all() and (entry.denoised >= 0).all()):
             yield "its denoised counts must be numbers, none below 0"
         if several:
-            stated = self.document["tables"][self.tables.index(entry)]["differences"]
             twos = [self.domain.names[i] for i, size in zip(entry.attributes, cells, strict=True) if size == _TWO]
-            if stated != twos:
+            if entry.differences != twos:
                 yield f"its differences must be those of {', '.join(twos) or 'no attribute'}"
 
 

@@ -38,7 +38,7 @@ from schemas.release_spec import ReleaseSpec
 from stores.charging import planned_charges, policy_of
 from stores.ledger_database import written_time
 from stores.state_ledger import state_ledger
-from stores.statement import in_words
+from stores.statement import in_words, rounded_up
 from stores.unfinished import what_comes_next
 
 FITS, DOES_NOT_FIT = 0, 1
@@ -139,7 +139,8 @@ def _noise(event: MechanismEvent) -> str:
     if isinstance(event, StabilityHistogramEvent):
         return f"scale {float(event.scale):.4g}, kept from {event.threshold}"
     if isinstance(event, ExponentialEvent | ApproximateEvent):
-        return f"epsilon {float(event.epsilon):.4g}" if event.epsilon else f"probability {float(event.delta):.3g}"
+        name, cost = ("epsilon", event.epsilon) if event.epsilon else ("probability", event.delta)
+        return f"{name} {rounded_up(float(cost))}"
     if isinstance(event, PrivacyTestEvent):
         return f"k = {event.k}, scale {float(1 / event.eps0):.4g}, rho = {float(event.drop_probability):g}"
     return ""
@@ -153,7 +154,7 @@ def _totals(accounts: Accounts) -> Table:
     table = Table(box=box.SIMPLE_HEAD, title="Epsilon by accountant", title_justify="left", title_style="bold")
     table.add_column("")
     for step, guarantee in charged:
-        table.add_column(f"{step.step}\nat delta {guarantee.delta:.3g}", justify="right")
+        table.add_column(f"{step.step}\nat delta {rounded_up(guarantee.delta)}", justify="right")
     table.add_column("all together\nas they add up", justify="right")
     for name in _ACCOUNTANTS:
         cells = [
@@ -182,8 +183,9 @@ def _if_records_were_charged(spec: ReleaseSpec, accounts: Accounts) -> str:
     fewer = compose_candidates(replace(event, outputs=spec.synthesis.records), accounts.candidates.delta)
     least = min((guarantee.epsilon for guarantee in fewer.values()), default=inf)
     return (
-        f"{spec.synthesis.records:,} candidates, as many as records are wanted, would cost epsilon = {least:.4g}; the "
-        f"{event.outputs:,} that are tested cost {accounts.candidates.epsilon:.4g}, and that is what is charged."
+        f"{spec.synthesis.records:,} candidates, as many as records are wanted, would cost epsilon = "
+        f"{rounded_up(least)}; the {event.outputs:,} that are tested cost {rounded_up(accounts.candidates.epsilon)}, "
+        "and that is what is charged."
     )
 
 
@@ -200,7 +202,7 @@ def _by_accountant(step: StepCost, claimed: Guarantee) -> dict[str, Guarantee]:
 def _epsilon(guarantee: Guarantee | None) -> str:
     if guarantee is None:
         return ""
-    return f"{guarantee.epsilon:.4g}" if isfinite(guarantee.epsilon) else "none"
+    return rounded_up(guarantee.epsilon) if isfinite(guarantee.epsilon) else "none"
 
 
 def _whole(total: Guarantee | None) -> str:

@@ -219,7 +219,7 @@ def what_comes_next(state: Path, spec: ReleaseSpec) -> str:
     """
     begun = unfinished_release(state, spec)
     if begun is None:
-        return f"Nothing to go on with: no release of the spec {spec.name} is unfinished; a new one would be charged."
+        return f"A new release of {spec.name}, charged as planned: none that was begun is unfinished."
     if begun.finished:
         return (
             f"To be reported: {begun.release_id}, which is finished, and whose command ended before it said so; "

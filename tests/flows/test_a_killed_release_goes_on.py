@@ -165,7 +165,7 @@ def test_a_release_killed_before_it_was_reported_is_reported_and_another_begins_
 ) -> None:
     spec = write_small_release(tmp_path / "spec", **{**QUICK, "budget": exact_budget(tmp_path, **QUICK)})
     asked, state = load_spec(spec), tmp_path / "killed" / "state"
-    assert what_comes_next(state, asked).startswith("Nothing to go on with: no release of the spec small ")
+    assert what_comes_next(state, asked).startswith("A new release of small, ")
     for moment, step in MOMENTS_OF_THE_END:
         assert run_and_kill(spec, state, moment, step, server) == -signal.SIGKILL, (moment, step)
         name = release_of(state)
@@ -182,7 +182,7 @@ def test_a_release_killed_before_it_was_reported_is_reported_and_another_begins_
     assert (again.workspace.release_id, again.published.rows) == (made, 400)
     assert (state / "shelf" / made / RECORD).read_bytes() == sealed
     assert left_in_words(state) == []
-    assert what_comes_next(state, asked).startswith("Nothing to go on with")
+    assert what_comes_next(state, asked).startswith("A new release of small, ")
     # It was reported. The next one is another, which the budget has no room for.
     with pytest.raises(BudgetExceeded):
         release(spec, state)
