@@ -7,6 +7,8 @@ RUNTIME := $(VENV)/.installed-runtime
 DEV := $(VENV)/.installed-dev
 STACK := $(VENV)/.installed-stack
 CLUSTER := $(VENV)/.installed-cluster
+# Tests open pages in a browser of the project's own, unless CHROMIUM names another.
+BROWSER := $(if $(CHROMIUM),,$(VENV)/browser/chromium)
 # Tests wait for servers most of the time: one process more than there are cores.
 PROCESSES := $(shell expr $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1) + 1)
 
@@ -44,7 +46,7 @@ compare: $(RUNTIME) ## two releases side by side: A=name B=name
 	$(call given,B,name)
 	@$(BIN)/python -m flows compare $(A) $(B) $(if $(KEYS),--keys $(KEYS)) $(if $(PUBLIC),--public) $(if $(OUT),--out $(OUT))
 
-test: $(DEV) ## run all tests
+test: $(DEV) $(BROWSER) ## run all tests
 	@$(BIN)/python -m pytest --numprocesses=$(PROCESSES) --maxprocesses=4 --dist=loadfile
 
 ui: $(RUNTIME) ## look at what was done: MLflow and Prefect on this machine's loopback
@@ -114,12 +116,21 @@ $(CLUSTER): infra/requirements-cluster.txt $(RUNTIME)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r infra/requirements-cluster.txt
 	@touch $@
 
+# npm checks the hashes of the lock file, and runs nothing of what it installs.
+$(VENV)/browser/chromium: infra/browser/package-lock.json infra/browser/unpack.mjs $(DEV)
+	@echo "Installing the pinned browser of the tests into $(VENV) ..."
+	@rm -rf $(VENV)/browser $(VENV)/browser.new && cp -R infra/browser $(VENV)/browser.new
+	@cd $(VENV)/browser.new && ../bin/npm ci --ignore-scripts --no-audit --no-fund --loglevel=error --silent \
+	&& TMPDIR=$$PWD ../bin/node unpack.mjs && rm -rf node_modules
+	@mv $(VENV)/browser.new $(VENV)/browser
+
 # Resolves anew for all Pythons that are supported; needs uv. The files name no index.
 PIN := uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --only-binary :all: --no-header --quiet
 LOCK := $(PIN) pyproject.toml --extra release
-lock: ## renew the pinned requirements (needs uv)
+lock: $(DEV) ## renew the pinned requirements (needs uv)
 	echo pip | $(PIN) - -o infra/requirements-pip.txt
 	$(LOCK) -o infra/requirements.txt
 	$(LOCK) --extra stack -c infra/requirements.txt -o infra/requirements-stack.txt
 	$(LOCK) --extra cluster -c infra/requirements-stack.txt -o infra/requirements-cluster.txt
 	$(LOCK) --extra test --extra lint -c infra/requirements-stack.txt -c infra/requirements-cluster.txt -o infra/requirements-dev.txt
+	cd infra/browser && $(CURDIR)/$(BIN)/npm install --package-lock-only --ignore-scripts --omit-lockfile-registry-resolved --no-audit --no-fund

@@ -1,5 +1,6 @@
 """What the README and the decisions say of the project holds of its files."""
 
+import json
 import re
 import subprocess
 import sys
@@ -86,6 +87,19 @@ def test_every_requirement_is_pinned_with_hashes_and_names_no_index(name: str, m
         assert re.match(r"^[a-z0-9._-]+(\[[a-z0-9,-]+\])?==\S+", requirement), requirement
         assert "--hash=sha256:" in requirement, requirement
     assert "://" not in text
+
+
+def test_the_browser_of_the_tests_is_pinned_with_hashes_and_runs_nothing_when_it_is_installed() -> None:
+    lock = json.loads((ROOT / "infra" / "browser" / "package-lock.json").read_text(encoding="utf-8"))
+    packages = [package for path, package in lock["packages"].items() if path]
+    assert packages
+    for package in packages:
+        assert package["integrity"].startswith("sha512-"), package
+        assert "resolved" not in package, package
+        assert "hasInstallScript" not in package, package
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert re.findall(r"npm ci .*", makefile)
+    assert all("--ignore-scripts" in line for line in re.findall(r"npm (?:ci|install) .*", makefile))
 
 
 def test_no_file_names_a_package_index() -> None:
