@@ -12,7 +12,7 @@ BROWSER := $(if $(CHROMIUM),,$(VENV)/browser/chromium)
 # Tests wait for servers most of the time: one process more than there are cores.
 PROCESSES := $(shell expr $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1) + 1)
 
-.PHONY: help release plan verify replay audit compare test ui stack stack-down cluster cluster-down backup restore bench bench-utility attack-floats mutants lint lock
+.PHONY: help release plan verify replay audit compare test ui stack stack-down stack-leave cluster cluster-down backup restore bench bench-utility attack-floats mutants lint lock
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1  /'
 
@@ -57,6 +57,9 @@ stack: $(STACK) ## start PostgreSQL, Prefect, MLflow with users and a worker on 
 
 stack-down: ## stop what make stack started; all data are kept
 	@$(BIN)/python -m flows stack down
+
+stack-leave: ## bring ledger and history back into the state folder, and go on without the stack
+	@$(BIN)/python -m flows stack leave
 
 cluster: $(CLUSTER) ## start a scheduler and workers on this machine, to share a release's work
 	@$(BIN)/python -m flows cluster up $(if $(WORKERS),--workers $(WORKERS))

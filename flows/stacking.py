@@ -1,4 +1,4 @@
-"""The commands `stack up`, `stack down`, `stack status` and `worker`: the servers of an agency, on one machine.
+"""The commands `stack up`, `down`, `leave` and `status`, and `worker`: the servers of an agency, on one machine.
 
 What they need beside the rest is installed by `make stack`, and imported only when they are used.
 """
@@ -35,6 +35,9 @@ def add_stack_commands(subparsers: "Subparsers", parents: Sequence[argparse.Argu
     commands = stack.add_subparsers(dest="stack_command", required=True, metavar="COMMAND")
     commands.add_parser("up", parents=parents, help="start what does not run, and wait until all of it answers")
     commands.add_parser("down", parents=parents, help="stop what was started; all data are kept")
+    commands.add_parser(
+        "leave", parents=parents, help="bring ledger and history back into the state folder, and go on without servers"
+    )
     commands.add_parser("status", parents=parents, help="what runs, and where")
     subparsers.add_parser("worker", parents=parents, help="run the flows of deployments, until it is stopped")
     prefect = subparsers.add_parser(

@@ -2,7 +2,7 @@
 
 import fcntl
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -25,6 +25,27 @@ def leased(vault: Path) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def all_leased(state: Path, what: str) -> Iterator[None]:
+    """Keep every release of a state folder from going on meanwhile.
+
+    Args:
+        state: the state folder.
+        what: what is done meanwhile, to be read after `while`.
+
+    Raises:
+        Refused: somebody works on one.
+    """
+    with ExitStack() as kept:
+        for vault in sorted((state / "vault").glob("*/")):
+            try:
+                kept.enter_context(leased(vault))
+            except Refused:
+                msg = f"no release may be under way while {what}, and {vault.name} is; wait until it is done."
+                raise Refused(msg) from None
+        yield
+
+
 def is_leased(vault: Path) -> bool:
     """Whether somebody works on a release just now."""
     try:
@@ -32,6 +53,11 @@ def is_leased(vault: Path) -> bool:
             return False
     except Refused:
         return True
+
+
+def under_way(state: Path) -> Iterator[str]:
+    """Names of the releases that somebody works on just now."""
+    return (vault.name for vault in sorted((state / "vault").glob("*/")) if is_leased(vault))
 
 
 @contextmanager

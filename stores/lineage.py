@@ -39,6 +39,7 @@ from stores.columns import columns_of
 from stores.disk import DISK_FULL, disk_is_full
 from stores.experiment_page import DESCRIPTION, experiment_of
 from stores.held import Held
+from stores.history_moving import relocate
 from stores.people import operator
 from stores.prefect_failures import prefect_failure
 from stores.release_search import APPROVED_BY, NOBODY
@@ -299,7 +300,10 @@ def recorded_release(state: Path, release_id: str, spec: ReleaseSpec) -> Iterato
     """
     make_private_folder(state / "mlflow")
     with recording(state) as client:
-        experiment = experiment_of(client, spec, _place_of_artifacts(state, spec))
+        own = _place_of_artifacts(state, spec)
+        experiment = experiment_of(client, spec, own)
+        if own is not None and not client.get_experiment(experiment).artifact_location.startswith(f"{state}/"):
+            relocate(state)
         runs = client.search_runs([experiment], f"attributes.run_name = '{release_id}'")
         run = runs[0] if runs else _new_run(client, experiment, release_id, spec)
         if runs:
@@ -356,8 +360,7 @@ def log_totals(workspace: Workspace, totals: Mapping[str, float]) -> None:
 def tag_release(workspace: Workspace, tags: Mapping[str, str]) -> None:
     """Tag the run of the release."""
     with recording(workspace.state) as client:
-        for name, value in tags.items():
-            client.set_tag(workspace.mlflow_run_id, name, value)
+        client.log_batch(workspace.mlflow_run_id, tags=[RunTag(name, value) for name, value in tags.items()])
 
 
 def end_refused(state: Path, run_id: str, tags: Mapping[str, str], said: str) -> None:

@@ -52,7 +52,6 @@ def complete_page(workspace: Workspace, record: Provenance, version: ModelVersio
     made = {item.name: item for step in record.steps for item in step.outputs}
     source, table = made["snapshot"], made["synthetic"]
     log_totals(workspace, _totals(record))
-    tag_release(workspace, _tags(record, table))
     with recording(workspace.state) as client:
         experiment, run_id = client.get_run(workspace.mlflow_run_id).info.experiment_id, workspace.mlflow_run_id
         client.log_inputs(run_id, datasets=[as_dataset(source, "input"), as_dataset(table, "output")])
@@ -70,7 +69,7 @@ def complete_page(workspace: Workspace, record: Provenance, version: ModelVersio
             previous=previous and run_page(experiment, previous),
             steps=list(_steps(workspace, experiment, sealing)),
         )
-        client.set_tag(run_id, DESCRIPTION, description)
+    tag_release(workspace, _tags(record, table) | {DESCRIPTION: description})
 
 
 def _pages(experiment: str, run_id: str, record: Provenance, version: ModelVersion) -> dict[str, str]:

@@ -9,7 +9,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import unquote, urlsplit
 
-from mlflow.artifacts import download_artifacts, list_artifacts
+from mlflow.exceptions import MlflowException
+from mlflow.store.artifact.artifact_repo import ArtifactRepository
+from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
 
 from deniable.ledger import digest_of
 from stores.kept_files import file_digests, links_above
@@ -59,18 +61,48 @@ def _folders(state: Path, uri: str, tracking_uri: str) -> Iterator[Sequence[Path
         here = {folder.resolve(): folder for folder in (_within(state, noted), noted) if folder.is_dir()}
         yield list(here.values())
         return
-    # MLflow takes a folder without files for an error.
-    if not list_artifacts(artifact_uri=uri, tracking_uri=tracking_uri):
-        yield []
-        return
     with TemporaryDirectory(dir=state) as temporary:
-        yield [Path(download_artifacts(artifact_uri=uri, dst_path=temporary, tracking_uri=tracking_uri))]
+        found = _fetched(get_artifact_repository(uri, tracking_uri), Path(temporary))
+        yield [Path(temporary)] if found else []
+
+
+def _fetched(store: ArtifactRepository, folder: Path, below: str | None = None) -> bool:
+    """Fetch all files of an address; MLflow's own way asks of every file whether it is a folder.
+
+    Returns:
+        Whether there are any.
+    """
+    fetch: Callable[[str, str], object] = store._download_file  # noqa: SLF001 - what every store of artifacts must have
+    listed = store.list_artifacts(below)
+    for entry in listed:
+        path = folder / entry.path
+        if not path.resolve().is_relative_to(folder.resolve()):
+            raise MlflowException("a file must lie in the folder that it is listed in, and one does not")
+        if entry.is_dir:
+            path.mkdir(parents=True, exist_ok=True)
+            _fetched(store, folder, entry.path)
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            fetch(entry.path, str(path))
+    return bool(listed)
 
 
 def _local(uri: str) -> Path | None:
     """The path that an address is; None where it is none of this machine."""
     parts = urlsplit(uri)
     return Path(unquote(parts.path)) if parts.scheme == "file" else None if parts.scheme else Path(uri)
+
+
+def place_in_state(state: Path, uri: str) -> Path | None:
+    """Where the files of an address are in a state folder, wherever that was when they were noted; None if elsewhere.
+
+    Args:
+        state: the state folder as it is now.
+        uri: the address, as MLflow notes it.
+    """
+    noted = _local(uri)
+    found = None if noted is None else _within(state, noted)
+    return found if found is not None and found.is_relative_to(state) else None
 
 
 def _within(state: Path, noted: Path) -> Path:

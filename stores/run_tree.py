@@ -10,6 +10,7 @@ MLflow notes beside a model that it loads.
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,13 +22,15 @@ from mlflow.entities import LoggedModel, LoggedModelInput, LoggedModelOutput, Ru
 from mlflow.entities.model_registry import ModelVersion
 from mlflow.exceptions import MlflowException
 from mlflow.store.entities import PagedList
-from sqlalchemy import column, create_engine, select, table
+from mlflow.utils import credentials, rest_utils
 
 from deniable.errors import DeniableError
 from deniable.ledger import digest_of
 from schemas.provenance import RECORD, RunTree
+from stores.history_moving import has_run, history_in
 from stores.lineage import RecordFailed, recording, tracking_uri
 from stores.run_artifacts import artifact_digests, read_artifact
+from stores.run_index import PARENT, RELEASE, RUN_INDEX, Entry, RunIndex, index_of, portions
 
 T = TypeVar("T")
 
@@ -38,18 +41,24 @@ RECORD_PUBLIC_DIGEST = "record.public"
 """Tag of the release's run: SHA-256 of the public record's file."""
 UNDER_WAY = "under way"
 _RECORD_TAGS = {RECORD_DIGEST, RECORD_PUBLIC_DIGEST}
-_PARENT, _RELEASE = "mlflow.parentRunId", "release"
 # What comes into a run while it is under way.
 _COMES = re.compile(r"status|end time|(metric|entry|input|output) .*", re.DOTALL)
 _RUNNING = RunStatus.to_string(RunStatus.RUNNING)
 _LEFT_BY_LOADING = "registered_model_meta"
 _SAID_BY_LOADING = re.compile(r"model_name: [^\n]*\nmodel_version: [^\n]*\n")
 _PAGE = 1000
+_AT_ONCE = 100
+_READERS = 8
+_NO_SUCH_PAGE = {403, 404, 405}
+# MLflow's own, which wait for a server and know its passwords; it has no types for them.
+_ask: Callable[..., Any] = rest_utils.http_request
+_credentials: Callable[[str], object] = credentials.get_default_host_creds
 _ABSENT = "RESOURCE_DOES_NOT_EXIST"
 _SQLITE = "sqlite:///"
 _DATABASES = {"sqlite", "postgresql", "mysql", "mssql"}
 
 Plain: TypeAlias = "str | int | Sequence[Plain] | None"
+Left: TypeAlias = Callable[[str, Path], bool]
 Items: TypeAlias = Iterator[tuple[str, Plain]]
 
 
@@ -139,7 +148,14 @@ def record_in_mlflow(state: Path, run_id: str) -> RecordCopy:
 
 
 def _listed(client: MlflowClient, state: Path, run_id: str, under_way: Collection[str] | None = None) -> Listing:
-    runs = _runs(client, run_id)
+    index = _index(client.tracking_uri, run_id)
+    runs = _runs(client, run_id, index)
+    if not runs and client.tracking_uri != history_in(state).database and has_run(state, run_id):
+        before = history_in(state)
+        raise RunsUnreachable(
+            f"MLflow must have the run {run_id} of the release, and that is in {before.place}, of before its server; "
+            f"make stack brings it along, or DENIABLE_MLFLOW_TRACKING_URI={before.database} shows it."
+        )
     if not runs:
         raise RunsUnreadable(f"MLflow must have the run {run_id} of the release, and has not: it was deleted for good.")
     if under_way is None:
@@ -147,7 +163,7 @@ def _listed(client: MlflowClient, state: Path, run_id: str, under_way: Collectio
     items: dict[str, str] = {}
     later: dict[str, str] = {}
     shown: dict[str, str] = {}
-    for owner, values, files in _everything(client, state, runs):
+    for owner, values, files in _everything(client, state, runs, index):
         is_open = owner.removeprefix("run ") in under_way
         if is_open:
             items[f"{owner}/{UNDER_WAY}"] = digest_of(UNDER_WAY)
@@ -190,20 +206,26 @@ def _reading(state: Path, *, patiently: bool = False) -> Iterator[MlflowClient]:
     )
 
 
-def _runs(client: MlflowClient, run_id: str) -> list[Run]:
+def _runs(client: MlflowClient, run_id: str, index: RunIndex | None) -> list[Run]:
     """The release's run, all runs below it, and all that say they are of the release, wherever they were put."""
     root = _found(client.get_run, run_id)
     if root is None:
         return []
     experiments = _experiments(client)
     runs = {run_id: root}
-    named = root.data.tags.get(_RELEASE)
-    waiting = [f"tags.`{_PARENT}` = '{run_id}'", *([f"tags.`{_RELEASE}` = '{named}'"] if named else [])]
+    if index is not None:
+        for some in portions([run for run in index.runs if run != run_id], _AT_ONCE):
+            asked = f"attributes.run_id IN ({_quoted(some)})"
+            found: list[Run] = _all(client.search_runs, experiments, asked, run_view_type=ViewType.ALL)
+            runs |= {run.info.run_id: run for run in found}
+        return list(runs.values())
+    named = root.data.tags.get(RELEASE)
+    waiting = [f"tags.`{PARENT}` = '{run_id}'", *([f"tags.`{RELEASE}` = '{named}'"] if named else [])]
     while waiting:
         for run in _all(client.search_runs, experiments, waiting.pop(), run_view_type=ViewType.ALL):
             if run.info.run_id not in runs:
                 runs[run.info.run_id] = run
-                waiting.append(f"tags.`{_PARENT}` = '{run.info.run_id}'")
+                waiting.append(f"tags.`{PARENT}` = '{run.info.run_id}'")
     return list(runs.values())
 
 
@@ -212,55 +234,80 @@ def _experiments(client: MlflowClient) -> list[str]:
     return [each.experiment_id for each in _all(client.search_experiments, view_type=ViewType.ALL)]
 
 
+def _quoted(ids: Sequence[str]) -> str:
+    """Some ids as MLflow reads a list."""
+    return ", ".join(f"'{each}'" for each in ids)
+
+
 def _owner(run: Run) -> str:
     return f"run {run.info.run_id}"
 
 
+def _index(uri: str, run_id: str) -> RunIndex | None:
+    """What MLflow's database knows of a release's runs, from itself or from our server; None from another server."""
+    if urlsplit(uri).scheme.partition("+")[0] in _DATABASES:
+        return index_of(uri, run_id)
+    if not uri.startswith("http"):
+        return None
+    answer = _ask(_credentials(uri), RUN_INDEX, "GET", params={"run_id": run_id})
+    if answer.status_code in _NO_SUCH_PAGE:
+        return None
+    answer.raise_for_status()
+    try:
+        return RunIndex.from_json(answer.json())
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
 def _everything(
-    client: MlflowClient, state: Path, runs: Sequence[Run]
+    client: MlflowClient, state: Path, runs: Sequence[Run], index: RunIndex | None
 ) -> Iterator[tuple[str, Items, Mapping[str, str]]]:
     """Whatever owns things, what it owns, and digests of its files by their paths; the release's run comes first."""
-    kept = _metrics_kept(client.tracking_uri, [run.info.run_id for run in runs])
-    for number, run in enumerate(runs):
-        but = _is_record if number == 0 else _is_nothing
-        files = artifact_digests(state, run.info.artifact_uri, client.tracking_uri, but=but)
-        yield _owner(run), _run_items(client, run, kept.get(run.info.run_id, set()), is_root=number == 0), files
+    owners: list[tuple[str, Items, str, Left]] = [
+        (
+            _owner(run),
+            _run_items(client, run, index, is_root=number == 0),
+            run.info.artifact_uri,
+            _is_nothing if number else _is_record,
+        )
+        for number, run in enumerate(runs)
+    ]
     models = _models(client, runs)
-    for model in models:
-        files = artifact_digests(state, model.artifact_location, client.tracking_uri, but=_is_left_by_loading)
-        yield f"model {model.model_id}", _model_items(model), files
-    for version in _versions(client, runs, models):
-        # As a rule the folder of its model; a version is loaded from wherever it says.
-        uri = client.get_model_version_download_uri(version.name, version.version)
-        files = artifact_digests(state, uri, client.tracking_uri, but=_is_left_by_loading)
-        yield f"version {version.name} {version.version}", _version_items(version), files
+    owners += [
+        (f"model {model.model_id}", _model_items(model), model.artifact_location, _is_left_by_loading)
+        for model in models
+    ]
+    owners += [
+        (
+            f"version {version.name} {version.version}",
+            _version_items(version),
+            # As a rule the folder of its model; a version is loaded from wherever it says.
+            client.get_model_version_download_uri(version.name, version.version),
+            _is_left_by_loading,
+        )
+        for version in _versions(client, runs, models)
+    ]
+    files = _files(client, state, {(uri, but) for _, _, uri, but in owners})
+    for owner, items, uri, but in owners:
+        yield owner, items, files[uri, but]
     for experiment in [run.info.experiment_id for run in runs[:1]]:
         yield f"experiment {experiment}", _experiment_items(client, experiment), {}
 
 
-def _metrics_kept(uri: str, runs: Sequence[str]) -> dict[str, set[str]]:
-    """Names of the metrics that have entries, by run, from MLflow's database.
-
-    MLflow names only metrics of which it shows a value, which it keeps in a table of their own. Through a server no
-    more can be asked for.
-    """
-    found: dict[str, set[str]] = {}
-    if urlsplit(uri).scheme.partition("+")[0] not in _DATABASES:
-        return found
-    engine = create_engine(uri)
-    try:
-        entries = table("metrics", column("run_uuid"), column("key"))
-        with engine.connect() as connection:
-            asked = select(entries.c.run_uuid, entries.c.key).where(entries.c.run_uuid.in_(runs)).distinct()
-            for run, name in connection.execute(asked):
-                found.setdefault(run, set()).add(name)
-    finally:
-        engine.dispose()
-    return found
+def _files(
+    client: MlflowClient, state: Path, places: Collection[tuple[str, Left]]
+) -> dict[tuple[str, Left], dict[str, str]]:
+    """Digests of the files below each of some addresses, but for those that are left out; each is read once."""
+    with ThreadPoolExecutor(_READERS) as readers:
+        begun = {
+            (uri, but): readers.submit(artifact_digests, state, uri, client.tracking_uri, but=but)
+            for uri, but in places
+        }
+        return {place: reading.result() for place, reading in begun.items()}
 
 
-def _run_items(client: MlflowClient, run: Run, kept: Collection[str], *, is_root: bool) -> Items:
-    """What a run has, but for its files; `kept` has the names of metrics that MLflow may not show."""
+def _run_items(client: MlflowClient, run: Run, index: RunIndex | None, *, is_root: bool) -> Items:
+    """What a run has, but for its files."""
     info, data = run.info, run.data
     yield "name", info.run_name
     yield "experiment", info.experiment_id
@@ -276,7 +323,7 @@ def _run_items(client: MlflowClient, run: Run, kept: Collection[str], *, is_root
     for name, value in data.tags.items():
         if not (is_root and name in _RECORD_TAGS):
             yield f"tag {name}", value
-    yield from _metric_items(client, run, kept)
+    yield from _metric_items(client, run, index)
     for given in run.inputs.dataset_inputs if run.inputs else []:
         dataset = given.dataset
         described: list[Plain] = [dataset.source_type, dataset.source, dataset.schema or "", dataset.profile or ""]
@@ -288,15 +335,27 @@ def _run_items(client: MlflowClient, run: Run, kept: Collection[str], *, is_root
         yield f"output model {made.model_id}", made.step
 
 
-def _metric_items(client: MlflowClient, run: Run, kept: Collection[str]) -> Items:
-    """What MLflow shows of a run's metrics, and their histories."""
-    for name, number in run.data.metrics.items():
+def _metric_items(client: MlflowClient, run: Run, index: RunIndex | None) -> Items:
+    """What MLflow shows of a run's metrics, and their histories.
+
+    MLflow names only metrics of which it shows a value, which it keeps in a table of their own: of others only the
+    index tells.
+    """
+    shown = run.data.metrics
+    for name, number in shown.items():
         yield f"metric {name}", repr(float(number))
-    for name in dict.fromkeys([*run.data.metrics, *sorted(kept)]):
-        history = client.get_metric_history(run.info.run_id, name)
-        entries = sorted((each.timestamp, each.step, repr(float(each.value))) for each in history)
-        for position, entry in enumerate(entries):
+    if index is not None:
+        histories = dict(index.entries.get(run.info.run_id, {}))
+    else:
+        histories = {name: _history(client, run.info.run_id, name) for name in shown}
+    for name in dict.fromkeys([*shown, *sorted(histories)]):
+        for position, entry in enumerate(sorted(histories.get(name, ()))):
             yield f"entry {position} of metric {name}", entry
+
+
+def _history(client: MlflowClient, run_id: str, name: str) -> Sequence[Entry]:
+    """The entries of one metric, from a server that has no index."""
+    return [(each.timestamp, each.step, repr(float(each.value))) for each in client.get_metric_history(run_id, name)]
 
 
 def _model_items(model: LoggedModel) -> Items:
@@ -364,10 +423,11 @@ def _models(client: MlflowClient, runs: Sequence[Run]) -> list[LoggedModel]:
     """The models that runs have made or read, or that say so of themselves."""
     models: dict[str, LoggedModel] = {}
     experiments = _experiments(client)
-    for run in runs:
-        says_so = f"source_run_id = '{run.info.run_id}'"
-        found: list[LoggedModel] = _all(client.search_logged_models, experiments, says_so)
+    for some in portions([run.info.run_id for run in runs], _AT_ONCE):
+        say_so = f"source_run_id IN ({_quoted(some)})"
+        found: list[LoggedModel] = _all(client.search_logged_models, experiments, say_so)
         models.update({each.model_id: each for each in found})
+    for run in runs:
         named = {given.model_id for given in _models_read(run)} | {made.model_id for made in _models_made(run)}
         for model_id in named - models.keys():
             if (model := _found(client.get_logged_model, model_id)) is not None:

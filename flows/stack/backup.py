@@ -8,15 +8,15 @@ import json
 import shutil
 import sqlite3
 import subprocess
-from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing
 from hashlib import file_digest
 from pathlib import Path
 
 from deniable.errors import DeniableError, InvalidInput, Refused
 from deniable.ledger_verification import records_of, verify
 from flows.stack.settings import DATABASES, Stack
-from stores.lease import leased
+from stores.history_moving import relocate
+from stores.lease import all_leased
 from stores.ledger import kept_lines, ledger_place
 from stores.ledger_anchor import ANCHOR, Anchor
 from stores.recorded import keys_to_trust, trusted_where
@@ -59,7 +59,7 @@ def back_up(state: Path, place: Path) -> int:
     shutil.rmtree(waiting, ignore_errors=True)
     make_private_folder(waiting)
     try:
-        with _nothing_under_way(state):
+        with all_leased(state, "a backup is made"):
             _copy(state, waiting)
             _dump_databases(Stack(state), waiting)
         files = {name: _digest(waiting / name) for name in sorted(_names(waiting))}
@@ -116,6 +116,8 @@ def put_back(place: Path, state: Path) -> None:
             target = state / name
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(place / name, target)
+    if (state / "mlflow" / "mlflow.db").is_file():
+        relocate(state)
 
 
 def has_databases(place: Path) -> bool:
@@ -156,19 +158,6 @@ def require_consistent(state: Path) -> int:
         if wrong is not None:
             raise Refused(f"{folder.name} must hold as it was restored, and does not: {wrong.line}")
     return len(releases)
-
-
-@contextmanager
-def _nothing_under_way(state: Path) -> Iterator[None]:
-    """Keep every release from going on meanwhile."""
-    with ExitStack() as kept:
-        for vault in sorted((state / "vault").glob("*/")):
-            try:
-                kept.enter_context(leased(vault))
-            except Refused:
-                msg = f"no release may be under way while a backup is made, and {vault.name} is; wait until it is done."
-                raise Refused(msg) from None
-        yield
 
 
 def _copy(state: Path, waiting: Path) -> None:

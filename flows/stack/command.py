@@ -11,8 +11,9 @@ from flows.stack import postgres, servers
 from flows.stack.asking import make_pool
 from flows.stack.backup import restore_databases
 from flows.stack.daemons import running, stop
+from flows.stack.moving import bring_along, leave, require_in_use
 from flows.stack.settings import ADMINISTRATOR, AUDITOR, DATABASES, ENGINEER, LOOPBACK, Stack
-from stores.ledger_moving import move_ledger
+from stores.lease import all_leased
 
 DONE, NOT_ALL_UP = 0, 1
 
@@ -26,7 +27,7 @@ _STOP_SIGNALS = {
 
 
 def stack_command(command: str, state: Path) -> int:
-    """Carry out one command of `stack`: up, down or status.
+    """Carry out one command of `stack`: up, down, leave or status.
 
     Returns:
         0; 1 where `status` finds something down.
@@ -39,7 +40,9 @@ def stack_command(command: str, state: Path) -> int:
         start(stack, console)
         _tell(stack, console)
         return DONE
-    if command == "down":
+    if command == "leave":
+        _leave(stack, console)
+    if command in {"down", "leave"}:
         stopped = [name for name in reversed(_STOP_SIGNALS) if stop(_run(stack), name, _STOP_SIGNALS[name])]
         console.print(f"Stopped {', '.join(stopped)}; the data are kept." if stopped else "Nothing of the stack ran.")
         return DONE
@@ -64,7 +67,7 @@ def start(stack: Stack, console: Console) -> None:
     """Start what does not run, and wait until all of it answers; what this starts is stopped if something fails."""
     started: list[str] = []
     try:
-        for name in _started(stack):
+        for name in _started(stack, console):
             started.append(name)
             console.print(f"{name}: up")
     except BaseException:
@@ -74,14 +77,13 @@ def start(stack: Stack, console: Console) -> None:
         raise
 
 
-def _started(stack: Stack) -> Iterator[str]:
+def _started(stack: Stack, console: Console) -> Iterator[str]:
     """Start the servers one after the other; Prefect and MLflow side by side."""
     database = postgres.daemon(stack)
     if database.start():
         yield database.name
     database.wait_until_up()
     postgres.prepare(stack)
-    move_ledger(stack.state, stack.database("ledger"))
     both = [servers.prefect_server(stack), servers.mlflow_server(stack)]
     fresh = [server for server in both if server.start()]
     for server in both:
@@ -89,11 +91,24 @@ def _started(stack: Stack) -> Iterator[str]:
     yield from (server.name for server in fresh)
     servers.make_users(stack)
     make_pool(stack)
-    stack.keep_environment()
+    bring_along(stack, console)
     hands = servers.worker(stack)
     if hands.start():
         yield hands.name
     hands.wait_until_up()
+
+
+def _leave(stack: Stack, console: Console) -> None:
+    """Bring back what the stack has, while nobody but PostgreSQL works."""
+    require_in_use(stack)
+    with all_leased(stack.state, "ledger and history are brought back"):
+        pass  # Nothing is stopped in the middle.
+    for name in ("worker", "mlflow"):
+        stop(_run(stack), name, _STOP_SIGNALS[name])
+    database = postgres.daemon(stack)
+    database.start()
+    database.wait_until_up()
+    leave(stack, console)
 
 
 def _run(stack: Stack) -> Path:

@@ -4,19 +4,23 @@ import configparser
 import os
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from io import StringIO
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
 from flows.services import guarded_prefect
 from flows.stack.daemons import Daemon, DaemonFailed
-from flows.stack.settings import ADMINISTRATOR, POOL, USERS, Stack
+from flows.stack.settings import ADMINISTRATOR, ENGINEER, POOL, USERS, Stack
 from stores.workspace import PRIVATE_FILE
 
+if TYPE_CHECKING:
+    from mlflow.server.auth.client import AuthServiceClient
+
 _GRACE_S = 5
-_READ = "READ"
+_READ, _OWN = "READ", "MANAGE"
 _UNAUTHORISED = 401
 
 
@@ -77,6 +81,57 @@ def make_users(stack: Stack) -> None:
     Raises:
         DaemonFailed: MLflow does not let them be made.
     """
+    users, failure = _users(stack)
+    for name in USERS:
+        try:
+            users.get_user(name)
+        except failure:
+            try:
+                users.create_user(name, stack.secrets[name])
+            except failure:
+                msg = f"MLflow must let its administrator make the user {name}, and does not; its log says why."
+                raise DaemonFailed(msg) from None
+
+
+def let_engineer_write(stack: Stack, experiments: Sequence[str], models: Sequence[str]) -> None:
+    """Let the engineer write to what was not made through the server, as if the engineer had made it there.
+
+    Args:
+        stack: the stack, whose MLflow is up.
+        experiments: their ids.
+        models: names of registered models.
+
+    Raises:
+        DaemonFailed: MLflow does not let that be granted.
+    """
+    users, failure = _users(stack)
+    try:
+        for kind, names in {"experiment": experiments, "registered_model": models}.items():
+            for name in names:
+                if users.get_user_permission(ENGINEER, kind, name).permission != _OWN:
+                    users.grant_user_permission(ENGINEER, kind, name, _OWN)
+    except failure:
+        msg = f"MLflow must let its administrator grant what {ENGINEER} may do, and does not; its log says why."
+        raise DaemonFailed(msg) from None
+
+
+def make_tables(stack: Stack) -> None:
+    """Have MLflow make the tables of its database, as it does when it is first asked for something.
+
+    Raises:
+        DaemonFailed: it does not.
+    """
+    _, failure = _users(stack)
+    from mlflow import MlflowClient  # noqa: PLC0415 - it takes seconds, and reads the environment
+
+    try:
+        MlflowClient(stack.mlflow_pages).search_experiments(max_results=1)
+    except failure:
+        raise DaemonFailed("MLflow must make the tables of its database, and does not; its log says why.") from None
+
+
+def _users(stack: Stack) -> "tuple[AuthServiceClient, type[Exception]]":
+    """MLflow's users, asked about by its administrator, and what is raised where it refuses."""
     os.environ["MLFLOW_TRACKING_USERNAME"] = ADMINISTRATOR
     os.environ["MLFLOW_TRACKING_PASSWORD"] = stack.secrets[ADMINISTRATOR]
     with warnings.catch_warnings():
@@ -84,16 +139,8 @@ def make_users(stack: Stack) -> None:
         from mlflow.exceptions import MlflowException  # noqa: PLC0415 - it takes seconds, and reads the environment
         from mlflow.server import get_app_client  # noqa: PLC0415
 
-    users = get_app_client("basic-auth", tracking_uri=stack.mlflow_pages)
-    for name in USERS:
-        try:
-            users.get_user(name)
-        except MlflowException:
-            try:
-                users.create_user(name, stack.secrets[name])
-            except MlflowException:
-                msg = f"MLflow must let its administrator make the user {name}, and does not; its log says why."
-                raise DaemonFailed(msg) from None
+    users: AuthServiceClient = get_app_client("basic-auth", tracking_uri=stack.mlflow_pages)
+    return users, MlflowException
 
 
 def _write_users_settings(stack: Stack, place: Path) -> None:

@@ -32,6 +32,7 @@ USERS = (ENGINEER, AUDITOR)
 
 _WANTED_PORTS = {"postgres": 5433, "prefect": 4200, "mlflow": 5000}
 _PASSWORDS = ("postgres", *DATABASES, "prefect_server", "flask", ADMINISTRATOR, *USERS)
+_ENVIRONMENT = "environment.json"
 _ENCRYPTION_KEY = "prefect_encryption_key"
 
 
@@ -52,8 +53,8 @@ class Stack:
 
     @property
     def is_set_up(self) -> bool:
-        """Whether the stack was ever started."""
-        return (self.folder / "environment.json").exists()
+        """Whether the commands of the state folder use the stack: it was started, and not left."""
+        return (self.folder / _ENVIRONMENT).exists()
 
     def part(self, name: str) -> Path:
         """A folder of the stack, which only its owner may enter."""
@@ -114,8 +115,11 @@ class Stack:
 
     def keep_environment(self) -> None:
         """Have the commands of this state folder use the stack from now on: a dataset has one ledger, not two."""
-        place = self.folder / "environment.json"
-        _write(place, self.environment())
+        _write(self.folder / _ENVIRONMENT, self.environment())
+
+    def forget_environment(self) -> None:
+        """Have the commands of this state folder use what lies in it from now on, and no stack."""
+        (self.folder / _ENVIRONMENT).rename(self.folder / f"{_ENVIRONMENT}.left")
 
 
 def _kept(place: Path, made: dict[str, Any]) -> dict[str, Any]:

@@ -10,18 +10,17 @@ import pytest
 from mlflow import MlflowClient
 from mlflow.artifacts import download_artifacts
 
-from deniable.keys import ReleaseKey
 from deniable.ledger import digest_of
-from deniable.loss import Guarantee
 from flows.services import start_mlflow
-from schemas.references import Audience, Reference
+from schemas.references import Audience
 from schemas.release_spec import load_spec
 from stores import run_tree
-from stores.lineage import recorded_release, recorded_step, tag_release
-from stores.model_record import record_model
-from stores.run_tree import RunsUnreadable, listing, record_in_mlflow, snapshot
+from stores.lineage import recorded_step, tag_release
+from stores.run_tree import RunsUnreachable, RunsUnreadable, listing, record_in_mlflow, snapshot
+from stores.store_making import ready_client
 from stores.workspace import Workspace
 from tests.mlflow_copies import change_mlflow, copied_state, mlflow_uri
+from tests.recorded_release import codes, record_release
 from tests.small_release import write_small_release
 
 NAME = "small-20261120T000000Z"
@@ -43,29 +42,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     spec = load_spec(write_small_release(tmp_path_factory.mktemp("spec")))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MLFLOW_TRACKING_URI", mlflow_uri(state))
-        with recorded_release(state, NAME, spec) as run_id:
-            workspace = Workspace(state=state, release_id=NAME, spec=spec, mlflow_run_id=run_id)
-            workspace.vault.mkdir(parents=True)
-            (workspace.vault / "key").write_bytes(ReleaseKey.generate().secret)
-            with recorded_step(workspace, "split", inputs=[codes()]) as step:
-                step.parameters(seeds="1/2")
-                step.figure("rows", 1519, Audience.INTERNAL)
-            with recorded_step(workspace, "learn_parameters") as step:
-                with workspace.writing("cells.json", Audience.PUBLIC) as path:
-                    path.write_text("36")
-                step.artifact(workspace.folder(Audience.PUBLIC) / "cells.json", Audience.PUBLIC)
-                with workspace.writing("model.json", Audience.PUBLIC) as path:
-                    path.write_text("{}")
-                model = workspace.refer("model", "model.json", Audience.PUBLIC)
-                model_id = record_model(step, step.output(model), Guarantee(0.5, 1e-9, "basic"))
-        client = MlflowClient(mlflow_uri(state))
-        client.create_registered_model("people")
-        client.create_model_version("people", f"models:/{model_id}", run_id=step.run_id, model_id=model_id)
-    return workspace
-
-
-def codes() -> Reference:
-    return Reference(name="codes", path=Path("nowhere"), digest=digest_of("codes"), audience=Audience.RESTRICTED)
+        return record_release(state, NAME, spec)
 
 
 @pytest.fixture
@@ -406,3 +383,15 @@ def test_a_run_that_is_gone_and_a_store_that_is_gone_are_said_and_none_is_made(s
     database.write_text("this is no database")
     with pytest.raises(RunsUnreadable, match="must give the runs"):
         snapshot(state, made.mlflow_run_id)
+
+
+def test_a_run_of_before_the_server_is_no_evidence_and_is_said_to_be_where_it_is(
+    state: Path, made: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "other" / "mlflow").mkdir(parents=True)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", mlflow_uri(tmp_path / "other"))
+    ready_client(mlflow_uri(tmp_path / "other"))
+    with pytest.raises(RunsUnreachable, match=f"make stack brings it along, or .*{mlflow_uri(state)}"):
+        listing(state, made.mlflow_run_id)
+    with pytest.raises(RunsUnreadable, match="deleted for good"):
+        listing(state, "0" * 32)
