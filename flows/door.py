@@ -11,6 +11,7 @@ What Prefect and MLflow check themselves is not repeated here: Prefect's passwor
 
 import base64
 import hmac
+import re
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
@@ -33,10 +34,27 @@ OWN_NAMES = ("127.0.0.1", "localhost")
 _ASKED = ("http", "websocket")
 _READING = ("GET", "HEAD")
 _ELSEWHERE = ("cross-site", "same-site")
-# Pages are shown in no frame or element of other pages, and send nothing elsewhere (Prefect's would tell an analyst's
-# server how they are used).
+# Pages are shown in no frame or element of other pages, and neither fetch nor send anything elsewhere. Their own
+# scripts are not restricted further: MLflow and Prefect have many, and make some while a page runs.
+_POLICY = {
+    "default-src": "'self'",
+    "script-src": "'self' 'unsafe-inline' 'unsafe-eval' blob:",
+    "style-src": "'self' 'unsafe-inline'",
+    "img-src": "'self' data: blob:",
+    "font-src": "'self' data:",
+    "worker-src": "'self' data: blob:",
+    "frame-src": "'self' data: blob:",
+    "connect-src": "'self'",
+    "object-src": "'none'",
+    "base-uri": "'self'",
+    "form-action": "'self'",
+    "frame-ancestors": "'self'",
+}
+# What describes an interface fetches its scripts elsewhere.
+_ASKING_ELSEWHERE = re.compile(r"(/api)?/(docs|redoc)(/.*)?")
 _SHOWN = {
-    "Content-Security-Policy": "connect-src 'self'; form-action 'self'; frame-ancestors 'self'",
+    "Content-Security-Policy": "; ".join(f"{what} {whence}" for what, whence in _POLICY.items()),
+    "Referrer-Policy": "no-referrer",
     "X-Frame-Options": "SAMEORIGIN",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
@@ -67,6 +85,11 @@ class _OwnPages:
         elif not comes_from_own_page(Headers(scope=scope), scope.get("method", "GET")):
             refused = PlainTextResponse("This server answers its own pages, and no other page's.", status_code=403)
             await refused(scope, receive, send)
+        elif _ASKING_ELSEWHERE.fullmatch(scope["path"]):
+            closed = PlainTextResponse(
+                "This page would fetch its scripts elsewhere, and is not served.", status_code=404
+            )
+            await closed(scope, receive, send)
         else:
             await self._server(scope, receive, _with_headers(send))
 

@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from starlette.middleware.base import BaseHTTPMiddleware
 from starlette.requests import Request
@@ -61,6 +62,19 @@ def front_page(page: str, view: Mapping[str, object]) -> str:
     return page.replace("<script", preparation, 1)
 
 
+def prepare_front_page(pages: Any) -> None:
+    """Let MLflow's pages begin as whoever looks at releases wants them, in a browser that knows nothing better.
+
+    Args:
+        pages: MLflow's Flask application.
+    """
+    from stores.experiment_page import releases_view  # noqa: PLC0415 - it takes seconds, and reads the environment
+
+    front = (Path(str(pages.static_folder)) / "index.html").read_text(encoding="utf-8")
+    text = front_page(front, releases_view())
+    pages.view_functions["serve"] = lambda: text
+
+
 def is_closed(path: str) -> bool:
     """Whether a page is of what runs programs, or asks elsewhere."""
     return _CLOSED.search(path) is not None
@@ -84,12 +98,8 @@ def _serve(descriptor: int, store: str, artifacts: str) -> None:
     from mlflow.server.constants import ARTIFACT_ROOT_ENV_VAR, BACKEND_STORE_URI_ENV_VAR  # noqa: PLC0415
     from mlflow.server.fastapi_app import create_fastapi_app  # noqa: PLC0415
 
-    from stores.experiment_page import releases_view  # noqa: PLC0415
-
     os.environ |= {BACKEND_STORE_URI_ENV_VAR: store, ARTIFACT_ROOT_ENV_VAR: artifacts}
-    front = (Path(str(pages.static_folder)) / "index.html").read_text(encoding="utf-8")
-    text = front_page(front, releases_view())
-    pages.view_functions["serve"] = lambda: text
+    prepare_front_page(pages)
     server = create_fastapi_app(pages)
     server.add_middleware(BaseHTTPMiddleware, dispatch=_refuse_all_else)
     serve(server, descriptor, credentials=os.environ[CREDENTIALS_VARIABLE], log_level="warning")

@@ -8,16 +8,10 @@ release that still has to say that it was interrupted. Prefect asks for its pass
 import sys
 
 from flows.prefect_database import make_prefect_database
+from flows.prefect_pages import prefect_server
 from flows.serving import end_when_abandoned, serve
-
-
-def _serve(descriptor: int) -> None:
-    from prefect.server.api.server import create_app  # noqa: PLC0415 - it takes seconds
-
-    serve(create_app(), descriptor, log_level="error")
-
 
 if __name__ == "__main__":
     end_when_abandoned()
     make_prefect_database()
-    _serve(int(sys.argv[1]))
+    serve(prefect_server(), int(sys.argv[1]), log_level="error")

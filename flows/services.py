@@ -19,6 +19,7 @@ from urllib.request import urlopen
 
 from deniable.errors import DeniableError
 from deniable.keys import new_secret
+from flows.prefect_pages import PAGES_THAT_ASK_NOBODY_ELSE
 from stores.prefect_encryption import encryption_key
 
 CREDENTIALS_VARIABLE = "DENIABLE_PAGES_CREDENTIALS"
@@ -142,7 +143,7 @@ def start_prefect(
 
 
 def guarded_prefect(credentials: str, encrypted_with: str, address: str) -> dict[str, str]:
-    """What a Prefect server is told of who may ask it, beside what stands before it (flows.door).
+    """What a Prefect server is told of who may ask it and whom its pages may, beside what flows.door sees to.
 
     Args:
         credentials: user and password that it asks for, as USER:PASSWORD.
@@ -155,6 +156,7 @@ def guarded_prefect(credentials: str, encrypted_with: str, address: str) -> dict
         "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": address,
         # Of the origin that its pages come from, by whichever name they were asked for.
         "PREFECT_SERVER_UI_API_URL": "/api",
+        **PAGES_THAT_ASK_NOBODY_ELSE,
     }
 
 

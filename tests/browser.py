@@ -29,6 +29,7 @@ from tests.conftest import ROOT
 
 CHROMIUM_VARIABLE = "CHROMIUM"
 _OWN = ROOT / ".venv" / "browser"
+_PATIENCE_MS = 600_000
 _NOT_SENT = ("about", "blob", "chrome", "data", "devtools")
 _SAME_ORIGIN = {"ws": "http", "wss": "https"}
 _HINTS = "links => links.filter(l => /preconnect|dns-prefetch/.test(l.rel)).map(l => l.href)"
@@ -58,7 +59,7 @@ class Browser:
         self.asked_elsewhere: list[str] = []
         self._driver = driver
         self._own: set[str] = set()
-        self._opened: list[tuple[Page, CDPSession]] = []
+        self._opened: dict[Page, CDPSession] = {}
 
     def page(
         self,
@@ -90,6 +91,7 @@ class Browser:
             locale="en-GB",
             timezone_id="UTC",
         )
+        context.set_default_timeout(_PATIENCE_MS)
         context.on("request", lambda request: self._note(request.url))
         page = context.new_page()
         session = context.new_cdp_session(page)
@@ -98,14 +100,20 @@ class Browser:
         session.on("Audits.issueAdded", self._note_what_a_policy_stopped)
         session.send("Network.enable")
         session.send("Audits.enable")
-        self._opened.append((page, session))
+        self._opened[page] = session
         return page
+
+    def close(self, page: Page) -> None:
+        """Close a page."""
+        for address in page.eval_on_selector_all("link[rel][href]", _HINTS):
+            self._note(address)
+        page.context.close()
+        del self._opened[page]
 
     def end(self, network_log: Path) -> None:
         """End the browser, and read what it wrote down of its network."""
-        for page, _ in self._opened:
-            if not page.is_closed():
-                self._note_hints(page)
+        for page in list(self._opened):
+            self.close(page)
         self._driver.close()
         for event in json.loads(network_log.read_text(encoding="utf-8"))["events"]:
             said = event.get("params") or {}
@@ -130,10 +138,6 @@ class Browser:
         if address := details.get("blockedURL"):
             self._note(address)
 
-    def _note_hints(self, page: Page) -> None:
-        for address in page.eval_on_selector_all("link[rel][href]", _HINTS):
-            self._note(address)
-
 
 @contextmanager
 def browser(folder: Path) -> Iterator[Browser]:
@@ -153,6 +157,7 @@ def browser(folder: Path) -> Iterator[Browser]:
                 "--font-render-hinting=none",
                 "--hide-scrollbars",
             ],
+            timeout=_PATIENCE_MS,
         )
         started = Browser(driver)
         yield started

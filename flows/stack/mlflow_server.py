@@ -15,7 +15,7 @@ from starlette.middleware.base import BaseHTTPMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from flows.mlflow_server import is_closed
+from flows.mlflow_server import is_closed, prepare_front_page
 from flows.serving import descriptor_of, known_names, serve
 from stores.run_index import RUN_INDEX, index_of
 
@@ -48,6 +48,7 @@ def _serve(artifacts: str, where: str) -> None:
     }
     from mlflow.server import app, auth  # noqa: PLC0415 - as above
 
+    prepare_front_page(app)
     app.add_url_rule(RUN_INDEX, view_func=_run_index, methods=["GET"])
     # Whoever may read the run; MLflow refuses pages of which it knows no such rule.
     auth.BEFORE_REQUEST_VALIDATORS[RUN_INDEX, "GET"] = auth.validate_can_read_run

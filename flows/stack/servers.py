@@ -36,7 +36,6 @@ def prefect_server(stack: Stack) -> Daemon:
             **guarded_prefect(stack.prefect_credentials, stack.encryption_key, stack.prefect_pages),
             # Kept in memory, what a dataset's runs wait for would be taken for ever by a run of before a restart.
             "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem",
-            "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
             "PREFECT_LOGGING_SERVER_LEVEL": "WARNING",
             "PREFECT_LOGGING_LEVEL": "WARNING",
         },

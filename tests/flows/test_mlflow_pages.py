@@ -21,7 +21,9 @@ from flows.services import CREDENTIALS_VARIABLE, Server, listen, new_credentials
 from flows.showing import pages_of
 from stores.addresses import TRAINING_PAGES
 from stores.experiment_page import releases_view
+from tests.browser import browser
 from tests.isolation import STATE
+from tests.looking import look_at_mlflow
 from tests.whole_release import SEEDLESS, Drawn, drawn_release
 
 BUILT = Path(mlflow.server.__file__).parent / "js" / "build"
@@ -74,6 +76,15 @@ def test_pages_show_what_there_is(server: Server, released: Drawn) -> None:
     assert ask(server, f"/ajax-api/2.0/mlflow/runs/get?run_id={run_id}")[0] == 200
     status, text = ask(server, f"/get-artifact?run_uuid={run_id}&path=public/PRIVACY.md")
     assert (status, text) == (200, (released.workspace.release_folder / "PRIVACY.md").read_text())
+
+
+def test_pages_ask_nobody_else_and_begin_with_releases(server: Server, released: Drawn, tmp_path: Path) -> None:
+    workspace = released.workspace
+    run = MlflowClient(f"sqlite:///{STATE}/mlflow/mlflow.db").get_run(workspace.mlflow_run_id)
+    with browser(tmp_path) as chromium:
+        dataset = (run.info.experiment_id, "shown-people")
+        look_at_mlflow(chromium, server.address, server.credentials, dataset, run.info.run_id)
+    assert chromium.asked_elsewhere == []
 
 
 @pytest.mark.parametrize(

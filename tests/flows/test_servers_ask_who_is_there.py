@@ -15,18 +15,36 @@ from typing import Any
 import httpx
 import psutil
 import pytest
+from cryptography.fernet import Fernet
 from starlette.datastructures import Headers
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from flows.door import comes_from_own_page
-from flows.services import Server, own_prefect, start_mlflow, start_prefect
+from flows.prefect_pages import PAGES_THAT_ASK_NOBODY_ELSE
+from flows.services import (
+    Server,
+    guarded_prefect,
+    listen,
+    new_credentials,
+    own_prefect,
+    start_mlflow,
+    start_prefect,
+)
+from tests.browser import browser
 from tests.flows.command import command, environment, run, servers_of
+from tests.looking import look_at_prefect
 from tests.small_release import write_small_release
 from tests.unpacked import files_with, forms_of_secret
 
 KEY = "5b" * 32
 OTHERS = ("https://page.example", "http://127.0.0.1:9", "http://localhost:9", "null", "http://[")
+BY_ITSELF = """
+import sys
+from prefect.server.api.server import create_app
+from flows.serving import serve
+serve(create_app(), int(sys.argv[1]), log_level="error")
+"""
 SECRETS = "/api/block_documents/filter"
 # What a form or a script of another page can send without asking the server first.
 SIMPLE = {"Content-Type": "text/plain"}
@@ -83,7 +101,7 @@ ASKED = [
     ("prefect", "POST", SECRETS, '{"include_secrets": true}'),
     ("prefect", "POST", "/api/flow_runs/filter", "{}"),
     ("prefect", "GET", "/api/admin/settings", ""),
-    ("prefect", "GET", "/api/docs", ""),
+    ("prefect", "GET", "/api/openapi.json", ""),
     ("mlflow", "GET", "/", ""),
     ("mlflow", "POST", "/api/2.0/mlflow/experiments/search", '{"max_results": 9}'),
     ("mlflow", "GET", "/ajax-api/2.0/mlflow/experiments/get?experiment_id=0", ""),
@@ -290,6 +308,56 @@ def test_a_command_s_own_server_asks_for_the_password_while_it_runs(tmp_path: Pa
     [published] = (tmp_path / "state" / "releases").iterdir()
     replayed = run("replay", published.name, "--state", tmp_path / "state", home=tmp_path / "home")
     assert replayed.returncode == 0, replayed.stderr
+
+
+def test_prefects_pages_ask_nobody_else(prefect: Server, tmp_path: Path) -> None:
+    with browser(tmp_path) as chromium:
+        look_at_prefect(chromium, prefect.address, prefect.credentials, waiting_run(prefect))
+    assert chromium.asked_elsewhere == []
+
+
+def test_no_page_is_served_that_would(prefect: Server, both: dict[str, Server]) -> None:
+    assert ask(prefect, "GET", "/ui-settings").json()["available_uis"] == ["v1"]
+    page = {"Accept": "text/html", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+    for path in ("/v2", "/v2/login"):
+        answer = ask(prefect, "GET", path, **page, Cookie="prefect_ui_version=v2")
+        assert "v2" not in answer.headers.get("location", "")
+        assert "/v2/assets" not in answer.text
+    for server, path in (
+        ("prefect", "/docs"),
+        ("prefect", "/api/docs"),
+        ("prefect", "/api/redoc"),
+        ("mlflow", "/docs"),
+    ):
+        assert ask(both[server], "GET", path).status_code == 404, path
+
+
+def test_the_pages_that_prefect_serves_by_itself_would_ask_and_are_found_out(state: Path, tmp_path: Path) -> None:
+    listening, credentials = listen(), new_credentials()
+    address = f"http://127.0.0.1:{listening.getsockname()[1]}"
+    told = guarded_prefect(credentials, Fernet.generate_key().decode(), address)
+    by_itself = {name: value for name, value in told.items() if name not in PAGES_THAT_ASK_NOBODY_ELSE}
+    here = {"PREFECT_HOME": str(tmp_path), "PREFECT_UI_ENABLED": "1", "PREFECT__SERVER_WEBSERVER_ONLY": "1"}
+    quietest = {"PREFECT_SERVER_ANALYTICS_ENABLED": "false"}
+    server = Server(
+        "Prefect by itself",
+        [sys.executable, "-c", BY_ITSELF],
+        listening=listening,
+        health="/api/health",
+        log=tmp_path / "log",
+        credentials=credentials,
+        environment={**by_itself, **here, **quietest},
+    )
+    try:
+        server.wait_until_up()
+        with browser(tmp_path) as chromium:
+            page = chromium.page(address)
+            page.goto(address)
+            page.get_by_role("textbox").wait_for()
+            page.wait_for_timeout(1000)
+    finally:
+        server.stop()
+    assert "amplitude" in "".join(chromium.asked_elsewhere)
 
 
 def test_a_process_that_is_told_of_a_server_starts_none_and_prefect_never_does_by_itself(

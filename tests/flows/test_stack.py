@@ -4,6 +4,8 @@ import json
 import socket
 import time
 from collections.abc import Iterator
+from copy import deepcopy
+from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
 
@@ -12,8 +14,10 @@ import psutil
 import pytest
 
 from tests.agency import Agency, ask
+from tests.browser import browser
 from tests.flows.command import run
-from tests.small_release import write_small_release
+from tests.looking import look_at_file, look_at_mlflow, look_at_prefect
+from tests.small_release import QUICK, write_small_release
 
 
 def refusal(page: str, credentials: str | None, body: object | None = None, method: str = "POST") -> int:
@@ -28,6 +32,8 @@ def agency(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agency]:
     folder = tmp_path_factory.mktemp("agency")
     specs = write_small_release(folder / "specs").parent
     (specs / "spec.yaml").rename(specs / "small.yaml")
+    asking = {"name": "asking", "decision": {"always_ask": True, "approvers": ["ines"]}}
+    write_small_release(specs, **deepcopy({**QUICK, **asking})).rename(specs / "asking.yaml")
     here = Agency(folder / "state", folder / "home", specs)
     here.command("ledger", "policy", "people", "--epsilon", "1000", "--delta", "0.1")
     here.start()
@@ -219,3 +225,40 @@ def test_it_is_stopped_as_a_whole_and_started_again_with_all_that_it_had(
 def servers(agency: Agency) -> dict[str, str]:
     """Which processes the servers are."""
     return {path.name: path.read_text() for path in (agency.state / "stack" / "run").glob("*.json")}
+
+
+def test_every_page_of_it_asks_nobody_else(agency: Agency, released: dict[str, Any], tmp_path: Path) -> None:
+    held, release = agency.begun("release/any", spec="asking"), released["name"]
+    agency.command("compare", release, release)
+    [comparison] = (agency.state / "comparisons").glob("*.html")
+    (dataset,) = agency.mlflow("/experiments/search", "auditor", {"max_results": 9, "filter": "name = 'people'"})[
+        "experiments"
+    ]
+    named = {"experiment_ids": [dataset["experiment_id"]], "filter": f"attributes.run_name = '{release}'"}
+    (run,) = agency.mlflow("/runs/search", "auditor", named)["runs"]
+    agency.once(held, "PAUSED")
+    artifacts = agency.prefect("/artifacts/filter", {})
+    secrets = agency.said("secrets")
+    with browser(tmp_path) as chromium:
+        look_at_prefect(
+            chromium,
+            agency.page("prefect"),
+            f"deniable:{secrets['prefect_server']}",
+            released["id"],
+            held=held,
+            artifact=artifacts[0]["key"],
+        )
+        look_at_mlflow(
+            chromium,
+            agency.page("mlflow"),
+            f"auditor:{secrets['auditor']}",
+            (dataset["experiment_id"], "people"),
+            run["info"]["run_id"],
+        )
+        for page in (
+            agency.state / "releases" / release / "index.html",
+            agency.state / "shelf" / release / "report.html",
+            comparison,
+        ):
+            look_at_file(chromium, page, "Made-up people")
+    assert chromium.asked_elsewhere == []

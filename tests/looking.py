@@ -1,0 +1,126 @@
+"""The pages of the servers, opened in a browser as people open them; each is waited for until it shows its content."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from playwright.sync_api import Page
+
+from tests.browser import Browser
+
+# What is drawn is told after it is fetched; what asks somebody else may do so a moment later.
+_LATER_MS = 1_000
+_MLFLOW_MS = 2_000
+
+Seen = Callable[[str, Page], None]
+"""What is done with a page that is open: its name, and the page."""
+
+
+def nothing_more(_name: str, _page: Page) -> None:
+    """Look, and do no more."""
+
+
+def look_at_prefect(
+    chromium: Browser,
+    address: str,
+    credentials: str,
+    run: str,
+    *,
+    held: str | None = None,
+    artifact: str | None = None,
+    seen: Seen = nothing_more,
+) -> None:
+    """Open Prefect's pages: for the password, all runs, a run with its graph, artifacts, and the form of a held run.
+
+    Args:
+        chromium: the browser.
+        address: of the server.
+        credentials: that its form asks for.
+        run: a run, by its id.
+        held: a run that waits for a person.
+        artifact: the key of one.
+        seen: what is done with each page.
+    """
+    page = chromium.page(address, width=1400, height=1000)
+    page.goto(address)
+    form = page.get_by_role("textbox")
+    form.wait_for()
+    _show("login", page, seen)
+    form.fill(credentials)
+    form.press("Enter")
+    page.wait_for_url("**/dashboard*")
+    _show("dashboard", page, seen)
+    page.goto(f"{address}/runs")
+    page.get_by_text("Flow runs", exact=False).first.wait_for()
+    _show("runs", page, seen)
+    page.goto(f"{address}/runs/flow-run/{run}")
+    page.locator("canvas").first.wait_for()
+    page.get_by_text("Task Runs").first.wait_for()
+    _show("run", page, seen)
+    page.goto(f"{address}/artifacts")
+    page.get_by_placeholder("Search artifacts").wait_for()
+    _show("artifacts", page, seen)
+    if artifact is not None:
+        page.goto(f"{address}/artifacts/key/{artifact}")
+        page.get_by_text(artifact).first.wait_for()
+        _show("artifact", page, seen)
+    if held is not None:
+        page.goto(f"{address}/runs/flow-run/{held}")
+        page.get_by_role("button", name="Resume").click()
+        page.get_by_text("Who decides.").wait_for()
+        _show("form", page, seen)
+    chromium.close(page)
+
+
+def look_at_mlflow(
+    chromium: Browser, address: str, credentials: str, dataset: tuple[str, str], run: str, *, seen: Seen = nothing_more
+) -> None:
+    """Open MLflow's pages, each for the first time: experiments, runs, a run, its report, the registry, a model.
+
+    Args:
+        chromium: the browser.
+        address: of the server.
+        credentials: that the browser answers its dialogue with.
+        dataset: the experiment's id, and its name.
+        run: the id of a release's run.
+        seen: what is done with each page.
+    """
+    number, name = dataset
+    pages = {
+        "experiments": ("", name),
+        "runs": (f"#/experiments/{number}/runs", "Run Name"),
+        "run": (f"#/experiments/{number}/runs/{run}", "About this run"),
+        "report": (f"#/experiments/{number}/runs/{run}/artifacts/internal/report.html", "report.html"),
+        "registry": ("#/models", name),
+        "model": (f"#/models/{name}", "Version 1"),
+    }
+    for what, (place, shown) in pages.items():
+        page = chromium.page(address, width=1400, height=1000, credentials=credentials)
+        page.goto(f"{address}/{place}")
+        page.get_by_text(shown).first.wait_for()
+        page.wait_for_timeout(_MLFLOW_MS)
+        # An auditor is shown neither the pages for language models nor an assistant that covers a third of the page.
+        page.get_by_text("Model registry").first.wait_for()
+        for unwanted in ("MLflow Assistant", "Prompts", "Information about UI telemetry"):
+            assert page.get_by_text(unwanted, exact=True).locator("visible=true").count() == 0, unwanted
+        seen(what, page)
+        chromium.close(page)
+
+
+def look_at_file(chromium: Browser, file: Path, shown: str, *, scripts: bool = False) -> None:
+    """Open a page of our own, which may show what lies beside it and runs no script.
+
+    Args:
+        chromium: the browser.
+        file: the page.
+        shown: text that it shows.
+        scripts: whether it may run some.
+    """
+    page = chromium.page(file.parent.as_uri(), scripts=scripts)
+    page.goto(file.as_uri())
+    page.get_by_text(shown).first.wait_for()
+    chromium.close(page)
+
+
+def _show(name: str, page: Page, seen: Seen) -> None:
+    page.wait_for_timeout(_LATER_MS)
+    seen(name, page)
