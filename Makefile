@@ -12,7 +12,7 @@ BROWSER := $(if $(CHROMIUM),,$(VENV)/browser/chromium)
 # Tests wait for servers most of the time: one process more than there are cores.
 PROCESSES := $(shell expr $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1) + 1)
 
-.PHONY: help release plan verify replay audit compare test ui stack stack-down stack-leave cluster cluster-down backup restore bench bench-utility attack-floats mutants lint lock
+.PHONY: help release plan verify replay audit compare test ui stack stack-down stack-leave cluster cluster-down backup restore bench bench-utility attack-floats mutants screenshots lint lock
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1  /'
 
@@ -86,6 +86,9 @@ attack-floats: $(DEV) ## look in public files for numbers that tell a count from
 
 mutants: $(DEV) ## put deliberate faults into the privacy core, each to be found by its test; RECORD=1 writes the table
 	@$(BIN)/python -m tests.mutants $(if $(RECORD),--record)
+
+screenshots: $(DEV) $(BROWSER) ## make pictures of every page of a release of SPEC=path, into docs/pages
+	@$(BIN)/python -m tests.screenshots $(SPEC) docs/pages
 
 lint: $(DEV) ## ruff, mypy, import-linter
 	@$(BIN)/ruff check .

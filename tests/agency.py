@@ -76,6 +76,13 @@ class Agency:
         credentials = f"{user}:{self.said('secrets')[user]}"
         return ask(f"{self.page('mlflow')}/api/2.0/mlflow{path}", credentials, body, "GET" if body is None else "POST")
 
+    def in_mlflow(self, dataset: str, release: str) -> tuple[str, str]:
+        """Where a release is in MLflow: the ids of its dataset's experiment, and of its run."""
+        found = self.mlflow("/experiments/search", "auditor", {"max_results": 9, "filter": f"name = '{dataset}'"})
+        number = found["experiments"][0]["experiment_id"]
+        named = {"experiment_ids": [number], "filter": f"attributes.run_name = '{release}'"}
+        return number, self.mlflow("/runs/search", "auditor", named)["runs"][0]["info"]["run_id"]
+
     def begun(self, deployment: str, **parameters: object) -> str:
         """Run a deployment through Prefect's interface: its run."""
         flow, name = deployment.split("/")

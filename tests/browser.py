@@ -29,7 +29,7 @@ from tests.conftest import ROOT
 
 CHROMIUM_VARIABLE = "CHROMIUM"
 _OWN = ROOT / ".venv" / "browser"
-_PATIENCE_MS = 600_000
+_PATIENCE_MS = 300_000
 _NOT_SENT = ("about", "blob", "chrome", "data", "devtools")
 _SAME_ORIGIN = {"ws": "http", "wss": "https"}
 _HINTS = "links => links.filter(l => /preconnect|dns-prefetch/.test(l.rel)).map(l => l.href)"

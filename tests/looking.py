@@ -106,18 +106,23 @@ def look_at_mlflow(
         chromium.close(page)
 
 
-def look_at_file(chromium: Browser, file: Path, shown: str, *, scripts: bool = False) -> None:
-    """Open a page of our own, which may show what lies beside it and runs no script.
+def look_at_file(
+    chromium: Browser, file: Path, *, width: int = 1280, dark: bool = False, picture: Path | None = None
+) -> None:
+    """Open a page of our own, which may show what lies beside it.
 
     Args:
         chromium: the browser.
         file: the page.
-        shown: text that it shows.
-        scripts: whether it may run some.
+        width: of what is seen, in CSS pixels.
+        dark: whether the reader prefers dark pages.
+        picture: of the whole page, to be written there.
     """
-    page = chromium.page(file.parent.as_uri(), scripts=scripts)
+    page = chromium.page(file.parent.as_uri(), width=width, dark=dark)
     page.goto(file.as_uri())
-    page.get_by_text(shown).first.wait_for()
+    page.get_by_role("heading").first.wait_for()
+    if picture is not None:
+        page.screenshot(path=picture, full_page=True)
     chromium.close(page)
 
 

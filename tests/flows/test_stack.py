@@ -231,11 +231,7 @@ def test_every_page_of_it_asks_nobody_else(agency: Agency, released: dict[str, A
     held, release = agency.begun("release/any", spec="asking"), released["name"]
     agency.command("compare", release, release)
     [comparison] = (agency.state / "comparisons").glob("*.html")
-    (dataset,) = agency.mlflow("/experiments/search", "auditor", {"max_results": 9, "filter": "name = 'people'"})[
-        "experiments"
-    ]
-    named = {"experiment_ids": [dataset["experiment_id"]], "filter": f"attributes.run_name = '{release}'"}
-    (run,) = agency.mlflow("/runs/search", "auditor", named)["runs"]
+    number, run = agency.in_mlflow("people", release)
     agency.once(held, "PAUSED")
     artifacts = agency.prefect("/artifacts/filter", {})
     secrets = agency.said("secrets")
@@ -252,13 +248,13 @@ def test_every_page_of_it_asks_nobody_else(agency: Agency, released: dict[str, A
             chromium,
             agency.page("mlflow"),
             f"auditor:{secrets['auditor']}",
-            (dataset["experiment_id"], "people"),
-            run["info"]["run_id"],
+            (number, "people"),
+            run,
         )
         for page in (
             agency.state / "releases" / release / "index.html",
             agency.state / "shelf" / release / "report.html",
             comparison,
         ):
-            look_at_file(chromium, page, "Made-up people")
+            look_at_file(chromium, page)
     assert chromium.asked_elsewhere == []

@@ -1,0 +1,126 @@
+"""Makes pictures of every page of two releases, on a stack of its own: `python -m tests.screenshots SPEC FOLDER`.
+
+The first release is what SPEC says; the second one has half as many records, and a person decides upon it. Pages of our
+own are pictured whole, for readers who prefer light pages and dark ones, and 400 pixels wide.
+"""
+
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from playwright.sync_api import Page
+from ruamel.yaml import YAML
+
+from tests.agency import Agency
+from tests.browser import Browser, browser
+from tests.looking import look_at_file, look_at_mlflow, look_at_prefect
+
+# How pages of our own are looked at: by name, how wide and how dark.
+_LOOKS = {"light": (1280, False), "dark": (1280, True), "narrow": (400, False)}
+
+
+def _two_specs(spec: Path, folder: Path) -> tuple[str, str]:
+    """Copy a spec with all that lies beside it, and write a second one of the same dataset: the names of both."""
+    yaml = YAML()
+    shutil.copytree(spec.parent, folder)
+    said = yaml.load(spec)
+    again = f"{said['name']}_smaller"
+    said |= {"name": again, "decision": {"always_ask": True, "approvers": ["ines"]}}
+    said["synthesis"]["records"] //= 2
+    yaml.dump(said, folder / f"{again}.yaml")
+    return spec.stem, again
+
+
+def _picture(folder: Path, kind: str) -> Callable[[str, Page], None]:
+    def take(name: str, page: Page) -> None:
+        place = folder / f"{kind}-{name}.png"
+        page.screenshot(path=place)
+        print(place)
+
+    return take
+
+
+def _look_at_servers(
+    chromium: Browser, agency: Agency, released: dict[str, Any], held: str, folder: Path, dataset: str
+) -> None:
+    """Picture the pages of Prefect and of MLflow."""
+    secrets = agency.said("secrets")
+    artifacts = agency.prefect("/artifacts/filter", {"artifacts": {"flow_run_id": {"any_": [released["id"]]}}})
+    look_at_prefect(
+        chromium,
+        agency.page("prefect"),
+        f"deniable:{secrets['prefect_server']}",
+        released["id"],
+        held=held,
+        artifact=artifacts[0]["key"],
+        seen=_picture(folder, "prefect"),
+    )
+    number, run = agency.in_mlflow(dataset, released["name"])
+    look_at_mlflow(
+        chromium,
+        agency.page("mlflow"),
+        f"auditor:{secrets['auditor']}",
+        (number, dataset),
+        run,
+        seen=_picture(folder, "mlflow"),
+    )
+
+
+def _look_at_our_own(chromium: Browser, pages: dict[str, Path], folder: Path) -> None:
+    """Picture the pages that are files."""
+    for name, file in pages.items():
+        for look, (width, dark) in _LOOKS.items():
+            place = folder / f"{name}-{look}.png"
+            look_at_file(chromium, file, width=width, dark=dark, picture=place)
+            print(place)
+
+
+def _list(folder: Path) -> None:
+    """Write a page on which all pictures can be seen."""
+    lines = [f"## {place.stem.replace('-', ', ')}\n\n![{place.stem}]({place.name})\n" for place in folder.glob("*.png")]
+    title = "# Every page of a release\n\nThese pictures are made by `make screenshots`.\n"
+    (folder / "README.md").write_text("\n".join([title, *sorted(lines)]), encoding="utf-8")
+
+
+def take(spec: Path, folder: Path) -> None:
+    """Make the releases and the pictures.
+
+    Args:
+        spec: of the first release.
+        folder: of the pictures, which takes the place of one that is there.
+    """
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    with TemporaryDirectory(prefix="deniable-") as place:
+        first, second = _two_specs(spec, Path(place, "specs"))
+        agency = Agency(Path(place, "state"), Path(place, "home"), Path(place, "specs"), {"DENIABLE_OPERATOR": "ada"})
+        try:
+            agency.start()
+            agency.command("deploy")
+            released = agency.triggered("release/any", spec=first)
+            assert released["state"]["type"] == "COMPLETED", released["state"]["message"]
+            held = agency.begun("release/any", spec=second)
+            agency.once(held, "PAUSED")
+            dataset = str(YAML(typ="safe").load(spec)["dataset"]).removesuffix(".py")
+            with browser(Path(place)) as chromium:
+                _look_at_servers(chromium, agency, released, held, folder, dataset)
+                agency.answered(held, decision="approved", name="ines", reason="as agreed")
+                other = agency.once(held, "COMPLETED")["name"]
+                agency.command("compare", released["name"], other)
+                pages = {
+                    "report": agency.state / "shelf" / released["name"] / "report.html",
+                    "index": agency.state / "releases" / released["name"] / "index.html",
+                    "compare": next((agency.state / "comparisons").glob("*.html")),
+                }
+                _look_at_our_own(chromium, pages, folder)
+            assert chromium.asked_elsewhere == []
+        finally:
+            agency.command("stack", "down")
+    _list(folder)
+
+
+if __name__ == "__main__":
+    take(Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve())
