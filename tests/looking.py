@@ -72,9 +72,16 @@ def look_at_prefect(
 
 
 def look_at_mlflow(
-    chromium: Browser, address: str, credentials: str, dataset: tuple[str, str], run: str, *, seen: Seen = nothing_more
+    chromium: Browser,
+    address: str,
+    credentials: str,
+    dataset: tuple[str, str],
+    run: str,
+    *,
+    file: str = "internal/report.html",
+    seen: Seen = nothing_more,
 ) -> None:
-    """Open MLflow's pages, each for the first time: experiments, runs, a run, its report, the registry, a model.
+    """Open MLflow's pages, each for the first time: experiments, runs, a run, a file of it, the registry, a model.
 
     Args:
         chromium: the browser.
@@ -82,6 +89,7 @@ def look_at_mlflow(
         credentials: that the browser answers its dialogue with.
         dataset: the experiment's id, and its name.
         run: the id of a release's run.
+        file: one of its artifacts.
         seen: what is done with each page.
     """
     number, name = dataset
@@ -89,7 +97,7 @@ def look_at_mlflow(
         "experiments": ("", name),
         "runs": (f"#/experiments/{number}/runs", "Run Name"),
         "run": (f"#/experiments/{number}/runs/{run}", "About this run"),
-        "report": (f"#/experiments/{number}/runs/{run}/artifacts/internal/report.html", "report.html"),
+        "file": (f"#/experiments/{number}/runs/{run}/artifacts/{file}", file),
         "registry": ("#/models", name),
         "model": (f"#/models/{name}", "Version 1"),
     }

@@ -83,7 +83,7 @@ def test_pages_ask_nobody_else_and_begin_with_releases(server: Server, released:
     run = MlflowClient(f"sqlite:///{STATE}/mlflow/mlflow.db").get_run(workspace.mlflow_run_id)
     with browser(tmp_path) as chromium:
         dataset = (run.info.experiment_id, "shown-people")
-        look_at_mlflow(chromium, server.address, server.credentials, dataset, run.info.run_id)
+        look_at_mlflow(chromium, server.address, server.credentials, dataset, run.info.run_id, file="public/PRIVACY.md")
     assert chromium.asked_elsewhere == []
 
 
