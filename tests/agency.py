@@ -83,6 +83,11 @@ class Agency:
         named = {"experiment_ids": [number], "filter": f"attributes.run_name = '{release}'"}
         return number, self.mlflow("/runs/search", "auditor", named)["runs"][0]["info"]["run_id"]
 
+    def artifact_of(self, flow_run: str) -> str:
+        """The key of an artifact that a run has left with Prefect."""
+        found = self.prefect("/artifacts/filter", {"artifacts": {"flow_run_id": {"any_": [flow_run]}}})
+        return next(str(artifact["key"]) for artifact in found if artifact["key"])
+
     def begun(self, deployment: str, **parameters: object) -> str:
         """Run a deployment through Prefect's interface: its run."""
         flow, name = deployment.split("/")

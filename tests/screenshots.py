@@ -48,14 +48,13 @@ def _look_at_servers(
 ) -> None:
     """Picture the pages of Prefect and of MLflow."""
     secrets = agency.said("secrets")
-    artifacts = agency.prefect("/artifacts/filter", {"artifacts": {"flow_run_id": {"any_": [released["id"]]}}})
     look_at_prefect(
         chromium,
         agency.page("prefect"),
         f"deniable:{secrets['prefect_server']}",
         released["id"],
         held=held,
-        artifact=artifacts[0]["key"],
+        artifact=agency.artifact_of(released["id"]),
         seen=_picture(folder, "prefect"),
     )
     number, run = agency.in_mlflow(dataset, released["name"])

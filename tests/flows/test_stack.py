@@ -233,7 +233,6 @@ def test_every_page_of_it_asks_nobody_else(agency: Agency, released: dict[str, A
     [comparison] = (agency.state / "comparisons").glob("*.html")
     number, run = agency.in_mlflow("people", release)
     agency.once(held, "PAUSED")
-    artifacts = agency.prefect("/artifacts/filter", {})
     secrets = agency.said("secrets")
     with browser(tmp_path) as chromium:
         look_at_prefect(
@@ -242,7 +241,7 @@ def test_every_page_of_it_asks_nobody_else(agency: Agency, released: dict[str, A
             f"deniable:{secrets['prefect_server']}",
             released["id"],
             held=held,
-            artifact=artifacts[0]["key"],
+            artifact=agency.artifact_of(released["id"]),
         )
         look_at_mlflow(
             chromium,
