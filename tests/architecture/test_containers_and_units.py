@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ruamel.yaml import YAML
 
+from flows.prefect_pages import PAGES_THAT_ASK_NOBODY_ELSE
 from flows.stack.settings import DATABASES
 
 INFRA = Path(__file__).resolve().parents[2] / "infra"
@@ -59,6 +60,10 @@ def test_units_start_commands_that_there_are() -> None:
         assert unit["Service"]["User"] == "deniable"
     told = {match for line in commands for match in re.findall(r"-m flows (\w+)", line)}
     assert told == {"stack", "backup"}
+
+
+def test_prefects_container_is_told_what_makes_its_pages_ask_nobody_else() -> None:
+    assert COMPOSE["services"]["prefect"]["environment"].items() >= PAGES_THAT_ASK_NOBODY_ELSE.items()
 
 
 def test_containers_run_our_servers_and_those_know_their_names() -> None:

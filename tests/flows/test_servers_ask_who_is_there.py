@@ -167,7 +167,10 @@ def test_no_other_page_shows_a_page_in_a_frame_and_no_page_tells_anything_elsewh
     followed = ask(both[name], "GET", "/", **{**embedded, "Sec_Fetch_Dest": "document"})
     assert followed.status_code in {200, 307}
     policy = followed.headers["content-security-policy"]
-    assert {part.strip() for part in policy.split(";")} >= {"frame-ancestors 'self'", "connect-src 'self'"}
+    said = dict(part.strip().split(" ", 1) for part in policy.split(";"))
+    assert said.items() >= {"default-src": "'self'", "connect-src": "'self'", "frame-ancestors": "'self'"}.items()
+    here = {"'self'", "'none'", "'unsafe-inline'", "'unsafe-eval'", "data:", "blob:"}
+    assert {whence for allowed in said.values() for whence in allowed.split()} <= here
     assert followed.headers["x-frame-options"] == "SAMEORIGIN"
 
 
