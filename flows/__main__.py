@@ -156,7 +156,7 @@ def _kept(asked: argparse.Namespace, state: Path) -> str:
 def _release(path: Path, state: Path, *, anew: bool) -> None:
     """Refuse a wrong spec at once, then run the release."""
     spec = _checked(path)
-    _tell("A new release begins, as --new asks, and is charged." if anew else what_comes_next(state, spec))
+    _tell(what_comes_next(state, spec, anew=anew))
     for other in other_unfinished_releases(state, spec):
         _tell(
             f"{other.release_id} of the same dataset is not finished, and is left as it is: this spec differs from its "

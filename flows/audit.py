@@ -14,6 +14,7 @@ from prefect.artifacts import create_markdown_artifact
 from deniable.checks import Check, printable
 from deniable.errors import DeniableError
 from flows.environment import state_folder
+from flows.run_page import completed, on_its_page
 from stores.sealed_release import SealedRelease, find_sealed
 from tasks.check import Checks
 from tasks.compare_ledger import compare_ledger_task
@@ -43,12 +44,17 @@ class Audited:
         return all(check.holds for check in self.checks)
 
     @property
+    def is_unsure(self) -> bool:
+        """Whether nothing was found that is wrong, and not everything could be looked at."""
+        return not self.holds and not any(check.made for check in self.checks if not check.holds)
+
+    @property
     def verdict(self) -> str:
         """The outcome in one sentence."""
         failed = [check for check in self.checks if not check.holds]
         if not failed:
             return f"{self.release} is as it was when its record was signed: all {len(self.checks)} checks hold."
-        if not any(check.made for check in failed):
+        if self.is_unsure:
             return (
                 f"{self.release} COULD NOT BE AUDITED AS A WHOLE: {len(failed)} of {len(self.checks)} checks could not "
                 "be made, the others hold; do what they say, and audit it again."
@@ -95,14 +101,37 @@ def audit(release: str, state: Path | None = None, keys: Path | None = None) -> 
         AuditFailed: something is not as it was.
         InvalidInput: there is no such release.
     """
-    sealed = find_sealed(release, state or state_folder(), keys)
-    audited = _audited(sealed, _COMPARISONS)
-    create_markdown_artifact(
-        _page(audited), key=f"audit-{_NOT_IN_KEYS.sub('-', sealed.release_id.lower())}", description=audited.verdict
-    )
-    if not audited.holds:
-        raise AuditFailed(audited)
-    return audited
+    audited = audit_release(release, state or state_folder(), keys)
+    return completed(audited.verdict, audited)
+
+
+def audit_release(release: str, state: Path, keys: Path | None = None) -> Audited:
+    """Do the same in whatever run this happens in.
+
+    Args:
+        release: its name, or the path of its public folder.
+        state: the state folder that it was made in.
+        keys: the trust file.
+
+    Returns:
+        What was found: nothing that is wrong.
+
+    Raises:
+        AuditFailed: something is not as it was.
+        InvalidInput: there is no such release.
+    """
+    with on_its_page(f"audit of {Path(release).name}") as page:
+        sealed = find_sealed(release, state, keys)
+        audited = _audited(sealed, _COMPARISONS)
+        key = f"audit-{_NOT_IN_KEYS.sub('-', sealed.release_id.lower())}"
+        create_markdown_artifact(_page(audited), key=key, description=audited.verdict)
+        page.say(*audited.lines[:-1])
+        if not audited.holds:
+            page.ended("could not be made as a whole" if audited.is_unsure else "NOT as it was")
+            raise AuditFailed(audited)
+        page.say(audited.verdict)
+        page.ended("as it was")
+        return audited
 
 
 def audit_here(release: str, state: Path, keys: Path | None = None) -> Audited:

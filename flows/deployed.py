@@ -27,6 +27,7 @@ from flows.automations import FAILED_AND_TOLD, WEBHOOK_BLOCK
 from flows.cluster.choosing import on_its_cluster
 from flows.deciding import decide, waiting_run
 from flows.environment import state_folder
+from flows.run_page import on_its_page
 from flows.specs import spec_places
 from schemas.release_spec import TABLE_SUFFIXES, load_spec
 from stores.approval import decision_on
@@ -84,7 +85,7 @@ def release(spec: SpecName, begin_another: bool = False) -> State[Any]:  # noqa:
     place = spec_places()[spec]
 
     def release_it(mine: HeldNote | None) -> str:
-        released = releasing.release.fn(
+        released = releasing.make_release(
             place, anew=begin_another and mine is None, begun_as=mine.release if mine else None
         )
         _note_ended(released.workspace.release_id)
@@ -114,7 +115,7 @@ def refresh(spec: SpecName, source: Arrival | None = None) -> State[Any]:
 
     def refresh_it(_mine: HeldNote | None) -> str:
         # What was held is unfinished, and finished first.
-        done = refreshing.refresh.fn(place, source=source)
+        done = refreshing.refresh_dataset(place, source=source)
         if done.released is not None:
             _note_ended(done.current)
         return done.in_words
@@ -143,13 +144,15 @@ def audit(release: ReleaseName | None = None) -> State[Any]:
     """
     names = [release] if release else published_releases(state_folder())
     failed: list[auditing.AuditFailed] = []
-    for name in names:
-        try:
-            auditing.audit.fn(name)
-        except auditing.AuditFailed as failure:
-            failed.append(failure)
-    if failed:
-        raise failed[0]
+    with on_its_page(f"audit of {release or 'all releases'}") as page:
+        for name in names:
+            try:
+                auditing.audit_release(name, state_folder())
+            except auditing.AuditFailed as failure:
+                failed.append(failure)
+        page.ended(f"{len(names) - len(failed)} of {len(names)} as they were")
+        if failed:
+            raise failed[0]
     return Completed(message=f"{len(names)} of {len(names)} releases are as they were when their records were signed")
 
 
@@ -166,7 +169,7 @@ def replay(release: ReleaseName) -> State[Any]:
     Raises:
         ReplayDiffers: a step gave something else; the message says which, and why.
     """
-    return Completed(message=replaying.replay.fn(release, state_folder()).verdict)
+    return Completed(message=replaying.replay_release(release, state_folder()).verdict)
 
 
 def published_releases(state: Path) -> list[str]:

@@ -7,9 +7,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from prefect import get_client
-from prefect.context import FlowRunContext
-
 from deniable.errors import DeniableError, InvalidInput, Refused
 from deniable.keys import ReleaseKey
 from schemas.regular_files import read_regular
@@ -107,7 +104,6 @@ def opened_release(
                     chosen.turn.close()
                 else:
                     require_same_key(workspace, begun.commitment)
-                name_prefect_run(release_id)
                 yield workspace
                 end_custody(workspace)
             except BaseException as error:
@@ -217,14 +213,6 @@ def _given_key(workspace: Workspace, key_file: Path) -> ReleaseKey:
     key = read_key(key_file)
     require_same_code(workspace.state, workspace.spec.dataset_name, key.commitment())
     return key
-
-
-def name_prefect_run(name: str) -> None:
-    """Call the Prefect run that this happens in by a name."""
-    context = FlowRunContext.get()
-    if context is not None and context.flow_run is not None:
-        with get_client(sync_client=True) as client:
-            client.update_flow_run(context.flow_run.id, name=name)
 
 
 def _discard(workspace: Workspace) -> None:

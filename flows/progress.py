@@ -1,7 +1,7 @@
-"""Draws how a release goes: steps that tick, with their durations, or plain lines where nobody sits at a terminal."""
+"""Shows how a release goes: steps that tick, with their durations, or plain lines where nobody sits at a terminal."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Self
 
@@ -26,6 +26,41 @@ class _Seconds(ProgressColumn):
         return Text(f"{taken or 0:.1f} s")
 
 
+class StepLines:
+    """A watcher of the steps that says a line when one ends, and whenever a tenth of a long one is done.
+
+    Args:
+        say: takes a line.
+        amounts: amount of work of the steps where it is known, in the unit in which they advance.
+    """
+
+    def __init__(self, say: Callable[[str], None], amounts: Mapping[str, int]) -> None:
+        self._say, self._amounts = say, amounts
+        self._steps: dict[str, _Counted] = {}
+
+    def started(self, step: str) -> None:
+        """A step, or one part of it, begins."""
+        self._steps.setdefault(step, _Counted(self._amounts.get(step))).parts += 1
+
+    def advanced(self, step: str, amount: int) -> None:
+        """A step has done an amount of work."""
+        state = self._steps[step]
+        if state.amount is None:
+            return
+        before, state.done = state.done, state.done + amount
+        if 10 * state.done // state.amount != 10 * before // state.amount:
+            self._say(f"{_title(step)}: {state.done:,} of {state.amount:,}")
+
+    def ended(self, step: str, *, well: bool) -> None:
+        """A step, or one part of it, is over."""
+        state = self._steps[step]
+        state.ended += 1
+        if not well:
+            self._say(f"{_title(step)}: did not end well, {state.seconds}")
+        elif state.is_whole:
+            self._say(f"{_title(step)}: {state.seconds}")
+
+
 class Screen:
     """A watcher of the steps, on a terminal or in a log; prints to standard error.
 
@@ -46,6 +81,7 @@ class Screen:
             disable=not self._console.is_terminal,
         )
         self._steps: dict[str, _Step] = {}
+        self._plain = None if self._console.is_terminal else StepLines(self._console.print, amounts)
 
     def __enter__(self) -> Self:
         """Begin to draw."""
@@ -60,6 +96,8 @@ class Screen:
 
     def started(self, step: str) -> None:
         """A step, or one part of it, begins."""
+        if self._plain is not None:
+            self._plain.started(step)
         if step not in self._steps:
             amount = self._amounts.get(step)
             line = self._lines.add_task(_title(step), total=amount or 1, counted="")
@@ -69,31 +107,27 @@ class Screen:
 
     def advanced(self, step: str, amount: int) -> None:
         """A step has done an amount of work."""
+        if self._plain is not None:
+            self._plain.advanced(step, amount)
         state = self._steps[step]
         if state.amount is None:
             return
-        before, state.done = state.done, state.done + amount
-        counted = f"{state.done:,} of {state.amount:,}"
-        self._lines.update(state.line, advance=amount, counted=counted)
-        tenth = 10 * state.done // state.amount
-        if not self._console.is_terminal and tenth != 10 * before // state.amount:
-            self._console.print(f"{_title(step)}: {counted}")
+        state.done += amount
+        self._lines.update(state.line, advance=amount, counted=f"{state.done:,} of {state.amount:,}")
 
     def ended(self, step: str, *, well: bool) -> None:
         """A step, or one part of it, is over."""
+        if self._plain is not None:
+            self._plain.ended(step, well=well)
         state = self._steps[step]
         state.ended += 1
-        running = state.ended < state.parts
-        whole = state.amount is None or state.done >= state.amount
         if not well:
             self._lines.update(state.line, description=f"[red]{_title(step)}")
             self._lines.stop_task(state.line)
         else:
             self._show_parts(state)
-            if whole and not running:
+            if state.is_whole:
                 self._lines.update(state.line, completed=state.amount or state.parts)
-                if not self._console.is_terminal:
-                    self._console.print(f"{_title(step)}: {state.seconds}")
 
     def _show_parts(self, state: "_Step") -> None:
         """Count the parts of a step that has several, where nothing else is counted."""
@@ -102,11 +136,10 @@ class Screen:
             self._lines.update(state.line, total=state.parts, completed=state.ended, counted=counted)
 
 
-class _Step:
-    """What is known of one step."""
+class _Counted:
+    """How far one step is."""
 
-    def __init__(self, line: TaskID, amount: int | None) -> None:
-        self.line = line
+    def __init__(self, amount: int | None) -> None:
         self.amount = amount
         self.done = 0
         self.parts = 0
@@ -114,9 +147,22 @@ class _Step:
         self._began = time.monotonic()
 
     @property
+    def is_whole(self) -> bool:
+        """Whether all of it is done, as far as is known by now."""
+        return self.ended >= self.parts and (self.amount is None or self.done >= self.amount)
+
+    @property
     def seconds(self) -> str:
         """How long it has taken."""
         return f"{time.monotonic() - self._began:.1f} s"
+
+
+class _Step(_Counted):
+    """One step, and its line on the screen."""
+
+    def __init__(self, line: TaskID, amount: int | None) -> None:
+        super().__init__(amount)
+        self.line = line
 
 
 def _title(step: str) -> str:

@@ -1,5 +1,6 @@
 """The refresh: what arrives of a dataset is released, if it is not what was released before and its share allows it."""
 
+import logging
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -8,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from prefect import Flow, flow, get_run_logger, runtime
+from prefect import Flow, flow, runtime
 from prefect.client.schemas.objects import FlowRun, State
 
 from deniable.budget import BudgetExceeded
@@ -16,7 +17,8 @@ from deniable.drift import Drift
 from deniable.errors import DeniableError, InvalidInput
 from flows.environment import state_folder
 from flows.held_runs import end_as_held
-from flows.release import Released, release
+from flows.release import Released, make_release
+from flows.run_page import RunPage, completed, on_its_page
 from schemas.release_spec import ReleaseSpec, load_spec
 from stores.arrivals import Arrivals, published_releases
 from stores.charging import is_charged
@@ -83,6 +85,12 @@ def note_told(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> Non
 
 @flow(name="refresh", persist_result=False, on_failure=[end_as_held], on_completion=[note_told])
 def refresh(spec: Path, state: Path | None = None, source: Path | str | None = None) -> Refreshed:
+    """Release what arrives, as `refresh_dataset` does, which says more."""
+    done = refresh_dataset(spec, state, source)
+    return completed(done.in_words, done)
+
+
+def refresh_dataset(spec: Path, state: Path | None = None, source: Path | str | None = None) -> Refreshed:
     """Release what arrives, unless a release of exactly that is published.
 
     A release that an earlier refresh paid for and did not finish is finished first.
@@ -107,8 +115,17 @@ def refresh(spec: Path, state: Path | None = None, source: Path | str | None = N
             f"a spec must have an entry refresh to be refreshed, got {spec}; say in it what each refresh may spend, "
             "as in refresh: {budget: {kind: equal_share, refreshes: 12}}."
         )
-    with _telling(asked), dataset_to_itself(state, asked.dataset_name) as key:
-        return _refreshed(spec, asked, source, Arrivals(state, asked, key))
+    with (
+        on_its_page(f"refresh of {asked.name}") as page,
+        _telling(asked, page),
+        dataset_to_itself(state, asked.dataset_name) as key,
+    ):
+        done = _refreshed(spec, asked, source, Arrivals(state, asked, key))
+        page.say(done.in_words)
+        if done.released is None:
+            page.about("")
+            page.ended(f"unchanged since {done.current}")
+        return done
 
 
 def _refreshed(path: Path, spec: ReleaseSpec, source: Path | str | None, arrivals: Arrivals) -> Refreshed:
@@ -145,7 +162,7 @@ def _released(
     path: Path, spec: ReleaseSpec, source: Path | str | None, state: Path, *, anew: bool = False
 ) -> Refreshed:
     """Make the release, or go on with it, and say how far its table has moved."""
-    released = release.fn(path, state, anew=anew, source=source)
+    released = make_release(path, state, anew=anew, source=source)
     name = released.workspace.release_id
     others = [begun.release_id for begun in published_releases(state, spec)]
     earlier = others[: others.index(name)]
@@ -153,10 +170,7 @@ def _released(
     found = drift_of(released.workspace, before) if before else None
     if before and found is not None:
         note_drift(released.workspace, before, found)
-    made = Refreshed(spec.dataset_name, name, released, before, found)
-    if runtime.flow_run.id:
-        get_run_logger().info(made.in_words)
-    return made
+    return Refreshed(spec.dataset_name, name, released, before, found)
 
 
 def _discard_unpaid(arrivals: Arrivals, arrived: str) -> None:
@@ -191,7 +205,7 @@ def _guarded(state: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _telling(spec: ReleaseSpec) -> Iterator[None]:
+def _telling(spec: ReleaseSpec, page: RunPage) -> Iterator[None]:
     """Tell whoever is named in the spec that the refresh did not succeed; one that only came twice did no harm."""
     try:
         yield
@@ -205,8 +219,7 @@ def _telling(spec: ReleaseSpec) -> Iterator[None]:
                 setattr(error, _TOLD, notify.webhook)
             else:
                 error.add_note(failure)
-                if runtime.flow_run.id:
-                    get_run_logger().error(failure)
+                page.say(failure, level=logging.ERROR)
         raise
 
 

@@ -13,6 +13,8 @@ from pydantic import TypeAdapter
 from flows.environment import state_folder
 from flows.held_runs import end_as_held
 from flows.opening import opened_release
+from flows.run_page import completed, on_its_page
+from flows.summary import public_lines
 from schemas.accounts import Accounts, accounts_of
 from schemas.decision import Outcome
 from schemas.evaluation import EvaluationFigures, Verdict
@@ -22,7 +24,7 @@ from stores.approval import candidate_digest, require_decision
 from stores.charging import note_publication
 from stores.held import held_note
 from stores.signing_keys import signing_key
-from stores.unfinished import ended_with, note_end, note_reported
+from stores.unfinished import ended_with, note_end, note_reported, what_comes_next
 from stores.workspace import Workspace
 from tasks.account import account_task
 from tasks.clean import clean_task
@@ -149,6 +151,20 @@ def release(
     source: Path | str | None = None,
     begun_as: str | None = None,
 ) -> Released:
+    """Release what a spec describes, as `make_release` does, which says more."""
+    made = make_release(spec, state, key_file, anew=anew, source=source, begun_as=begun_as)
+    return completed(f"published {made.workspace.release_id}", made)
+
+
+def make_release(
+    spec: Path,
+    state: Path | None = None,
+    key_file: Path | None = None,
+    *,
+    anew: bool = False,
+    source: Path | str | None = None,
+    begun_as: str | None = None,
+) -> Released:
     """Release what a spec describes, or go on with the release of it that was not finished.
 
     One that was finished, and whose command ended before it had said so, is given back as it is: nothing is done again,
@@ -172,33 +188,45 @@ def release(
         DeniableError: the release failed; nothing was published, or what was is not reported on and sealed yet.
     """
     asked, state = load_spec(spec).reading(source), state or state_folder()
-    # What could not be signed in the end must not be begun.
-    signing_key(state)
-    require_workers(state)
-    with opened_release(asked, state, key_file, anew=anew, begun_as=begun_as) as workspace:
-        if (told := ended_with(workspace)) is not None:
-            return Released.from_told(workspace, told)
-        accounts = account_task(workspace)
-        drawn = draw(workspace, ingest_task(workspace))
-        judged = judge(workspace, drawn)
-        _require_approval(workspace, accounts, drawn, judged)
-        published = publish_task(workspace, drawn.released, drawn.learnt, accounts)
-        note_publication(workspace, published)
-        report = _report(workspace, accounts, drawn, judged, verification=verify_published_task(workspace))
-        record = seal_task(workspace)
-        released = Released(
-            workspace=workspace,
-            published=published,
-            passed=drawn.passed,
-            utility=judged.utility,
-            risk=judged.risk,
-            verdicts=judged.decided.verdicts,
-            accounts=accounts,
-            report=report,
-            record=record,
-        )
-        note_end(workspace, released.told())
-        return released
+    counted = {"synthesize": asked.synthesis.attempts}
+    with on_its_page(f"release of {asked.name}", is_release=True) as page, page.telling_steps(counted):
+        # What could not be signed in the end must not be begun.
+        signing_key(state)
+        require_workers(state)
+        page.say(what_comes_next(state, asked, anew=anew))
+        with opened_release(asked, state, key_file, anew=anew, begun_as=begun_as) as workspace:
+            page.about(workspace.release_id)
+            told = ended_with(workspace)
+            released = _made(workspace) if told is None else Released.from_told(workspace, told)
+        page.ended("published")
+        page.say(*(f"{name:<15}{text}" for name, text in public_lines(released)))
+        page.say(f"{'public':<15}{released.workspace.release_folder}")
+    return released
+
+
+def _made(workspace: Workspace) -> Released:
+    """Take all steps of a release that is open."""
+    accounts = account_task(workspace)
+    drawn = draw(workspace, ingest_task(workspace))
+    judged = judge(workspace, drawn)
+    _require_approval(workspace, accounts, drawn, judged)
+    published = publish_task(workspace, drawn.released, drawn.learnt, accounts)
+    note_publication(workspace, published)
+    report = _report(workspace, accounts, drawn, judged, verification=verify_published_task(workspace))
+    record = seal_task(workspace)
+    released = Released(
+        workspace=workspace,
+        published=published,
+        passed=drawn.passed,
+        utility=judged.utility,
+        risk=judged.risk,
+        verdicts=judged.decided.verdicts,
+        accounts=accounts,
+        report=report,
+        record=record,
+    )
+    note_end(workspace, released.told())
+    return released
 
 
 def draw(workspace: Workspace, source: Reference) -> Drawn:

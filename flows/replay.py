@@ -16,8 +16,9 @@ from deniable.errors import DeniableError, InvalidInput, Refused
 from deniable.keys import ReleaseKey
 from deniable.release_verification import ReleaseReport
 from flows.environment import state_folder
-from flows.opening import name_prefect_run, read_key
+from flows.opening import read_key
 from flows.release import draw, judge
+from flows.run_page import completed, on_its_page
 from schemas.accounts import Accounts
 from schemas.catalog import schema_code
 from schemas.provenance import RECORD, Provenance, Step
@@ -169,18 +170,49 @@ def replay(
         DeniableError: the release does not hold against its own record, that must not be trusted, or the machine does
             not let the release run.
     """
-    state = state or state_folder()
+    replayed = replay_release(release, state, key_file, snapshot, keys, source=source, keep=keep)
+    return completed(replayed.verdict, replayed)
+
+
+def replay_release(
+    release: str | Path,
+    state: Path | None = None,
+    key_file: Path | None = None,
+    snapshot: Path | None = None,
+    keys: Path | None = None,
+    *,
+    source: Path | str | None = None,
+    keep: bool = False,
+) -> Replayed:
+    """Do the same in whatever run this happens in; the arguments are those of `replay`."""
+    with on_its_page(f"replay of {Path(release).name}") as page, page.telling_steps({}):
+        replayed = _compared(release, state or state_folder(), key_file, snapshot, keys, source=source, keep=keep)
+        page.say(*replayed.lines())
+        if not replayed.same:
+            page.ended("NOT the same")
+            raise ReplayDiffers(replayed)
+        page.ended("the same")
+        return replayed
+
+
+def _compared(
+    release: str | Path,
+    state: Path,
+    key_file: Path | None,
+    snapshot: Path | None,
+    keys: Path | None,
+    *,
+    source: Path | str | None,
+    keep: bool,
+) -> Replayed:
+    """Run a release again, if it may be trusted, and say what is the same."""
     folder = find_release_folder(release, state)
     trusted, where = keys_to_trust(state, keys), trusted_where(state, keys)
     public = trusted_record(folder / RECORD, trusted, where)
     _require_holds(verified_release(folder, trusted, where))
     told = _Told(folder, public, internal_record_of(public, state, trusted))
-    name_prefect_run(f"replay of {told.record.release.id}")
     with scratch_folder(state, told.record.release.id, keep=keep) as scratch:
-        replayed = _replayed(told, _Brought(state, key_file, snapshot, source), scratch, kept=scratch if keep else None)
-    if not replayed.same:
-        raise ReplayDiffers(replayed)
-    return replayed
+        return _replayed(told, _Brought(state, key_file, snapshot, source), scratch, kept=scratch if keep else None)
 
 
 def _require_holds(report: ReleaseReport) -> None:

@@ -14,28 +14,16 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from deniable.budget import shown, shown_down
-from deniable.loss import Guarantee
 from flows.cluster.choosing import cluster_runner
 from flows.environment import default_state_folder
 from flows.progress import Screen
 from flows.release import Released, release, told_later
+from flows.summary import internal_lines, public_lines
 from schemas.release_spec import ReleaseSpec
-from stores.charging import open_ledger
 from stores.signing_keys import signing_key
-from stores.statement import in_words
 from stores.trust_file import trusted_keys_place
 from stores.unfinished import note_reported
 from tasks.progress import watching
-
-# The figures that say most, where they were measured.
-_HEADLINES = {
-    "tvd_2way": "distance to real pairs of attributes",
-    "distinguished": "of records told from real ones",
-    "accuracy_loss_forest": "accuracy that a forest loses",
-    "exact_match_excess": "more exact matches with people used",
-    "inferred_excess_worst": "more inferred about people used",
-}
 
 
 def run_release(path: Path, spec: ReleaseSpec, state: Path, *, anew: bool = False) -> None:
@@ -107,34 +95,11 @@ def _summary(released: Released) -> Table:
     lines = Table.grid(padding=(0, 2))
     lines.add_column(style="dim")
     lines.add_column(overflow="fold")
-    for name, text in _lines(released):
+    for name, text in public_lines(released):
         lines.add_row(name, text)
+    for number, line in enumerate(internal_lines(released)):
+        lines.add_row("" if number else "internal", line)
     return lines
-
-
-def _lines(released: Released) -> Iterator[tuple[str, str]]:
-    """What the summary says, line by line."""
-    workspace, accounts = released.workspace, released.accounts
-    yield "released", _records(released.published.rows or 0, workspace.spec.synthesis.records)
-    yield "model", _words(accounts.model)
-    if accounts.tested:
-        yield "one record", _words(accounts.record)
-        yield "all candidates", _words(accounts.candidates)
-    if accounts.histogram is not None:
-        yield "histogram", _words(accounts.histogram)
-    yield "whole release", _words(accounts.total)
-    for balance in open_ledger(workspace).balances(workspace.spec.dataset_name):
-        yield (
-            "budget left",
-            f"epsilon {shown_down(balance.left.epsilon)} of {shown(balance.limit.epsilon)}, {balance.cap}",
-        )
-    for number, line in enumerate(_internal_lines(released)):
-        yield "" if number else "internal", line
-
-
-def _records(released: int, wanted: int) -> str:
-    """How many records there are, and of how many where fewer passed than were wanted."""
-    return f"{released:,} records" if released >= wanted else f"{released:,} of {wanted:,} records wanted"
 
 
 def _places(released: Released) -> Iterator[tuple[str, str]]:
@@ -147,24 +112,3 @@ def _places(released: Released) -> Iterator[tuple[str, str]]:
     elsewhere = f"python -m deniable verify {quote(str(workspace.release_folder))} --keys {keys}"
     yield "to verify it", f"make verify RELEASE={workspace.release_id}" if own else elsewhere
     yield "to look at it", "make ui" if own else f"python -m flows ui --state {quote(str(workspace.state))}"
-
-
-def _internal_lines(released: Released) -> Iterator[str]:
-    """What was measured on real records."""
-    synthesis = released.workspace.spec.synthesis
-    if released.accounts.tested:
-        yield f"{released.passed / synthesis.attempts:.1%} of {synthesis.attempts:,} candidates passed the test"
-    figures = {**released.utility.figures, **released.risk.figures}
-    for name, meaning in _HEADLINES.items():
-        if name in figures:
-            yield f"{figures[name]:.4f} {meaning}"
-    missed = [verdict for verdict in released.verdicts if not verdict.met]
-    yield f"{len(released.verdicts) - len(missed)} of {len(released.verdicts)} thresholds met"
-    for verdict in missed:
-        yield f"missed: {verdict.threshold} {verdict.bound:g}, got {verdict.value:.4g}"
-
-
-def _words(guarantee: Guarantee | None) -> str:
-    if guarantee is None:
-        return "no differential privacy"
-    return in_words(guarantee)

@@ -211,12 +211,19 @@ def unfinished_release(state: Path, spec: ReleaseSpec) -> Begun | None:
     return unfinished[-1] if unfinished else None
 
 
-def what_comes_next(state: Path, spec: ReleaseSpec) -> str:
+def what_comes_next(state: Path, spec: ReleaseSpec, *, anew: bool = False) -> str:
     """Say in one sentence which release of a spec the next command goes on with, or that there is none.
+
+    Args:
+        state: the state folder.
+        spec: the spec.
+        anew: whether another release is to begin in any case.
 
     Raises:
         Refused: a note that may be of the spec's dataset cannot be read.
     """
+    if anew:
+        return f"A new release of {spec.name} begins, as was asked for, and is charged."
     begun = unfinished_release(state, spec)
     if begun is None:
         return f"A new release of {spec.name}, charged as planned: none that was begun is unfinished."

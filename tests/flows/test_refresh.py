@@ -12,8 +12,10 @@ from typing import Any
 
 import pytest
 from mlflow import MlflowClient
+from prefect import get_client
 from prefect.artifacts import Artifact
 from prefect.blocks.webhook import Webhook
+from prefect.client.schemas.sorting import FlowRunSort
 from prefect.types import SecretDict
 from pydantic import SecretStr
 
@@ -84,6 +86,14 @@ class Dataset:
         return str(version.tags["release"])
 
 
+def last_run_of(dataset: Dataset) -> tuple[str, str | None]:
+    """Name of the last run of a refresh of a dataset, and the message of its state."""
+    with get_client(sync_client=True) as client:
+        runs = client.read_flow_runs(sort=FlowRunSort.START_TIME_DESC)
+    [run] = [run for run in runs if run.parameters.get("state") == str(dataset.state)][:1]
+    return run.name, run.state.message if run.state is not None else None
+
+
 @pytest.fixture
 def catcher(monkeypatch: pytest.MonkeyPatch) -> Iterator[Catcher]:
     with catching() as catcher:
@@ -105,6 +115,8 @@ def test_what_is_new_is_released_beside_the_old_and_what_is_not_costs_nothing(
         assert (done.released, done.current) == (None, first)
         assert "unchanged" in done.in_words
         assert dataset.as_it_is == before
+        # Prefect's list of runs says so without a click, and so does the run's message.
+        assert last_run_of(dataset) == (f"refresh of small: unchanged since {first}", done.in_words)
 
     second = dataset.refresh(dataset.arrival("2016", change=1))
     assert second.released is not None

@@ -1,0 +1,73 @@
+"""What is said of a release once it is made: what everybody may know, in lines, and what cleared staff may."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from deniable.budget import shown, shown_down
+from deniable.loss import Guarantee
+from stores.charging import open_ledger
+from stores.statement import in_words
+
+if TYPE_CHECKING:
+    from flows.release import Released
+
+# The figures that say most, where they were measured.
+_HEADLINES = {
+    "tvd_2way": "distance to real pairs of attributes",
+    "distinguished": "of records told from real ones",
+    "accuracy_loss_forest": "accuracy that a forest loses",
+    "exact_match_excess": "more exact matches with people used",
+    "inferred_excess_worst": "more inferred about people used",
+}
+
+
+def public_lines(released: "Released") -> Iterator[tuple[str, str]]:
+    """How many records there are, and what they cost: a name and what is said of it, line by line.
+
+    Args:
+        released: what the release made.
+    """
+    workspace, accounts = released.workspace, released.accounts
+    yield "released", _records(released.published.rows or 0, workspace.spec.synthesis.records)
+    yield "model", _words(accounts.model)
+    if accounts.tested:
+        yield "one record", _words(accounts.record)
+        yield "all candidates", _words(accounts.candidates)
+    if accounts.histogram is not None:
+        yield "histogram", _words(accounts.histogram)
+    yield "whole release", _words(accounts.total)
+    for balance in open_ledger(workspace).balances(workspace.spec.dataset_name):
+        yield (
+            "budget left",
+            f"epsilon {shown_down(balance.left.epsilon)} of {shown(balance.limit.epsilon)}, {balance.cap}",
+        )
+
+
+def internal_lines(released: "Released") -> Iterator[str]:
+    """What was measured on real records, line by line; Prefect's database is no place for it.
+
+    Args:
+        released: what the release made.
+    """
+    synthesis = released.workspace.spec.synthesis
+    if released.accounts.tested:
+        yield f"{released.passed / synthesis.attempts:.1%} of {synthesis.attempts:,} candidates passed the test"
+    figures = {**released.utility.figures, **released.risk.figures}
+    for name, meaning in _HEADLINES.items():
+        if name in figures:
+            yield f"{figures[name]:.4f} {meaning}"
+    missed = [verdict for verdict in released.verdicts if not verdict.met]
+    yield f"{len(released.verdicts) - len(missed)} of {len(released.verdicts)} thresholds met"
+    for verdict in missed:
+        yield f"missed: {verdict.threshold} {verdict.bound:g}, got {verdict.value:.4g}"
+
+
+def _records(released: int, wanted: int) -> str:
+    """How many records there are, and of how many where fewer passed than were wanted."""
+    return f"{released:,} records" if released >= wanted else f"{released:,} of {wanted:,} records wanted"
+
+
+def _words(guarantee: Guarantee | None) -> str:
+    if guarantee is None:
+        return "no differential privacy"
+    return in_words(guarantee)
