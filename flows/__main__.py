@@ -1,7 +1,7 @@
 """The command line: `python -m flows release SPEC` and what goes with it; `python -m flows --help` lists the commands.
 
-Prefect and MLflow are imported only after the environment is set and the spec is found right: a wrong spec is refused
-within a second or two.
+Of a command only what it needs is imported, and Prefect and MLflow only after the environment is set: a wrong spec is
+refused, and a question answered, within a second or two.
 """
 
 import argparse
@@ -11,59 +11,45 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
 from types import FrameType
-from typing import NoReturn
-
-from rich.console import Console
-from rich.markup import escape
+from typing import TYPE_CHECKING, NoReturn
 
 from deniable.errors import DeniableError, InvalidInput
-from flows.auditing import add_audit_command, run_audit_command
-from flows.backing_up import add_backup_commands, run_backup_command, run_restore_command
-from flows.clustering import add_cluster_commands, run_cluster_command
-from flows.comparing import add_compare_command, run_compare_command
-from flows.deciding import add_deciding_commands, run_deciding_command
-from flows.deploying import add_deploy_command, run_deploy_command
-from flows.discarding import discard_release
 from flows.environment import prepare_environment
-from flows.finding import add_find_command, run_find_command
-from flows.keys import add_key_commands, run_key_command
-from flows.ledger import add_ledger_commands, run_ledger_command
-from flows.planning import show_plan
-from flows.refreshing import add_refresh_command, run_refresh_command
-from flows.replaying import add_replay_command, run_replay_command
-from flows.services import own_prefect
-from flows.showing import show
-from flows.stacking import add_stack_commands, run_prefect_command, run_stack_command, run_worker
-from schemas.release_spec import ReleaseSpec, load_spec
-from stores.charging import is_known_to_be_charged
-from stores.disk import DISK_FULL, disk_is_full
-from stores.held import Held, NotPublished
-from stores.unfinished import left_in_words, other_unfinished_releases, unfinished_release, what_comes_next
+
+if TYPE_CHECKING:
+    from schemas.release_spec import ReleaseSpec
 
 OK, FAILED, REFUSED, HELD, INTERRUPTED = 0, 1, 2, 3, 130
 
-# Commands that have a module of their own.
-_COMMANDS: dict[str, Callable[[argparse.Namespace, Path], int]] = {
-    "approve": run_deciding_command,
-    "audit": run_audit_command,
-    "backup": run_backup_command,
-    "cluster": run_cluster_command,
-    "compare": run_compare_command,
-    "deploy": run_deploy_command,
-    "find": run_find_command,
-    "held": run_deciding_command,
-    "keys": run_key_command,
-    "ledger": run_ledger_command,
-    "prefect": run_prefect_command,
-    "refresh": run_refresh_command,
-    "refuse": run_deciding_command,
-    "replay": run_replay_command,
-    "restore": run_restore_command,
-    "stack": run_stack_command,
-    "worker": run_worker,
-}
+# Commands with a module of their own: the module, what adds them to the parser, and what carries each out.
+_MODULES: tuple[tuple[str, str, dict[str, str]], ...] = (
+    ("flows.refreshing", "add_refresh_command", {"refresh": "run_refresh_command"}),
+    (
+        "flows.deciding",
+        "add_deciding_commands",
+        dict.fromkeys(("held", "approve", "refuse"), "run_deciding_command"),
+    ),
+    ("flows.finding", "add_find_command", {"find": "run_find_command"}),
+    ("flows.auditing", "add_audit_command", {"audit": "run_audit_command"}),
+    ("flows.replaying", "add_replay_command", {"replay": "run_replay_command"}),
+    ("flows.comparing", "add_compare_command", {"compare": "run_compare_command"}),
+    ("flows.ledger", "add_ledger_commands", {"ledger": "run_ledger_command"}),
+    ("flows.keys", "add_key_commands", {"keys": "run_key_command"}),
+    (
+        "flows.stacking",
+        "add_stack_commands",
+        {"stack": "run_stack_command", "worker": "run_worker", "prefect": "run_prefect_command"},
+    ),
+    ("flows.clustering", "add_cluster_commands", {"cluster": "run_cluster_command"}),
+    ("flows.deploying", "add_deploy_command", {"deploy": "run_deploy_command"}),
+    ("flows.backing_up", "add_backup_commands", {"backup": "run_backup_command", "restore": "run_restore_command"}),
+)
+# Those without one.
+_SHORT = {"release", "plan", "unfinished", "discard", "ui"}
+_COMMANDS = {command: (module, run) for module, _, runs in _MODULES for command, run in runs.items()}
 
 
 class _SpecRefused(InvalidInput):
@@ -77,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         0 when all went well, 1 when it failed, 2 when it was refused from the start, 3 when it waits for a
         person's decision, 130 when it was interrupted.
     """
-    asked = _parser().parse_args(arguments)
+    asked = _parser(arguments if arguments is not None else sys.argv[1:]).parse_args(arguments)
     try:
         state = _prepared(asked.state)
     except InvalidInput as error:
@@ -86,15 +72,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, _interrupt)
     try:
         return _carry_out(asked, state)
-    except (_SpecRefused, Held) as error:
-        return _complain(str(error), REFUSED if isinstance(error, _SpecRefused) else HELD)
     except DeniableError as error:
-        return _complain(str(error), hint="" if isinstance(error, NotPublished) else _kept(asked, state))
+        return _complain_of(error, asked, state)
     except KeyboardInterrupt as interruption:
         said = str(interruption) or "interrupted, nothing published."
         return _complain(said, INTERRUPTED, hint=_kept(asked, state))
     except Exception as error:  # noqa: BLE001 - a traceback on the screen helps nobody who runs a release
         return _complain(_unexpected(error, state), hint=_kept(asked, state))
+
+
+def _complain_of(error: DeniableError, asked: argparse.Namespace, state: Path) -> int:
+    """Say why a command did not do what was asked."""
+    if isinstance(error, _SpecRefused):
+        return _complain(str(error), REFUSED)
+    from stores.held import Held, NotPublished  # noqa: PLC0415 - of most commands nothing is held
+
+    if isinstance(error, Held):
+        return _complain(str(error), HELD)
+    return _complain(str(error), hint="" if isinstance(error, NotPublished) else _kept(asked, state))
 
 
 def _prepared(named: Path | None) -> Path:
@@ -109,25 +104,37 @@ def _prepared(named: Path | None) -> Path:
 
 def _carry_out(asked: argparse.Namespace, state: Path) -> int:
     """Carry out the command that was asked for."""
+    if asked.command in _COMMANDS:
+        module, run = _COMMANDS[asked.command]
+        carry_out: Callable[[argparse.Namespace, Path], int] = getattr(import_module(module), run)
+        return carry_out(asked, state)
     if asked.command == "ui":
+        from flows.showing import show  # noqa: PLC0415 - here and below: only what the command needs
+
         show(state, mlflow_port=asked.mlflow_port, prefect_port=asked.prefect_port)
         return OK
-    if asked.command in _COMMANDS:
-        return _COMMANDS[asked.command](asked, state)
     if asked.command == "plan":
+        from flows.planning import show_plan  # noqa: PLC0415
+
         return show_plan(_checked(asked.spec), state)
     if asked.command == "unfinished":
+        from stores.unfinished import left_in_words  # noqa: PLC0415
+
         print("\n".join(left_in_words(state) or ["No release is unfinished."]))  # noqa: T201 - this is the command line
         return OK
     if asked.command == "discard":
+        from flows.discarding import discard_release  # noqa: PLC0415
+
         discard_release(state, asked.release)
         return OK
     _release(asked.spec, state, anew=asked.new)
     return OK
 
 
-def _checked(path: Path) -> ReleaseSpec:
+def _checked(path: Path) -> "ReleaseSpec":
     """The spec, if nothing is wrong with it."""
+    from schemas.release_spec import load_spec  # noqa: PLC0415 - few commands read one
+
     try:
         return load_spec(path)
     except InvalidInput as error:
@@ -138,6 +145,10 @@ def _kept(asked: argparse.Namespace, state: Path) -> str:
     """What to do where a release is kept, which as a rule was paid for."""
     if asked.command not in {"release", "refresh"}:
         return ""
+    from schemas.release_spec import load_spec  # noqa: PLC0415 - as these commands do
+    from stores.charging import is_known_to_be_charged  # noqa: PLC0415
+    from stores.unfinished import unfinished_release  # noqa: PLC0415
+
     try:
         unfinished = unfinished_release(state, load_spec(asked.spec).reading(getattr(asked, "source", None)))
     except DeniableError:
@@ -155,7 +166,13 @@ def _kept(asked: argparse.Namespace, state: Path) -> str:
 
 def _release(path: Path, state: Path, *, anew: bool) -> None:
     """Refuse a wrong spec at once, then run the release."""
+    from rich.console import Console  # noqa: PLC0415 - here and below: only what the command needs
+    from rich.markup import escape  # noqa: PLC0415
+
     spec = _checked(path)
+    from flows.services import own_prefect  # noqa: PLC0415
+    from stores.unfinished import other_unfinished_releases, what_comes_next  # noqa: PLC0415
+
     _tell(what_comes_next(state, spec, anew=anew))
     for other in other_unfinished_releases(state, spec):
         _tell(
@@ -176,7 +193,8 @@ def _tell(sentence: str) -> None:
     print(sentence, file=sys.stderr)  # noqa: T201 - this is the command line
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
+    """A parser of the command that is asked for and of those without a module, or of all where it is none of them."""
     parser = argparse.ArgumentParser(
         prog="python -m flows", description="Release synthetic tables, and look at releases."
     )
@@ -201,18 +219,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     discard = commands.add_parser("discard", parents=[common], help="give up a release that was not finished")
     discard.add_argument("release", metavar="RELEASE", help="its name; what was charged for it stays charged")
-    add_refresh_command(commands, [common])
-    add_deciding_commands(commands, [common])
-    add_find_command(commands, [common])
-    add_audit_command(commands, [common])
-    add_replay_command(commands, [common])
-    add_compare_command(commands, [common])
-    add_ledger_commands(commands, [common])
-    add_key_commands(commands, [common])
-    add_stack_commands(commands, [common])
-    add_cluster_commands(commands, [common])
-    add_deploy_command(commands, [common])
-    add_backup_commands(commands, [common])
+    asked = arguments[0] if arguments else ""
+    for module, adds, runs in _MODULES:
+        if asked in runs or asked not in _SHORT | _COMMANDS.keys():
+            getattr(import_module(module), adds)(commands, [common])
     show = commands.add_parser(
         "ui", parents=[common], help="look at what was done: MLflow and Prefect, on this machine"
     )
@@ -238,6 +248,8 @@ def _unexpected(error: Exception, state: Path) -> str:
         return (
             f"the state folder must be writable, and {state} is not any more; make it so, or name another by --state."
         )
+    from stores.disk import DISK_FULL, disk_is_full  # noqa: PLC0415 - rarely so
+
     if disk_is_full(state):
         return DISK_FULL.format(state=state)
     from stores.prefect_failures import prefect_failure  # noqa: PLC0415 - where Prefect failed, it is imported

@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING
 
 from deniable.errors import DeniableError, Refused
 from schemas.provenance import Approval
+from stores.decisions import STATUS, decision_on, refused_in_words, take_decision
 from stores.held import HeldNote, find_held, held_notes
 from stores.people import is_stated, operator
 
 if TYPE_CHECKING:
-    from prefect.client.orchestration import SyncPrefectClient
-    from prefect.client.schemas.objects import FlowRun
-
-    from stores.approval import DecisionWord, Identity
+    from stores.decisions import DecisionWord, Identity
 
     # The library's own class is generic in its stubs alone.
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001
@@ -109,19 +107,16 @@ def decide(
     Returns:
         The decision that counts.
     """
-    from stores.approval import STATUS, refused_in_words, take_decision  # noqa: PLC0415 - imports MLflow
-    from stores.lineage import end_refused  # noqa: PLC0415
-
     made = take_decision(state, note, word, by=by, identity=identity, reason=reason)
     if made.decision == "refused":
+        from stores.lineage import end_refused  # noqa: PLC0415 - imports MLflow
+
         end_refused(state, note.mlflow_run, {STATUS: made.decision}, refused_in_words(note.release, made))
     return made
 
 
 def _listed(state: Path) -> list[str]:
     """What there is to decide upon, and what to look at."""
-    from stores.approval import decision_on  # noqa: PLC0415 - imports MLflow
-
     lines: list[str] = []
     for note in held_notes(state):
         made = decision_on(state, note)
@@ -158,29 +153,22 @@ def _resumed(note: HeldNote, made: Approval) -> str:
     )
     if "PREFECT_API_URL" not in os.environ:
         raise NotResumed(f"{by_hand}; DENIABLE_PREFECT_API_URL says where its server is.")
-    from httpx import HTTPError  # noqa: PLC0415 - Prefect's own, imported with it
-    from prefect.client.orchestration import get_client  # noqa: PLC0415
+    from httpx import HTTPError, InvalidURL  # noqa: PLC0415 - few decisions need it
 
+    from flows.prefect_api import PrefectApi  # noqa: PLC0415
+
+    there = {"id": {"any_": [note.flow_run]}, "state": {"type": {"any_": ["PAUSED"]}}}
     try:
-        with get_client(sync_client=True) as client:
-            waiting = waiting_run(client, note)
-            if waiting is None:
+        with PrefectApi() as prefect:
+            if not prefect.post("flow_runs/filter", flow_runs=there):
                 return f"Prefect's flow run {note.flow_run} does not wait any more; begin another if nothing goes on."
             answer = {"decision": made.decision, "name": made.by, "reason": made.reason}
-            answered = client.resume_flow_run(waiting.id, run_input=answer)
-    except HTTPError as error:
+            answered = prefect.post(f"flow_runs/{note.flow_run}/resume", run_input=answer)
+    except (HTTPError, InvalidURL) as error:
         raise NotResumed(f"{by_hand} ({type(error).__name__}).") from None
-    if answered.status == "REJECT":
+    if answered["status"] == "REJECT":
         raise NotResumed(f"{by_hand}.")
     return f"Prefect's flow run {note.flow_run} goes on."
-
-
-def waiting_run(client: "SyncPrefectClient", note: HeldNote) -> "FlowRun | None":
-    """The run of a deployment that is suspended until a release is decided upon; None where it is not, any more."""
-    from prefect.client.schemas.filters import FlowRunFilter  # noqa: PLC0415 - imports Prefect
-
-    found = client.read_flow_runs(flow_run_filter=FlowRunFilter.model_validate({"id": {"any_": [note.flow_run]}}))
-    return next((run for run in found if run.state is not None and run.state.is_paused()), None)
 
 
 def _tell(line: str) -> None:

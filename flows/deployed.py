@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from prefect import Flow, flow, get_client, runtime, suspend_flow_run
+from prefect.client.schemas.filters import FlowRunFilter
 from prefect.client.schemas.objects import FlowRun, State
 from prefect.concurrency.sync import concurrency
 from prefect.input import RunInput
@@ -25,12 +26,12 @@ from flows import release as releasing
 from flows import replay as replaying
 from flows.automations import FAILED_AND_TOLD, WEBHOOK_BLOCK
 from flows.cluster.choosing import on_its_cluster
-from flows.deciding import decide, waiting_run
+from flows.deciding import decide
 from flows.environment import state_folder
 from flows.run_page import on_its_page
 from flows.specs import spec_places
 from schemas.release_spec import TABLE_SUFFIXES, load_spec
-from stores.approval import decision_on
+from stores.decisions import decision_on
 from stores.held import Held, HeldNote, held_notes, note_waiting
 from stores.statement import as_text
 from stores.unfinished import note_reported
@@ -253,8 +254,11 @@ def _waited_for(state: Path, here: str | None) -> HeldNote | None:
 
 def _is_waiting(note: HeldNote) -> bool:
     """Whether the run that a release was held in still waits for the decision."""
+    there = FlowRunFilter.model_validate({"id": {"any_": [note.flow_run]}})
     with get_client(sync_client=True) as client:
-        return waiting_run(client, note) is not None
+        return any(
+            run.state is not None and run.state.is_paused() for run in client.read_flow_runs(flow_run_filter=there)
+        )
 
 
 @contextmanager

@@ -210,10 +210,11 @@ def _made(workspace: Workspace) -> Released:
     drawn = draw(workspace, ingest_task(workspace))
     judged = judge(workspace, drawn)
     _require_approval(workspace, accounts, drawn, judged)
-    published = publish_task(workspace, drawn.released, drawn.learnt, accounts)
+    published = publish_task(workspace, drawn.released, drawn.learnt, accounts, wait_for=[judged.decided])
     note_publication(workspace, published)
-    report = _report(workspace, accounts, drawn, judged, verification=verify_published_task(workspace))
-    record = seal_task(workspace)
+    verified = verify_published_task(workspace, wait_for=[published])
+    report = _report(workspace, accounts, drawn, judged, verification=verified)
+    record = seal_task(workspace, wait_for=[published, report])
     released = Released(
         workspace=workspace,
         published=published,
@@ -270,9 +271,10 @@ def draw(workspace: Workspace, source: Reference) -> Drawn:
 def judge(workspace: Workspace, drawn: Drawn) -> Judged:
     """Measure how good the records are, and how safe, and hold that against the spec."""
     useful = evaluate_utility_task.submit(workspace, drawn.released, drawn.parts, drawn.baseline)
-    # One machine has memory for one of them.
-    first = [] if workers() else [useful]
-    safe = evaluate_risk_task.submit(workspace, drawn.released, drawn.parts, wait_for=first, return_state=False)
+    if not workers():
+        # One machine has memory for one of them.
+        useful.wait()
+    safe = evaluate_risk_task.submit(workspace, drawn.released, drawn.parts)
     utility, risk = useful.result(), safe.result()
     return Judged(utility=utility, risk=risk, decided=decide_task(workspace, utility, risk))
 

@@ -1,6 +1,6 @@
 """Releases that wait for a person: the note of it in the vault, and the errors that end a run without publication.
 
-Who may decide, and what was decided, is for stores.approval.
+Who may decide, and what was decided, is for stores.decisions.
 """
 
 from pathlib import Path

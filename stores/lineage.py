@@ -25,8 +25,6 @@ from httpx import HTTPError
 from mlflow import MlflowClient
 from mlflow.entities import Dataset, DatasetInput, InputTag, LoggedModel, LoggedModelInput, Metric, Param, Run, RunTag
 from mlflow.exceptions import MlflowException
-from prefect import runtime
-from prefect.artifacts import create_link_artifact
 from sqlalchemy.exc import SQLAlchemyError
 
 from deniable.errors import DeniableError, Refused
@@ -44,7 +42,6 @@ from stores.people import operator
 from stores.prefect_failures import prefect_failure
 from stores.release_search import APPROVED_BY, NOBODY
 from stores.scratch import is_scratch
-from stores.statement import as_text
 from stores.step_notes import StepDraft, note_step, thing
 from stores.store_making import ready_client
 from stores.workspace import Workspace, make_private_folder
@@ -87,6 +84,7 @@ _USER = "mlflow.user"
 _FAILURE = "failure"
 _WAITING = "SCHEDULED"  # what MLflow calls a run that goes on later
 _MODEL = "model"
+_FLOW_RUN, _TASK_RUN = "prefect.flow_run_id", "prefect.task_run_id"
 
 
 _TIMES = "MLFLOW_HTTP_REQUEST_MAX_RETRIES"
@@ -271,7 +269,8 @@ def recorded_step(
         yield step
         if not step.costs:
             step.spent(_NOTHING)
-    note_step(workspace, step.draft.finished(name, part, mlflow_run=step.run_id, task_run=runtime.task_run.id))
+    task_run = _prefect_tags().get(_TASK_RUN)
+    note_step(workspace, step.draft.finished(name, part, mlflow_run=step.run_id, task_run=task_run))
 
 
 def step_title(spec: ReleaseSpec, name: str, part: str | None = None) -> str:
@@ -324,6 +323,8 @@ def recorded_release(state: Path, release_id: str, spec: ReleaseSpec) -> Iterato
 
 def _new_run(client: MlflowClient, experiment: str, release_id: str, spec: ReleaseSpec) -> Run:
     """The run of a release that begins."""
+    from stores.statement import as_text  # noqa: PLC0415 - imports what costs are worked out with
+
     run = client.create_run(
         experiment,
         run_name=release_id,
@@ -452,7 +453,9 @@ def _log_metrics(state: Path, run_id: str, values: Mapping[str, float]) -> None:
 
 def _link_from_prefect(state: Path, run: Run) -> None:
     """Leave a link to the MLflow run with the Prefect run that this happens in; one in scratch will be gone."""
-    if (runtime.task_run.id or runtime.flow_run.id) and not is_scratch(state):
+    if _prefect_tags() and not is_scratch(state):
+        from prefect.artifacts import create_link_artifact  # noqa: PLC0415 - as in _prefect_tags
+
         page = f"{mlflow_pages()}/{run_page(run.info.experiment_id, run.info.run_id)}"
         try:
             create_link_artifact(page, f"{run.info.run_name} in MLflow ({mlflow_shown_when()})", key="mlflow-run")
@@ -465,10 +468,10 @@ def _link_from_prefect(state: Path, run: Run) -> None:
 
 def _prefect_link() -> str:
     """A link to the Prefect run that this happens in, in Markdown."""
-    flow_run = runtime.flow_run.id
+    flow_run = _prefect_tags().get(_FLOW_RUN)
     if not flow_run:
         return ""
-    return f"[How it ran, step by step]({flow_run_page(str(flow_run))}) ({prefect_shown_when()})."
+    return f"[How it ran, step by step]({flow_run_page(flow_run)}) ({prefect_shown_when()})."
 
 
 def model_of(client: MlflowClient, run: Run) -> LoggedModel | None:
@@ -480,7 +483,9 @@ def model_of(client: MlflowClient, run: Run) -> LoggedModel | None:
 
 def _prefect_tags() -> dict[str, str]:
     """Ids of the Prefect runs that this happens in."""
-    tags = {"prefect.flow_run_id": runtime.flow_run.id, "prefect.task_run_id": runtime.task_run.id}
+    from prefect import runtime  # noqa: PLC0415 - who looks at MLflow alone does without Prefect, which takes a second
+
+    tags = {_FLOW_RUN: runtime.flow_run.id, _TASK_RUN: runtime.task_run.id}
     return {name: str(value) for name, value in tags.items() if value}
 
 

@@ -4,20 +4,23 @@ import errno
 import traceback
 from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import Concatenate, ParamSpec, TypeVar, get_type_hints
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast, get_type_hints
 
-from prefect import Task, task
+from prefect import Task
 from prefect.cache_policies import NO_CACHE
+from prefect.utilities.annotations import quote
 from pydantic import TypeAdapter
 
 from deniable.errors import DeniableError
 from stores.disk import DISK_FULL
 from stores.journal import Journal
 from stores.workspace import PRIVATE_FILE, Workspace, make_private_folder
+from tasks.data_flow import Step
 from tasks.progress import announced
 
 P = ParamSpec("P")
 R = TypeVar("R")
+S = TypeVar("S")
 
 # What the operator can do about the failures that are nobody's mistake. None of these sentences depends on a record.
 _REMEDIES = {
@@ -44,6 +47,7 @@ def as_task(
     *,
     kept: bool = True,
     amount: Callable[Concatenate[Workspace, P], int] | None = None,
+    part: Callable[Concatenate[Workspace, P], str] | None = None,
 ) -> Task[Concatenate[Workspace, P], R]:
     """Bind a step to a Prefect task of the same name, without stored results and without leaking errors.
 
@@ -57,6 +61,7 @@ def as_task(
         function: the step; its first argument is the workspace.
         kept: whether what it gives is kept for a later run of the same release.
         amount: of work that it does, given the same arguments, in the unit in which it advances.
+        part: says which part of the step it is, given the same arguments, where it is mapped.
 
     Returns:
         The task; `.fn` is the guarded function.
@@ -79,13 +84,29 @@ def as_task(
             failure.__cause__ = failure.__context__ = None
             raise failure.with_traceback(None)
 
-    return task(name=name, persist_result=False, cache_policy=NO_CACHE)(guarded)
+    def title(parameters: dict[str, Any]) -> str:
+        said = name.replace("_", " ")
+        return said if part is None else f"{said}, {_called(part, parameters)}"
+
+    return Step(
+        guarded,
+        name=name,
+        # Prefect calls one that takes `parameters` with them; what it names that is a protocol with more to it.
+        task_run_name=cast("Callable[[], str]", title),
+        persist_result=False,
+        cache_policy=NO_CACHE,
+    )
+
+
+def _called(function: Callable[..., S], given: Mapping[str, Any]) -> S:
+    """Call a function with a step's arguments, which are hidden from Prefect where it has them (tasks.data_flow)."""
+    return function(**{name: each.unwrap() if isinstance(each, quote) else each for name, each in given.items()})
 
 
 def amount_of(step: str, arguments: Mapping[str, object]) -> int:
     """Amount of work of a step, or of one part of it, by its arguments; 0 where it is not known."""
     amount = _amounts.get(step)
-    return amount(**arguments) if amount is not None else 0
+    return _called(amount, arguments) if amount is not None else 0
 
 
 def _do_once(

@@ -75,6 +75,11 @@ def _drawn(workspace: Workspace, model: Reference, seeds: Reference | None, bloc
     return sum(_candidates(workspace.spec, chunk) for chunk in block)
 
 
+def _named(workspace: Workspace, model: Reference, seeds: Reference | None, block: range) -> str:  # noqa: ARG001 - as above
+    """What a block is called."""
+    return f"chunks {block.start}-{block.stop - 1}"
+
+
 def _chunks(spec: ReleaseSpec, block: range, draw: Draw) -> Iterator[Codes]:
     """What each chunk of the block releases."""
     for chunk in block:
@@ -123,4 +128,4 @@ def _open_sampling_stream(workspace: Workspace, inputs: str) -> Callable[[int], 
     return lambda chunk: key.stream(step="synthesize", mechanism="sample", inputs=inputs, parameters={}, chunk=chunk)
 
 
-synthesize_task = as_task(synthesize, amount=_drawn)
+synthesize_task = as_task(synthesize, amount=_drawn, part=_named)

@@ -16,6 +16,7 @@ from distributed import CancelledError, Future
 from distributed.scheduler import KilledWorker
 from distributed.security import Security
 from prefect.tasks import Task
+from prefect.utilities.engine import collect_task_run_inputs_sync, link_state_to_task_run_result
 from prefect_dask.task_runners import DaskTaskRunner, PrefectDaskFuture
 
 from deniable.errors import DeniableError, Refused
@@ -64,7 +65,7 @@ class ClusterFuture(PrefectDaskFuture[Any]):
             ClusterFailed: the cluster lost it.
         """
         try:
-            return super().result(timeout, raise_on_failure)
+            given = super().result(timeout, raise_on_failure)
         except KilledWorker:
             failed = ClusterFailed(
                 "a step must be finished by a worker, and several were killed at it, as happens where memory runs out; "
@@ -75,6 +76,10 @@ class ClusterFuture(PrefectDaskFuture[Any]):
                 "the cluster must be there until the release is done, and it is gone; start it, and run the release "
                 "again: it goes on."
             )
+        else:
+            if self._final_state is not None:
+                link_state_to_task_run_result(self._final_state, given)
+            return given
         finally:
             self._tell()
         raise failed
@@ -124,6 +129,9 @@ class ClusterRunner(DaskTaskRunner):
         dependencies: dict[str, set[Any]] | None = None,
     ) -> ClusterFuture:
         """Send a task to a worker."""
+        if wait_for:
+            # Who made what is known here, and not on the worker.
+            dependencies = {**(dependencies or {}), "wait_for": set(collect_task_run_inputs_sync(wait_for))}
         with _answering(self._place):
             sent: PrefectDaskFuture[Any] = super().submit(task, parameters, wait_for, dependencies)
         part_begins(task.name)

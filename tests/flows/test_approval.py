@@ -22,7 +22,7 @@ from flows.planning import show_plan
 from flows.release import Released, release
 from schemas.provenance import RECORD, Approval
 from schemas.release_spec import load_spec
-from stores.approval import decision_on, take_decision
+from stores.decisions import decision_on, take_decision
 from stores.held import Held, HeldNote, NotPublished, find_held, held_note, held_notes
 from stores.ledger import Ledger, ledger_place
 from stores.lineage import tracking_uri

@@ -1,5 +1,6 @@
 """Prefect's page of a run says which release it was, what came of it, and what the terminal shows; and nothing else."""
 
+import json
 import re
 import sqlite3
 from collections.abc import Callable
@@ -144,6 +145,54 @@ def test_outside_of_a_run_nobody_is_told() -> None:
     with on_its_page("release of small") as page:
         page.say("A line.")
         page.ended("published")
+
+
+# What each step of a release with tested seeds reads of what others made.
+ARROWS = {
+    "account": set(),
+    "ingest": set(),
+    "validate": {"ingest"},
+    "clean": {"validate"},
+    "split": {"clean"},
+    "learn structure": {"split"},
+    "learn parameters": {"learn structure", "split"},
+    "index seeds": {"learn parameters", "split"},
+    "synthesize": {"index seeds", "learn parameters"},
+    "gather": {"index seeds", "synthesize"},
+    "draw baseline": {"split"},
+    "evaluate utility": {"draw baseline", "gather", "split"},
+    "evaluate risk": {"gather", "split"},
+    "decide": {"evaluate utility", "evaluate risk"},
+    "publish": {"account", "decide", "gather", "learn parameters", "learn structure"},
+    "verify published": {"publish"},
+    "report": {
+        "account",
+        "ingest",
+        "clean",
+        "split",
+        "learn structure",
+        "gather",
+        "evaluate utility",
+        "evaluate risk",
+        "verify published",
+    },
+    "seal": {"publish", "report"},
+}
+
+
+def test_the_arrows_of_a_release_are_the_flow_of_its_data(looked_at: LookedAt) -> None:
+    with sqlite3.connect(looked_at.state / "prefect" / "prefect.db") as database:
+        rows = database.execute(
+            "SELECT t.id, t.name, t.task_inputs FROM task_run t JOIN flow_run r ON r.id = t.flow_run_id "
+            "JOIN flow f ON f.id = r.flow_id WHERE f.name = 'release'"
+        ).fetchall()
+    # Blocks are told apart by what follows the comma.
+    steps = {run.replace("-", ""): name.partition(",")[0] for run, name, _ in rows}
+    arrows: dict[str, set[str]] = {name: set() for name in steps.values()}
+    for run, _, inputs in rows:
+        for read in (each for several in json.loads(inputs).values() for each in several):
+            arrows[steps[run.replace("-", "")]].add(steps[read["id"].replace("-", "")])
+    assert arrows == ARROWS
 
 
 def test_the_page_of_a_release_has_the_lines_of_the_terminal_and_no_figure_of_real_records(

@@ -13,7 +13,7 @@ from flows.discarding import discard_release
 from schemas.accounts import accounts_of
 from schemas.release_spec import load_spec
 from stores import charging
-from stores.approval import take_decision
+from stores.decisions import take_decision
 from stores.ledger_database import LedgerUnavailable
 from stores.statement import TEMPLATES, as_text, statement_in_words
 from stores.unfinished import Begun
