@@ -33,6 +33,7 @@ _MODULES: tuple[tuple[str, str, dict[str, str]], ...] = (
         dict.fromkeys(("held", "approve", "refuse"), "run_deciding_command"),
     ),
     ("flows.finding", "add_find_command", {"find": "run_find_command"}),
+    ("flows.runs", "add_runs_command", {"runs": "run_runs_command"}),
     ("flows.auditing", "add_audit_command", {"audit": "run_audit_command"}),
     ("flows.replaying", "add_replay_command", {"replay": "run_replay_command"}),
     ("flows.comparing", "add_compare_command", {"compare": "run_compare_command"}),

@@ -120,10 +120,11 @@ def refresh_dataset(spec: Path, state: Path | None = None, source: Path | str | 
         _telling(asked, page),
         dataset_to_itself(state, asked.dataset_name) as key,
     ):
+        page.about(asked.dataset_name)
         done = _refreshed(spec, asked, source, Arrivals(state, asked, key))
         page.say(done.in_words)
         if done.released is None:
-            page.about("")
+            page.about(asked.dataset_name)
             page.ended(f"unchanged since {done.current}")
         return done
 

@@ -190,12 +190,13 @@ def make_release(
     asked, state = load_spec(spec).reading(source), state or state_folder()
     counted = {"synthesize": asked.synthesis.attempts}
     with on_its_page(f"release of {asked.name}", is_release=True) as page, page.telling_steps(counted):
+        page.about(asked.dataset_name)
         # What could not be signed in the end must not be begun.
         signing_key(state)
         require_workers(state)
         page.say(what_comes_next(state, asked, anew=anew))
         with opened_release(asked, state, key_file, anew=anew, begun_as=begun_as) as workspace:
-            page.about(workspace.release_id)
+            page.about(asked.dataset_name, workspace.release_id)
             told = ended_with(workspace)
             released = _made(workspace) if told is None else Released.from_told(workspace, told)
         page.ended("published")

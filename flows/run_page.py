@@ -23,6 +23,7 @@ from prefect.states import Completed
 
 from deniable.errors import DeniableError, Refused
 from flows.progress import StepLines
+from flows.run_tags import DATASET, RELEASE
 from stores.held import Held
 from tasks.progress import watching
 
@@ -48,10 +49,12 @@ class RunPage:
         self._post = _Post(run) if run is not None else None
         self._name()
 
-    def about(self, release: str) -> None:
-        """Say which release it is that the run works on; of none, by an empty name."""
+    def about(self, dataset: str, release: str = "") -> None:
+        """Say of which dataset the run is, and which release it works on, if any."""
         self._release, self._outcome = release, ""
         self._name()
+        if self._post is not None:
+            self._post.tag([f"{DATASET}{dataset}", *([f"{RELEASE}{release}"] if release else [])])
 
     def ended(self, outcome: str) -> None:
         """Say in a word or two what came of it."""
@@ -133,7 +136,10 @@ class _Post:
     """Takes names and lines to Prefect's server, in a thread of its own."""
 
     def __init__(self, run: FlowRun) -> None:
-        self._run, self._name, self._named = run.id, "", ""
+        self._run, self._name, self._tags = run.id, "", list(run.tags)
+        # Those of an earlier attempt of the same run are of no use.
+        self._others = [tag for tag in run.tags if not tag.startswith((DATASET, RELEASE))]
+        self._known = (self._name, self._tags)
         self._lines: list[LogCreate] = []
         self._told, self._over = 0, False
         self._news = Condition()
@@ -145,6 +151,12 @@ class _Post:
         """Have the run called by a name."""
         with self._news:
             self._name = name
+            self._news.notify_all()
+
+    def tag(self, tags: Iterable[str]) -> None:
+        """Have the run tagged, beside what it is tagged with by others."""
+        with self._news:
+            self._tags = [*self._others, *tags]
             self._news.notify_all()
 
     def add(self, lines: Iterable[str], level: int) -> None:
@@ -162,7 +174,7 @@ class _Post:
         self._thread.join(_GRACE_S)
         with self._news:
             # What could not be told by now is not.
-            self._named, self._told = self._name, len(self._lines)
+            self._known, self._told = (self._name, self._tags), len(self._lines)
 
     def _deliver(self) -> None:
         while not self._is_done():
@@ -177,16 +189,16 @@ class _Post:
             with self._news:
                 self._news.wait_for(lambda: self._over or self._is_new())
                 self._news.wait_for(lambda: self._over, timeout=_TOGETHER_S)
-                name, lines = self._name, self._lines[self._told :]
-            if name != self._named:
-                client.update_flow_run(self._run, name=name)
-                self._named = name
+                called, lines = (self._name, self._tags), self._lines[self._told :]
+            if called != self._known:
+                client.update_flow_run(self._run, name=called[0], tags=called[1])
+                self._known = called
             if lines:
                 client.create_logs(lines)
                 self._told += len(lines)
 
     def _is_new(self) -> bool:
-        return self._name != self._named or len(self._lines) > self._told
+        return (self._name, self._tags) != self._known or len(self._lines) > self._told
 
     def _is_done(self) -> bool:
         return self._over and not self._is_new()

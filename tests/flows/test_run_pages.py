@@ -48,9 +48,9 @@ class Said:
         run = state.state_details.flow_run_id
         assert run is not None
         with get_client(sync_client=True) as client:
-            self.name = client.read_flow_run(run).name
-            there = LogFilter.model_validate({"flow_run_id": {"any_": [run]}})
-            found = client.read_logs(log_filter=there, sort=LogSort.TIMESTAMP_ASC)
+            self.name, self.tags = (there := client.read_flow_run(run)).name, there.tags
+            asked = LogFilter.model_validate({"flow_run_id": {"any_": [run]}})
+            found = client.read_logs(log_filter=asked, sort=LogSort.TIMESTAMP_ASC)
         self.lines = [(log.level, DURATION.sub("", log.message)) for log in found]
         self.message = state.message
 
@@ -70,7 +70,7 @@ def test_a_run_is_called_by_its_release_and_what_came_of_it_and_logs_its_lines(p
     def work(page: RunPage) -> str:
         with page.telling_steps({"synthesize": 10}):
             page.say("A new release.")
-            page.about("small-1")
+            page.about("people", "small-1")
             with announced("split", "small-1"):
                 pass
             with announced("synthesize", "small-1"):
@@ -81,6 +81,7 @@ def test_a_run_is_called_by_its_release_and_what_came_of_it_and_logs_its_lines(p
 
     said = ran(work)
     assert (said.name, said.message) == ("small-1: published", "published small-1")
+    assert said.tags == ["dataset: people", "release: small-1"]
     assert said.lines == [
         (20, line)
         for line in ("A new release.", "split: ", "synthesize: 5 of 10", "synthesize: 10 of 10", "synthesize: ")
@@ -91,7 +92,7 @@ def test_a_refresh_that_makes_a_release_has_one_page(prefect: None) -> None:
     def work(page: RunPage) -> None:
         with on_its_page("release of small", is_release=True) as mine:
             assert mine is page
-            mine.about("small-1")
+            mine.about("people", "small-1")
             mine.ended("published")
 
     assert ran(work, "refresh of small", is_release=False).name == "refresh of small: published small-1"
@@ -110,7 +111,7 @@ def test_an_error_is_in_the_name_and_in_the_log_if_it_may_be_shown(
     error: Exception, outcome: str, level: int, line: str, prefect: None
 ) -> None:
     def work(page: RunPage) -> None:
-        page.about("small-1")
+        page.about("people", "small-1")
         raise error
 
     said = ran(work)

@@ -1,0 +1,3 @@
+"""What a run is tagged with in Prefect, by which its pages and `python -m flows runs` find it."""
+
+DATASET, RELEASE = "dataset: ", "release: "
