@@ -1,4 +1,4 @@
-"""A question is answered at once: a command imports only what it needs, and starts no server."""
+"""A question is answered at once: a command imports only what it needs, and starts no server that is not needed."""
 
 import json
 import os
@@ -13,7 +13,7 @@ import pytest
 
 from stores.held import HeldNote
 from stores.workspace import file_digest
-from tests.flows.command import environment
+from tests.flows.command import environment, run
 
 # Each of these takes about a second, or several, before it does anything.
 HEAVY = {"prefect", "mlflow", "pandas", "scipy", "numba", "sklearn", "matplotlib", "pyarrow", "distributed"}
@@ -37,7 +37,17 @@ class Answers(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))
         self.asked.append(self.path)
-        said = json.dumps({"status": "ACCEPT"} if self.path.endswith("resume") else [{"id": "a run"}]).encode()
+        if "/mlflow/" in self.path:
+            self.say({})
+        else:
+            self.say({"status": "ACCEPT"} if self.path.endswith("resume") else [{"id": "a run"}])
+
+    def do_GET(self) -> None:
+        self.asked.append(self.path)
+        self.say("up")
+
+    def say(self, answer: object) -> None:
+        said = json.dumps(answer).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(said)))
         self.end_headers()
@@ -94,8 +104,9 @@ def watched(state: Path, home: Path, *arguments: str, **variables: str) -> dict[
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    said: dict[str, object] = json.loads(done.stdout.splitlines()[-1])
-    return said
+    *printed, last = done.stdout.splitlines()
+    said: dict[str, object] = json.loads(last)
+    return said | {"printed": "\n".join(printed)}
 
 
 @pytest.mark.parametrize(
@@ -125,6 +136,28 @@ def test_a_decision_needs_neither_prefect_nor_mlflow(
     assert (said["status"], said["started"]) == (0, [])
     assert HEAVY.intersection(said["loaded"]) == set()  # type: ignore[arg-type]
     assert asked == ["/api/flow_runs/filter", "/api/flow_runs/a%20run/resume"]
+
+
+def test_pages_that_servers_have_are_told_at_once_and_none_is_started(
+    state: Path, tmp_path: Path, prefect_server: tuple[str, list[str]]
+) -> None:
+    address, asked = prefect_server
+    pages = address.removesuffix("/api")
+    variables = {"DENIABLE_PREFECT_API_URL": address, "DENIABLE_MLFLOW_TRACKING_URI": pages}
+    said = watched(state, tmp_path, "ui", **variables)
+    assert (said["status"], said["started"]) == (0, [])
+    assert f"{pages}/runs" in str(said["printed"])
+    assert asked == ["/health", "/api/health", "/api/2.0/mlflow/experiments/search"]
+
+
+def test_pages_of_a_server_that_is_down_are_a_sentence(state: Path, tmp_path: Path) -> None:
+    nobody = "http://127.0.0.1:9"
+    variables = {"DENIABLE_PREFECT_API_URL": f"{nobody}/api", "DENIABLE_MLFLOW_TRACKING_URI": nobody}
+    done = run("ui", "--state", state, home=tmp_path, **variables)
+    assert done.returncode == 1
+    assert done.stderr == (
+        "MLflow must answer at http://127.0.0.1:9, and does not (URLError); make stack starts what is down.\n"
+    )
 
 
 def test_the_search_finds_what_it_is_for(state: Path, tmp_path: Path) -> None:
