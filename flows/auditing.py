@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from flows.waiting import at_work
+
 if TYPE_CHECKING:
     # The library's own class is generic in its stubs alone.
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001
@@ -51,8 +53,9 @@ def run_audit_command(asked: argparse.Namespace, state: Path) -> int:
     Raises:
         DeniableError: there is no such release.
     """
-    from flows.audit import audit_here  # noqa: PLC0415 - imports Prefect and MLflow
+    with at_work(f"Auditing {asked.release}"):
+        from flows.audit import audit_here  # noqa: PLC0415 - imports Prefect and MLflow
 
-    audited = audit_here(asked.release, state, asked.keys)
+        audited = audit_here(asked.release, state, asked.keys)
     print("\n".join(audited.lines))  # noqa: T201 - this is the command line
     return HOLDS if audited.holds else DOES_NOT_HOLD

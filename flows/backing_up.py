@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deniable.errors import InvalidInput
+from flows.waiting import at_work
 
 if TYPE_CHECKING:
     # The library's own class is generic in its stubs alone.
@@ -37,9 +38,10 @@ def run_backup_command(asked: argparse.Namespace, state: Path) -> int:
     Raises:
         DeniableError: the place is taken, a release is under way, or a database does not let itself be copied.
     """
-    from flows.stack.backup import back_up  # noqa: PLC0415 - imports what the ledger needs
+    with at_work(f"Copying {state}"):
+        from flows.stack.backup import back_up  # noqa: PLC0415 - imports what the ledger needs
 
-    files = back_up(state, asked.folder.expanduser().resolve())
+        files = back_up(state, asked.folder.expanduser().resolve())
     print(f"{files} files of {state} are copied to {asked.folder}, which holds keys and confidential records.")  # noqa: T201
     return DONE
 
@@ -57,7 +59,8 @@ def run_restore_command(asked: argparse.Namespace, state: Path) -> int:
     from flows.stack.settings import Stack  # noqa: PLC0415
 
     place = asked.folder.expanduser().resolve()
-    put_back(place, state)
+    with at_work(f"Bringing {place} back"):
+        put_back(place, state)
     if has_databases(place):
         stack = Stack(state)
         try:
@@ -68,7 +71,8 @@ def run_restore_command(asked: argparse.Namespace, state: Path) -> int:
             ) from None
         restore(stack, place)
         os.environ["DENIABLE_LEDGER"] = stack.database("ledger")
-    releases = require_consistent(state)
+    with at_work("Verifying what was brought back"):
+        releases = require_consistent(state)
     print(f"{state} is as it was: {releases} releases hold, and so does the ledger.")  # noqa: T201
     if has_databases(place):
         print("PostgreSQL runs; make stack starts the rest.")  # noqa: T201

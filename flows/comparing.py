@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from deniable.errors import InvalidInput, Refused
+from flows.waiting import at_work
 from schemas.provenance import RECORD
 from stores.recorded import find_release_folder, internal_record_of, keys_to_trust, trusted_record, trusted_where
 from stores.verified_release import verified_release
@@ -74,11 +75,12 @@ def run_compare_command(asked: argparse.Namespace, state: Path) -> int:
     Raises:
         DeniableError: a release is not there, or its record must not be trusted.
     """
-    from stores.compare_page import render_comparison, summary  # noqa: PLC0415 - imports pandas and matplotlib
-    from stores.comparison import compare  # noqa: PLC0415 - as above
+    with at_work(f"Comparing {asked.A} and {asked.B}"):
+        from stores.compare_page import render_comparison, summary  # noqa: PLC0415 - imports pandas and matplotlib
+        from stores.comparison import compare  # noqa: PLC0415 - as above
 
-    sides = [_side(name, state, asked.keys, public=asked.public) for name in (asked.A, asked.B)]
-    comparison = compare(*sides)
+        sides = [_side(name, state, asked.keys, public=asked.public) for name in (asked.A, asked.B)]
+        comparison = compare(*sides)
     _show(comparison, summary(comparison))
     internal = comparison.figures is not None
     page = asked.out

@@ -17,6 +17,7 @@ from prefect.client.schemas.objects import FlowRun, State
 from prefect.concurrency.sync import concurrency
 from prefect.input import RunInput
 from prefect.states import Completed, Failed
+from prefect.variables import Variable
 from pydantic import Field
 
 from deniable.errors import DeniableError, InvalidInput, Refused
@@ -30,9 +31,10 @@ from flows.deciding import decide
 from flows.environment import state_folder
 from flows.run_page import on_its_page
 from flows.specs import spec_places
-from schemas.release_spec import TABLE_SUFFIXES, load_spec
+from schemas.release_spec import TABLE_SUFFIXES, FileSource, load_spec
 from stores.decisions import decision_on
 from stores.held import Held, HeldNote, held_notes, note_waiting
+from stores.partitions import is_in_a_store
 from stores.statement import as_text
 from stores.unfinished import note_reported
 from stores.webhook import are_one
@@ -61,6 +63,30 @@ def note_told(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> Non
 
 _ended: dict[str, list[str]] = {}
 """The releases that runs of this process have finished, by run, until Prefect is told."""
+
+
+def source_of(spec: Path) -> str | None:
+    """Where what arrives is, where a run is not told: what Prefect's variable says now, else the spec.
+
+    Args:
+        spec: the release spec.
+
+    Raises:
+        InvalidInput: neither says so.
+    """
+    asked = load_spec(spec)
+    if not isinstance(asked.source, FileSource) or asked.source.environment is None:
+        return None
+    name = asked.source.environment.lower()
+    if said := Variable.get(name):
+        return str(said)
+    if asked.source.path is None:
+        raise InvalidInput(
+            f"a refresh must be told what arrives, got none for {asked.name}: give the run a source, or set Prefect's "
+            f"variable {name}; {asked.source.environment} in the worker's environment is as old as the worker."
+        )
+    place = asked.source.path
+    return place if is_in_a_store(place) else str(asked.folder / place)
 
 
 def _note_ended(release: str) -> None:
@@ -103,7 +129,9 @@ def refresh(spec: SpecName, source: Arrival | None = None) -> State[Any]:
 
     Args:
         spec: the release spec, with an entry `refresh`.
-        source: what arrives, a file or a folder/ on the worker's machine or s3://...; by default where the spec says.
+        source: what arrives, a file or a folder/ on the worker's machine or s3://...; by default where the spec says,
+            or Prefect's variable that is called as the spec's, in small letters. The worker's environment says nothing:
+            it is that of the worker's start.
 
     Returns:
         What was done, as the run's message; how far the table moved is an artifact of the run. A refresh that failed,
@@ -116,7 +144,7 @@ def refresh(spec: SpecName, source: Arrival | None = None) -> State[Any]:
 
     def refresh_it(_mine: HeldNote | None) -> str:
         # What was held is unfinished, and finished first.
-        done = refreshing.refresh_dataset(place, source=source)
+        done = refreshing.refresh_dataset(place, source=source or source_of(place))
         if done.released is not None:
             _note_ended(done.current)
         return done.in_words

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from deniable.errors import DeniableError
 from flows.specs import spec_places
 from flows.stacking import require_prefect
+from flows.waiting import at_work
 from schemas.release_spec import load_spec
 
 if TYPE_CHECKING:
@@ -58,14 +59,18 @@ def run_deploy_command(_asked: argparse.Namespace, state: Path) -> int:
         DeployFailed: it does not take them.
     """
     require_prefect(state)
-    from flows.deployed import DATASET_LIMIT  # noqa: PLC0415 - imports Prefect and MLflow
+    with at_work("1 of 3: reading the specs, and limiting each dataset to one run at a time", logged=True):
+        from flows.deployed import DATASET_LIMIT  # noqa: PLC0415 - imports Prefect and MLflow
 
-    for dataset in sorted({load_spec(place).dataset_name for place in spec_places().values()}):
-        _make_limit(DATASET_LIMIT.format(dataset))
-    said = _prefect("--no-prompt", "deploy", "--all", "--prefect-file", "deployments/prefect.yaml")
+        for dataset in sorted({load_spec(place).dataset_name for place in spec_places().values()}):
+            _make_limit(DATASET_LIMIT.format(dataset))
+    with at_work("2 of 3: telling Prefect of the deployments", logged=True):
+        said = _prefect("--no-prompt", "deploy", "--all", "--prefect-file", "deployments/prefect.yaml")
     for name, page in _DEPLOYED.findall(said):
-        print(f"{name:<20} {page}")  # noqa: T201 - this is the command line
-    print(*_automations(), sep="\n")  # noqa: T201
+        print(f"{name:<20} {page}", flush=True)  # noqa: T201 - this is the command line
+    with at_work("3 of 3: telling Prefect what to do about runs that fail or fall silent", logged=True):
+        made = _automations()
+    print(*made, sep="\n")  # noqa: T201
     print("To run one: python -m flows prefect deployment run NAME --watch, or Prefect's page of it.")  # noqa: T201
     return DONE
 

@@ -74,7 +74,7 @@ def test_a_release_that_failed_is_said_to_be_paid_for_only_if_it_was(
     monkeypatch.setattr(
         command, "_carry_out", Mock(side_effect=LedgerUnavailable("the ledger must answer, and does not."))
     )
-    monkeypatch.setattr(command, "unfinished_release", lambda *_: begun)
+    monkeypatch.setattr("stores.unfinished.unfinished_release", lambda *_: begun)
     monkeypatch.setattr(charging, "is_charged", Mock(side_effect=charged))
     monkeypatch.setattr(command.signal, "signal", lambda *_: None)
     assert command.main(["release", str(write_small_release(tmp_path / "spec", people=[]))]) == command.FAILED
