@@ -3,7 +3,6 @@
 It changes none of them: what it finds goes to whoever started it, and to Prefect.
 """
 
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from deniable.checks import Check, printable
 from deniable.errors import DeniableError
 from flows.environment import state_folder
 from flows.run_page import completed, on_its_page
+from stores.addresses import artifact_name
 from stores.sealed_release import SealedRelease, find_sealed
 from tasks.check import Checks
 from tasks.compare_ledger import compare_ledger_task
@@ -23,7 +23,6 @@ from tasks.compare_runs import compare_runs_task
 from tasks.verify_folder import verify_folder_task
 
 _COMPARISONS = (verify_folder_task, compare_records_task, compare_runs_task, compare_ledger_task)
-_NOT_IN_KEYS = re.compile(r"[^a-z0-9]+")
 
 
 @dataclass(frozen=True)
@@ -123,7 +122,7 @@ def audit_release(release: str, state: Path, keys: Path | None = None) -> Audite
     with on_its_page(f"audit of {Path(release).name}") as page:
         sealed = find_sealed(release, state, keys)
         audited = _audited(sealed, _COMPARISONS)
-        key = f"audit-{_NOT_IN_KEYS.sub('-', sealed.release_id.lower())}"
+        key = artifact_name("audit", sealed.release_id)
         create_markdown_artifact(_page(audited), key=key, description=audited.verdict)
         page.say(*audited.lines[:-1])
         if not audited.holds:

@@ -5,12 +5,14 @@ does not belong here, and nothing that takes long to import.
 """
 
 import os
+import re
 from collections.abc import Sequence
 from ipaddress import ip_address
 from urllib.parse import quote, urlencode, urlsplit
 
 _MLFLOW_PAGES = "http://127.0.0.1:5000"
 _PREFECT_PAGES = "http://127.0.0.1:4200"
+_NOT_IN_NAMES = re.compile(r"[^a-z0-9]+")
 _ONLY_WHILE = "while `make ui` runs"
 
 TRAINING_PAGES = "workflowType=machine_learning"
@@ -96,6 +98,11 @@ def version_page(dataset: str, version: str) -> str:
 def flow_run_page(flow_run_id: str) -> str:
     """How a release ran, in Prefect."""
     return f"{prefect_pages()}/runs/flow-run/{flow_run_id}"
+
+
+def artifact_name(*words: str) -> str:
+    """What Prefect calls an artifact: it takes small letters, digits and dashes, and lists all of one name together."""
+    return _NOT_IN_NAMES.sub("-", "-".join(words).lower()).strip("-")
 
 
 def _page_address(server: str) -> str:

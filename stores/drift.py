@@ -14,6 +14,7 @@ from prefect.artifacts import create_markdown_artifact
 from deniable.domain import Domain
 from deniable.drift import Drift, drift
 from schemas.references import Audience
+from stores.addresses import artifact_name
 from stores.release_folder import PARQUET
 from stores.statement import TEMPLATES
 from stores.tables import encode
@@ -48,7 +49,8 @@ def note_drift(workspace: Workspace, before: str, found: Drift) -> None:
         path.write_text(json.dumps(said, indent=1), encoding="utf-8")
     if runtime.flow_run.id:
         page = drift_page(workspace.release_id, before, found)
-        create_markdown_artifact(page, key="drift", description=f"{workspace.release_id} against {before}")
+        about = f"How far the public table of {workspace.release_id} has moved from that of {before}."
+        create_markdown_artifact(page, key=artifact_name("drift", workspace.spec.dataset_name), description=about)
 
 
 def drift_page(release: str, before: str, found: Drift) -> str:

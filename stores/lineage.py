@@ -32,7 +32,7 @@ from deniable.loss import Guarantee, MechanismEvent
 from schemas.provenance import Thing
 from schemas.references import Audience, Reference
 from schemas.release_spec import ReleaseSpec
-from stores.addresses import flow_run_page, mlflow_pages, mlflow_shown_when, prefect_shown_when, run_page
+from stores.addresses import artifact_name, flow_run_page, mlflow_pages, mlflow_shown_when, prefect_shown_when, run_page
 from stores.columns import columns_of
 from stores.disk import DISK_FULL, disk_is_full
 from stores.experiment_page import DESCRIPTION, experiment_of
@@ -84,6 +84,7 @@ _USER = "mlflow.user"
 _FAILURE = "failure"
 _WAITING = "SCHEDULED"  # what MLflow calls a run that goes on later
 _MODEL = "model"
+_ABOUT_A_RELEASE = "What it cost, how good it is, its files."
 _FLOW_RUN, _TASK_RUN = "prefect.flow_run_id", "prefect.task_run_id"
 
 
@@ -260,7 +261,7 @@ def recorded_step(
         )
         if any(item.name == _MODEL for item in inputs) and (model := model_of(client, parent)) is not None:
             client.log_inputs(run.info.run_id, models=[LoggedModelInput(model.model_id)])
-    _link_from_prefect(workspace.state, run)
+    _link_from_prefect(workspace.state, workspace.release_id, run)
     step = StepRecord(workspace, run.info.run_id, headline=part is None)
     with _closing(workspace.state, step.run_id):
         if inputs:
@@ -311,7 +312,7 @@ def recorded_release(state: Path, release_id: str, spec: ReleaseSpec) -> Iterato
                 client.delete_tag(run.info.run_id, _FAILURE)
             for name, value in _prefect_tags().items():
                 client.set_tag(run.info.run_id, name, value)
-    _link_from_prefect(state, run)
+    _link_from_prefect(state, release_id, run)
     try:
         _close_open_steps(state, experiment, run.info.run_id)
         with _closing(state, run.info.run_id):
@@ -451,14 +452,19 @@ def _log_metrics(state: Path, run_id: str, values: Mapping[str, float]) -> None:
         )
 
 
-def _link_from_prefect(state: Path, run: Run) -> None:
+def _link_from_prefect(state: Path, release_id: str, run: Run) -> None:
     """Leave a link to the MLflow run with the Prefect run that this happens in; one in scratch will be gone."""
+    name = str(run.info.run_name)
     if _prefect_tags() and not is_scratch(state):
         from prefect.artifacts import create_link_artifact  # noqa: PLC0415 - as in _prefect_tags
 
         page = f"{mlflow_pages()}/{run_page(run.info.experiment_id, run.info.run_id)}"
+        link, what, about = f"{name} in MLflow ({mlflow_shown_when()})", "release", _ABOUT_A_RELEASE
+        if name != release_id:
+            what = name.lstrip("0123456789 ")
+            about = f"What the step {what} of {release_id} read, made and spent."
         try:
-            create_link_artifact(page, f"{run.info.run_name} in MLflow ({mlflow_shown_when()})", key="mlflow-run")
+            create_link_artifact(page, link, key=artifact_name(what, "in MLflow"), description=about)
         except (HTTPError, RuntimeError) as error:
             said = prefect_failure(error)
             if said is None:

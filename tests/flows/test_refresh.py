@@ -26,7 +26,7 @@ from flows.refresh import Refreshed, refresh, told_of
 from flows.release import release
 from flows.services import start_prefect
 from schemas.release_spec import load_spec
-from stores.addresses import registered_name
+from stores.addresses import artifact_name, registered_name
 from stores.dataset_key import DatasetInUse, dataset_to_itself
 from stores.held import Held, NotPublished
 from stores.ledger import Ledger, ledger_place
@@ -130,8 +130,9 @@ def test_what_is_new_is_released_beside_the_old_and_what_is_not_costs_nothing(
     assert second.drift is not None
     assert [item.attributes for item in second.drift.attributes] == [("age",), ("sex",), ("school",), ("employed",)]
     assert len(second.drift.pairs) == 6
-    page = Artifact.get("drift")
+    page = Artifact.get(artifact_name("drift", dataset.name))
     assert page is not None
+    assert page.description == f"How far the public table of {second.current} has moved from that of {first}."
     assert f"# Drift of {second.current}" in str(page.data)
     said = json.loads((dataset.state / "shelf" / second.current / "drift.json").read_text())
     assert said["figures"] == second.drift.figures

@@ -196,6 +196,16 @@ def test_the_arrows_of_a_release_are_the_flow_of_its_data(looked_at: LookedAt) -
     assert arrows == ARROWS
 
 
+def test_each_artifact_has_a_name_of_its_own_and_says_what_it_is(looked_at: LookedAt) -> None:
+    with sqlite3.connect(looked_at.state / "prefect" / "prefect.db") as database:
+        said = dict(database.execute("SELECT key, description FROM artifact WHERE key IS NOT NULL"))
+    assert said["release-in-mlflow"] == "What it cost, how good it is, its files."
+    step = f"What the step learn_structure of {looked_at.name} read, made and spent."
+    assert said["learn-structure-in-mlflow"] == step
+    assert len(said) == 1 + len(ARROWS) - 1, "verifying leaves nothing in MLflow"
+    assert all(said.values())
+
+
 def test_the_page_of_a_release_has_the_lines_of_the_terminal_and_no_figure_of_real_records(
     looked_at: LookedAt,
 ) -> None:
