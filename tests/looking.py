@@ -10,6 +10,7 @@ from tests.browser import Browser
 # What is drawn is told after it is fetched; what asks somebody else may do so a moment later.
 _LATER_MS = 1_000
 _MLFLOW_MS = 2_000
+_LONGEST = 8_000  # CSS pixels of a picture; Chromium makes none that are twice as long
 
 Seen = Callable[[str, Page], None]
 """What is done with a page that is open: its name, and the page."""
@@ -124,14 +125,23 @@ def look_at_file(
         file: the page.
         width: of what is seen, in CSS pixels.
         dark: whether the reader prefers dark pages.
-        picture: of the whole page, to be written there.
+        picture: of the whole page, to be written there; in parts, if it is longer than Chromium can picture.
     """
     page = chromium.page(file.parent.as_uri(), width=width, dark=dark)
     page.goto(file.as_uri())
     page.get_by_role("heading").first.wait_for()
     if picture is not None:
-        page.screenshot(path=picture, full_page=True)
+        _picture_whole(page, picture, width)
     chromium.close(page)
+
+
+def _picture_whole(page: Page, place: Path, width: int) -> None:
+    left, number = int(page.evaluate("document.documentElement.scrollHeight")), 1
+    while left > 0:
+        page.set_viewport_size({"width": width, "height": min(left, _LONGEST)})
+        page.evaluate("top => window.scrollTo(0, top)", (number - 1) * _LONGEST)
+        page.screenshot(path=place if number == 1 else place.with_stem(f"{place.stem}-{number}"))
+        left, number = left - _LONGEST, number + 1
 
 
 def _show(name: str, page: Page, seen: Seen) -> None:
