@@ -10,7 +10,7 @@ from tests.browser import Browser
 # What is drawn is told after it is fetched; what asks somebody else may do so a moment later.
 _LATER_MS = 1_000
 _MLFLOW_MS = 2_000
-_LONGEST = 8_000  # CSS pixels of a picture; Chromium makes none that are twice as long
+_LONGEST = 4_000  # CSS pixels of a picture; Chromium makes none that are twice as long
 
 Seen = Callable[[str, Page], None]
 """What is done with a page that is open: its name, and the page."""
