@@ -50,10 +50,20 @@ class EvaluationFigures(BaseModel):
     series: Mapping[str, tuple[float, ...]] = {}
     verdicts: tuple[Verdict, ...] = ()
 
+    def error(self, figure: str) -> float | None:
+        """Standard error of a figure, where it is known."""
+        held = self.series.get(error_of(figure))
+        return held[0] if held else None
+
     @property
     def met(self) -> bool:
         """Whether every threshold is met."""
         return all(verdict.met for verdict in self.verdicts)
+
+
+def error_of(figure: str) -> str:
+    """Name of the series that holds the standard error of a figure."""
+    return f"error/{figure}"
 
 
 def judge(figures: Mapping[str, float], thresholds: Mapping[str, float]) -> tuple[Verdict, ...]:

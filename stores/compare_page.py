@@ -10,9 +10,10 @@ from typing import Final
 from deniable.domain import Domain
 from deniable.loss import VACUOUS_EPSILON
 from schemas.provenance import Spent
-from stores.comparison import Comparison, Snapshot, shared_attributes
+from stores.comparison import Comparison, CostPair, Snapshot, shared_attributes
 from stores.drawing import Change, draw_graph_changes
 from stores.glance import WORDS
+from stores.line_scale import scale_of
 from stores.marginals import DescribedTable, Panel, panels
 from stores.pages import picture, render_page
 
@@ -53,6 +54,24 @@ def summary(comparison: Comparison) -> list[str]:
     ]
 
 
+def _alike(comparison: Comparison) -> list[str]:
+    """What is the same in both, and has no section of its own."""
+    same = {
+        "the spec, entry by entry": not comparison.spec,
+        "schema and public domain": not comparison.schema,
+        "the rows that went in": comparison.snapshot == "same",
+        "every dependence": all(change == "kept" for change in comparison.edges.values()),
+        "what each step cost": not any(changed(pair) for pair in comparison.costs),
+        "code, environment, people and signing key": not comparison.made_by,
+    }
+    return [what for what, holds in same.items() if holds]
+
+
+def changed(pair: CostPair) -> bool:
+    """Whether one thing cost something else in the other release."""
+    return pair.one != pair.other
+
+
 def _counted(sentence: str, number: int, one: str, more: str) -> str:
     """A sentence with a number of things; nothing where there are none."""
     return sentence.format(f"{number} {one if number == 1 else more}") if number else ""
@@ -70,7 +89,8 @@ def render_comparison(comparison: Comparison) -> str:
     one, other = comparison.one, comparison.other
     names = tuple(dict.fromkeys([*other.table.domain.names, *one.table.domain.names]))
     graph = draw_graph_changes(names, comparison.edges, other.table.domain.target) if comparison.edges else None
-    furthest = max((pair.distance for pair in comparison.marginals), default=0) or 1.0
+    marginals = sorted(comparison.marginals, key=lambda pair: not pair.beyond_chance)
+    places = scale_of([value for pair in marginals for value in (pair.distance, pair.at_most)])
     return render_page(
         "compare.html.jinja",
         {
@@ -78,13 +98,18 @@ def render_comparison(comparison: Comparison) -> str:
             "one": one.record,
             "other": other.record,
             "said": summary(comparison),
+            "alike": _alike(comparison),
+            "costs_changed": any(map(changed, comparison.costs)),
+            "edges_changed": any(change != "kept" for change in comparison.edges.values()),
+            "further": [pair for pair in marginals if pair.beyond_chance],
             "graph": graph and picture(graph, "The dependences of both graphs, and what became of each."),
             "edges": {change: comparison.edges_that(change) for change in ("added", "removed", "turned", "kept")},
             "costs": [(pair, Place(_length(pair.one), _length(pair.other))) for pair in comparison.costs],
             "distances": [
-                (pair, 100 * pair.distance / furthest, min(100 * pair.by_chance / furthest, 100.0))
-                for pair in comparison.marginals
+                (pair, *(places.place(value) for value in (pair.distance, pair.by_chance, pair.at_most)))
+                for pair in marginals
             ],
+            "ticks": places.ticks,
             "figures": comparison.figures or (),
             "words": WORDS,
             "panels": _panels(comparison),

@@ -27,6 +27,7 @@ Snapshot = Literal["same", "another", "unknown"]
 _GRAPH = "graph.json"
 _INTERNAL = "internal/"
 _SHOWN_VALUES = 6
+_RARE = 0.01
 _FRACTION = re.compile(r"\d+/\d+")
 
 
@@ -101,12 +102,20 @@ class MarginalPair:
     Attributes:
         name: the attribute.
         distance: total variation distance.
-        by_chance: about how far two tables of these sizes are apart by chance alone, were they drawn alike.
+        by_chance: about how far two tables of these sizes are apart by chance alone, were their records drawn alike
+            and independently.
+        at_most: how far they are apart then in 99 of 100 cases at most.
     """
 
     name: str
     distance: float
     by_chance: float
+    at_most: float
+
+    @property
+    def beyond_chance(self) -> bool:
+        """Whether they are further apart than chance alone would put them."""
+        return self.distance > self.at_most
 
 
 @dataclass(frozen=True)
@@ -338,7 +347,9 @@ def _marginals(one: Side, other: Side) -> Iterator[MarginalPair]:
     for name in shared_attributes(one.table.domain, other.table.domain):
         first, second = one.shares[name], other.shares[name]
         pooled = [(a + b) / 2 for a, b in zip(first, second, strict=True)]
-        yield MarginalPair(name, distance(first, second), distance_by_chance(pooled, *sizes))
+        yield MarginalPair(
+            name, distance(first, second), distance_by_chance(pooled, *sizes), distance_at_most(pooled, *sizes)
+        )
 
 
 def distance_by_chance(shares: Sequence[float], records: int, others: int) -> float:
@@ -354,6 +365,26 @@ def distance_by_chance(shares: Sequence[float], records: int, others: int) -> fl
     """
     spread = 1 / records + 1 / others
     return sum(math.sqrt(share * (1 - share) * spread) for share in shares) / math.sqrt(2 * math.pi)
+
+
+def distance_at_most(shares: Sequence[float], records: int, others: int) -> float:
+    """How far two tables that are drawn alike are apart in 99 of 100 cases at most.
+
+    One record moves the distance by at most 1 over the number of records of its table, so that it exceeds its mean by t
+    with a probability of at most exp(-2 t^2 / (1/n + 1/m)).
+
+    Args:
+        shares: probability of each value, in both tables alike.
+        records: records of the one table.
+        others: records of the other.
+
+    Returns:
+        The mean, by `distance_by_chance`, and the t of probability 0.01.
+
+    Source: McDiarmid 1989, the bounded differences inequality.
+    """
+    room = math.sqrt(-math.log(_RARE) / 2 * (1 / records + 1 / others))
+    return distance_by_chance(shares, records, others) + room
 
 
 def shared_attributes(one: Domain, other: Domain) -> tuple[str, ...]:

@@ -3,11 +3,12 @@
 Nothing is measured here.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from schemas.evaluation import Verdict
+from schemas.evaluation import EvaluationFigures, Verdict
+from stores.line_scale import Tick, scale_of
 
 Mark = Literal["released", "training", "baseline"]
 Kind = Literal["utility", "risk"]
@@ -41,8 +42,24 @@ WORDS: Final = {**_UTILITY, **_RISK}
 _AT_ONE_HALF: Final = frozenset({"distinguished", "nearer_to_training"})
 """Figures for which one half is what chance gives."""
 
+_SIGMAS: Final = 1.96
+_BOTH_SIDES: Final = 4
+
 _ROOM: Final = 0.05
 """What is worth seeing on a line: a twentieth; less is near the ground."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A figure and how far chance may have moved it.
+
+    Attributes:
+        value: the figure.
+        reach: half of its 95 % interval; None where it is not known.
+    """
+
+    value: float
+    reach: float | None = None
 
 
 @dataclass(frozen=True)
@@ -87,32 +104,35 @@ class GlanceRow:
         compared: what to compare the figure with, as far as that is known.
         bounds: its thresholds.
         ground: where the line has what chance or nothing gives, in percent.
+        interval: where the ends of the 95 % interval of the release lie, in percent, where it is known.
+        ticks: round numbers on the line.
     """
 
     figure: str
     words: str
-    value: float
+    value: Estimate
     points: tuple[Point, ...]
-    compared: tuple[float | None, float | None]
+    compared: tuple[Estimate | None, ...]
     bounds: tuple[Bound, ...]
     ground: float
+    interval: tuple[float, float] | None
+    ticks: tuple[Tick, ...]
 
 
-def at_a_glance(figures: Mapping[str, float], verdicts: Sequence[Verdict], kind: Kind) -> list[GlanceRow]:
+def at_a_glance(found: EvaluationFigures, kind: Kind) -> list[GlanceRow]:
     """Pick the figures that matter, and those that have thresholds.
 
     Args:
-        figures: all figures of one evaluation, by name.
-        verdicts: its verdicts.
+        found: what one evaluation found.
         kind: which evaluation it is.
 
     Returns:
         A row a figure.
     """
     words = _UTILITY if kind == "utility" else _RISK
-    named = [name for name in words if name in figures]
-    named += sorted({verdict.figure for verdict in verdicts} - set(named))
-    return [_row(name, words.get(name, name), figures, verdicts) for name in named]
+    named = [name for name in words if name in found.figures]
+    named += sorted({verdict.figure for verdict in found.verdicts} - set(named))
+    return [_row(name, words.get(name, name), found) for name in named]
 
 
 def _ground(name: str, figures: Mapping[str, float]) -> float:
@@ -122,27 +142,42 @@ def _ground(name: str, figures: Mapping[str, float]) -> float:
     return 0.5 if name in _AT_ONE_HALF else 0.0
 
 
-def _row(name: str, words: str, figures: Mapping[str, float], verdicts: Sequence[Verdict]) -> GlanceRow:
+def reach_of(found: EvaluationFigures, name: str) -> float | None:
+    """Half of the 95 % interval around a figure, where its standard error is known."""
+    error = found.error(name)
+    return None if error is None else _SIGMAS * error
+
+
+def _row(name: str, words: str, found: EvaluationFigures) -> GlanceRow:
+    figures = found.figures
     values = {mark: figures[name + suffix] for mark, suffix in _TABLES.items() if name + suffix in figures}
-    about = [verdict for verdict in verdicts if verdict.figure == name]
-    everything = [*values.values(), *(verdict.bound for verdict in about)]
-    ground = _ground(name, figures)
-    least, most = min(*everything, ground), max(*everything, ground + _ROOM)
-    length = 1.06 * (most - least)
-
-    def place(value: float) -> float:
-        return round(100 * (value - least) / length, 2)
-
+    about = [verdict for verdict in found.verdicts if verdict.figure == name]
+    ground, reach = _ground(name, figures), reach_of(found, name)
+    ends = [figures[name] - (reach or 0.0), figures[name] + (reach or 0.0)]
+    scale = scale_of([*values.values(), *ends, *(verdict.bound for verdict in about), ground + _ROOM], least=ground)
     attack = name.removesuffix(_EXCESS)
-    one, other = _SIDES if attack != name else (_TABLES["training"], _TABLES["baseline"])
+    sides = _SIDES if attack != name else (_TABLES["training"], _TABLES["baseline"])
     return GlanceRow(
         figure=name,
         words=words,
-        value=figures[name],
-        points=tuple(Point(mark, value, place(value)) for mark, value in values.items()),
-        compared=(figures.get(attack + one), figures.get(attack + other)),
-        bounds=tuple(
-            Bound(verdict, place(verdict.bound), most=verdict.threshold.endswith("_max")) for verdict in about
+        value=Estimate(figures[name], reach),
+        points=tuple(Point(mark, value, scale.place(value)) for mark, value in values.items()),
+        compared=tuple(
+            Estimate(figures[attack + side], _side_reach(found, attack, side)) if attack + side in figures else None
+            for side in sides
         ),
-        ground=place(ground),
+        bounds=tuple(
+            Bound(verdict, scale.place(verdict.bound), most=verdict.threshold.endswith("_max")) for verdict in about
+        ),
+        ground=scale.place(ground),
+        interval=None if reach is None else (scale.place(ends[0]), scale.place(ends[1])),
+        ticks=scale.ticks,
     )
+
+
+def _side_reach(found: EvaluationFigures, attack: str, side: str) -> float | None:
+    """Half of the interval around what a figure is compared with; an attack's series has both standard errors."""
+    contrast = found.series.get(attack)
+    if side in _SIDES and contrast is not None and len(contrast) == _BOTH_SIDES:
+        return _SIGMAS * contrast[1 + 2 * _SIDES.index(side)]
+    return reach_of(found, attack + side)

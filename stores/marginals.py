@@ -1,6 +1,7 @@
 """Prepares the distribution of every attribute to be looked at: labelled bars where values are few, a curve elsewhere.
 
-One series (a table alone) or two (one table beside another). Whose tables they are does not belong here.
+All bars have one scale, and values stand in the order of the schema. One series (a table alone) or two (one table
+beside another). Whose tables they are does not belong here.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,11 +16,15 @@ from deniable.domain import Attribute, Domain
 from deniable.released_table import in_batches
 from schemas.release_spec import ReleaseSpec
 from stores.tables import encode
+from stores.value_groups import label_of, written_value
 
 Shares = Sequence[float]
+Band = tuple[Shares, Shares]
+"""Lower and upper ends of intervals, one for each value."""
 
 _FEW_VALUES = 12
-_SHOWN_OF_MANY = 9
+_MOST_BARS = 30
+_SHOWN_OF_MANY = 20
 _CURVE_POINTS = 100
 _ROWS_AT_A_TIME = 100_000
 _WIDTH, _HEIGHT = 100.0, 40.0
@@ -52,14 +57,18 @@ class ValueRow:
     Attributes:
         label: the value in words.
         shares: its share in each table.
-        lengths: lengths of the bars in percent of the longest in the panel.
+        lengths: lengths of the bars in percent of a bar for all records.
         rest: whether it stands for all values that are not shown.
+        band: ends of an interval for the share, in percent of that bar.
+        interval: the same interval as shares.
     """
 
     label: str
     shares: tuple[float, ...]
     lengths: tuple[float, ...]
     rest: bool = False
+    band: tuple[float, float] | None = None
+    interval: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -71,12 +80,14 @@ class Curve:
         least: the first value.
         most: the last value.
         highest: the largest share, at the top of the box.
+        band: the area between the ends of the intervals, if there are some.
     """
 
     paths: tuple[str, ...]
     least: str
     most: str
     highest: float
+    band: str = ""
 
 
 @dataclass(frozen=True)
@@ -124,7 +135,10 @@ def shares_of(table: Path, domain: Domain) -> dict[str, tuple[float, ...]]:
 
 
 def panels(
-    table: DescribedTable, tables: Sequence[Mapping[str, Shares]], distances: Mapping[str, float] | None = None
+    table: DescribedTable,
+    tables: Sequence[Mapping[str, Shares]],
+    distances: Mapping[str, float] | None = None,
+    bands: Mapping[str, Band] | None = None,
 ) -> list[Panel]:
     """Prepare a panel for each attribute.
 
@@ -133,6 +147,7 @@ def panels(
         tables: one table's shares by attribute, or two tables'; of an attribute with very many values they may be the
             shares of equal runs of neighbouring values.
         distances: by attribute, the distance between the two tables.
+        bands: by attribute, an interval for the share of each value, where there are some.
 
     Returns:
         The panels, in the order of the attributes.
@@ -144,6 +159,7 @@ def panels(
             table.labels.get(attribute.name, {}),
             [shares[attribute.name] for shares in tables],
             distances[attribute.name] if distances is not None else None,
+            (bands or {}).get(attribute.name),
         )
         for attribute in table.domain.attributes
     ]
@@ -155,60 +171,89 @@ def distance(one: Shares, other: Shares) -> float:
 
 
 def _panel(
-    attribute: Attribute, title: str, labels: Mapping[str, str], tables: Sequence[Shares], apart: float | None
+    attribute: Attribute,
+    title: str,
+    labels: Mapping[str, str],
+    tables: Sequence[Shares],
+    apart: float | None,
+    band: Band | None,
 ) -> Panel:
     """One attribute's panel."""
     one_by_one = len(tables[0]) == attribute.cardinality
     if one_by_one and (attribute.cardinality <= _FEW_VALUES or attribute.kind == "nominal"):
-        rows = _rows([_label(value, labels) for value in attribute.values], tables)
+        rows = _rows([label_of(value, labels) for value in attribute.values], tables, band)
         return Panel(attribute.name, title, rows, None, "", apart)
-    curve = _curve(attribute, tables)
+    curve = _curve(attribute, tables, band if one_by_one else None)
     return Panel(attribute.name, title, (), curve, _in_words(attribute, tables[-1]), apart)
 
 
-def _label(value: object, labels: Mapping[str, str]) -> str:
-    """A value as it is written, and what it stands for."""
-    written = _written(value)
-    meaning = labels.get(str(value), "")
-    return f"{written} {meaning}" if meaning else written
-
-
-def _written(value: object) -> str:
-    """A value without needless digits; an empty text is still something to see."""
-    return f"{value:g}" if isinstance(value, float) else str(value) or "(empty)"
-
-
-def _rows(labels: Sequence[str], tables: Sequence[Shares]) -> tuple[ValueRow, ...]:
+def _rows(labels: Sequence[str], tables: Sequence[Shares], band: Band | None) -> tuple[ValueRow, ...]:
     """The values in their public order; of many, the commonest in the last table, and then the rest together."""
-    named = list(zip(labels, zip(*tables, strict=True), strict=True))
-    rest: list[tuple[float, ...]] = []
-    if len(named) > _FEW_VALUES:
-        named.sort(key=lambda row: -row[1][-1])
-        rest = [share for _, share in named[_SHOWN_OF_MANY:]]
-        named = [*named[:_SHOWN_OF_MANY], (f"{len(rest)} other values", tuple(map(sum, zip(*rest, strict=True))))]
-    longest = max(max(share) for _, share in named) or 1.0
-    return tuple(
+    shares = list(zip(*tables, strict=True))
+    shown = list(range(len(labels)))
+    if len(labels) > _MOST_BARS:
+        shown = sorted(sorted(shown, key=lambda number: -shares[number][-1])[:_SHOWN_OF_MANY])
+    rows = [
         ValueRow(
-            label,
-            share,
-            lengths=tuple(round(100 * part / longest, 2) for part in share),
-            rest=bool(rest) and number == _SHOWN_OF_MANY,
+            labels[number],
+            shares[number],
+            lengths=_lengths(shares[number]),
+            band=_scaled(_ends(band, number)),
+            interval=_ends(band, number),
         )
-        for number, (label, share) in enumerate(named)
-    )
+        for number in shown
+    ]
+    rest = [shares[number] for number in sorted(set(range(len(labels))) - set(shown))]
+    if rest:
+        together = tuple(map(sum, zip(*rest, strict=True)))
+        rows.append(ValueRow(f"{len(rest)} other values", together, lengths=_lengths(together), rest=True))
+    return tuple(rows)
 
 
-def _curve(attribute: Attribute, tables: Sequence[Shares]) -> Curve:
+def _ends(band: Band | None, number: int) -> tuple[float, float] | None:
+    """Ends of one value's interval."""
+    return None if band is None else (band[0][number], band[1][number])
+
+
+def _scaled(ends: tuple[float, float] | None) -> tuple[float, float] | None:
+    """Ends of an interval, in percent of a bar for all records."""
+    return None if ends is None else (round(100 * ends[0], 2), round(100 * ends[1], 2))
+
+
+def _lengths(shares: tuple[float, ...]) -> tuple[float, ...]:
+    """Shares as lengths of bars: the whole length is all records, in every panel of every page."""
+    return tuple(round(100 * share, 2) for share in shares)
+
+
+def _curve(attribute: Attribute, tables: Sequence[Shares], band: Band | None) -> Curve:
     """The distributions of a numeric attribute, or of one with very many values."""
     run = ceil(len(tables[0]) / _CURVE_POINTS)
     grouped = [[sum(shares[start : start + run]) for start in range(0, len(shares), run)] for shares in tables]
-    highest = max(max(shares) for shares in grouped) or 1.0
+    # The intervals of a sum of values are not the sums of their intervals.
+    ends = band if run == 1 else None
+    highest = max(max(shares) for shares in [*grouped, *(ends or ())[1:]]) or 1.0
     return Curve(
         paths=tuple(_outline(shares, highest) for shares in grouped),
-        least=_written(attribute.values[0]),
-        most=_written(attribute.values[-1]),
+        least=written_value(attribute.values[0]),
+        most=written_value(attribute.values[-1]),
         highest=highest,
+        band=_area(ends, highest) if ends else "",
     )
+
+
+def _area(band: Band, highest: float) -> str:
+    """The area between two staircases."""
+    lower, upper = band
+    width = _WIDTH / len(lower)
+
+    def place(share: float) -> str:
+        return f"{_HEIGHT * (1 - share / highest):.2f}"
+
+    there = " ".join(f"V{place(share)} H{width * (number + 1):.2f}" for number, share in enumerate(upper))
+    back = " ".join(
+        f"V{place(share)} H{width * (len(lower) - number - 1):.2f}" for number, share in enumerate(reversed(lower))
+    )
+    return f"M0,{place(lower[0])} {there} {back} Z"
 
 
 def _outline(shares: Sequence[float], highest: float) -> str:
@@ -224,9 +269,9 @@ def _in_words(attribute: Attribute, shares: Shares) -> str:
     """Where the values of the last table lie."""
     if attribute.kind == "nominal":
         return f"Shares of {attribute.cardinality:,} values."
-    low, middle, high = (_written(value) for value in _quantiles(attribute, shares))
+    low, middle, high = (written_value(value) for value in _quantiles(attribute, shares))
     return (
-        f"From {_written(attribute.values[0])} to {_written(attribute.values[-1])}; "
+        f"From {written_value(attribute.values[0])} to {written_value(attribute.values[-1])}; "
         f"half of the records lie from {low} to {high}, the middle one at {middle}."
     )
 

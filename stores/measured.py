@@ -7,7 +7,7 @@ belong here (ratio_pictures).
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
+from math import prod, sqrt
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,7 +18,8 @@ from deniable.domain import Attribute
 from deniable.loglinear.contrasts import with_contrast
 from deniable.loglinear.noisy_tables import NoisyTable
 from stores.drawing import Edge
-from stores.marginals import DescribedTable, Panel, panels
+from stores.marginals import Band, DescribedTable, Panel, panels
+from stores.value_groups import group_names
 
 MEASURED: Final = "measured.json"
 
@@ -31,6 +32,8 @@ _REASONS: Final = {
 Entry = Mapping[str, Any]
 """What `measured.json` says of one thing that was counted, in the form of its first version: with its noisy counts."""
 _PICTURES = 6
+_REACHES: Final = {"gaussian": 1.96, "laplace": 2.12}
+"""Standard deviations of noise within which 95 of 100 draws lie."""
 _TELLING, _MOST_CELLS = 12, 1_000
 """Cells from which on a picture says more than the figures, and up to which they can be told apart."""
 _A_PAIR = 2
@@ -99,11 +102,13 @@ class Ratios:
         line: what is known of the table.
         noisy: logarithms to base 2 of the ratios before the denoiser, minus infinity where a count is not positive.
         denoised: the same after it.
+        names: what its rows and its columns are.
     """
 
     line: TableLine
     noisy: NDArray[np.float64]
     denoised: NDArray[np.float64]
+    names: tuple[tuple[str, ...], tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -112,21 +117,25 @@ class Measured:
 
     Attributes:
         records: number of records, by noisy counts.
+        records_deviation: standard deviation that the noise gives the best of these counts, in records.
         order: the attributes in the order in which a record is drawn.
         singles: the attributes, in that order.
         tables: the tables, the strongest first.
         largest_share: the largest share of the budget that a table was given, in percent.
         panels: the distribution of every attribute, noisy and denoised.
         ratios: the strongest tables of a size that can be looked at.
+        bands: by attribute, an interval for the share of each of its values, by the noise on its counts alone.
     """
 
     records: float
+    records_deviation: float
     order: tuple[str, ...]
     singles: tuple[SingleLine, ...]
     tables: tuple[TableLine, ...]
     largest_share: float
     panels: list[Panel]
     ratios: tuple[Ratios, ...]
+    bands: Mapping[str, Band]
 
 
 def read_measured(file: Path, table: DescribedTable, weights: Mapping[Edge, float]) -> Measured | None:
@@ -151,7 +160,7 @@ def measured_of(found: Mapping[str, Any], table: DescribedTable, weights: Mappin
         weights: strength of each dependency, by (parent, child).
     """
     found = _with_noisy_counts(found)
-    records = found["records"]
+    records, law = found["records"], found.get("noise", "laplace")
     counted = [*found["attributes"].values(), *found["tables"]]
     shares = sum(entry["shares"] for entry in counted)
     strengths = {frozenset(edge): weight for edge, weight in weights.items()}
@@ -178,6 +187,9 @@ def measured_of(found: Mapping[str, Any], table: DescribedTable, weights: Mappin
     domain = table.domain
     return Measured(
         records=records,
+        records_deviation=min(
+            (entry["deviation"] * sqrt(len(entry["denoised"])) for entry in found["attributes"].values()), default=0.0
+        ),
         order=tuple(found["order"]),
         singles=tuple(
             _single_line(domain.attributes[domain.index(name)], found["buckets"][name], noises.get(name))
@@ -186,8 +198,34 @@ def measured_of(found: Mapping[str, Any], table: DescribedTable, weights: Mappin
         tables=tuple(line for line, _ in falling),
         largest_share=max((line.noise.share for line in lines), default=1.0),
         panels=_panels(found, table),
-        ratios=tuple(_ratios(line, entry) for line, entry in _worth_looking_at(falling)),
+        ratios=tuple(_ratios(line, entry, table, found["buckets"]) for line, entry in _worth_looking_at(falling)),
+        bands={
+            name: interval(entry, found.get("noise", "laplace"), records) for name, entry in found["attributes"].items()
+        },
     )
+
+
+def interval(entry: Entry, law: str, records: float) -> Band:
+    """Intervals for the shares of counted cells, 95 in 100 of which hold what was counted.
+
+    A released count is the true one and noise of a known law, so the true one lies within 1.96 standard deviations
+    of it in 95 of 100 cases if the noise is Gaussian, and within 2.12 (ln 20 / sqrt 2) if it is Laplace noise. The sum
+    of several draws of Laplace noise has a lighter tail than one. Nothing but published integers, the multiplier and
+    the law of the noise goes in, and the denoiser plays no part.
+
+    Args:
+        entry: what was counted, with its noisy counts.
+        law: law of the noise, `gaussian` or `laplace`.
+        records: number of records, by noisy counts.
+
+    Returns:
+        Lower and upper ends, in [0, 1].
+    """
+    noisy = np.asarray(entry["noisy"], np.float64)
+    reach = _REACHES[law] * entry["deviation"]
+    ends = (np.clip((noisy + side * reach) / max(records, 1.0), 0.0, 1.0) for side in (-1, 1))
+    lower, upper = (tuple(end.ravel().tolist()) for end in ends)
+    return lower, upper
 
 
 def _with_noisy_counts(found: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -236,7 +274,7 @@ def _worth_looking_at(falling: Sequence[tuple[TableLine, Entry]]) -> list[tuple[
     return sorted(pairs, key=lambda pair: prod(pair[0].shape) < _TELLING)[:_PICTURES]
 
 
-def _ratios(line: TableLine, entry: Entry) -> Ratios:
+def _ratios(line: TableLine, entry: Entry, table: DescribedTable, buckets: Mapping[str, Sequence[int]]) -> Ratios:
     """Counts over those of independent attributes with the denoised table's margins."""
     denoised = np.asarray(entry["denoised"], np.float64)
     total = max(float(denoised.sum()), 1.0)
@@ -246,7 +284,17 @@ def _ratios(line: TableLine, entry: Entry) -> Ratios:
             np.log2(np.maximum(np.asarray(counts, np.float64), 0.0) / expected)
             for counts in (_noisy_cells(entry), denoised)
         )
-    return Ratios(line, noisy, after)
+    rows, columns = (
+        _names_along(table, name, size, buckets[name]) for name, size in zip(line.names, line.shape, strict=True)
+    )
+    return Ratios(line, noisy, after, (rows, columns))
+
+
+def _names_along(table: DescribedTable, name: str, size: int, buckets: Sequence[int]) -> tuple[str, ...]:
+    """What stands along one side of a table: values, or buckets of them."""
+    attribute = table.domain.attributes[table.domain.index(name)]
+    groups = buckets if size == max(buckets) + 1 else range(attribute.cardinality)
+    return group_names(attribute, groups, table.labels.get(name, {}))
 
 
 def _noisy_cells(entry: Entry) -> NDArray[np.float64]:

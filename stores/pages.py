@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Context
-from math import ceil, inf, isfinite
+from math import ceil, expm1, floor, inf, isfinite, log1p, log10
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,13 +21,15 @@ from schemas.accounts import Accounts
 from schemas.provenance import Spent
 from schemas.release_spec import ReleaseSpec
 from schemas.synthesis import HistogramSeeds, PrivacyTestedSeeds
-from stores.ratio_pictures import ratios_svg
+from stores.ratio_pictures import pair_svg
 from stores.statement import NOT_COVERED, proof_in_words
 from stores.theme import page_svg
 
 _COST_DIGITS = Context(prec=4, rounding=ROUND_CEILING)
 _FLOAT_DIGITS = Context(prec=12, rounding=ROUND_HALF_EVEN)
 _SMALL = 0.001
+_SECOND_DIGIT_COUNTS = 2
+_LARGEST_EXPONENT = 700
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _SHORT_DIGEST = 12
 _DIGEST = re.compile("[0-9a-f]{40,64}")
@@ -101,11 +103,14 @@ def render_page(template: str, values: Mapping[str, Any]) -> str:
         "named_figure": named_figure,
         "percent": percent,
         "proof": proof_in_words,
-        "ratios": ratios_svg,
+        "pair_of_tables": pair_svg,
+        "rounded": rounded,
+        "rounded_count": rounded_count,
         "share": share,
         "short": short_digest,
         "size": size,
         "with_digests": with_digests,
+        "within": within,
     }
     environment.tests["vacuous"] = is_vacuous
     return environment.get_template(template).render(
@@ -114,6 +119,7 @@ def render_page(template: str, values: Mapping[str, Any]) -> str:
         privacy_unit=PRIVACY_UNIT,
         neighbouring_relation=NEIGHBOURING_RELATION,
         not_covered=NOT_COVERED,
+        sampled=sampled(values["accounts"]) if "accounts" in values else None,
     )
 
 
@@ -135,6 +141,37 @@ def cost_lines(spec: ReleaseSpec, accounts: Accounts) -> list[CostLine]:
         ("Total", "the whole release", accounts.total, True),
     ]
     return [CostLine(title, covers, spent, sums) for title, covers, spent, sums in lines if spent]
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """How a secret draw of the records that are read lowers epsilon.
+
+    Attributes:
+        read: epsilon for a record that is read.
+        probability: probability with which a record is read.
+        whole: epsilon for all records of the table.
+    """
+
+    read: float
+    probability: float
+    whole: float
+
+
+def sampled(accounts: Accounts) -> Sampled | None:
+    """How the split lowers the model's epsilon, where the model is learnt from one part that not all records go to.
+
+    By `composition.joint_split` the whole epsilon is ln(1 + p (e^epsilon - 1)); what is spent on the part is worked out
+    of that, for steps that read the same records may be composed tighter than by adding up.
+    """
+    parts = {(step.part, step.probability) for step in accounts.steps if step.step.startswith("learn_")}
+    if len(parts) != 1:
+        return None
+    [(_, probability)] = parts
+    whole = accounts.model.epsilon
+    if not 0 < probability < 1 or not 0 < whole < _LARGEST_EXPONENT:
+        return None
+    return Sampled(log1p(expm1(whole) / float(probability)), float(probability), whole)
 
 
 def cost_cards(spec: ReleaseSpec, accounts: Accounts) -> list[Card]:
@@ -195,11 +232,36 @@ def figure(value: float) -> str:
     return f"{value:.4f}" if abs(value) <= 1 else f"{value:,.0f}"
 
 
+def digits_of(reach: float) -> int:
+    """Decimal places that chance leaves of a figure: two digits of half its interval if the first is 1, else one."""
+    place = -floor(log10(reach))
+    return max(0, place + (reach * 10.0**place < _SECOND_DIGIT_COUNTS))
+
+
+def within(value: float, reach: float | None) -> str:
+    """A figure in as many places as chance leaves, and half of its interval."""
+    if not reach:
+        return figure(value)
+    places = digits_of(reach)
+    return f"{value:.{places}f} ± {reach:.{places}f}"
+
+
+def rounded(value: float, reach: float | None) -> str:
+    """A figure in as many places as chance leaves."""
+    return within(value, reach).partition(" ")[0]
+
+
+def rounded_count(value: float, deviation: float) -> str:
+    """A number of things in as many digits as its noise leaves."""
+    unit = 10 ** max(0, floor(log10(deviation))) if deviation > 0 else 1
+    return f"{round(value / unit) * unit:,.0f}"
+
+
 def change(value: float) -> str:
     """How much a figure changed, with its sign."""
     if value == 0:
         return "0"
-    return f"{value:+.4g}" if abs(value) < 10_000 else f"{value:+,.0f}"
+    return f"{value:+.4f}" if abs(value) <= 1 else f"{value:+,.4g}" if abs(value) < 10_000 else f"{value:+,.0f}"
 
 
 def named_figure(name: str, value: float) -> str:

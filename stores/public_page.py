@@ -191,7 +191,9 @@ def render_public_page(content: PublicContent) -> str:
             },
             "drawn_edges": len(strongest(edges, len(domain))),
             "measured": content.measured,
-            "panels": panels(DescribedTable.of(spec), [content.shares]),
+            "panels": panels(
+                DescribedTable.of(spec), [content.shares], bands=content.measured.bands if content.measured else None
+            ),
             "steps": _steps(record.steps),
             "files": content.files,
             "own_name": PUBLIC_PAGE,

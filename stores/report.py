@@ -17,10 +17,11 @@ from schemas.references import Audience, Reference
 from schemas.release_spec import ReleaseSpec
 from stores.drawing import Edge, draw_graph, parents_of, strongest
 from stores.evaluation import comparison_pictures, risk_pictures
-from stores.glance import CLASSIFIERS, COMPARED, at_a_glance
+from stores.glance import CLASSIFIERS, COMPARED, at_a_glance, reach_of
 from stores.marginals import DescribedTable, Panel, panels
 from stores.measured import Measured
-from stores.pages import Card, cost_cards, cost_lines, count, picture, render_page
+from stores.pages import Card, cost_cards, cost_lines, count, digits_of, picture, render_page, rounded
+from stores.pairs import ShownPair, heatmap_svg, largest, pair_errors, shown_pairs
 from stores.people_flow import PeopleFlow, draw_people_flow
 from stores.spending import Spending
 from stores.workspace import Workspace
@@ -115,13 +116,14 @@ def render_report(content: ReportContent) -> str:
             "costs": cost_lines(content.spec, content.accounts),
             "figures": {**content.utility.figures, **content.risk.figures},
             "glances": {
-                "utility": at_a_glance(content.utility.figures, content.utility.verdicts, "utility"),
-                "risk": at_a_glance(content.risk.figures, content.risk.verdicts, "risk"),
+                "utility": at_a_glance(content.utility, "utility"),
+                "risk": at_a_glance(content.risk, "risk"),
             },
             "compared": COMPARED,
             "verdicts": verdicts,
             "missed": [verdict for verdict in verdicts if not verdict.met],
             "panels": _panels(content),
+            "pairs": _pairs(content),
             "pictures": _pictures(content),
             "verified": verified,
             "broken": [line for line in verified if line.outcome == "fails"],
@@ -137,6 +139,32 @@ def _verified(lines: Iterable[str]) -> list[VerifiedLine]:
         outcome = _OUTCOMES.get(word)
         said.append(VerifiedLine((rest if outcome else line).strip(), outcome))
     return said
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The errors of all pairs of attributes.
+
+    Attributes:
+        heatmap: the picture.
+        most: the error that has the full colour.
+        shown: the worst ones, side by side.
+    """
+
+    heatmap: Markup
+    most: float
+    shown: list[ShownPair]
+
+
+def _pairs(content: ReportContent) -> Pairs | None:
+    """The errors of all pairs; none where there is no pair."""
+    table, series = DescribedTable.of(content.spec), content.utility.series
+    errors = pair_errors(table.domain, series)
+    if not errors:
+        return None
+    shown = shown_pairs(table, series)
+    linked = {pair.error.names: pair.anchor for pair in shown}
+    return Pairs(heatmap_svg(table.domain, errors, linked), largest(errors), shown)
 
 
 def _panels(content: ReportContent) -> list[Panel]:
@@ -180,22 +208,36 @@ def _cards(content: ReportContent) -> list[Card]:
     classifiers = content.spec.evaluation.classifiers
     classifier = "forest" if "forest" in classifiers else classifiers[0]
     independent = f", independent {utility['tvd_2way_baseline']:.3f}" if "tvd_2way_baseline" in utility else ""
+    copies = reach_of(content.risk, "exact_match_excess")
     return [
         Card("Records released", count(content.flow.released), f"of {count(content.spec.synthesis.records)} wanted"),
         *cost_cards(content.spec, content.accounts),
         Card(
             "Distance in pairs",
-            f"{utility['tvd_2way']:.3f}",
-            f"real records {utility['tvd_2way_training']:.3f}{independent}",
+            rounded(utility["tvd_2way"], reach_of(content.utility, "tvd_2way")),
+            f"real records {rounded(utility['tvd_2way_training'], reach_of(content.utility, 'tvd_2way_training'))}"
+            f"{independent}",
         ),
         Card(
             f"Accuracy, {CLASSIFIERS[classifier]}",
             f"{utility[f'accuracy_{classifier}']:.1%}",
             f"{utility[f'accuracy_{classifier}_training']:.1%} from real records",
         ),
-        Card(
-            "Copies of people used",
-            f"{risk['exact_match_training']:.2%}",
-            f"{risk['exact_match_holdout']:.2%} of people not used",
-        ),
+        Card("Copies beyond chance", _points(risk["exact_match_excess"], copies), _copies_in_words(content.risk)),
     ]
+
+
+def _points(share: float, reach: float | None) -> str:
+    """A difference of shares in percentage points, as many places as chance leaves."""
+    places = digits_of(100 * reach) if reach else 2
+    return f"{100 * share:+.{places}f} points"
+
+
+def _copies_in_words(risk: EvaluationFigures) -> str:
+    """What the excess of copies is the difference of, and how far chance may have moved it."""
+    figures, reach = risk.figures, reach_of(risk, "exact_match_excess")
+    chance = f", ± {100 * reach:.{digits_of(100 * reach)}f} by chance" if reach else ""
+    return (
+        f"of the records: {figures['exact_match_training']:.1%} equal a person used, "
+        f"{figures['exact_match_holdout']:.1%} one not used{chance}"
+    )

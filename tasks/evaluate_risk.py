@@ -1,6 +1,7 @@
 """Measure what a release gives away about the people it was made from, by attacking them and the holdout alike."""
 
 from collections.abc import Mapping
+from math import sqrt
 
 from deniable.disclosure import (
     Tables,
@@ -11,7 +12,7 @@ from deniable.disclosure import (
     uniqueness,
 )
 from deniable.domain import Domain
-from schemas.evaluation import EvaluationFigures, inferred, judge
+from schemas.evaluation import EvaluationFigures, error_of, inferred, judge
 from schemas.references import Reference
 from schemas.release_spec import Evaluation
 from stores.evaluation import record_evaluation, risk_pictures
@@ -85,7 +86,12 @@ def _attacks(tables: Tables, domain: Domain, evaluation: Evaluation) -> tuple[Fi
             contrast.holdout.value,
             contrast.holdout.variance**0.5,
         )
-    figures["inferred_excess_worst"] = max(contrasts[inferred(name)].excess for name in evaluation.sensitive)
+        series[error_of(f"{name}_excess")] = (contrast.standard_error,)
+    worst = max(evaluation.sensitive, key=lambda name: contrasts[inferred(name)].excess)
+    figures["inferred_excess_worst"] = contrasts[inferred(worst)].excess
+    series[error_of("inferred_excess_worst")] = series[error_of(f"{inferred(worst)}_excess")]
+    nearer, cases = figures["nearer_to_training"], min(len(tables.released), MAX_NEAREST_FROM)
+    series[error_of("nearer_to_training")] = (sqrt(nearer * (1 - nearer) / max(cases, 1)),)
     return figures, series
 
 

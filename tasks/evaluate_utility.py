@@ -1,7 +1,7 @@
 """Measure how useful a release is: against the holdout, beside real records and a product of marginals."""
 
 from collections.abc import Mapping
-from math import ceil
+from math import ceil, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +17,15 @@ from deniable.utility import (
     count_marginals,
     distinct_share,
     distinguishing_game,
+    mean_distance_error,
     predictions,
     total_variation,
 )
-from schemas.evaluation import EvaluationFigures, judge
+from schemas.evaluation import EvaluationFigures, error_of, judge
 from schemas.references import Reference
 from stores.evaluation import record_evaluation, utility_pictures
 from stores.lineage import recorded_step
+from stores.pairs import pair_errors, series_of_pair, shares_of_pair, worst_pairs
 from stores.workspace import Workspace
 from tasks.sampling import sample_codes, training_parts
 from tasks.step import as_task
@@ -78,7 +80,14 @@ def evaluate_utility(
             for name, table in shown.items()
         }
         chosen: dict[str, ClassifierFactory] = {name: factories[name] for name in spec.evaluation.classifiers}
-        figures |= _learning(shown, fewer, domain.index(domain.target or ""), chosen)
+        learnt, errors = _learning(shown, fewer, domain.index(domain.target or ""), chosen)
+        figures |= learnt
+        told = 2 * (min(len(fewer), *map(len, shown.values())) // 2)
+        errors |= {
+            name: _share_error(value, told) for name, value in figures.items() if name.startswith("distinguished")
+        }
+        series |= _worst_tables({"released": compared["released"], "holdout": holdout}, domain, series)
+        series |= {error_of(name): (error,) for name, error in errors.items()}
         found = EvaluationFigures(figures=figures, series=series, verdicts=judge(figures, spec.thresholds))
         record_evaluation(step, "utility", found, utility_pictures(found, domain))
     return found
@@ -145,6 +154,8 @@ def _marginals(tables: Tables, holdout: Codes, domain: Domain) -> tuple[Figures,
             series[f"tvd_{order}way{_about(name)}"] = _plain(distances)
             figures[f"tvd_{order}way{_about(name)}"] = float(distances.mean())
             figures[f"tvd_{order}way_worst{_about(name)}"] = float(distances.max())
+            error = mean_distance_error(table, holdout, (counted, real))
+            series[error_of(f"tvd_{order}way{_about(name)}")] = (error,)
     for name, table in {"released": tables["released"], "holdout": holdout}.items():
         for j, attribute in enumerate(domain.attributes):
             series[f"shares_{name}/{attribute.name}"] = _plain(_shares(table[:, j], attribute.cardinality))
@@ -152,6 +163,15 @@ def _marginals(tables: Tables, holdout: Codes, domain: Domain) -> tuple[Figures,
         f"distinct_share{_about(name)}": distinct_share(table, domain.cardinalities) for name, table in tables.items()
     }
     return figures, series
+
+
+def _worst_tables(tables: Tables, domain: Domain, series: Series) -> Series:
+    """The tables of the pairs of attributes that the release gets most wrong, to be looked at side by side."""
+    return {
+        series_of_pair(name, error.names): _plain(shares_of_pair(table, domain, error.names).ravel())
+        for error in worst_pairs(pair_errors(domain, series))
+        for name, table in tables.items()
+    }
 
 
 def _shares(column: Codes, cardinality: int) -> NDArray[np.float64]:
@@ -165,10 +185,22 @@ def _plain(values: NDArray[np.float64]) -> tuple[float, ...]:
     return tuple(map(float, values))
 
 
-def _learning(tables: Tables, holdout: Codes, target: int, factories: Mapping[str, ClassifierFactory]) -> Figures:
-    """Accuracy on the holdout of what learnt from each table, and agreement with what learnt from real records."""
+def _share_error(share: float, cases: int) -> float:
+    """Standard error of a share of independent cases."""
+    return sqrt(share * (1 - share) / max(cases, 1))
+
+
+def _learning(
+    tables: Tables, holdout: Codes, target: int, factories: Mapping[str, ClassifierFactory]
+) -> tuple[Figures, Figures]:
+    """Accuracy on the holdout of what learnt from each table, and agreement with what learnt from real records.
+
+    Returns:
+        The figures, and their standard errors, the holdout being drawn anew and the classifiers given.
+    """
     truth = holdout[:, target]
     figures: Figures = {"accuracy_majority": float(np.bincount(truth).max() / len(truth))}
+    lost: Figures = {}
     for classifier, factory in factories.items():
         predicted = {name: predictions(factory, table, holdout, target) for name, table in tables.items()}
         accuracies = {name: accuracy(labels, truth) for name, labels in predicted.items()}
@@ -179,4 +211,7 @@ def _learning(tables: Tables, holdout: Codes, target: int, factories: Mapping[st
             if name != "training"
         }
         figures[f"accuracy_loss_{classifier}"] = accuracies["training"] - accuracies["released"]
-    return figures
+        right = [(predicted[name] == truth).astype(np.float64) for name in ("training", "released")]
+        lost[f"accuracy_loss_{classifier}"] = float(np.std(right[0] - right[1])) / sqrt(len(truth))
+    errors = {name: _share_error(value, len(truth)) for name, value in figures.items() if name not in lost}
+    return figures, {**errors, **lost}
