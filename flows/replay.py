@@ -5,7 +5,7 @@ that is another is refused before it is made. Nothing is charged, recorded in ML
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from schemas.references import Audience, Reference
 from schemas.regular_files import require_regular
 from schemas.release_spec import ReleaseSpec
 from stores.custody import fetch_key
+from stores.explorer import EXPLORER
 from stores.ledger import OtherOutput, ledger_place
 from stores.lineage import STEPS, recorded_release
 from stores.provenance import cost_of
@@ -345,12 +346,17 @@ def _failing(name: str, failure: DeniableError, workspace: Workspace) -> Finding
 def _publication(told: _Told, files: Mapping[str, str]) -> Finding:
     """Whether the files of the release are what they were, but for those that are written for people to read."""
     recorded = {name: digest for name, digest in told.public.subjects.items() if name not in _NOT_COMPARED}
-    written = {name: digest for name, digest in files.items() if name not in _NOT_COMPARED}
+    written = {name: digest for name, digest in files.items() if name not in _NOT_COMPARED | _later_pages(recorded)}
     others = sorted(name for name in {*recorded, *written} if recorded.get(name) != written.get(name))
     if others:
         return Finding("publish", "differs", f"it made another {' and '.join(others)}")
     left = " and ".join(sorted(_NOT_COMPARED & {*told.public.subjects, RECORD}))
     return Finding("publish", "same", f"all {len(recorded)} files; {left} not compared")
+
+
+def _later_pages(recorded: Container[str]) -> set[str]:
+    """Pages that releases of earlier versions did not have: they are made of other files, which are compared."""
+    return set() if EXPLORER in recorded else {EXPLORER}
 
 
 def _not_begun(told: _Told, said: str, reason: Reason, kept: Path | None) -> Replayed:

@@ -7,14 +7,14 @@ belong here (ratio_pictures).
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import prod, sqrt
+from math import ceil, prod, sqrt
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable.domain import Attribute
+from deniable.domain import Attribute, Domain
 from deniable.loglinear.contrasts import with_contrast
 from deniable.loglinear.noisy_tables import NoisyTable
 from stores.drawing import Edge
@@ -199,9 +199,7 @@ def measured_of(found: Mapping[str, Any], table: DescribedTable, weights: Mappin
         largest_share=max((line.noise.share for line in lines), default=1.0),
         panels=_panels(found, table),
         ratios=tuple(_ratios(line, entry, table, found["buckets"]) for line, entry in _worth_looking_at(falling)),
-        bands={
-            name: interval(entry, found.get("noise", "laplace"), records) for name, entry in found["attributes"].items()
-        },
+        bands={name: interval(entry, law, records) for name, entry in found["attributes"].items()},
     )
 
 
@@ -226,6 +224,50 @@ def interval(entry: Entry, law: str, records: float) -> Band:
     ends = (np.clip((noisy + side * reach) / max(records, 1.0), 0.0, 1.0) for side in (-1, 1))
     lower, upper = (tuple(end.ravel().tolist()) for end in ends)
     return lower, upper
+
+
+@dataclass(frozen=True)
+class CountedTable:
+    """A table that was counted value by value.
+
+    Attributes:
+        noisy: its noisy counts, in whole records, the last attribute running fastest.
+        reach: half of the interval that holds a true count in 95 of 100 cases, in whole records, rounded up.
+        records: number of all records that were counted, by noisy counts.
+    """
+
+    noisy: tuple[int, ...]
+    reach: int
+    records: int
+
+
+def counted_by_value(file: Path, domain: Domain) -> dict[tuple[str, ...], CountedTable]:
+    """The attributes and pairs of attributes that were counted value by value, with noise of their own.
+
+    Args:
+        file: `measured.json`; where it is not there, the learner was another one and nothing is known.
+        domain: the attributes.
+
+    Returns:
+        The tables, by their attributes; none where some values were counted together or only differences were.
+    """
+    if not file.exists():
+        return {}
+    found = _with_noisy_counts(json.loads(file.read_text(encoding="utf-8")))
+    law = found.get("noise", "laplace")
+    tables: dict[tuple[str, ...], Entry] = {(name,): entry for name, entry in found["attributes"].items()}
+    tables |= {tuple(entry["attributes"]): entry for entry in found["tables"] if not entry.get("differences")}
+    known = {}
+    for names, entry in tables.items():
+        noisy = np.asarray(entry["noisy"], np.float64)
+        whole = tuple(domain.attributes[domain.index(name)].cardinality for name in names)
+        if len(names) <= _A_PAIR and noisy.shape == whole:
+            # Half a record is what rounding to whole ones may move a count by.
+            reach = ceil(_REACHES[law] * entry["deviation"] + 0.5)
+            known[names] = CountedTable(
+                tuple(np.rint(noisy).astype(int).ravel().tolist()), reach, round(found["records"])
+            )
+    return known
 
 
 def _with_noisy_counts(found: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -195,7 +195,7 @@ def _names(names: Sequence[str], place: float, cell: float) -> Markup:
 def _cells(
     domain: Domain, errors: Sequence[PairError], most: float, place: float, cell: float, *, released: bool
 ) -> Markup:
-    """The cells of one heatmap, those of one depth of colour as one path; small errors would be lost but for the root."""
+    """The cells of one heatmap, one path a depth of colour, which the root of an error gives."""
     levels: dict[int, list[str]] = {}
     for error in errors:
         value = error.released if released else error.real

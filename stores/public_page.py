@@ -15,6 +15,7 @@ from schemas.accounts import Accounts
 from schemas.provenance import RECORD, Provenance, Step, Thing
 from schemas.release_spec import ReleaseSpec
 from stores.drawing import Edge, draw_graph, parents_of, strongest, weights_of
+from stores.explorer import EXPLORER
 from stores.making import draw_making, making_in_words
 from stores.marginals import DescribedTable, panels, shares_of
 from stores.measured import MEASURED, Measured, read_measured
@@ -37,6 +38,7 @@ _CONTENTS = {
     "seeds.json": "the noisy histogram that prefixes were drawn from",
     "PRIVACY.md": "what is guaranteed, in words",
     "privacy.json": "what is guaranteed, in figures for machines",
+    "explore.html": "filters and counts the records; the only page with a script, which runs when it is asked",
     "README.md": "how to use the records, and what not to conclude from them",
 }
 
@@ -196,6 +198,7 @@ def render_public_page(content: PublicContent) -> str:
             ),
             "steps": _steps(record.steps),
             "files": content.files,
+            "explorer_name": EXPLORER,
             "own_name": PUBLIC_PAGE,
             "record_name": RECORD,
         },

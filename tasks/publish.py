@@ -15,6 +15,7 @@ from schemas.provenance import RECORD, Provenance, Step
 from schemas.references import Audience, Reference
 from stores.charging import spent_so_far
 from stores.data_package import DATA_PACKAGE, data_package
+from stores.explorer import EXPLORER, write_explorer
 from stores.lineage import StepRecord, recorded_step
 from stores.provenance import public_record, with_publication
 from stores.public_page import write_public_page
@@ -162,9 +163,10 @@ def write_documents(
         version=version("deniable"),
     )
     (folder / "README.md").write_text(readme, encoding="utf-8")
+    write_explorer(folder, release_id=workspace.release_id, spec=spec, records=records)
     described = data_package(folder, release_id=workspace.release_id, day=day, spec=spec)
     write_document(folder / DATA_PACKAGE, described)
-    return ("README.md", PRIVACY, "privacy.json", SCHEMA, DATA_PACKAGE, *(item.path.name for item in learnt))
+    return ("README.md", PRIVACY, "privacy.json", SCHEMA, DATA_PACKAGE, EXPLORER, *(item.path.name for item in learnt))
 
 
 def _kept_record(workspace: Workspace) -> Path:

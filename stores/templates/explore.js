@@ -1,0 +1,156 @@
+"use strict";
+// The explorer of a public table: nothing is fetched, stored or sent, and nothing happens before the reader asks.
+(() => {
+  const $ = (id) => document.getElementById(id);
+  const make = (tag, text, attributes = {}) => {
+    const element = document.createElement(tag);
+    element.textContent = text;
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+    return element;
+  };
+  const percent = (share) => (share > 0 && share < 0.0005 ? "<0.1%" : (100 * share).toFixed(1) + "%");
+  const number = (count) => String(count).replace(/\B(?=(\d{3})+$)/g, ",");
+
+  // Codes of an attribute: `bits` bits each, one behind the other, the lowest bit first.
+  const unpack = (text, bits, rows) => {
+    const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+    const codes = new Uint16Array(rows);
+    for (let row = 0, place = 0; row < rows; row++) {
+      let code = 0;
+      for (let bit = 0; bit < bits; bit++, place++) code |= ((bytes[place >> 3] >> (place & 7)) & 1) << bit;
+      codes[row] = code;
+    }
+    return codes;
+  };
+
+  const start = () => {
+    const data = JSON.parse($("data").textContent);
+    const rows = data.rows, attributes = data.attributes;
+    const codes = attributes.map((attribute) => unpack(attribute.codes, attribute.bits, rows));
+    const filters = new Map();
+
+    const kept = () => {
+      const held = [...filters].map(([which, values]) => [codes[which], values]);
+      const found = [];
+      for (let row = 0; row < rows; row++) {
+        if (held.every(([column, values]) => values.has(column[row]))) found.push(row);
+      }
+      return found;
+    };
+    const intervalOf = (counted, cell) => {
+      if (!counted || filters.size) return null;
+      const ends = [-1, 1].map((side) => (counted.noisy[cell] + side * counted.reach) / data.counted);
+      return ends.map((end) => Math.min(1, Math.max(0, end)));
+    };
+    const inWords = (ends) => percent(ends[0]) + " to " + percent(ends[1]);
+    const about = (counted) => {
+      if (counted && !filters.size) {
+        return "Intervals are for the confidential records that were counted: 95 of 100 hold the true share. They follow " +
+          "from the published noisy counts alone.";
+      }
+      return filters.size
+        ? "There are no intervals: of records that a filter keeps nothing was counted."
+        : "There are no intervals: this was not counted value by value with noise of its own.";
+    };
+
+    const histogram = () => {
+      const which = Number($("one").value), attribute = attributes[which], column = codes[which];
+      const found = kept(), counts = new Array(attribute.values.length).fill(0);
+      for (const row of found) counts[column[row]]++;
+      const most = Math.max(1, ...counts);
+      const table = $("histogram");
+      table.replaceChildren();
+      const head = table.createTHead().insertRow();
+      for (const word of ["Value", "", "Records", "Share", "Interval"]) {
+        head.append(make("th", word, { scope: "col", class: word === "Records" || word === "Share" ? "number" : "" }));
+      }
+      const body = table.createTBody();
+      counts.forEach((count, value) => {
+        const line = body.insertRow(), ends = intervalOf(attribute.counted, value);
+        line.append(make("th", attribute.values[value], { scope: "row" }));
+        const bar = make("td", "", { class: "bar" }), drawn = make("span", "");
+        drawn.style.width = (100 * count) / most + "%";
+        bar.append(drawn);
+        line.append(bar, make("td", number(count), { class: "number" }));
+        line.append(make("td", percent(count / Math.max(1, found.length)), { class: "number" }));
+        line.append(make("td", ends ? inWords(ends) : "none"));
+      });
+      $("histogram-about").textContent = about(attribute.counted);
+      $("kept").textContent = number(found.length) + " of " + number(rows) + " records";
+    };
+
+    const crossTable = () => {
+      const down = Number($("down").value), across = Number($("across").value);
+      const table = $("cross"), found = kept(), as = $("as").value;
+      const [one, other] = [attributes[down], attributes[across]];
+      const width = other.values.length;
+      const counts = new Array(one.values.length * width).fill(0);
+      for (const row of found) counts[codes[down][row] * width + codes[across][row]]++;
+      const sums = one.values.map((_, y) => counts.slice(y * width, (y + 1) * width).reduce((a, b) => a + b, 0));
+      const straight = data.pairs[down + "," + across], turned = data.pairs[across + "," + down];
+      const counted = straight || turned;
+      table.replaceChildren();
+      const head = table.createTHead().insertRow();
+      head.append(make("td", one.name + " downwards, " + other.name + " across"));
+      for (const value of other.values) head.append(make("th", value, { scope: "col", class: "number" }));
+      head.append(make("th", "All", { scope: "col", class: "number" }));
+      const body = table.createTBody();
+      one.values.forEach((value, y) => {
+        const line = body.insertRow();
+        line.append(make("th", value, { scope: "row" }));
+        for (let x = 0; x < width; x++) {
+          const count = counts[y * width + x];
+          const whole = as === "row" ? sums[y] : found.length;
+          const cell = make("td", as === "count" ? number(count) : percent(count / Math.max(1, whole)), { class: "number" });
+          cell.dataset.count = count;
+          const ends = as === "row" ? null : intervalOf(counted, straight ? y * width + x : x * one.values.length + y);
+          if (ends) cell.append(make("span", inWords(ends), { class: "covers" }));
+          line.append(cell);
+        }
+        line.append(make("td", number(sums[y]), { class: "number" }));
+      });
+      $("cross-about").textContent =
+        as === "row" ? "There are no intervals for shares of a row." : about(counted);
+    };
+
+    const showFilters = () => {
+      const list = $("filters");
+      list.replaceChildren();
+      for (const [which, values] of filters) {
+        const names = [...values].map((value) => attributes[which].values[value]).join(", ");
+        const item = make("li", attributes[which].name + ": " + names + " ");
+        const remove = make("button", "remove", { type: "button" });
+        remove.addEventListener("click", () => { filters.delete(which); showAll(); });
+        item.append(remove);
+        list.append(item);
+      }
+    };
+    const showAll = () => { showFilters(); histogram(); crossTable(); };
+    const showValues = () => {
+      const values = attributes[Number($("by").value)].values;
+      $("values").replaceChildren(...values.map((value, code) => make("option", value, { value: code })));
+    };
+
+    for (const id of ["one", "down", "across", "by"]) {
+      $(id).replaceChildren(
+        ...attributes.map((attribute, which) => make("option", attribute.name + " " + attribute.title, { value: which })),
+      );
+    }
+    $("across").value = String(Math.min(1, attributes.length - 1));
+    for (const id of ["down", "across", "as"]) $(id).addEventListener("change", crossTable);
+    $("one").addEventListener("change", histogram);
+    $("by").addEventListener("change", showValues);
+    $("keep").addEventListener("click", () => {
+      const chosen = [...$("values").selectedOptions].map((option) => Number(option.value));
+      if (chosen.length) filters.set(Number($("by").value), new Set(chosen));
+      showAll();
+    });
+    showValues();
+    showAll();
+    $("start").hidden = true;
+    $("tools").hidden = false;
+  };
+
+  $("run").disabled = false;
+  $("run").addEventListener("click", start);
+})();
