@@ -75,6 +75,9 @@ STEPS = {
 # Steps of some releases only, by the guarantee of their records.
 _ONLY_FOR = {"index_seeds": "tested_seeds", "noise_seeds": "histogram_seeds"}
 
+# What a learner does within another step.
+_NOT_FOR = {"learn_structure": "loglinear"}
+
 _NOTHING = Guarantee(0.0, 0.0, "basic")
 _NO_GUARANTEE = "none: privacy test 1 gives no differential privacy"
 _DIGEST_CHARACTERS = 36  # the longest that MLflow takes
@@ -276,8 +279,8 @@ def recorded_step(
 
 def step_title(spec: ReleaseSpec, name: str, part: str | None = None) -> str:
     """What MLflow calls a step: its number among the steps of such a release, for pages list the last one first."""
-    kind = spec.synthesis.guarantee
-    order = [step for step in STEPS if _ONLY_FOR.get(step, kind) == kind]
+    kind, learner = spec.synthesis.guarantee, spec.learner.kind
+    order = [step for step in STEPS if _ONLY_FOR.get(step, kind) == kind and _NOT_FOR.get(step) != learner]
     return " ".join([f"{order.index(name) + 1:02d}", name, *([part] if part else [])])
 
 

@@ -21,6 +21,7 @@ from schemas.accounts import Accounts
 from schemas.provenance import Spent
 from schemas.release_spec import ReleaseSpec
 from schemas.synthesis import HistogramSeeds, PrivacyTestedSeeds
+from stores.places import digits_of
 from stores.ratio_pictures import pair_svg
 from stores.statement import NOT_COVERED, proof_in_words
 from stores.theme import page_svg
@@ -28,7 +29,6 @@ from stores.theme import page_svg
 _COST_DIGITS = Context(prec=4, rounding=ROUND_CEILING)
 _FLOAT_DIGITS = Context(prec=12, rounding=ROUND_HALF_EVEN)
 _SMALL = 0.001
-_SECOND_DIGIT_COUNTS = 2
 _LARGEST_EXPONENT = 700
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _SHORT_DIGEST = 12
@@ -230,12 +230,6 @@ def guessed(guarantee: Guarantee) -> str:
 def figure(value: float) -> str:
     """A figure of an evaluation: a share, a distance, or a number of records."""
     return f"{value:.4f}" if abs(value) <= 1 else f"{value:,.0f}"
-
-
-def digits_of(reach: float) -> int:
-    """Decimal places that chance leaves of a figure: two digits of half its interval if the first is 1, else one."""
-    place = -floor(log10(reach))
-    return max(0, place + (reach * 10.0**place < _SECOND_DIGIT_COUNTS))
 
 
 def within(value: float, reach: float | None) -> str:

@@ -14,6 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator
 
 from deniable.domain import Attribute
+from stores.places import digits_of
 from stores.theme import (
     GRID,
     HOLDOUT,
@@ -268,7 +269,10 @@ def attack_panels(attacks: Sequence[Attack]) -> Figure:
             axes.barh(row, share, height=0.55, color=TABLE_COLOURS[table], zorder=2)
             axes.errorbar(share, row, xerr=_SIGMAS * error, color=INK, linewidth=1.1, capsize=2.5, zorder=3)
             end = share + _SIGMAS * error
-            axes.annotate(f"{share:.2%}", (end, row), xytext=(5, -3), textcoords="offset points", color=INK, fontsize=9)
+            places = digits_of(100 * _SIGMAS * error) if error else 2
+            axes.annotate(
+                f"{share:.{places}%}", (end, row), xytext=(5, -3), textcoords="offset points", color=INK, fontsize=9
+            )
         end = 1.45 * max(most, 0.001)
         axes.set(xlim=(0, end), ylim=(1.5, -0.5))
         axes.xaxis.set_major_locator(_two_ticks(end))

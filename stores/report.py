@@ -15,14 +15,17 @@ from schemas.evaluation import EvaluationFigures
 from schemas.provenance import Approval
 from schemas.references import Audience, Reference
 from schemas.release_spec import ReleaseSpec
+from stores.budget_line import draw_budget_line
 from stores.drawing import Edge, draw_graph, parents_of, strongest
 from stores.evaluation import comparison_pictures, risk_pictures
 from stores.glance import CLASSIFIERS, COMPARED, at_a_glance, reach_of
 from stores.marginals import DescribedTable, Panel, panels
 from stores.measured import Measured
-from stores.pages import Card, cost_cards, cost_lines, count, digits_of, picture, render_page, rounded
+from stores.pages import Card, cost_cards, cost_lines, count, picture, render_page, rounded
 from stores.pairs import ShownPair, heatmap_svg, largest, pair_errors, shown_pairs
 from stores.people_flow import PeopleFlow, draw_people_flow
+from stores.places import digits_of
+from stores.report_links import Link
 from stores.spending import Spending
 from stores.workspace import Workspace
 
@@ -51,6 +54,7 @@ class ReportContent:
         verification: what verifying the published record said, a line a check; none where it was not verified.
         approval: who approved the release; None where no person did.
         outcome: why it does not publish by itself, on the page that is decided upon; None on the last one.
+        links: where else the release can be looked at.
     """
 
     release_id: str
@@ -65,6 +69,7 @@ class ReportContent:
     verification: tuple[str, ...] = ()
     approval: Approval | None = None
     outcome: Outcome | None = None
+    links: tuple[Link, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -182,6 +187,7 @@ def _pictures(content: ReportContent) -> dict[str, Markup]:
     utility, risk = content.utility.figures, content.risk.figures
     domain, weights = content.spec.domain, content.weights
     words = {
+        "budget": "Epsilon spent on the dataset release by release, its cap, and what planned refreshes would add.",
         "flow": f"From {content.flow.stages[0].people:,} people in the source to {content.flow.released:,} records.",
         "graph": f"Which of {len(domain)} attributes depend on which; the target is {domain.target}.",
         "distances": "Box plots of distances to the holdout; "
@@ -193,7 +199,9 @@ def _pictures(content: ReportContent) -> dict[str, Markup]:
         f"{risk['exact_match_holdout']:.2%} a holdout record.",
         "inference": "How often an intruder guesses a sensitive attribute of people who were used and who were not.",
     }
+    spent = content.spending
     drawn = {
+        **({"budget": draw_budget_line(spent)} if spent is not None and spent.history else {}),
         "flow": draw_people_flow(content.flow),
         **({"graph": draw_graph(domain.names, parents_of(weights), domain.target, weights)} if weights else {}),
         **comparison_pictures(content.utility, domain),

@@ -3,13 +3,19 @@
 The sums are the ledger's (deniable.budget); nothing is charged here.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from deniable.books import NoPolicy
-from deniable.budget import LIFETIME, cost_of, counted, shown, shown_down, shown_up
-from stores.charging import open_ledger
+from deniable.books import Charged, NoPolicy
+from deniable.budget import LIFETIME, Tally, cost_of, counted, shown, shown_down, shown_up
+from deniable.ledger import Cost, SeedCost, day_of
+from schemas.accounts import accounts_of
+from stores.charging import open_ledger, planned_charges
 from stores.workspace import Workspace
+
+_MOST_PLANNED = 24
+"""Planned refreshes that a picture has room for."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +69,21 @@ class SpentOfCap:
 
 
 @dataclass(frozen=True)
+class SpentAt:
+    """What had been spent of a dataset's budget when a release had been charged.
+
+    Attributes:
+        day: the day of its last charge.
+        epsilon: what all releases so far had spent.
+        own: whether it is the release that is looked at.
+    """
+
+    day: str
+    epsilon: Fraction
+    own: bool
+
+
+@dataclass(frozen=True)
 class Spending:
     """What is spent of all caps of a dataset.
 
@@ -70,11 +91,22 @@ class Spending:
         dataset: the dataset's name.
         caps: each cap, in epsilon and in delta.
         caveat: what must be said of the sums; may be empty.
+        history: what had been spent of the lifetime's cap after each release, in their order.
+        planned: what would be spent after each refresh that the spec plans.
+        room: how many more releases like this one the lifetime's cap has room for; None where it is not known.
     """
 
     dataset: str
     caps: tuple[SpentOfCap, ...]
     caveat: str
+    history: tuple[SpentAt, ...] = ()
+    planned: tuple[Fraction, ...] = ()
+    room: int | None = None
+
+    @property
+    def limit(self) -> Fraction | None:
+        """The lifetime's cap of epsilon."""
+        return next((cap.limit for cap in self.caps if (cap.cap, cap.symbol) == (LIFETIME, "ε")), None)
 
 
 def spending(workspace: Workspace) -> Spending | None:
@@ -85,8 +117,9 @@ def spending(workspace: Workspace) -> Spending | None:
     except NoPolicy:
         return None
     seed_cost = balances[0].seed_cost
-    others = [charged.charge for charged in ledger.charges(dataset)]
-    before = cost_of((charge for charge in others if charge.release != workspace.release_id), seed_cost)
+    charges = ledger.charges(dataset)
+    others = (charged.charge for charged in charges if charged.charge.release != workspace.release_id)
+    before = cost_of(others, seed_cost)
     caps = []
     for balance in balances:
         told_apart = balance.cap == LIFETIME
@@ -94,4 +127,48 @@ def spending(workspace: Workspace) -> Spending | None:
             limit, spent = getattr(balance.limit, figure), getattr(balance.spent, figure)
             known = getattr(before, figure) if told_apart else None
             caps.append(SpentOfCap(balance.cap, symbol, limit, known, spent))
-    return Spending(dataset, tuple(caps), counted(seed_cost).removeprefix("; "))
+    history, tally = _history(charges, seed_cost, workspace.release_id)
+    limit = next(balance.limit for balance in balances if balance.cap == LIFETIME)
+    asked = cost_of(planned_charges(workspace.spec, accounts_of(workspace.spec)), seed_cost)
+    return Spending(
+        dataset,
+        tuple(caps),
+        counted(seed_cost).removeprefix("; "),
+        history=history,
+        planned=tuple(tally.epsilon + number * asked.epsilon for number in range(1, _planned(workspace, history) + 1)),
+        room=_room(limit, tally, asked),
+    )
+
+
+def _history(charges: Sequence[Charged], seed_cost: SeedCost, own: str) -> tuple[tuple[SpentAt, ...], Cost]:
+    """What had been spent after each release, and what is by now."""
+    tally, after = Tally(seed_cost), dict[str, SpentAt]()
+    for charged in charges:
+        release = charged.charge.release
+        tally.add(charged.charge)
+        # A release that goes on after another has begun stands where its last charge stands.
+        after.pop(release, None)
+        after[release] = SpentAt(day_of(charged.entry.time), tally.cost.epsilon, release == own)
+    return tuple(after.values()), tally.cost
+
+
+def _planned(workspace: Workspace, history: Sequence[SpentAt]) -> int:
+    """How many refreshes the spec still plans, as far as a picture has room for them."""
+    refresh = workspace.spec.refresh
+    if refresh is None:
+        return 0
+    made = len(history) if refresh.budget.kind == "equal_share" else 0
+    return min(max(refresh.budget.parts - made, 0), _MOST_PLANNED)
+
+
+def _room(limit: Cost, spent: Cost, asked: Cost) -> int | None:
+    """How many more releases like this one fit into the cap."""
+    rooms = [
+        max(cap - gone, Fraction(0)) // each
+        for cap, gone, each in (
+            (limit.epsilon, spent.epsilon, asked.epsilon),
+            (limit.delta, spent.delta, asked.delta),
+        )
+        if each > 0
+    ]
+    return min(rooms) if rooms else None

@@ -7,6 +7,7 @@ from schemas.accounts import Accounts
 from schemas.decision import Outcome
 from schemas.evaluation import EvaluationFigures
 from schemas.references import Audience, Reference
+from stores.budget_line import draw_budget_line
 from stores.drawing import weights_of
 from stores.lineage import recorded_step
 from stores.marginals import DescribedTable
@@ -14,6 +15,7 @@ from stores.measured import read_measured
 from stores.people import people_of
 from stores.people_flow import PeopleFlow, Stage
 from stores.report import ReportContent, write_report
+from stores.report_links import links_of
 from stores.spending import spending
 from stores.workspace import Workspace
 from tasks.step import as_task
@@ -69,6 +71,9 @@ def report(
             from_seeds=accounts.tested,
         )
         weights = weights_of(json.loads(graph.path.read_text(encoding="utf-8")))
+        spent = spending(workspace)
+        if spent is not None and spent.history:
+            step.plot(draw_budget_line(spent), "budget.png", Audience.INTERNAL)
         content = ReportContent(
             release_id=workspace.release_id,
             spec=spec,
@@ -78,10 +83,11 @@ def report(
             measured=read_measured(measured.path, DescribedTable.of(spec), weights) if measured else None,
             utility=utility,
             risk=risk,
-            spending=spending(workspace),
+            spending=spent,
             verification=tuple(verification),
             approval=people_of(workspace).approval,
             outcome=outcome,
+            links=links_of(workspace),
         )
         page = write_report(workspace, content)
         step.artifact(page.path, Audience.INTERNAL)

@@ -50,6 +50,8 @@ SVG_SHAPES = {
     "polyline",
     "use",
 }
+SVG_TOO = {"a", "title"}
+"""Elements that SVG has as well as HTML."""
 # Elements that may hold only some others (HTML, section 4), as far as the pages use them.
 ALLOWED_IN = {
     "ul": {"li"},
@@ -191,7 +193,7 @@ class Page(HTMLParser):
         for element in self.elements:
             parent = element.parent
             in_svg = any(above.tag == "svg" for above in element.up())
-            assert in_svg == (element.tag in SVG_SHAPES), element.tag
+            assert in_svg == (element.tag in SVG_SHAPES) or element.tag in SVG_TOO, element.tag
             if parent is None or in_svg:
                 continue
             assert element.tag in ALLOWED_IN.get(parent.tag, {element.tag}), (parent.tag, element.tag)

@@ -37,7 +37,7 @@ NOISY = {
     "seeds.json": {"attributes", "cells", "counts"},
     "datapackage.json": {"created", "resources.#.bytes", "resources.#.hash"},
 }
-NOISY_AS_A_WHOLE = {CSV, PARQUET, "index.html"}
+NOISY_AS_A_WHOLE = {CSV, PARQUET, "explore.html", "index.html"}
 DIGESTS = {
     "input.commitment",
     "steps.#.inputs.#.digest",

@@ -79,6 +79,7 @@ def test_a_release_holds_its_files_and_nothing_else(drawn: Drawn, workspace: Wor
         "PRIVACY.md",
         "README.md",
         "datapackage.json",
+        "explore.html",
         "index.html",
         "record.dsse.json",
     }
