@@ -3,7 +3,7 @@
 import argparse
 import re
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from flows.comparing import add_compare_command, run_compare_command
 from schemas.provenance import RECORD
 from stores.charging import note_publication
 from stores.compare_page import render_comparison, summary
-from stores.comparison import Comparison, compare, distance_by_chance, read_side
+from stores.comparison import Comparison, MarginalPair, compare, distance_at_most, distance_by_chance, read_side
 from stores.signed_record import read_signed
 from tests.html_page import Page
 from tests.small_release import made_up_people
@@ -148,6 +148,53 @@ def test_chance_alone_puts_tables_as_far_apart_as_is_said() -> None:
     tables = [draw.multinomial(size, shares, 4000) / size for size in (400, 900)]
     distances = np.abs(tables[0] - tables[1]).sum(axis=1) / 2
     assert distance_by_chance(shares, 400, 900) == pytest.approx(distances.mean(), rel=0.03)
+
+
+def test_hardly_any_two_tables_drawn_alike_are_further_apart_than_chance_is_said_to_put_them() -> None:
+    draw = np.random.default_rng(list(b"at most"))
+    shares = [0.5, 0.3, 0.15, 0.05]
+    tables = [draw.multinomial(size, shares, 4000) / size for size in (400, 900)]
+    distances = np.abs(tables[0] - tables[1]).sum(axis=1) / 2
+    most = distance_at_most(shares, 400, 900)
+    assert (distances > most).mean() < 0.01
+    # Shares that are off by twice that are found out nearly always.
+    off = [0.5 + 2 * most, 0.3 - 2 * most, 0.15, 0.05]
+    other = draw.multinomial(900, off, 4000) / 900
+    assert (np.abs(tables[0] - other).sum(axis=1) / 2 > most).mean() > 0.9
+
+
+def test_no_distance_is_drawn_anywhere_but_in_proportion(pair: Pair) -> None:
+    comparison = pair.comparison()
+    alike = MarginalPair("age", distance=0.01, by_chance=0.03, at_most=0.05)
+    apart = MarginalPair("sex", distance=0.09, by_chance=0.01, at_most=0.03)
+    page = Page(render_comparison(replace(comparison, marginals=(alike, apart))))
+    [table] = [table for table in page.all("table") if "Total variation distance" in table.text]
+    rows = [row for row in page.all("tr") if table in row.up() and row.children[0].tag == "th"][1:]
+    assert [row.children[0].text for row in rows] == ["sex beyond chance", "age"]
+    places = []
+    for row in rows:
+        spans = [element for element in page.all("span") if row in element.up()]
+        for kind, style in (("point", "left"), ("ground", "left"), ("range", "width")):
+            [found] = [span for span in spans if kind in span.attributes.get("class", "").split()]
+            places.append(float(re.findall(rf"{style}: ([\d.]+)%", found.attributes["style"])[-1]))
+    values = [0.09, 0.01, 0.03, 0.01, 0.03, 0.05]
+    assert [place / places[0] for place in places] == pytest.approx([value / 0.09 for value in values], rel=0.01)
+    assert "further apart than chance alone would put them in sex." in page.words
+
+
+def test_what_changed_comes_first_and_what_did_not_is_one_list(pair: Pair, page: Page) -> None:
+    sections = [section.attributes["id"] for section in page.all("section")]
+    assert sections[0] == "short"
+    assert {"asked", "cost", "figures"} < set(sections)
+    assert sections[-1] == "same"
+    alone = Pair(pair.one, pair.one)
+    same = Page(render_comparison(alone.comparison()))
+    same.require_sound()
+    sections = [section.attributes["id"] for section in same.all("section")]
+    assert sections == ["short", "records", "figures", "same"]
+    [listed] = [section for section in same.all("section") if section.attributes["id"] == "same"]
+    for what in ("the spec, entry by entry", "schema and public domain", "every dependence", "what each step cost"):
+        assert what in listed.text
 
 
 def test_each_dependence_of_either_graph_is_kept_added_gone_or_turned(pair: Pair) -> None:

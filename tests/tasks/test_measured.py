@@ -1,15 +1,21 @@
 """What was measured is shown as it was: with what budget, in which order, and how the denoiser moved it."""
 
-from typing import Any
+import json
+import re
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 
 from deniable.domain import Attribute, Domain
+from deniable.keys import ReleaseKey
+from deniable.noise import DiscreteGaussian, DiscreteLaplace
 from stores.drawing import draw_graph, strongest
 from stores.marginals import DescribedTable
-from stores.measured import Measured, measured_of
-from stores.ratio_pictures import draw_ratios, ratios_svg
+from stores.measured import Measured, counted_by_value, interval, measured_of
+from stores.ratio_pictures import draw_ratios, pair_svg
 
 DOMAIN = Domain(
     (
@@ -138,13 +144,77 @@ def test_counts_are_compared_with_those_of_independent_attributes(measured: Meas
 
 
 def test_a_picture_has_each_cell_once_and_none_where_counts_are_as_expected() -> None:
-    svg = str(ratios_svg(np.asarray([[3.0, 9.0, -np.inf], [0.0, 1.2, -1.2]]), "a <picture>"))
+    table = np.asarray([[3.0, 9.0, -np.inf], [0.0, 1.2, -1.2]])
+    svg = str(pair_svg((table, table), ("before", "after"), (("f", "m"), ("a", "b", "c")), "a <picture>"))
     assert 'aria-label="a &lt;picture&gt;"' in svg
-    assert '<path class="more" fill-opacity="1" d="M0,0h2v1h-2z"/>' in svg
-    assert '<path class="fewer" fill-opacity="1" d="M2,0h1v1h-1z"/>' in svg
-    assert '<path class="more" fill-opacity="0.4" d="M1,1h1v1h-1z"/>' in svg
-    assert '<path class="fewer" fill-opacity="0.4" d="M2,1h1v1h-1z"/>' in svg
-    assert svg.count('<path class="') == 4
+    for path in (
+        '<path class="more" fill-opacity="1" d="M0,0h2v1h-2z"/>',
+        '<path class="fewer" fill-opacity="1" d="M2,0h1v1h-1z"/>',
+        '<path class="more" fill-opacity="0.4" d="M1,1h1v1h-1z"/>',
+        '<path class="fewer" fill-opacity="0.4" d="M2,1h1v1h-1z"/>',
+    ):
+        assert svg.count(path) == 2
+    assert svg.count('<path class="') == 8
+    assert re.findall("<text[^>]*>([^<]*)</text>", svg) == ["f", "m", "before", "a", "b", "c", "after", "a", "b", "c"]
+
+
+def test_the_names_beside_a_table_are_those_of_its_values_and_of_its_buckets() -> None:
+    labels = {"sex": {"f": "female"}}
+    tables = measured_of(FOUND, DescribedTable(DOMAIN, {}, labels), WEIGHTS).ratios
+    assert {table.line.names: table.names for table in tables} == {
+        ("age", "sex"): (("0 to 1", "2 to 3", "4 to 5"), ("f female", "m")),
+        ("sex", "town"): (("f female", "m"), ("b", "a, c")),
+    }
+    axes = draw_ratios(tables).axes[0]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["0 to 1", "2 to 3", "4 to 5"]
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["f female", "m"]
+
+
+def test_intervals_are_made_of_noisy_counts_their_noise_and_nothing_else(measured: Measured) -> None:
+    reach = 2.12 * 3.0 / 100
+    lower, upper = measured.bands["sex"]
+    assert lower == pytest.approx((0.4 - reach, 0.6 - reach))
+    assert upper == pytest.approx((0.4 + reach, 0.6 + reach))
+    assert measured.bands["age"][0][2] == 0
+    # What the denoiser made of the counts plays no part.
+    denoised = {name: {**entry, "denoised": [1] * len(entry["noisy"])} for name, entry in FOUND["attributes"].items()}
+    others = measured_of({**FOUND, "attributes": denoised}, DescribedTable(DOMAIN, {}, {}), WEIGHTS)
+    assert others.bands == measured.bands
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "laplace"])
+def test_intervals_hold_what_was_counted_in_95_of_100_cases_and_others_do_not(
+    noise: Literal["gaussian", "laplace"],
+) -> None:
+    """One draw of the release's own noise, at a scale that makes rounding to integers small; sigma is 30 and 42."""
+    key = ReleaseKey(bytes(range(32)))
+    words = key.stream(step="test", mechanism=f"interval {noise}", inputs="", parameters={})
+    number = 40_000
+    law = DiscreteGaussian(Fraction(900)) if noise == "gaussian" else DiscreteLaplace(Fraction(30))
+    drawn = law.sample(words, number)
+    deviation = 30.0 if noise == "gaussian" else 30 * 2**0.5
+
+    def held(scale: float) -> float:
+        entry = {"noisy": (5000 + drawn).tolist(), "deviation": scale * deviation}
+        lower, upper = interval(entry, noise, 100_000.0)
+        return float(np.mean((np.asarray(lower) <= 0.05) & (np.asarray(upper) >= 0.05)))
+
+    # Seven standard deviations of a share of 40,000 cases.
+    room = 7 * (0.95 * 0.05 / number) ** 0.5
+    assert abs(held(1.0) - 0.95) < room
+    assert held(0.9) < 0.95 - room
+    assert held(1.1) > 0.95 + room
+
+
+def test_the_explorer_is_told_of_what_was_counted_value_by_value_alone(tmp_path: Path) -> None:
+    file = tmp_path / "measured.json"
+    file.write_text(json.dumps(FOUND))
+    known = counted_by_value(file, DOMAIN)
+    # Towns were counted in two buckets beside sex, and of age by sex only a difference.
+    assert set(known) == {("age",), ("sex",), ("town",)}
+    assert known["town",].noisy == (5, 90, 5)
+    assert known["town",].reach == 7
+    assert counted_by_value(tmp_path / "none.json", DOMAIN) == {}
 
 
 def test_a_picture_of_many_dependences_shows_the_strongest_and_one_of_each_attribute() -> None:

@@ -1,76 +1,29 @@
 """The report shows all parts of a release and asks for nothing from anywhere."""
 
 from dataclasses import replace
-from fractions import Fraction
 
 import pytest
 
-from deniable.loss import Guarantee
-from schemas.accounts import Accounts
 from schemas.references import Audience
 from schemas.synthesis import Seedless
 from stores.glance import reach_of
 from stores.pages import within
-from stores.people_flow import PeopleFlow, Stage, draw_people_flow
+from stores.people_flow import PeopleFlow, draw_people_flow
 from stores.report import ReportContent, render_report, write_report
-from stores.spending import Spending, SpentOfCap
 from stores.statement import NOT_COVERED
-from tasks.evaluate_risk import evaluate_risk
-from tasks.evaluate_utility import evaluate_utility
-from tests.evaluated_release import EvaluatedRelease, independent, population
+from tests.evaluated_release import EvaluatedRelease
 from tests.html_page import Page
-
-ACCOUNTS = Accounts(
-    structure=Guarantee(0.51, 1e-9, "basic"),
-    parameters=Guarantee(0.5, 1e-9, "basic"),
-    model=Guarantee(1.01, 2e-9, "basic"),
-    kind="tested_seeds",
-    record=Guarantee(1.1861, 9.3e-10, "theorem 1"),
-    candidates=Guarantee(31_234.5, 1e-6, "theorem A"),
-    total=Guarantee(31_235.5, 1.1e-6, "basic"),
-)
+from tests.reported_release import ACCOUNTS, CHANGES, content_of
 
 
 @pytest.fixture(scope="module")
 def release(tmp_path_factory: pytest.TempPathFactory) -> EvaluatedRelease:
-    changes = {"thresholds": {"tvd_2way_max": 0.5, "distinguished_max": 0.1}, "title": "Made-up <people>"}
-    return EvaluatedRelease(tmp_path_factory.mktemp("reported"), changes)
+    return EvaluatedRelease(tmp_path_factory.mktemp("reported"), CHANGES)
 
 
 @pytest.fixture(scope="module")
 def content(release: EvaluatedRelease) -> ReportContent:
-    released = release.released(population(2500, "best"))
-    baseline = release.table("baseline", independent(2000, "baseline"))
-    return ReportContent(
-        release_id="made-up-20260101T000000Z",
-        spec=release.workspace.spec,
-        accounts=ACCOUNTS,
-        flow=PeopleFlow(
-            stages=(Stage("in the source", 6000), Stage("valid", 5900, "invalid")),
-            parts={name: part.rows or 0 for name, part in release.parts.items()},
-            candidates=4321,
-            passed=3100,
-            released=2500,
-        ),
-        weights={("age", "income"): 0.2, ("income", "sex"): 0.1},
-        utility=evaluate_utility(release.workspace, released, release.parts, baseline),
-        risk=evaluate_risk(release.workspace, released, release.parts),
-        spending=Spending(
-            "people",
-            (
-                SpentOfCap("lifetime", "ε", Fraction(10), Fraction(5, 2), Fraction(15, 4)),
-                SpentOfCap("lifetime", "δ", Fraction(1, 1000), Fraction(0), Fraction(1, 3000)),
-                SpentOfCap("2026", "ε", Fraction(2), None, Fraction(3)),
-            ),
-            "",
-        ),
-        verification=(
-            "ok      the signature is of a key that is trusted (until 2027)",
-            "FAILED  every file has the digest that the record states: <PRIVACY.md>",
-            "--      the ledger is the one that it was taken from (give it by --ledger)",
-            "THE RELEASE DOES NOT HOLD",
-        ),
-    )
+    return content_of(release)
 
 
 @pytest.fixture(scope="module")

@@ -18,6 +18,7 @@ from deniable.utility import (
     distinct_share,
     distinguishing_game,
     marginals_of_order,
+    mean_distance_error,
     predictions,
     sample_rows,
     total_variation,
@@ -258,3 +259,23 @@ class TestDistinguishingGame:
     def test_too_few_records_are_refused(self) -> None:
         with pytest.raises(InvalidInput, match="two records"):
             distinguishing_game(Majority, codes((0, 0)), codes((0, 0), (1, 1)))
+
+
+def test_the_standard_error_of_a_mean_distance_is_the_spread_of_tables_drawn_anew() -> None:
+    """Tables that differ by far, three hundred times; an error a fifth too small or too large would not do."""
+    cardinalities, marginals = (4, 4, 4, 4), ((0, 1), (1, 2), (2, 3))
+    means, errors = [], []
+    for number in range(300):
+        one, stream = correlated(400, f"one {number}"), words(f"other {number}")
+        other = np.column_stack([stream.take(500) % 4 for _ in range(4)]).astype(np.uint16)
+        counts = tuple(count_marginals([table], cardinalities, marginals) for table in (one, other))
+        means.append(total_variation(*counts).mean())
+        errors.append(mean_distance_error(one, other, (counts[0], counts[1])))
+    spread, stated = float(np.std(means)), float(np.mean(errors))
+    assert 0.8 < stated / spread < 1.25
+
+
+def test_a_mean_distance_over_no_marginal_has_no_error() -> None:
+    table = codes((0, 1), (1, 0))
+    counts = count_marginals([table], (2, 2), ())
+    assert mean_distance_error(table, table, (counts, counts)) == 0
