@@ -42,7 +42,7 @@
       const ends = [-1, 1].map((side) => (counted.noisy[cell] + side * counted.reach) / data.counted);
       return ends.map((end) => Math.min(1, Math.max(0, end)));
     };
-    const inWords = (ends) => percent(ends[0]) + " to " + percent(ends[1]);
+    const inWords = (ends) => ends.map((end) => (100 * end).toFixed(2) + "%").join(" to ");
     const about = (counted) => {
       if (counted && !filters.size) {
         return "Intervals are for the confidential records that were counted: 95 of 100 hold the true share. They follow " +

@@ -251,7 +251,8 @@ def test_of_a_large_table_the_explorer_holds_the_first_records_and_says_so(
     assert counted(page) == expected(first, drawn, "school", "employed")
 
 
-def test_the_same_table_gives_the_same_explorer(tmp_path: Path, drawn: Drawn, folder: Path) -> None:
+def test_the_explorer_is_made_of_published_files_and_nothing_else(tmp_path: Path, drawn: Drawn, folder: Path) -> None:
+    """The table and what was measured, in a folder of their own, give the same bytes."""
     for name in ("synthetic.parquet", "measured.json"):
         (tmp_path / name).write_bytes((folder / name).read_bytes())
     again = write_explorer(tmp_path, release_id="people-1", spec=drawn.workspace.spec, records=400)
