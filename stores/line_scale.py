@@ -11,7 +11,7 @@ from typing import Final
 _MARGIN: Final = 0.04
 """Share of a line that is left free at its end, so that what lies there is not cut."""
 _STEPS: Final = (1, 2, 5)
-_MOST_TICKS: Final = 4
+_MOST_TICKS: Final = 5
 _SMALLEST: Final = 1e-6
 
 
@@ -46,7 +46,7 @@ class LineScale:
 
     @property
     def ticks(self) -> tuple[Tick, ...]:
-        """Two to four round numbers on the line."""
+        """Two to six round numbers on the line."""
         step = _round_step((self.most - self.least) / _MOST_TICKS)
         digits = max(0, -floor(log10(step)))
         first, last = ceil(self.least / step - _SMALLEST), floor(self.most / step + _SMALLEST)

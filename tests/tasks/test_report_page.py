@@ -1,17 +1,27 @@
 """The report shows all parts of a release and asks for nothing from anywhere."""
 
 from dataclasses import replace
+from fractions import Fraction
 
+import numpy as np
 import pytest
 
+from schemas.accounts import accounts_of
 from schemas.references import Audience
+from schemas.release_spec import load_spec
 from schemas.synthesis import Seedless
-from stores.glance import reach_of
-from stores.pages import within
+from stores.budget_line import draw_budget_line
+from stores.glance import WORDS, at_a_glance, reach_of
+from stores.pages import sampled, within
+from stores.pairs import pair_errors, shares_of_pair
 from stores.people_flow import PeopleFlow, draw_people_flow
+from stores.places import digits_of
 from stores.report import ReportContent, render_report, write_report
+from stores.report_links import Link
 from stores.statement import NOT_COVERED
-from tests.evaluated_release import EvaluatedRelease
+from stores.value_groups import groups_to_show
+from tests.conftest import ROOT
+from tests.evaluated_release import EvaluatedRelease, population
 from tests.html_page import Page
 from tests.reported_release import ACCOUNTS, CHANGES, content_of
 
@@ -100,10 +110,14 @@ def test_the_commonest_of_many_names_are_shown_and_the_rest_together(content: Re
     schema = content.spec.folder / "wide.py"
     text = schema.read_text()
     try:
-        # As many values as the evaluation has shares for, and ten that nobody has.
+        # Ten towns more, where nobody lives.
         towns = '"town": nominal([*range(30), *range(100, 110)])'
         schema.write_text(text.replace('"town": numeric(0, 29)', towns))
-        page = Page(render_report(content))
+        series = dict(content.utility.series)
+        for table in ("holdout", "released"):
+            series[f"shares_{table}/town"] += (0.0,) * 10
+        utility = content.utility.model_copy(update={"series": series})
+        page = Page(render_report(replace(content, utility=utility)))
     finally:
         schema.write_text(text)
     page.require_sound()
@@ -115,7 +129,7 @@ def test_the_commonest_of_many_names_are_shown_and_the_rest_together(content: Re
 def test_every_picture_says_in_words_what_it_shows(page: Page) -> None:
     kinds = [picture.attributes.get("class", "").split() for picture in page.all("svg")]
     pictures = [picture for picture, kind in zip(page.all("svg"), kinds, strict=True) if "curve" not in kind]
-    assert [kinds.count(kind) for kind in ([], ["heat"], ["ratios"])] == [6, 1, 6]
+    assert [kinds.count(kind) for kind in ([], ["heat"], ["ratios"])] == [7, 1, 6]
     assert all(len(picture.attributes["aria-label"]) > 30 for picture in pictures)
     assert "4,321" in page.text["text"]
 
@@ -140,7 +154,7 @@ def test_met_and_missed_are_told_apart_without_colour(page: Page, content: Repor
 
 
 def test_what_is_left_of_the_budget_is_shown(page: Page) -> None:
-    [budget] = [table for table in page.all("table") if table.attributes.get("class") == "budget"]
+    [budget] = [table for table in page.all("table") if "budget" in table.attributes.get("class", "").split()]
     rows = [[" ".join(cell.text.split()) for cell in row.children] for row in page.all("tr") if budget in row.up()]
     assert rows[1:] == [
         ["εlifetime", "", "2.5", "1.25", "6.25", "10"],
@@ -219,3 +233,118 @@ def test_the_report_is_written_for_the_internal_audience(release: EvaluatedRelea
     assert report.path == release.workspace.shelf / "report.html"
     assert report.path.stat().st_mode & 0o077 == 0
     assert report.path.read_text(encoding="utf-8") == render_report(content)
+
+
+def test_all_bars_have_one_scale_and_values_stand_in_the_schemas_order(page: Page, content: ReportContent) -> None:
+    lengths = {}
+    for table in [table for table in page.all("table") if "bars" in table.attributes.get("class", "").split()]:
+        rows = [row for row in page.all("tr") if table in row.up() and row.children[0].attributes["scope"] == "row"]
+        for row in rows:
+            bars = [
+                bar.attributes["style"] for bar in page.all("span") if row in bar.up() and "style" in bar.attributes
+            ]
+            lengths[table.children[0].children[0].text, row.children[0].text] = [float(bar[7:-1]) for bar in bars]
+    shares = content.utility.series
+    for name in ("sex", "sick"):
+        attribute = content.spec.domain.attributes[content.spec.domain.index(name)]
+        assert [value for panel, value in lengths if panel == name] == list(attribute.values)
+        for place, value in enumerate(attribute.values):
+            expected = [100 * shares[f"shares_{table}/{name}"][place] for table in ("holdout", "released")]
+            assert lengths[name, value] == pytest.approx(expected, abs=0.01)
+
+
+def test_the_heatmap_shows_each_pair_and_frames_those_to_which_the_release_adds_most(
+    page: Page, content: ReportContent
+) -> None:
+    domain, series = content.spec.domain, content.utility.series
+    errors = pair_errors(domain, series)
+    assert len(errors) == 10
+    assert [error.released for error in errors] == list(series["tvd_2way"])
+    assert [error.real for error in errors] == list(series["tvd_2way_training"])
+    [heat] = [svg for svg in page.all("svg") if svg.attributes.get("class") == "heat"]
+    paths = [path.attributes["d"] for path in page.all("path") if heat in path.up()]
+    assert sum(path.count("z") for path in paths) == 2 * 10
+    worst = sorted(errors, key=lambda error: error.real - error.released)[:6]
+    titles = [link.text for link in page.all("a") if heat in link.up()]
+    assert sorted(titles) == sorted(
+        f"{' and '.join(error.names)}: release {error.released:.3f}, real {error.real:.3f}" for error in worst
+    )
+    figures = [figure for figure in page.all("figure") if figure.attributes.get("id", "").startswith("pair-")]
+    assert [figure.attributes["id"] for figure in figures] == [f"pair-{number}" for number in range(1, 7)]
+    for error, figure in zip(worst, figures, strict=True):
+        assert f"{error.names[0]} downwards, {error.names[1]} across" in figure.text
+
+
+def test_a_pair_side_by_side_has_the_shares_of_both_tables(content: ReportContent) -> None:
+    codes = population(500, "pairs")
+    domain = content.spec.domain
+    shares = shares_of_pair(codes, domain, ("age", "sex"))
+    age = np.asarray(groups_to_show(domain.attributes[domain.index("age")]))
+    assert shares.shape == (24, 2)
+    for group in (0, 5, 23):
+        for sex in (0, 1):
+            chosen = (age[codes[:, 0]] == group) & (codes[:, 3] == sex)
+            assert shares[group, sex] == pytest.approx(chosen.mean())
+
+
+def test_the_tile_of_copies_shows_what_is_beyond_chance(page: Page, content: ReportContent) -> None:
+    figures = content.risk.figures
+    [card] = [item for item in page.all("li") if item.text.strip().startswith("Copies beyond chance")]
+    reach = reach_of(content.risk, "exact_match_excess") or 0
+    assert f"{100 * figures['exact_match_excess']:+.{digits_of(100 * reach)}f} points" in card.text
+    assert f"{figures['exact_match_training']:.1%} equal a person used" in card.text
+
+
+def test_figures_at_a_glance_have_intervals_and_numbers_on_their_axes(content: ReportContent) -> None:
+    for kind, found in (("utility", content.utility), ("risk", content.risk)):
+        rows = {row.figure: row for row in at_a_glance(found, kind)}
+        for name in WORDS:
+            if name not in rows:
+                continue
+            row = rows[name]
+            assert row.interval is not None
+            released = next(point.place for point in row.points if point.mark == "released")
+            assert row.interval[0] <= released <= row.interval[1]
+            assert (row.interval[1] - row.interval[0]) > 0
+            assert 2 <= len(row.ticks) <= 6
+            assert 0 <= min(row.interval[0], released) <= max(row.interval[1], released) <= 100
+    told = content.utility.error("distinguished") or 0
+    share = content.utility.figures["distinguished"]
+    assert told == pytest.approx((share * (1 - share) / 1500) ** 0.5)
+
+
+def test_the_budget_is_a_line_with_its_cap_and_the_planned_refreshes(page: Page, content: ReportContent) -> None:
+    assert content.spending is not None
+    [axes] = draw_budget_line(content.spending).axes
+    lines = [(list(line.get_xdata()), list(line.get_ydata())) for line in axes.lines]
+    assert lines[0] == ([0, 1, 2], [0.0, 2.5, 3.75])
+    assert lines[2] == ([2.5, 3, 4], [3.75, 5.0, 6.25])
+    assert set(lines[3][1]) == {10.0}
+    assert "There is room for 5 more releases like this one." in page.words
+    assert "The spec plans 2 more refreshes." in page.words
+    unplanned = replace(content.spending, planned=(), room=None)
+    assert len(draw_budget_line(unplanned).axes[0].lines) == 3
+
+
+def test_the_page_leads_to_where_else_the_release_can_be_looked_at(content: ReportContent) -> None:
+    links = (Link("Public folder", "../../releases/one/index.html"), Link("MLflow", "http://127.0.0.1:5000/#/runs"))
+    page = Page(render_report(replace(content, links=links)))
+    found = {link.text: link.attributes["href"] for link in page.all("a")}
+    assert {link.title: link.address for link in links}.items() <= found.items()
+
+
+def test_the_page_says_in_words_why_epsilon_falls(content: ReportContent) -> None:
+    spec = load_spec(ROOT / "deployments" / "specs" / "acs_ma.yaml")
+    accounts = accounts_of(spec)
+    read = sampled(accounts)
+    assert read is not None
+    assert read.read == pytest.approx(accounts.parameters.epsilon)
+    assert read.whole == accounts.total.epsilon == pytest.approx(np.log1p(0.8 * np.expm1(accounts.parameters.epsilon)))
+    words = Page(render_report(replace(content, accounts=accounts))).words
+    assert "Why 1.14 becomes 0.9936." in words
+    assert "only a random 80% of the records are read" in words
+    # Of parts with people of their own, or where all are read, there is nothing to say.
+    apart = replace(accounts, steps=tuple(replace(step, part=f"{i}") for i, step in enumerate(accounts.steps * 2)))
+    assert sampled(apart) is None
+    whole = replace(accounts, steps=tuple(replace(step, probability=Fraction(1)) for step in accounts.steps))
+    assert sampled(whole) is None
