@@ -167,12 +167,13 @@ def test_no_distance_is_drawn_anywhere_but_in_proportion(pair: Pair) -> None:
     comparison = pair.comparison()
     alike = MarginalPair("age", distance=0.01, by_chance=0.03, at_most=0.05)
     apart = MarginalPair("sex", distance=0.09, by_chance=0.01, at_most=0.03)
-    page = Page(render_comparison(replace(comparison, marginals=(alike, apart))))
+    others = tuple(replace(alike, name=name) for name in ("school", "employed"))
+    page = Page(render_comparison(replace(comparison, marginals=(alike, apart, *others))))
     [table] = [table for table in page.all("table") if "Total variation distance" in table.text]
     rows = [row for row in page.all("tr") if table in row.up() and row.children[0].tag == "th"][1:]
-    assert [row.children[0].text for row in rows] == ["sex beyond chance", "age"]
+    assert [row.children[0].text for row in rows] == ["sex beyond chance", "age", "school", "employed"]
     places = []
-    for row in rows:
+    for row in rows[:2]:
         spans = [element for element in page.all("span") if row in element.up()]
         for kind, style in (("point", "left"), ("ground", "left"), ("range", "width")):
             [found] = [span for span in spans if kind in span.attributes.get("class", "").split()]
