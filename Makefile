@@ -39,7 +39,7 @@ replay: $(RUNTIME) ## run the release RELEASE=name again from its record, and co
 
 audit: $(RUNTIME) ## see that nobody has touched MLflow, record, folder or ledger since RELEASE=name was published
 	$(call given,RELEASE,name)
-	@$(BIN)/python -m flows audit $(RELEASE) $(if $(KEYS),--keys $(KEYS))
+	@$(BIN)/python -m flows audit $(RELEASE) $(if $(KEYS),--keys $(KEYS)) $(if $(LEDGER),--ledger $(LEDGER))
 
 compare: $(RUNTIME) ## two releases side by side: A=name B=name
 	$(call given,A,name)

@@ -51,6 +51,12 @@ class Audited:
     def verdict(self) -> str:
         """The outcome in one sentence."""
         failed = [check for check in self.checks if not check.holds]
+        unmade = sum(check.holds and not check.made for check in self.checks)
+        if not failed and unmade:
+            return (
+                f"{self.release} is as it was when its record was signed, as far as can be seen from here: "
+                f"{len(self.checks) - unmade} checks hold, and {unmade} could not be made with what was given."
+            )
         if not failed:
             return f"{self.release} is as it was when its record was signed: all {len(self.checks)} checks hold."
         if self.is_unsure:
@@ -133,24 +139,29 @@ def audit_release(release: str, state: Path, keys: Path | None = None) -> Audite
         return audited
 
 
-def audit_here(release: str, state: Path, keys: Path | None = None) -> Audited:
+def audit_here(release: str, state: Path, keys: Path | None = None, ledger: Path | None = None) -> Audited:
     """Do the same in this process alone, without Prefect.
 
     Args:
         release: its name, or the path of its public folder.
-        state: the state folder that it was made in.
+        state: the state folder that it was made in, or that of an auditor who is elsewhere.
         keys: the trust file.
+        ledger: an export of the ledger, to be looked at in its place.
 
     Returns:
         What was found, whether or not it is wrong.
 
     Raises:
-        InvalidInput: there is no such release.
+        InvalidInput: there is no such release, or, for an auditor who is elsewhere, no trust file.
     """
-    return _audited(find_sealed(release, state, keys), [comparison.fn for comparison in _COMPARISONS])
+    sealed = find_sealed(release, state, keys, ledger)
+    return _audited(sealed, [comparison.fn for comparison in _COMPARISONS])
 
 
 def _audited(sealed: SealedRelease, comparisons: Iterable[Callable[[SealedRelease], Checks]]) -> Audited:
+    if sealed.elsewhere:
+        # Without one nothing can be believed, and nothing is wrong with the release.
+        sealed.trusted()
     return Audited(sealed.release_id, tuple(check for compare in comparisons for check in compare(sealed)))
 
 

@@ -29,7 +29,8 @@ def add_audit_command(subparsers: "Subparsers", parents: Sequence[argparse.Argum
         parents=parents,
         help="see that nobody has touched a release, its runs in MLflow or its charges since its record was signed",
         description="Compare MLflow, the shelf, the public folder and the ledger with the signed record of a release, "
-        "and name what was changed, added or deleted since.",
+        "and name what was changed, added or deleted since. Where the release was not made, give the path of its "
+        "public folder: what cannot be checked from there is marked by -- with the reason.",
     )
     command.add_argument("release", metavar="RELEASE", help="its name, or the path of its public folder")
     command.add_argument(
@@ -37,6 +38,9 @@ def add_audit_command(subparsers: "Subparsers", parents: Sequence[argparse.Argum
         type=Path,
         metavar="FILE",
         help="the agency's trust file (default: DENIABLE_TRUSTED_KEYS, or that of the state folder)",
+    )
+    command.add_argument(
+        "--ledger", type=Path, metavar="EXPORT", help="the ledger as it was exported, where it cannot be reached itself"
     )
 
 
@@ -56,6 +60,6 @@ def run_audit_command(asked: argparse.Namespace, state: Path) -> int:
     with at_work(f"Auditing {asked.release}"):
         from flows.audit import audit_here  # noqa: PLC0415 - imports Prefect and MLflow
 
-        audited = audit_here(asked.release, state, asked.keys)
+        audited = audit_here(asked.release, state, asked.keys, asked.ledger)
     print("\n".join(audited.lines))  # noqa: T201 - this is the command line
     return HOLDS if audited.holds else DOES_NOT_HOLD

@@ -91,6 +91,7 @@ _ABOUT_A_RELEASE = "What it cost, how good it is, its files."
 _FLOW_RUN, _TASK_RUN = "prefect.flow_run_id", "prefect.task_run_id"
 
 
+_REFUSALS = {"UNAUTHENTICATED", "PERMISSION_DENIED"}
 _TIMES = "MLFLOW_HTTP_REQUEST_MAX_RETRIES"
 _OFTEN, _SELDOM = "5", "2"  # a minute, a few seconds
 
@@ -105,6 +106,10 @@ logging.getLogger("urllib3.connectionpool").setLevel(logging.ERROR)  # tells of 
 
 class RecordFailed(DeniableError):
     """MLflow or Prefect did not take what must be recorded."""
+
+
+class UserRefused(RecordFailed):
+    """MLflow does not know its user, or does not let them do what was asked."""
 
 
 @dataclass(frozen=True)
@@ -532,7 +537,8 @@ def recording(state: Path, *, patiently: bool = True) -> Iterator[MlflowClient]:
             yield _client(uri)
     except (MlflowException, SQLAlchemyError, OSError) as error:
         _in_vain.add(uri)
-        failed = RecordFailed(_complaint(state, uri, error))
+        refused = isinstance(error, MlflowException) and error.error_code in _REFUSALS
+        failed = (UserRefused if refused else RecordFailed)(_complaint(state, uri, error))
     else:
         _in_vain.discard(uri)
         return

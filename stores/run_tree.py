@@ -28,7 +28,7 @@ from deniable.errors import DeniableError
 from deniable.ledger import digest_of
 from schemas.provenance import RECORD, RunTree
 from stores.history_moving import has_run, history_in
-from stores.lineage import RecordFailed, recording, tracking_uri
+from stores.lineage import RecordFailed, UserRefused, recording, tracking_uri
 from stores.run_artifacts import artifact_digests, read_artifact
 from stores.run_index import PARENT, RELEASE, RUN_INDEX, Entry, RunIndex, index_of, portions
 
@@ -196,6 +196,8 @@ def _reading(state: Path, *, patiently: bool = False) -> Iterator[MlflowClient]:
         try:
             with recording(state, patiently=patiently) as client:
                 yield client
+        except UserRefused as error:
+            raise RunsUnreachable(str(error)) from None
         except RecordFailed:
             pass
         else:

@@ -40,6 +40,11 @@ def as_check(function: Callable[[SealedRelease], Checks], what: str) -> Task[[Se
     return task(name=function.__name__, persist_result=False, cache_policy=NO_CACHE)(guarded)
 
 
+def out_of_reach(name: str, why: str) -> Check:
+    """A check that cannot be made from where the auditor is, which says nothing of the release."""
+    return Check(name, note=why, made=False)
+
+
 def not_compared(name: str, error: DeniableError) -> Check:
     """A check that failed by an error; a server that does not answer just now is no evidence of anything."""
     return Check(name, (str(error),), made=not isinstance(error, LedgerUnreachable | RunsUnreachable))

@@ -8,9 +8,14 @@ from deniable.ledger import Charge, Entry, Fact, Publication, SealedEntry, entry
 from deniable.ledger_verification import records_of, verify
 from schemas.provenance import LedgerSegment, Provenance
 from stores.release_folder import PARQUET
-from stores.sealed_release import SealedRelease
+from stores.sealed_release import NO_LEDGER, SealedRelease
 from stores.workspace import file_digest
-from tasks.check import Checks, as_check
+from tasks.check import Checks, as_check, out_of_reach
+
+_HOLDS = "the ledger holds"
+_ENTRIES = "the ledger has the entries that the record shows, unchanged"
+_PUBLISHED = "the ledger says that the table in the folder was published"
+_CHARGES = "nothing was charged for the release but what the record shows"
 
 Entries = Sequence[Entry | None]
 
@@ -27,20 +32,22 @@ def compare_ledger(sealed: SealedRelease) -> Checks:
     Raises:
         DeniableError: there is no record whose signature counts, or the ledger cannot be read.
     """
+    if sealed.ledger_is_out_of_reach:
+        return tuple(out_of_reach(name, NO_LEDGER) for name in (_HOLDS, _ENTRIES, _PUBLISHED, _CHARGES))
     kept = records_of(sealed.ledger_lines())
     report = verify(kept)
     faults = tuple(f"{check.name}: {fault}" for check in report.checks for fault in check.faults)
     record = sealed.internal().record
     entries = [_readable(each) for each in kept]
     return (
-        Check("the ledger holds", faults, f"{report.entries} entries, head {report.head}"),
+        Check(_HOLDS, faults, f"{report.entries} entries, head {report.head}"),
         Check(
-            "the ledger has the entries that the record shows, unchanged",
+            _ENTRIES,
             tuple(_lost(record.ledger, entries)),
             f"{record.ledger.entries[0]['number']} to {record.ledger.head.number}" if record.ledger.entries else "",
         ),
-        Check("the ledger says that the table in the folder was published", tuple(_published(sealed, record, entries))),
-        Check("nothing was charged for the release but what the record shows", tuple(_charged(record, entries))),
+        Check(_PUBLISHED, tuple(_published(sealed, record, entries))),
+        Check(_CHARGES, tuple(_charged(record, entries))),
     )
 
 

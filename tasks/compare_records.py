@@ -11,10 +11,17 @@ from schemas.references import Audience
 from stores.kept_files import changeable_by_others, shelf_digests
 from stores.recorded import trusted_record
 from stores.run_tree import RECORD_DIGEST, RECORD_PUBLIC_DIGEST, record_in_mlflow
-from stores.sealed_release import SealedRelease, internal_part
+from stores.sealed_release import NO_MLFLOW, NO_SHELF, SealedRelease, internal_part
 from stores.signed_record import SignedRecord
 from stores.workspace import file_digest
-from tasks.check import Checks, as_check, not_compared
+from tasks.check import Checks, as_check, not_compared, out_of_reach
+
+_SHELVED = "the internal record on the shelf is signed by a trusted key"
+_COPIES = "MLflow's copy of the internal record is one, and its tags name both records"
+_SUBJECTS = "the internal record is about the public one and its files"
+_SAME = "both records say the same of what both speak of"
+_SHELF = "the internal files that the record names are as they were"
+_OWNER = "nobody but its owner may change what is kept of the release"
 
 # The steps whose files in MLflow are those that lie on the shelf.
 _FROM_THE_SHELF = ("publish", "report")
@@ -34,15 +41,18 @@ def compare_records(sealed: SealedRelease) -> Checks:
     Raises:
         DeniableError: there is no internal record whose signature counts.
     """
+    on_shelf = tuple(out_of_reach(name, NO_SHELF) for name in (_SHELVED, _SHELF, _OWNER)) if sealed.elsewhere else ()
+    if sealed.mlflow_is_out_of_reach:
+        return (*(out_of_reach(name, NO_MLFLOW) for name in (_COPIES, _SUBJECTS, _SAME)), *on_shelf)
     internal = sealed.internal()
-    return (
-        _shelved(sealed),
-        _held("MLflow's copy of the internal record is one, and its tags name both records", _copies(sealed, internal)),
-        _held("the internal record is about the public one and its files", _subjects(sealed, internal)),
-        _held("both records say the same of what both speak of", _contradictions(sealed, internal.record)),
-        _held("the internal files that the record names are as they were", _shelf(sealed, internal)),
-        _held("nobody but its owner may change what is kept of the release", _exposed(sealed)),
+    in_mlflow = (
+        _held(_COPIES, _copies(sealed, internal)),
+        _held(_SUBJECTS, _subjects(sealed, internal)),
+        _held(_SAME, _contradictions(sealed, internal.record)),
     )
+    if sealed.elsewhere:
+        return (*in_mlflow, *on_shelf)
+    return (_shelved(sealed), *in_mlflow, _held(_SHELF, _shelf(sealed, internal)), _held(_OWNER, _exposed(sealed)))
 
 
 def _held(name: str, faults: Iterator[str]) -> Check:
@@ -55,14 +65,13 @@ def _held(name: str, faults: Iterator[str]) -> Check:
 
 def _shelved(sealed: SealedRelease) -> Check:
     """Whether the internal record lies on the shelf as it was signed."""
-    name = "the internal record on the shelf is signed by a trusted key"
     trusted = sealed.trusted()
     try:
         said = trusted_record(sealed.shelf / RECORD, trusted).record.signed
     except DeniableError as error:
-        return Check(name, (str(error),))
+        return Check(_SHELVED, (str(error),))
     return Check(
-        name, note=f"{trusted.note(said.keyid, said.time)}, on {said.time}; trusted keys {sealed.trusted_where}"
+        _SHELVED, note=f"{trusted.note(said.keyid, said.time)}, on {said.time}; trusted keys {sealed.trusted_where}"
     )
 
 

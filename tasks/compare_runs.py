@@ -7,9 +7,11 @@ from deniable.checks import Check, printable
 from schemas.provenance import RECORD, Provenance
 from stores.run_changes import changes
 from stores.run_tree import UNDER_WAY, Listing, listing
-from stores.sealed_release import SealedRelease, internal_part
-from tasks.check import Checks, as_check
+from stores.sealed_release import NO_MLFLOW, SealedRelease, internal_part
+from tasks.check import Checks, as_check, out_of_reach
 
+_RUNS = "MLflow's runs are as they were when the record was signed"
+_SINCE = "all that came into MLflow's runs since is the record"
 _FINISHED = "FINISHED"
 _SIGNED = "the step that signed"
 _NOTHING_SPENT = "0.0"
@@ -30,6 +32,8 @@ def compare_runs(sealed: SealedRelease) -> Checks:
     Raises:
         DeniableError: there is no record whose signature counts, or MLflow does not have the release.
     """
+    if sealed.mlflow_is_out_of_reach:
+        return out_of_reach(_RUNS, NO_MLFLOW), out_of_reach(_SINCE, NO_MLFLOW)
     signed = sealed.internal()
     record, items = signed.record, internal_part(signed).run_tree.items
     owners = {place.partition("/")[0] for place in items}
@@ -39,12 +43,12 @@ def compare_runs(sealed: SealedRelease) -> Checks:
     runs = sum(owner.startswith("run ") for owner in owners)
     return (
         Check(
-            "MLflow's runs are as they were when the record was signed",
+            _RUNS,
             tuple(changes(items, now, titles)),
             f"{len(items)} things in {runs} runs",
         ),
         Check(
-            "all that came into MLflow's runs since is the record",
+            _SINCE,
             tuple(printable(fault) for fault in _since(now, f"run {record.runs.mlflow_run}", signing, signed.digest)),
         ),
     )
