@@ -11,7 +11,7 @@ from deniable.errors import InvalidInput, Refused
 from deniable.trust import TrustedKeys
 from schemas.provenance import RECORD, Provenance
 from schemas.release_spec import ReleaseSpec, load_spec, whole_place
-from stores.signed_record import SignedRecord, read_signed
+from stores.signed_record import SignedRecord, read_record, signed_content
 from stores.trust_file import TRUSTED_KEYS_VARIABLE, named_place, read_trusted_keys, trusted_keys_place
 
 
@@ -77,8 +77,25 @@ def trusted_record(place: Path, trusted: TrustedKeys, where: str = "") -> Signed
         SignatureBroken: it is not what a known key signed.
         Refused: the key that signed it must not be trusted.
     """
-    signed = read_signed(place)
-    envelope = Envelope.from_text(place.read_bytes())
+    return trusted_content(read_record(place), str(place), trusted, where)
+
+
+def trusted_content(content: bytes, place: str, trusted: TrustedKeys, where: str = "") -> SignedRecord:
+    """Read a record whose signature counts out of what its file holds.
+
+    Args:
+        content: what the file holds.
+        place: where it is, to be told.
+        trusted: whose signatures count.
+        where: which trust file says so, where that is to be told.
+
+    Raises:
+        InvalidInput: it is not of the form that records have.
+        SignatureBroken: it is not what a known key signed.
+        Refused: the key that signed it must not be trusted.
+    """
+    signed = signed_content(content, place)
+    envelope = Envelope.from_text(content)
     verify(envelope, trusted.public_keys())
     said = signed.record.signed
     fault = trusted.judge(envelope.keyid, said.time)

@@ -48,9 +48,20 @@ def artifact_digests(
 def read_artifact(state: Path, uri: str, tracking_uri: str, path: str) -> bytes | None:
     """The content of one file below an address of MLflow's, by its folder and name; None where there is none."""
     folder, _, name = path.rpartition("/")
-    with _folders(state, f"{uri}/{folder}", tracking_uri) as folders:
-        file = folders[0] / name if folders else None
-        return file.read_bytes() if file is not None and file.is_file() and not file.is_symlink() else None
+    if _local(uri) is not None:
+        with _folders(state, f"{uri}/{folder}", tracking_uri) as folders:
+            return _content(folders[0] / name) if folders else None
+    there = list_artifacts(artifact_uri=f"{uri}/{folder}", tracking_uri=tracking_uri)
+    if name not in {each.path.rpartition("/")[2] for each in there if not each.is_dir}:
+        return None
+    with TemporaryDirectory(dir=state) as temporary:
+        address = f"{uri}/{path}"
+        return _content(Path(download_artifacts(artifact_uri=address, dst_path=temporary, tracking_uri=tracking_uri)))
+
+
+def _content(file: Path) -> bytes | None:
+    """What a file holds; None where it is none, or a link."""
+    return file.read_bytes() if file.is_file() and not file.is_symlink() else None
 
 
 @contextmanager

@@ -56,16 +56,37 @@ def read_signed(path: Path) -> SignedRecord:
     Raises:
         InvalidInput: there is none, or it is not of the form that records have.
     """
+    return signed_content(read_record(path), str(path))
+
+
+def read_record(path: Path) -> bytes:
+    """What the file of a record holds.
+
+    Raises:
+        InvalidInput: there is none.
+    """
     try:
-        content = path.read_bytes()
+        return path.read_bytes()
     except FileNotFoundError:
         raise InvalidInput(f"the record must be in {path}, and there is none.") from None
+
+
+def signed_content(content: bytes, place: str) -> SignedRecord:
+    """Read a record out of what its file holds, without asking whose signature it has.
+
+    Args:
+        content: what the file holds.
+        place: where it is, to be told.
+
+    Raises:
+        InvalidInput: it is not of the form that records have.
+    """
     payload = Envelope.from_text(content).payload
     said = Statement.from_payload(payload)
     try:
         record = Provenance.model_validate(dict(said.predicate))
     except ValidationError:
-        raise InvalidInput(f"the record in {path} must be of the form of this version, got another.") from None
+        raise InvalidInput(f"the record in {place} must be of the form of this version, got another.") from None
     return SignedRecord(subjects=said.subjects, record=record, payload=payload, digest=sha256(content).hexdigest())
 
 
