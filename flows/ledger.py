@@ -17,9 +17,10 @@ from deniable.errors import InvalidInput
 from deniable.exact_numbers import exact_number
 from deniable.ledger import Cost, Entry, PeriodCap, PeriodLength, Policy, SeedCost
 from deniable.ledger_verification import records_of, verify
-from stores.ledger import Ledger, kept_lines, ledger_place, write_lines
+from stores.ledger import LEDGER_VARIABLE, Ledger, kept_lines, ledger_place, write_lines
 from stores.ledger_anchor import Anchor, difference
 from stores.ledger_recovery import recover
+from stores.ledger_roles import OWNER_VARIABLE, prepare_named_ledger
 from stores.people import operator
 from stores.state_ledger import state_ledger
 
@@ -64,6 +65,13 @@ def add_ledger_commands(subparsers: "Subparsers", parents: Sequence[argparse.Arg
     check = commands.add_parser("verify", parents=parents, help="verify the ledger where it is")
     check.add_argument("--head", metavar="HASH", help="digest of the last entry, as it was noted elsewhere")
     check.add_argument("--count", type=int, metavar="N", help="number of entries, as it was noted elsewhere")
+    commands.add_parser(
+        "prepare",
+        parents=parents,
+        help="in PostgreSQL: make or update the ledger's tables, and let its user read and append alone",
+        description=f"Make the ledger's tables, or bring them up to date, as the owner whom {OWNER_VARIABLE} names by "
+        f"a URL of PostgreSQL, and let the user whom {LEDGER_VARIABLE} names read and append, and nothing else.",
+    )
     again = commands.add_parser(
         "recover", parents=parents, help="rebuild a ledger that was lost or replaced, or accept it as it is"
     )
@@ -97,6 +105,9 @@ def run_ledger_command(asked: argparse.Namespace, state: Path) -> int:
     Raises:
         DeniableError: the ledger cannot be read or written, was altered, or what is asked makes no sense.
     """
+    if asked.ledger_command == "prepare":
+        _say([prepare_named_ledger()])
+        return DONE
     place = ledger_place(state)
     if asked.ledger_command == "verify":
         lines = kept_lines(place)

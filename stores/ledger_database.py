@@ -269,8 +269,8 @@ def _failure(place: str, error: Exception) -> LedgerUnavailable:
         )
     if state in _FORBIDDEN:
         return LedgerUnavailable(
-            f"the user of the ledger at {place} must be allowed to read and to append, got: {reason}; have its "
-            "administrator open the ledger once and grant SELECT and INSERT."
+            f"the user of the ledger at {place} must be allowed to read and to append, got: {reason}; have its owner "
+            "bring it up to date and grant that: make stack does, and elsewhere python -m flows ledger prepare."
         )
     if state in _BUSY or "database is locked" in reason:
         return LedgerUnavailable(

