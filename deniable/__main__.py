@@ -103,6 +103,19 @@ def _show_record(asked: argparse.Namespace) -> int:
     return HOLDS
 
 
+def _show_summary(asked: argparse.Namespace) -> int:
+    from deniable.record_summary import step_lines, summary_lines  # noqa: PLC0415 - as above
+    from deniable.release_verification import RECORD, signed_predicate  # noqa: PLC0415
+
+    path = os.path.join(asked.release, RECORD)  # noqa: PTH118
+    try:
+        check, record = signed_predicate(_content(path, "the record"), _trust(asked))
+        told = [] if not check.holds else list(step_lines(record, asked.step) if asked.step else summary_lines(record))
+    except InvalidInput as error:
+        raise _Unreadable(f"{path}: {error}") from None
+    return _say([*told, "", check.line] if told else [check.line], holds=check.holds)
+
+
 def _trust(asked: argparse.Namespace) -> Any:
     """The trusted keys: those that are named, else the user's own; never those of the folder that one stands in."""
     from deniable.release_verification import Trust  # noqa: PLC0415 - as above
@@ -214,6 +227,16 @@ def _parser() -> argparse.ArgumentParser:
     )
     record.add_argument("release", metavar="RELEASE_DIR", help="the release folder")
     record.set_defaults(carry_out=_show_record)
+    summary = commands.add_parser(
+        "summary",
+        help="say what a release's record says: who, when, by which code, at what cost, step by step",
+        description="Say in lines what a record says that a trusted key signed; with --step, what one step read, did "
+        "and made. That all of it holds is for verify to say.",
+    )
+    summary.add_argument("release", metavar="RELEASE_DIR", help="the release folder")
+    summary.add_argument("--step", metavar="STEP", help="one step, by its number or its name")
+    summary.add_argument("--keys", metavar="FILE", help="the trusted keys (default: as for verify)")
+    summary.set_defaults(carry_out=_show_summary)
     ledger = commands.add_parser(
         "verify-ledger",
         help="check an exported privacy ledger",

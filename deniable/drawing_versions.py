@@ -42,6 +42,33 @@ def mechanism_name(drawing: str, step: str) -> str:
     return f"{step}/{VERSIONS[drawing]}"
 
 
+def drawing_of(learner: str, step: str) -> str:
+    """What draws in a step, as VERSIONS names it.
+
+    Args:
+        learner: the kind of the spec's learner.
+        step: the step.
+    """
+    return "learn_loglinear" if step == "learn_parameters" and learner == "loglinear" else step
+
+
+def mechanism_fault(charge: Charge, learner: str) -> str | None:
+    """Say what is wrong with what a charge says that it draws by; None where it is a version that there was.
+
+    Args:
+        charge: the charge.
+        learner: the kind of the spec's learner.
+    """
+    drawing = drawing_of(learner, charge.step)
+    known = [f"{charge.step}/{version}" for version in range(1, VERSIONS.get(drawing, 0) + 1)]
+    if charge.mechanism in known:
+        return None
+    return (
+        f"step {charge.step} must be drawn by {' or '.join(known) or 'nothing'}, got {charge.mechanism}; if a later "
+        "version of this program made the release, verify it with that"
+    )
+
+
 def stream_name(drawing: str, step: str) -> str:
     """The step, as the streams of a draw name it; those of version 1 were named before there were versions."""
     return step if VERSIONS[drawing] == 1 else mechanism_name(drawing, step)

@@ -165,6 +165,21 @@ def verify_release(folder: Folder, trust: Trust, schema: Mapping[str, Any], ledg
     return ReleaseReport(record["release"]["id"], tuple(checks))
 
 
+def signed_predicate(content: bytes, trust: Trust) -> tuple[Check, Mapping[str, Any]]:
+    """What a record says, and whether a trusted key signed it; nothing else of it is checked.
+
+    Args:
+        content: what the record's file holds.
+        trust: whose signatures count.
+
+    Raises:
+        InvalidInput: it is no record.
+    """
+    envelope = Envelope.from_text(content)
+    record = Statement.from_payload(envelope.payload).predicate
+    return _signature(envelope, record, trust), record
+
+
 def readable_record(content: bytes) -> str:
     """A record's statement as people read it. Whether it is signed, and by whom, is not looked at.
 

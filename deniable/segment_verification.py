@@ -11,6 +11,7 @@ from typing import Any
 
 from deniable.checks import Check
 from deniable.cost_verification import CHARGED_IN
+from deniable.drawing_versions import mechanism_fault
 from deniable.errors import InvalidInput
 from deniable.ledger import (
     AnyEntry,
@@ -116,7 +117,7 @@ def check_charges(record: Mapping[str, Any], steps: Sequence[StepCost], segment:
     return Check(
         "every step that spends was charged once, as it is stated, and stored what it drew",
         tuple(_faults_of_charges(record, steps, segment)),
-        _made_for_another(record, segment),
+        "; ".join(filter(None, (_drawn_by(segment), _made_for_another(record, segment)))),
     )
 
 
@@ -137,6 +138,12 @@ def check_exported(record: Mapping[str, Any], segment: Segment, exported: Sequen
 def _placeholder(place: Mapping[str, Any]) -> SealedEntry:
     """An entry of which only number and digest are known."""
     return SealedEntry(number=place["number"], time="", kind="", sealed="", previous="", digest=place["digest"])
+
+
+def _drawn_by(segment: Segment) -> str:
+    """By which versions of what draws, as the charges name them."""
+    drawn = ", ".join(dict.fromkeys(charge.mechanism for _, charge in segment.charges))
+    return f"drawn by {drawn}" if drawn else ""
 
 
 def _made_for_another(record: Mapping[str, Any], segment: Segment) -> str:
@@ -176,6 +183,9 @@ def _faults_of_charge(record: Mapping[str, Any], step: StepCost | None, charge: 
     if step is None:
         yield f"it charges the step {charge.step}, which spends nothing by the record"
         return
+    fault = mechanism_fault(charge, record["spec"]["document"]["learner"]["kind"])
+    if fault is not None:
+        yield fault
     reader = CHARGED_IN.get(step.step, step.step)
     stated = next((each for each in record["steps"] if each["step"] == reader), None)
     for name, found, right in _facts_of(record, charge, step, stated):

@@ -107,7 +107,7 @@ def _held_against_records(
         return found, ["", _NOT_AUDITED] if runs else []
     trusted = keys_to_trust(state, keys)
     found = [found_release(client, state, run, trusted) for run in runs]
-    unseen = unseen_releases(state, Wanted(**wanted), {run.info.run_id for run in runs}, trusted)
+    unseen = unseen_releases(client, state, Wanted(**wanted), {run.info.run_id for run in runs}, trusted)
     return [*found, *unseen], []
 
 
@@ -121,10 +121,10 @@ def _lines(found_by: str, found: "Sequence[FoundRelease]") -> Iterator[str]:
         yield ""
         yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         yield from (f"  NOT AS SIGNED in MLflow: {printable(phrase)}" for phrase in each.otherwise)
-        yield f"  {pages}/{run_page(*each.page)}"
+        yield f"  {pages}/{run_page(*each.page)}" if each.page else "  MLflow has no run of it."
     yield ""
     if found:
-        shown_in = list(dict.fromkeys(each.page[0] for each in found))
+        shown_in = list(dict.fromkeys(each.page[0] for each in found if each.page))
         yield f"{_number(len(found))}, shown {mlflow_shown_when()}, all of them at"
         yield f"  {pages}/{search_page(shown_in, found_by)}"
     else:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from deniable.books import NoPolicy
 from deniable.budget import cost_of
-from deniable.drawing_versions import mechanism_name, require_same_version, stream_name
+from deniable.drawing_versions import drawing_of, mechanism_name, require_same_version, stream_name
 from deniable.errors import DeniableError
 from deniable.keys import Parameter, WordStream
 from deniable.ledger import Charge, Claim, Cost, PeriodCap, Policy, digest_of
@@ -130,12 +130,7 @@ def _charge(
 
 def _mechanism(spec: ReleaseSpec, step: str) -> str:
     """What a step draws by, and its version."""
-    return mechanism_name(drawing_of(spec, step), step)
-
-
-def drawing_of(spec: ReleaseSpec, step: str) -> str:
-    """What draws in a step, as `deniable.drawing_versions` names it."""
-    return "learn_loglinear" if step == "learn_parameters" and spec.learner.kind == "loglinear" else step
+    return mechanism_name(drawing_of(spec.learner.kind, step), step)
 
 
 def opened_streams(workspace: Workspace, step: str, inputs: str) -> Callable[..., WordStream]:
@@ -146,7 +141,7 @@ def opened_streams(workspace: Workspace, step: str, inputs: str) -> Callable[...
         step: the step.
         inputs: digests of all that is read.
     """
-    name = stream_name(drawing_of(workspace.spec, step), step)
+    name = stream_name(drawing_of(workspace.spec.learner.kind, step), step)
     return partial(workspace.key().stream, step=name, inputs=inputs)
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from mlflow import MlflowClient
 from mlflow.entities import Run
+from mlflow.exceptions import MlflowException
 
 from deniable.errors import DeniableError, Refused
 from deniable.trust import TrustedKeys
@@ -37,13 +38,13 @@ class FoundRelease:
 
     Attributes:
         told: what is said of it: by its record, or where none can be believed, by MLflow.
-        page: experiment and run that show it.
+        page: experiment and run that show it; None where MLflow has none.
         doubt: why its record is not believed; empty where it is.
         otherwise: where MLflow does not say what the record does, a phrase each.
     """
 
     told: Told
-    page: tuple[str, str]
+    page: tuple[str, str] | None
     doubt: str = ""
     otherwise: tuple[str, ...] = ()
 
@@ -100,10 +101,13 @@ def not_held(run: Run, why: str) -> FoundRelease:
     return FoundRelease(told_by_mlflow(run), (run.info.experiment_id, run.info.run_id), doubt=why)
 
 
-def unseen_releases(state: Path, wanted: Wanted, seen: set[str], trusted: TrustedKeys) -> Iterator[FoundRelease]:
+def unseen_releases(
+    client: MlflowClient, state: Path, wanted: Wanted, seen: set[str], trusted: TrustedKeys
+) -> Iterator[FoundRelease]:
     """The releases in a state folder that are looked for, and that MLflow's search did not find.
 
     Args:
+        client: MLflow's.
         state: the state folder.
         wanted: which releases are looked for.
         seen: runs that the search found.
@@ -113,8 +117,15 @@ def unseen_releases(state: Path, wanted: Wanted, seen: set[str], trusted: Truste
         with suppress(DeniableError, OSError):
             record = trusted_record(place, trusted).record
             if record.runs.mlflow_run not in seen and wanted.has(record):
-                page = record.runs.mlflow_experiment, record.runs.mlflow_run
+                page = _page_of(client, record.runs.mlflow_run)
                 yield FoundRelease(_told(record), page, otherwise=("it does not find the release",))
+
+
+def _page_of(client: MlflowClient, run_id: str) -> tuple[str, str] | None:
+    """Experiment and run, where MLflow still has the run, deleted or not."""
+    with suppress(MlflowException):
+        return client.get_run(run_id).info.experiment_id, run_id
+    return None
 
 
 def told_by_mlflow(run: Run) -> Told:

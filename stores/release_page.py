@@ -24,6 +24,7 @@ from stores.addresses import (
 )
 from stores.experiment_page import DESCRIPTION
 from stores.lineage import STEPS, as_dataset, log_totals, recording, step_title, tag_release
+from stores.readers import readers
 from stores.release_search import APPROVED_BY, EPSILON_TOTAL, NOBODY, PUBLISHED_DAY, day_number
 from stores.statement import TEMPLATES, rounded_up, statement_in_short
 from stores.step_notes import noted_steps
@@ -68,6 +69,7 @@ def complete_page(workspace: Workspace, record: Provenance, version: ModelVersio
             pages=_pages(experiment, run_id, record, version),
             previous=previous and run_page(experiment, previous),
             steps=list(_steps(workspace, experiment, sealing)),
+            readers=readers(workspace.spec.key.custodian, workspace.spec.key.variable),
         )
     tag_release(workspace, _tags(record, table) | {DESCRIPTION: description})
 

@@ -25,6 +25,7 @@ from stores.pages import Card, cost_cards, cost_lines, count, picture, render_pa
 from stores.pairs import ShownPair, heatmap_svg, largest, pair_errors, shown_pairs
 from stores.people_flow import PeopleFlow, draw_people_flow
 from stores.places import digits_of
+from stores.readers import readers
 from stores.report_links import Link
 from stores.spending import Spending
 from stores.workspace import Workspace
@@ -129,6 +130,7 @@ def render_report(content: ReportContent) -> str:
             "missed": [verdict for verdict in verdicts if not verdict.met],
             "panels": _panels(content),
             "pairs": _pairs(content),
+            "readers": readers(content.spec.key.custodian, content.spec.key.variable),
             "pictures": _pictures(content),
             "verified": verified,
             "broken": [line for line in verified if line.outcome == "fails"],

@@ -1,13 +1,17 @@
 """The release key is where the spec's custodian keeps it, and nowhere else."""
 
 import os
+import re
+from html import unescape
 from pathlib import Path
 
 import pytest
+from mlflow import MlflowClient
 from prefect.blocks.system import Secret
 
 from deniable.errors import InvalidInput
 from flows.release import Released, release
+from stores.workspace import Workspace
 from tests.isolation import STATE
 from tests.small_release import write_small_release
 from tests.unpacked import files_with
@@ -20,10 +24,21 @@ def released(folder: Path, **key: str) -> Released:
     return release(write_small_release(folder / "spec", key=key), folder / "state")
 
 
+def said(workspace: Workspace) -> list[str]:
+    """Who may read the key, by the page of the release in MLflow and by its report."""
+    client = MlflowClient(f"sqlite:///{STATE}/mlflow/mlflow.db")
+    page = client.get_run(workspace.mlflow_run_id).data.tags["mlflow.note.content"]
+    report = unescape((workspace.shelf / "report.html").read_text())
+    (in_page,) = re.findall(r"\*\*Release key, which undoes the noise\*\*: (.*)", page)
+    (in_report,) = re.findall(r"<dt>Release key, which undoes the noise</dt><dd>(.*?)</dd>", report)
+    return [str(in_page), str(in_report)]
+
+
 def test_a_key_in_a_file_is_in_the_vault_alone_and_only_its_owner_may_read_it(tmp_path: Path) -> None:
     workspace = released(tmp_path, custodian="file").workspace
     path = workspace.vault / "key"
     assert path.stat().st_mode & 0o777 == 0o600
+    assert said(workspace) == 2 * ["the account that runs releases, and root of its machine: it lies in the vault."]
     assert files_with(path.read_bytes(), tmp_path, STATE) == {path}
 
 
@@ -32,6 +47,7 @@ def test_a_destroyed_key_is_gone_after_publication(tmp_path: Path) -> None:
     assert not (workspace.vault / "key").exists()
     with pytest.raises(InvalidInput, match="may have been destroyed"):
         workspace.key()
+    assert all("nobody: it was destroyed after publication" in each for each in said(workspace))
 
 
 def test_a_key_of_the_environment_is_derived_for_each_release_and_never_written(
@@ -41,6 +57,7 @@ def test_a_key_of_the_environment_is_derived_for_each_release_and_never_written(
     workspace = released(tmp_path, custodian="environment", variable="AGENCY_KEY").workspace
     assert not (workspace.vault / "key").exists()
     assert workspace.key().secret != bytes.fromhex(AGENCY)
+    assert all("whoever sets the variable AGENCY_KEY" in each for each in said(workspace))
     assert files_with(workspace.key().secret, tmp_path, STATE) == set()
     assert files_with(bytes.fromhex(AGENCY), tmp_path, STATE) == set()
 
@@ -56,4 +73,5 @@ def test_a_key_of_prefect_s_is_in_a_secret_block_and_in_no_file_of_the_release(t
     workspace = released(tmp_path, custodian="prefect_secret").workspace
     block = Secret.load(f"release-key-{workspace.release_id.lower().replace('_', '-')}")
     assert block.get() == workspace.key().secret.hex()  # type: ignore[union-attr]
+    assert all("whoever has the password of Prefect's server" in each for each in said(workspace))
     assert files_with(workspace.key().secret, tmp_path) == set()

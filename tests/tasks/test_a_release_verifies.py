@@ -234,3 +234,24 @@ def test_a_record_that_states_theorem_1_with_its_t_holds_as_it_did(drawn: Drawn,
     assert fault.endswith("the cost of one record of step synthesize is another than by the record")
     record["cost"]["steps"][-1]["record_t"] = t - 1
     assert f"Theorem 1 is used with t = {t - 1}, and {t} is right" in faults(published.signed_again(record).verify())
+
+
+@pytest.mark.parametrize(("learner", "right"), [("marginals", 1), ("loglinear", 2)])
+def test_a_charge_for_a_draw_of_no_known_version_is_found(
+    learner: str, right: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as later:
+        later.setattr("stores.charging.mechanism_name", lambda _drawing, step: f"{step}/{right + 1}")
+        drawn = drawn_release(tmp_path, "people-1", **{**GUARANTEES["seedless"], "learner__kind": learner})
+    named = (
+        rf"learn_parameters must be drawn by .*learn_parameters/{right}, got learn_parameters/{right + 1}; if a later"
+    )
+    with pytest.raises(Refused, match=named):
+        drawn.publish()
+
+
+def test_it_is_said_which_version_drew(drawn: Drawn, tmp_path: Path) -> None:
+    first = drawn.moved_to(tmp_path / "state")
+    first.publish()
+    (line,) = [line for line in Published.of(first).verify().lines if "was charged once" in line]
+    assert line.endswith("(drawn by learn_structure/1, learn_parameters/1, synthesize/1)")
