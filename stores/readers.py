@@ -25,7 +25,7 @@ def readers(custodian: str, variable: str | None) -> dict[str, str]:
         "Internal": "cleared staff, that is whoever may read this release in MLflow (on a server with users, engineers "
         "and auditors), and the account that runs releases: what was measured on real records without noise.",
         "Restricted": "the account that runs releases, and root of its machine: records and parts of them, in the "
-        "vault. They are files that nobody else may open, and they are not encrypted; in MLflow they have a name and a keyed "
-        "digest alone.",
+        "vault. They are files that nobody else may open, and they are not encrypted; in MLflow they have a name and a "
+        "keyed digest alone.",
         "Release key, which undoes the noise": _KEYS[custodian].format(variable=variable),
     }

@@ -3,12 +3,21 @@
 import configparser
 import importlib.util
 import re
+import subprocess
 from pathlib import Path
 
+import psycopg
+import pytest
 from ruamel.yaml import YAML
+from sqlalchemy.engine import make_url
 
 from flows.prefect_pages import PAGES_THAT_ASK_NOBODY_ELSE
+from flows.stack.postgres import programs
 from flows.stack.settings import DATABASES
+from stores.ledger import Ledger
+from stores.ledger_roles import prepare_ledger
+from tests.charging import policy
+from tests.postgres import PASSWORD, server
 
 INFRA = Path(__file__).resolve().parents[2] / "infra"
 COMPOSE = YAML(typ="safe", pure=True).load(INFRA / "compose.yaml")
@@ -24,7 +33,7 @@ def test_our_containers_run_as_an_ordinary_user_without_privileges() -> None:
     dockerfile = (INFRA / "Dockerfile").read_text()
     assert dockerfile.index("USER deniable") < dockerfile.index("ENTRYPOINT")
     ours = [service for service in COMPOSE["services"].values() if service["image"] == "deniable"]
-    assert len(ours) == 3
+    assert len(ours) == 4
     assert all(service["cap_drop"] == ["ALL"] and service["read_only"] for service in ours)
 
 
@@ -48,6 +57,25 @@ def test_the_image_has_what_it_copies_and_installs_only_pinned_things() -> None:
 def test_containers_have_the_databases_of_the_stack() -> None:
     made = re.findall(r"CREATE DATABASE (\w+)", (INFRA / "databases.sql").read_text())
     assert sorted(made) == sorted(DATABASES)
+
+
+def test_what_works_with_the_ledger_in_containers_may_not_alter_it() -> None:
+    """The file that makes the roles is run, and the ledger prepared as the container does it."""
+    passwords = {f"DENIABLE_{name}_PASSWORD": PASSWORD for name in ("LEDGER", "LEDGER_OWNER", "SERVERS")}
+    psql = [str(programs() / "psql"), "-v", "ON_ERROR_STOP=1", "-q", server().url(), "-f", str(INFRA / "databases.sql")]
+    subprocess.run(psql, check=True, capture_output=True, env=passwords)
+    told = {name: service["environment"] for name, service in COMPOSE["services"].items()}
+    users = {name: make_url(told[name]["DENIABLE_LEDGER"]).username for name in ("ledger", "worker")}
+    owner = make_url(told["ledger"]["DENIABLE_LEDGER_OWNER"]).username
+    assert users == dict.fromkeys(users, "deniable_ledger")
+    assert "OWNER" not in str(told["worker"])
+    assert not re.findall(r"deniable:\$\{DENIABLE_POSTGRES", str(told))
+    url = server().url("ledger").replace("//tests:", "//{}:")
+    prepare_ledger(url.format(owner), "deniable_ledger")
+    Ledger.open(url.format("deniable_ledger")).set_policy(policy(1))
+    for user, error in (("deniable_ledger", "permission denied for table"), ("deniable_servers", "for database")):
+        with pytest.raises(psycopg.Error, match=error), psycopg.connect(url.format(user)) as connection:
+            connection.execute("DELETE FROM deniable_ledger")
 
 
 def test_units_start_commands_that_there_are() -> None:
