@@ -112,6 +112,16 @@ class SealedRelease:
                 return self._of_this(trusted_record(copy, trusted))
         raise failure
 
+    def most_said(self) -> SignedRecord:
+        """The internal record, or where MLflow is out of reach, the public one; a trusted key signed either.
+
+        Raises:
+            DeniableError: there is none whose signature counts.
+        """
+        if self.mlflow_is_out_of_reach:
+            return trusted_record(self.folder / RECORD, self.trusted(), self.trusted_where)
+        return self.internal()
+
     def ledger_lines(self) -> list[str]:
         """All entries of the ledger as they are kept, a line each, in whatever state they are; nothing is made.
 

@@ -37,7 +37,7 @@ def compare_ledger(sealed: SealedRelease) -> Checks:
     kept = records_of(sealed.ledger_lines())
     report = verify(kept)
     faults = tuple(f"{check.name}: {fault}" for check in report.checks for fault in check.faults)
-    record = sealed.internal().record
+    record = sealed.most_said().record
     entries = [_readable(each) for each in kept]
     return (
         Check(_HOLDS, faults, f"{report.entries} entries, head {report.head}"),

@@ -1,7 +1,6 @@
 """An auditor on another machine has a public folder, a trust file and an MLflow user who may read, and finds enough."""
 
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -75,6 +74,11 @@ class Auditor:
     home: Path
 
     @property
+    def folder(self) -> Path:
+        """The release's public folder."""
+        return self.home / "release"
+
+    @property
     def keys(self) -> Path:
         return self.home / "trusted.json"
 
@@ -95,27 +99,25 @@ class Auditor:
             "MLFLOW_TRACKING_PASSWORD": self.agency.said("secrets")["auditor"],
         }
 
-    def audit(self, folder: Path, **options: Any) -> Audited:
-        return audit_here(str(folder), self.own_state, options.pop("keys", self.keys), **options)
+    def audit(self, folder: Path | None = None, **options: Any) -> Audited:
+        return audit_here(str(folder or self.folder), self.own_state, options.pop("keys", self.keys), **options)
 
 
 @pytest.fixture(scope="module")
-def releases(agency: Agency) -> tuple[str, str]:
-    """Two releases: one that nobody touches, and another."""
-    for _ in range(2):
-        agency.command("release", agency.specs / "small.yaml", "--new")
-    untouched, touched = sorted(path.name for path in (agency.state / "releases").iterdir())
-    return untouched, touched
+def name(agency: Agency) -> str:
+    """A release, made since the ledger was taken over."""
+    agency.command("release", agency.specs / "small.yaml")
+    (folder,) = (agency.state / "releases").iterdir()
+    return folder.name
 
 
 @pytest.fixture(scope="module")
-def auditor(agency: Agency, releases: tuple[str, str], tmp_path_factory: pytest.TempPathFactory) -> Auditor:
+def auditor(agency: Agency, name: str, tmp_path_factory: pytest.TempPathFactory) -> Auditor:
     made = Auditor(agency, tmp_path_factory.mktemp("auditor"))
     made.own_state.mkdir(mode=0o700)
     agency.command("keys", "export", made.keys)
     agency.command("ledger", "export", made.ledger)
-    for name in releases:
-        shutil.copytree(agency.state / "releases" / name, made.home / name)
+    shutil.copytree(agency.state / "releases" / name, made.folder)
     return made
 
 
@@ -148,15 +150,8 @@ def faults(audited: Audited) -> dict[str, tuple[str, ...]]:
     return {check.name: check.faults for check in audited.checks if not check.holds}
 
 
-def unmade(audited: Audited) -> dict[str, str]:
-    return {check.name: check.note for check in audited.checks if not check.made}
-
-
 @pytest.mark.parametrize("statement", FORBIDDEN)
-def test_who_works_with_the_ledger_of_a_stack_cannot_alter_it(
-    agency: Agency, releases: tuple[str, str], statement: str
-) -> None:
-    """Its two releases were made since it was taken over."""
+def test_who_works_with_the_ledger_of_a_stack_cannot_alter_it(agency: Agency, name: str, statement: str) -> None:
     with (
         psycopg.connect(agency.said("environment")["DENIABLE_LEDGER"], autocommit=True) as connection,
         pytest.raises(psycopg.errors.InsufficientPrivilege, match=r"permission denied|must be owner"),
@@ -164,70 +159,15 @@ def test_who_works_with_the_ledger_of_a_stack_cannot_alter_it(
         connection.execute(statement.encode())
 
 
-def test_a_release_that_nobody_touched_raises_no_alarm(auditor: Auditor, releases: tuple[str, str]) -> None:
-    folder = auditor.home / releases[0]
-    told = run("audit", folder, "--keys", auditor.keys, home=auditor.home / "home", **auditor.variables)
-    assert told.returncode == 0, told.stdout + told.stderr
-    *lines, verdict = told.stdout.splitlines()
-    assert {line[:6] for line in lines} == {"ok    ", "--    "}
-    assert all(re.search(r"\(.{10,}\)$", line) for line in lines if line.startswith("--"))
-    assert "is as it was when its record was signed, as far as can be seen from here" in verdict
-    assert RUNS in told.stdout
-
-
-def test_with_an_export_of_the_ledger_only_the_shelf_is_out_of_reach(
-    at_work: Auditor, releases: tuple[str, str], tmp_path: Path
-) -> None:
-    audited = at_work.audit(at_work.home / releases[0], ledger=at_work.ledger)
-    assert faults(audited) == {}
-    assert unmade(audited).keys() == OUT_OF_REACH
-    shorter = tmp_path / "ledger.jsonl"
-    shorter.write_text("".join(at_work.ledger.read_text().splitlines(keepends=True)[:3]))
-    found = faults(at_work.audit(at_work.home / releases[0], ledger=shorter))
-    assert found["the ledger says that the table in the folder was published"]
-
-
-def test_a_ledger_and_a_store_of_ones_own_are_not_taken_for_the_agencys(
-    at_work: Auditor, releases: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    state = tmp_path / "own"
-    for path in (state / "ledger" / "ledger.db", state / "mlflow" / "mlflow.db"):
-        path.parent.mkdir(parents=True)
-        path.write_text("of other releases")
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{state}/mlflow/mlflow.db")
-    audited = audit_here(str(at_work.home / releases[0]), state, at_work.keys)
-    assert faults(audited) == {}
-    missing = unmade(audited)
-    assert missing[RUNS] == "name MLflow's server by DENIABLE_MLFLOW_TRACKING_URI"
-    assert "--ledger" in missing["the ledger holds"]
-
-
-def test_a_password_that_is_refused_is_no_evidence(
-    at_work: Auditor, releases: tuple[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("MLFLOW_TRACKING_PASSWORD", "another")
-    audited = at_work.audit(at_work.home / releases[0])
-    assert "COULD NOT BE AUDITED AS A WHOLE" in audited.verdict
-    assert all("must accept its user" in fault for each in faults(audited).values() for fault in each)
-    assert not any(line.startswith("FAILED") for line in audited.lines)
-
-
-def test_without_a_trust_file_nothing_is_audited_and_that_is_said(at_work: Auditor, releases: tuple[str, str]) -> None:
-    with pytest.raises(InvalidInput, match="the keys that are trusted must be given"):
-        at_work.audit(at_work.home / releases[0], keys=None)
-    with pytest.raises(InvalidInput, match="give the path of its public folder"):
-        at_work.audit(Path(releases[0]))
-
-
-def test_every_command_of_the_auditors_guide_does_what_it_says(auditor: Auditor, releases: tuple[str, str]) -> None:
-    script = [
-        line[2:] for block in re.findall(r"```console\n(.*?)```", GUIDE, re.DOTALL) for line in block.splitlines()
-    ]
-    assert len(script) == 11
+@pytest.fixture(scope="module")
+def guided(auditor: Auditor) -> list[str]:
+    """What the commands of the auditor's guide say, one after the other, of a release that nobody has touched."""
+    blocks = re.findall(r"```console\n(.*?)```", GUIDE, re.DOTALL)
+    script = [line.removeprefix("$ ") for block in blocks for line in block.splitlines()]
     said = ["set -eo pipefail", f"cd {ROOT}", *(f"echo '@@@'; {line}" for line in script)]
     for shown, here in {
         "https://mlflow.agency.example": auditor.agency.page("mlflow"),
-        "/home/auditor/acs_ma-20261120T074500Z": str(auditor.home / releases[0]),
+        "/home/auditor/acs_ma-20261120T074500Z": str(auditor.folder),
         "/home/auditor/": f"{auditor.home}/",
         "--dataset acs_ma": "--dataset people",
         ".venv/bin/python": sys.executable,
@@ -243,17 +183,72 @@ def test_every_command_of_the_auditors_guide_does_what_it_says(auditor: Auditor,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    answers = [part.strip() for part in done.stdout.split("@@@\n")][-7:]
-    find, step, summary, verify, audit, with_ledger, spent = answers
-    assert [name in find for name in releases] == [True, True]
-    assert "NOT A" not in find
+    return [part.strip() for part in done.stdout.split("@@@\n")][-7:]
+
+
+def test_the_commands_of_the_guide_answer_its_five_questions(guided: list[str], name: str) -> None:
+    find, step, summary, verify, _, _, spent = guided
+    assert re.search(rf"^{name}  .*started by ada  approved by nobody  as signed$", find, re.MULTILINE)
     assert "read            shared, restricted" in step
     assert re.search(r"code +version .*commit ", summary)
-    assert f"The release {releases[0]} holds" in verify
-    assert "8 could not be made" in audit
-    assert "3 could not be made" in with_ledger
+    assert verify.endswith(f"The release {name} holds: 15 checks, and 1 that could not be made with what was given.")
     assert re.search(r"people, lifetime: epsilon \S+ of 1000", spent)
-    assert "FAILED" not in done.stdout
+
+
+def test_a_release_that_nobody_touched_raises_no_alarm_and_what_is_out_of_reach_has_a_reason(guided: list[str]) -> None:
+    _, _, _, _, alone, with_ledger, _ = guided
+    for said, missing in ((alone, 8), (with_ledger, 3)):
+        *lines, verdict = said.splitlines()
+        assert {line[:6] for line in lines} == {"ok    ", "--    "}
+        assert any(line.startswith(f"ok      {RUNS}") for line in lines)
+        unmade = [line for line in lines if line.startswith("--")]
+        assert all(re.search(r"\(.{10,}\)$", line) for line in unmade)
+        assert {named for named in OUT_OF_REACH for line in unmade if named in line} == OUT_OF_REACH
+        assert "is as it was when its record was signed, as far as can be seen from here" in verdict
+        assert verdict.endswith(f"and {missing} could not be made with what was given.")
+
+
+@pytest.fixture
+def without_mlflow(at_work: Auditor, monkeypatch: pytest.MonkeyPatch) -> Auditor:
+    """The same with nothing of MLflow's but a store of their own, and a ledger of their own."""
+    for path in (at_work.own_state / "ledger" / "ledger.db", at_work.own_state / "mlflow" / "mlflow.db"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("of other releases")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{at_work.own_state}/mlflow/mlflow.db")
+    return at_work
+
+
+def test_a_ledger_and_a_store_of_ones_own_are_not_taken_for_the_agencys(without_mlflow: Auditor) -> None:
+    audited = without_mlflow.audit()
+    assert faults(audited) == {}
+    missing = {check.name: check.note for check in audited.checks if not check.made}
+    assert missing[RUNS] == "name MLflow's server by DENIABLE_MLFLOW_TRACKING_URI"
+    assert "--ledger" in missing["the ledger holds"]
+
+
+def test_an_export_that_was_cut_off_is_named(without_mlflow: Auditor, name: str, tmp_path: Path) -> None:
+    lines = without_mlflow.ledger.read_text().splitlines(keepends=True)
+    (tmp_path / "ledger.jsonl").write_text("".join(lines[:-1]))
+    found = faults(without_mlflow.audit(ledger=tmp_path / "ledger.jsonl"))
+    assert found == {
+        "the ledger says that the table in the folder was published": (f"no entry says that {name} was published",)
+    }
+    assert faults(without_mlflow.audit(ledger=without_mlflow.ledger)) == {}
+
+
+def test_a_password_that_is_refused_is_no_evidence(at_work: Auditor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_PASSWORD", "another")
+    audited = at_work.audit()
+    assert "COULD NOT BE AUDITED AS A WHOLE" in audited.verdict
+    assert all("must accept its user" in fault for each in faults(audited).values() for fault in each)
+    assert not any(line.startswith("FAILED") for line in audited.lines)
+
+
+def test_without_a_trust_file_nothing_is_audited_and_that_is_said(at_work: Auditor, name: str) -> None:
+    with pytest.raises(InvalidInput, match="the keys that are trusted must be given"):
+        at_work.audit(keys=None)
+    with pytest.raises(InvalidInput, match="give the path of its public folder"):
+        at_work.audit(Path(name))
 
 
 def test_the_guide_is_linked_and_its_words_are_those_of_the_commands() -> None:
@@ -264,7 +259,7 @@ def test_the_guide_is_linked_and_its_words_are_those_of_the_commands() -> None:
 
 
 TAMPERED = {
-    "a figure": "metric internal/utility",
+    "a figure": "metric {figure} of the release has an entry more",
     "what the release cost": "metric epsilon.total of the release has an entry more; it is now 0.01",
     "a tag": "tag approved_by of the release was changed; it is now alice",
     "a tag of a step": "tag step of step learn_parameters was changed; it is now nothing",
@@ -272,18 +267,20 @@ TAMPERED = {
     "a file that was added": "artifact public/more.txt of the release was added",
     "the registry": "tag epsilon.total of version {version} of the registered model people was changed; it is now 0.01",
     "a version that was added": "of the registered model another was added",
+    "what the model says of that": "tag mlflow.modelVersions of model",
 }
 
 
 @pytest.fixture(scope="module")
 def tampered(
-    auditor: Auditor,
-    releases: tuple[str, str],
+    guided: list[str],
+    name: str,
     engineer: Callable[[Callable[[MlflowClient], object]], None],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> dict[str, str]:
-    """A release of which somebody who may write to MLflow has changed several things; run and version of it."""
-    folder, name = tmp_path_factory.mktemp("forged"), releases[1]
+    """Somebody who may write to MLflow has changed several things of the release; its run and its version."""
+    assert guided
+    folder = tmp_path_factory.mktemp("forged")
     told: dict[str, str] = {}
 
     def tamper(client: MlflowClient) -> None:
@@ -295,8 +292,9 @@ def tampered(
         (step,) = client.search_runs([experiment.experiment_id], below)
         version = version_of(client, "people", name)
         assert version is not None
-        told.update(run=run_id, version=str(version.version))
-        figure = next(figure for figure in found.data.metrics if figure.startswith("internal/utility"))
+
+        figure = next(figure for figure in found.data.metrics if figure.startswith("internal/"))
+        told.update(run=run_id, version=str(version.version), figure=figure)
         client.log_metric(run_id, figure, 0.5)
         client.log_metric(run_id, "epsilon.total", 0.01)
         client.set_tag(run_id, "approved_by", "alice")
@@ -306,76 +304,71 @@ def tampered(
             client.log_artifact(run_id, str(folder / file), "public")
         client.set_model_version_tag("people", version.version, "epsilon.total", "0.01")
         client.create_registered_model("another")
-        client.create_model_version("another", source=str(version.source), run_id=run_id)
+        source = str(version.source)
+        client.create_model_version("another", source, run_id=run_id, model_id=source.removeprefix("models:/"))
 
     engineer(tamper)
     return told
 
 
-def test_whatever_was_changed_in_mlflow_is_named(
-    at_work: Auditor, releases: tuple[str, str], tampered: dict[str, str]
-) -> None:
-    audited = at_work.audit(at_work.home / releases[1])
-    found = faults(audited)
-    assert found.keys() == {RUNS}
-    for what, named in TAMPERED.items():
-        expected = named.format(**tampered)
-        assert any(expected in fault for fault in found[RUNS]), (what, found[RUNS])
-    assert len(found[RUNS]) == len(TAMPERED)
-    assert "IS NOT AS IT WAS" in audited.verdict
-    assert faults(at_work.audit(at_work.home / releases[0])) == {}, "the other one is as it was"
-
-
-def test_find_says_what_was_signed_and_what_mlflow_says_instead(
-    auditor: Auditor, releases: tuple[str, str], tampered: dict[str, str]
-) -> None:
-    asked = ("find", "--dataset", "people", "--keys", auditor.keys)
-    told = run(*asked, "--approved-by", "alice", home=auditor.home / "home", **auditor.variables)
-    assert told.returncode == 1, told.stderr
-    (row,) = [line for line in told.stdout.splitlines() if line.startswith(releases[1])]
-    assert row.endswith("started by ada  approved by nobody  as signed")
-    assert "  NOT AS SIGNED in MLflow: approved_by is alice\n" in told.stdout
-    assert "  NOT AS SIGNED in MLflow: epsilon.total is 0.01\n" in told.stdout
-
-
-def test_a_public_file_that_was_changed_is_named(at_work: Auditor, releases: tuple[str, str], tmp_path: Path) -> None:
-    forged = shutil.copytree(at_work.home / releases[0], tmp_path / "forged")
+def test_whatever_was_changed_is_named(at_work: Auditor, tampered: dict[str, str], tmp_path: Path) -> None:
+    forged = shutil.copytree(at_work.folder, tmp_path / "forged")
     stated = json.loads((forged / "privacy.json").read_text())
     (forged / "privacy.json").write_text(json.dumps({**stated, "notes": "none"}))
-    (forged / "more.txt").write_text("more")
-    found = faults(at_work.audit(forged))
-    assert found["the internal record is about the public one and its files"] == (
-        "more.txt was added to the folder",
+    (forged / "zero.txt").write_text("more")
+    audited = at_work.audit(forged)
+    assert "IS NOT AS IT WAS" in audited.verdict
+    found = faults(audited)
+    assert found.pop("the internal record is about the public one and its files") == (
         "privacy.json was changed in the folder",
+        "zero.txt was added to the folder",
     )
-    assert "every file is the one that was signed, none is missing and none too many" in found
+    signed = found.pop("every file is the one that was signed, none is missing and none too many")
+    assert signed[0] == "privacy.json is not what was signed: it was altered"
+    assert found.pop("privacy.json states what follows from the record")
+    assert found.keys() == {RUNS}
+    for what, named in TAMPERED.items():
+        assert any(named.format(**tampered) in fault for fault in found[RUNS]), (what, found[RUNS])
+    assert len(found[RUNS]) == len(TAMPERED)
     verified = subprocess.run(
         [sys.executable, "-m", "deniable", "verify", str(forged), "--keys", str(at_work.keys)],
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, "HOME": str(tmp_path)},
+        env=environment(tmp_path),
     )
     assert verified.returncode == 1
-    assert "privacy.json is not what was signed: it was altered" in verified.stdout
+    assert signed[0] in verified.stdout
+
+
+def test_find_says_what_was_signed_and_what_mlflow_says_instead(
+    auditor: Auditor, name: str, tampered: dict[str, str]
+) -> None:
+    asked = ("find", "--dataset", "people", "--keys", auditor.keys, "--approved-by", "alice")
+    told = run(*asked, home=auditor.home / "home", **auditor.variables)
+    assert told.returncode == 1, told.stderr
+    (row,) = [line for line in told.stdout.splitlines() if line.startswith(name)]
+    assert row.endswith("started by ada  approved by nobody  as signed")
+    assert "  NOT AS SIGNED in MLflow: approved_by is alice\n" in told.stdout
+    assert "  NOT AS SIGNED in MLflow: epsilon.total is 0.01\n" in told.stdout
 
 
 def test_a_record_that_was_changed_or_deleted_in_mlflow_is_named(
     at_work: Auditor,
-    releases: tuple[str, str],
+    name: str,
     tampered: dict[str, str],
     engineer: Callable[[Callable[[MlflowClient], object]], None],
     tmp_path: Path,
 ) -> None:
-    (tmp_path / RECORD).write_bytes((at_work.home / releases[0] / RECORD).read_bytes())
-    engineer(lambda client: client.log_artifact(tampered["run"], str(tmp_path / RECORD), "internal"))
-    found = faults(at_work.audit(at_work.home / releases[1]))
+    # Signed by a trusted key, and not what it is taken for.
+    copy = shutil.copyfile(at_work.folder / RECORD, tmp_path / RECORD)
+    engineer(lambda client: client.log_artifact(tampered["run"], str(copy), "internal"))
+    found = faults(at_work.audit())
     assert found.keys() == {"the records of the release can be compared", "MLflow's runs can be compared"}
     for [fault] in found.values():
-        assert f"the artifact internal/{RECORD} of {releases[1]} must be what a trusted key signed for it" in fault
+        assert f"the artifact internal/{RECORD} of {name} must be what a trusted key signed for it" in fault
     stored = at_work.agency.state / "stack" / "artifacts"
     (kept,) = stored.rglob(f"{tampered['run']}/artifacts/internal/{RECORD}")
     kept.unlink()
-    found = faults(at_work.audit(at_work.home / releases[1]))
-    for [fault] in found.values():
+    for [fault] in faults(at_work.audit()).values():
         assert f"the artifact internal/{RECORD} of its run, or the run itself, was deleted" in fault

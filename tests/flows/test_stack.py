@@ -11,6 +11,7 @@ from urllib.error import HTTPError
 
 import httpx
 import psutil
+import psycopg
 import pytest
 
 from tests.agency import Agency, ask
@@ -191,6 +192,11 @@ def test_a_backup_of_all_of_it_is_restored_beside_it_and_passes_the_audit(
         elsewhere.command("stack", "up")
         assert elsewhere.said("ports") != agency.said("ports")
         elsewhere.command("audit", released["name"])
+        with (
+            psycopg.connect(elsewhere.said("environment")["DENIABLE_LEDGER"]) as connection,
+            pytest.raises(psycopg.errors.InsufficientPrivilege),
+        ):
+            connection.execute("DELETE FROM deniable_ledger")
         assert elsewhere.run(released["id"])["name"] == released["name"]
         assert elsewhere.command("ledger", "show") == agency.command("ledger", "show")
     finally:
