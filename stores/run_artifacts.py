@@ -51,12 +51,13 @@ def read_artifact(state: Path, uri: str, tracking_uri: str, path: str) -> bytes 
     if _local(uri) is not None:
         with _folders(state, f"{uri}/{folder}", tracking_uri) as folders:
             return _content(folders[0] / name) if folders else None
-    there = list_artifacts(artifact_uri=f"{uri}/{folder}", tracking_uri=tracking_uri)
-    if name not in {each.path.rpartition("/")[2] for each in there if not each.is_dir}:
+    store = get_artifact_repository(uri, tracking_uri)
+    if path not in {entry.path for entry in store.list_artifacts(folder) if not entry.is_dir}:
         return None
     with TemporaryDirectory(dir=state) as temporary:
-        address = f"{uri}/{path}"
-        return _content(Path(download_artifacts(artifact_uri=address, dst_path=temporary, tracking_uri=tracking_uri)))
+        file = Path(temporary) / name
+        store._download_file(path, str(file))  # noqa: SLF001 - what every store of artifacts must have
+        return _content(file)
 
 
 def _content(file: Path) -> bytes | None:
