@@ -56,7 +56,8 @@ def read_artifact(state: Path, uri: str, tracking_uri: str, path: str) -> bytes 
         return None
     with TemporaryDirectory(dir=state) as temporary:
         file = Path(temporary) / name
-        store._download_file(path, str(file))  # noqa: SLF001 - what every store of artifacts must have
+        fetch: Callable[[str, str], object] = store._download_file  # noqa: SLF001 - what every store must have
+        fetch(path, str(file))
         return _content(file)
 
 
