@@ -175,7 +175,7 @@ def complaint(detail: Mapping[str, Any], model: type[BaseModel]) -> str:
     ]
     if detail["type"] == "invalid_key" or (place[-1] == "[key]" and isinstance(detail["input"], Fraction)):
         keys[-1] = _shown(detail["input"])  # pydantic names a key by its type in Python
-    return f"{'.'.join(keys)}: {_sentence(detail, model)}"
+    return printable(f"{'.'.join(keys)}: {_sentence(detail, model)}")
 
 
 def _sentence(detail: Mapping[str, Any], model: type[BaseModel]) -> str:
@@ -203,7 +203,7 @@ def _sentence(detail: Mapping[str, Any], model: type[BaseModel]) -> str:
             said += f" that is right, got {got}" if detail["input"] else ", got none"
         case _:
             said = f"must {_PYDANTIC_SUBJECT.sub('', str(detail['msg']))}, got {got}"
-    return printable(said if said.endswith((".", "?")) else f"{said}.")
+    return said if said.endswith((".", "?")) else f"{said}."
 
 
 def _shown(value: object) -> str:

@@ -82,6 +82,7 @@ def test_a_spec_with_some_text_in_its_middle_is_taken_or_refused(folder: Path, p
 
 @settings(max_examples=200)
 @given(st.sampled_from(PLACES), VALUES, st.sampled_from([{}, QUICK]))
+@example(("budget",), {"\x1b": None}, {})
 def test_a_spec_with_any_value_in_any_place_is_taken_with_its_cost_or_refused(
     folder: Path, place: tuple[str, ...], value: Any, changes: dict[str, Any]
 ) -> None:

@@ -42,7 +42,7 @@ from stores.signing_keys import (
 )
 from stores.trust_file import TRUSTED_KEYS_VARIABLE, trusted_keys, trusted_keys_place, write_trusted_keys
 from tests.processes import at_once
-from tests.signing import AFTER, FROM, UNTIL, private_key
+from tests.signing import AFTER, FROM, private_key
 
 MAKE_ONE = "make one by python -m flows keys new --owner NAME"
 
@@ -290,8 +290,9 @@ def test_an_expired_key_signs_nothing_and_what_it_signed_counts(state: Path) -> 
 
 
 def test_a_key_that_is_not_valid_yet_signs_nothing(state: Path) -> None:
-    with_key(state, begun=UNTIL, until=AFTER)
-    with pytest.raises(Refused, match=f"is not valid before {UNTIL}; set this machine's clock"):
+    tomorrow = later(days=1)
+    with_key(state, begun=tomorrow)
+    with pytest.raises(Refused, match=f"is not valid before {tomorrow}; set this machine's clock"):
         signing_key(state)
 
 

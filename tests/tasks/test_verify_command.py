@@ -1,9 +1,11 @@
 """An auditor has a release folder and the wheel, nothing else: python -m deniable verify RELEASE_DIR."""
 
 import json
+import os
 import subprocess
 import sys
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -85,7 +87,13 @@ def test_the_wheel_and_its_two_requirements_are_enough(release: Path, tmp_path: 
     program.write_text(ISOLATED, encoding="utf-8")
     root = Path(__file__).resolve().parents[2]
     command = [sys.executable, str(program)]
-    environment = {"PYTHONPATH": str(root), "PATH": "", CONFIGURATION_VARIABLE: str(tmp_path / "configuration")}
+    clock = {name: os.environ[name] for name in ("LD_PRELOAD", "CLOCK_SHIFT_S") if name in os.environ}
+    environment = {
+        "PYTHONPATH": str(root),
+        "PATH": "",
+        CONFIGURATION_VARIABLE: str(tmp_path / "configuration"),
+        **clock,
+    }
     ledger = str(release.parent.parent / "ledger.jsonl")
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -179,9 +187,10 @@ def test_the_two_forms_of_the_table_have_the_same_records(release: Path, capsys:
 
 def test_a_signature_of_the_future_does_not_count(published: Published) -> None:
     record = published.record
-    record["signed"]["time"] = "2027-11-19T00:00:00Z"
+    signed, before, after = (f"{datetime.now(UTC) + timedelta(days=days):%Y-%m-%dT00:00:00Z}" for days in (5, 4, 6))
+    record["signed"]["time"] = signed
     forged = published.signed_again(record)
-    for latest, believed in (("2027-11-18T00:00:00Z", False), ("2027-11-20T00:00:00Z", True)):
+    for latest, believed in ((before, False), (after, True)):
         trust = Trust(published.keys, "of the tests", latest)
         signature = verify_release(InMemory(forged.files), trust, SCHEMA).lines[0]
         assert ("in the future by this machine's clock" not in signature) is believed
