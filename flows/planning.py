@@ -37,8 +37,9 @@ from schemas.decision import Policy
 from schemas.release_spec import ReleaseSpec
 from stores.charging import planned_charges, policy_of
 from stores.ledger_database import written_time
+from stores.rounding import rounded_up
 from stores.state_ledger import state_ledger
-from stores.statement import in_words, rounded_up
+from stores.statement import in_words
 from stores.unfinished import what_comes_next
 
 FITS, DOES_NOT_FIT = 0, 1

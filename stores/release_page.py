@@ -26,7 +26,8 @@ from stores.experiment_page import DESCRIPTION
 from stores.lineage import STEPS, as_dataset, log_totals, recording, step_title, tag_release
 from stores.readers import readers
 from stores.release_search import APPROVED_BY, EPSILON_TOTAL, NOBODY, PUBLISHED_DAY, day_number
-from stores.statement import TEMPLATES, rounded_up, statement_in_short
+from stores.rounding import rounded_up
+from stores.statement import TEMPLATES, statement_in_short
 from stores.step_notes import noted_steps
 from stores.workspace import Workspace
 

@@ -33,8 +33,8 @@ from schemas.accounts import Accounts, SpentSoFar
 from schemas.recipes import loglinear_recipe
 from schemas.release_spec import ReleaseSpec
 from schemas.synthesis import HistogramSeeds, PrivacyTestedSeeds
+from stores.rounding import rounded_up
 
-_DIGITS = 4
 # How many plausible seeds fewer than k a candidate may have that is spoken of.
 _MISSING = (1, 5, 10)
 
@@ -230,15 +230,6 @@ def in_words(guarantee: Guarantee) -> str:
 def proof_in_words(guarantee: Guarantee) -> str:
     """How a guarantee was proved."""
     return "; ".join(_PROOFS.get(name, name) for name in guarantee.accountant.split(" + "))
-
-
-def rounded_up(value: float) -> str:
-    """A cost in four digits, never less than it is."""
-    if value == 0 or not math.isfinite(value):
-        return f"{value:g}"
-    unit = 10.0 ** (math.floor(math.log10(value)) + 1 - _DIGITS)
-    # A value that has four digits anyway must not be taken for a little more by the division's last bit.
-    return f"{math.ceil(round(value / unit, 9)) * unit:.{_DIGITS}g}"
 
 
 def _number(value: Fraction | int) -> str:

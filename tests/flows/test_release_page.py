@@ -23,8 +23,8 @@ from stores.lineage import STEPS, step_title
 from stores.registry import register_model, version_of
 from stores.release_page import READABLE_RECORD, complete_page
 from stores.release_search import release_filter
+from stores.rounding import rounded_up
 from stores.signed_record import read_signed
-from stores.statement import rounded_up
 from tests.whole_release import GUARANTEES, Drawn, drawn_release
 
 ROOT = Path(__file__).resolve().parents[2]
