@@ -12,7 +12,7 @@ BROWSER := $(if $(CHROMIUM),,$(VENV)/browser/chromium)
 # Tests wait for servers most of the time: one process more than there are cores.
 PROCESSES := $(shell expr $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1) + 1)
 
-.PHONY: help release plan verify replay audit compare test ui stack stack-down stack-leave cluster cluster-down backup restore bench bench-utility attack-floats mutants screenshots lint lock
+.PHONY: help release plan verify replay audit compare test test-system ui stack stack-down stack-leave cluster cluster-down backup restore bench bench-utility attack-floats mutants screenshots lint lock
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1  /'
 
@@ -48,6 +48,9 @@ compare: $(RUNTIME) ## two releases side by side: A=name B=name
 
 test: $(DEV) $(BROWSER) ## run all tests
 	@$(BIN)/python -m pytest --numprocesses=$(PROCESSES) --maxprocesses=4 --dist=loadfile
+
+test-system: $(DEV) ## a week of nights in which everything goes down once, and every server at every moment of a release
+	@$(BIN)/python -m pytest -o norecursedirs= tests/system
 
 ui: $(RUNTIME) ## look at what was done: MLflow and Prefect on this machine's loopback
 	@$(BIN)/python -m flows ui

@@ -42,7 +42,12 @@ _MODULES: tuple[tuple[str, str, dict[str, str]], ...] = (
     (
         "flows.stacking",
         "add_stack_commands",
-        {"stack": "run_stack_command", "worker": "run_worker", "prefect": "run_prefect_command"},
+        {
+            "stack": "run_stack_command",
+            "worker": "run_worker",
+            "watch": "run_watch",
+            "prefect": "run_prefect_command",
+        },
     ),
     ("flows.clustering", "add_cluster_commands", {"cluster": "run_cluster_command"}),
     ("flows.deploying", "add_deploy_command", {"deploy": "run_deploy_command"}),

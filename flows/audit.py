@@ -15,6 +15,7 @@ from deniable.errors import DeniableError
 from flows.environment import state_folder
 from flows.run_page import completed, on_its_page
 from stores.addresses import artifact_name
+from stores.patience import ServerDown
 from stores.sealed_release import SealedRelease, find_sealed
 from tasks.check import Checks
 from tasks.compare_ledger import compare_ledger_task
@@ -90,6 +91,10 @@ class AuditFailed(DeniableError):
         self.audited = audited
 
 
+class AuditHindered(AuditFailed, ServerDown):
+    """What a release is to be compared with does not answer; that is no evidence of anything."""
+
+
 @flow(name="audit", flow_run_name="audit {release}", persist_result=False)
 def audit(release: str, state: Path | None = None, keys: Path | None = None) -> Audited:
     """Compare all that is kept of a release with its record, and leave what was found with the run.
@@ -123,6 +128,7 @@ def audit_release(release: str, state: Path, keys: Path | None = None) -> Audite
 
     Raises:
         AuditFailed: something is not as it was.
+        AuditHindered: nothing that was found is wrong, but not everything could be looked at.
         InvalidInput: there is no such release.
     """
     with on_its_page(f"audit of {Path(release).name}") as page:
@@ -133,7 +139,7 @@ def audit_release(release: str, state: Path, keys: Path | None = None) -> Audite
         page.say(*audited.lines[:-1])
         if not audited.holds:
             page.ended("could not be made as a whole" if audited.is_unsure else "NOT as it was")
-            raise AuditFailed(audited)
+            raise AuditHindered(audited) if audited.is_unsure else AuditFailed(audited)
         page.say(audited.verdict)
         page.ended("as it was")
         return audited

@@ -5,7 +5,7 @@ A form can be sent unchecked, so what is asked for is typed here. What the flows
 
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from enum import StrEnum
 from itertools import count
 from pathlib import Path
@@ -29,14 +29,16 @@ from flows.automations import FAILED_AND_TOLD, WEBHOOK_BLOCK
 from flows.cluster.choosing import on_its_cluster
 from flows.deciding import decide
 from flows.environment import state_folder
+from flows.outages import OUTAGES, gone_on_with, is_last_attempt, is_scheduled
 from flows.run_page import on_its_page
 from flows.specs import spec_places
 from schemas.release_spec import TABLE_SUFFIXES, FileSource, load_spec
 from stores.decisions import decision_on
 from stores.held import Held, HeldNote, held_notes, note_waiting
 from stores.partitions import is_in_a_store
+from stores.prefect_failures import asking_prefect
 from stores.statement import as_text
-from stores.unfinished import note_reported
+from stores.unfinished import find_release, note_reported, releases_of_run
 from stores.webhook import are_one
 
 DATASET_LIMIT = "deniable-dataset-{}"
@@ -97,6 +99,9 @@ def _note_ended(release: str) -> None:
 def release(spec: SpecName, begin_another: bool = False) -> State[Any]:  # noqa: FBT001, FBT002 - a box of a form
     """Release what a spec describes, or go on with the release of it that was not finished.
 
+    A scheduled run makes a release of its own: what an earlier run left is finished first. A run that goes on after an
+    outage makes no other release than the one that it began.
+
     Args:
         spec: the release spec.
         begin_another: begin another release although one of this spec is not finished.
@@ -112,13 +117,9 @@ def release(spec: SpecName, begin_another: bool = False) -> State[Any]:  # noqa:
     place = spec_places()[spec]
 
     def release_it(mine: HeldNote | None) -> str:
-        released = releasing.make_release(
-            place, anew=begin_another and mine is None, begun_as=mine.release if mine else None
-        )
-        _note_ended(released.workspace.release_id)
-        return f"published {released.workspace.release_id}"
+        return _released(place, mine, begin_another=begin_another)
 
-    return _once_decided(load_spec(place).dataset_name, release_it)
+    return gone_on_with(lambda: _once_decided(load_spec(place).dataset_name, release_it))
 
 
 @flow(name="refresh", flow_run_name="refresh of {spec}", persist_result=False, on_completion=[note_told])
@@ -144,18 +145,22 @@ def refresh(spec: SpecName, source: Arrival | None = None) -> State[Any]:
 
     def refresh_it(_mine: HeldNote | None) -> str:
         # What was held is unfinished, and finished first.
-        done = refreshing.refresh_dataset(place, source=source or source_of(place))
+        silent_on = () if is_last_attempt() else OUTAGES
+        done = refreshing.refresh_dataset(place, source=source or source_of(place), silent_on=silent_on)
         if done.released is not None:
             _note_ended(done.current)
         return done.in_words
 
-    try:
-        return _once_decided(load_spec(place).dataset_name, refresh_it)
-    except DeniableError as error:
-        told = refreshing.told_of(error)
-        if told is None or not are_one(told, WEBHOOK_BLOCK):
-            raise
-        return Failed(name=FAILED_AND_TOLD, message=f"{type(error).__name__}: {error}", data=error)
+    def told_once() -> State[Any]:
+        try:
+            return _once_decided(load_spec(place).dataset_name, refresh_it)
+        except DeniableError as error:
+            told = refreshing.told_of(error)
+            if told is None or not are_one(told, WEBHOOK_BLOCK):
+                raise
+            return Failed(name=FAILED_AND_TOLD, message=f"{type(error).__name__}: {error}", data=error)
+
+    return gone_on_with(told_once)
 
 
 @flow(name="audit", flow_run_name="audit of {release}", persist_result=False)
@@ -171,9 +176,13 @@ def audit(release: ReleaseName | None = None) -> State[Any]:
     Raises:
         AuditFailed: something is not as it was.
     """
-    names = [release] if release else published_releases(state_folder())
+    return gone_on_with(lambda: _audited([release] if release else published_releases(state_folder())))
+
+
+def _audited(names: list[str]) -> State[Any]:
+    """Audit releases, all of them although one fails."""
     failed: list[auditing.AuditFailed] = []
-    with on_its_page(f"audit of {release or 'all releases'}") as page:
+    with on_its_page(f"audit of {names[0] if len(names) == 1 else 'all releases'}") as page:
         for name in names:
             try:
                 auditing.audit_release(name, state_folder())
@@ -181,7 +190,8 @@ def audit(release: ReleaseName | None = None) -> State[Any]:
                 failed.append(failure)
         page.ended(f"{len(names) - len(failed)} of {len(names)} as they were")
         if failed:
-            raise failed[0]
+            # Evidence is told of first.
+            raise min(failed, key=lambda failure: isinstance(failure, auditing.AuditHindered))
     return Completed(message=f"{len(names)} of {len(names)} releases are as they were when their records were signed")
 
 
@@ -198,12 +208,40 @@ def replay(release: ReleaseName) -> State[Any]:
     Raises:
         ReplayDiffers: a step gave something else; the message says which, and why.
     """
-    return Completed(message=replaying.replay_release(release, state_folder()).verdict)
+    return gone_on_with(lambda: Completed(message=replaying.replay_release(release, state_folder()).verdict))
 
 
 def published_releases(state: Path) -> list[str]:
     """Names of the releases that were published, the oldest first."""
     return sorted(path.name for path in (state / "releases").glob("*/"))
+
+
+def _released(place: Path, mine: HeldNote | None, *, begin_another: bool) -> str:
+    """Make the release of a run, and what came of it in words.
+
+    Args:
+        place: the spec.
+        mine: the release that this run was suspended for.
+        begin_another: whether another release is to begin although one of the spec is not finished.
+    """
+    state, here = state_folder(), _this_run()
+    begun = releases_of_run(state, here) if here else []
+    own = [each for each in begun if each.runs[0] == here]
+    scheduled = is_scheduled()
+    worked_for = own if scheduled or begin_another else begun
+    if worked_for and worked_for[-1].ended:
+        # Somebody has finished, while this run was down, what it was for.
+        return f"published {worked_for[-1].release_id}"
+    begun_as = mine.release if mine else own[-1].release_id if own else None
+    anew = begin_another and begun_as is None
+    while True:
+        name = releasing.make_release(place, anew=anew, begun_as=begun_as).workspace.release_id
+        if not scheduled or mine is not None or find_release(state, name).runs[:1] == (here,):
+            _note_ended(name)
+            return f"published {name}"
+        # It is of another night, whose run did not get so far; that it is finished is told of with this night's own.
+        note_reported(state, name)
+        begun_as = None
 
 
 def _once_decided(dataset: str, work: Callable[[HeldNote | None], str]) -> State[Any]:
@@ -296,13 +334,18 @@ def _alone(dataset: str) -> Iterator[None]:
     A run whose machine is gone keeps the others waiting for a minute. One that cannot reach Prefect for as long goes
     on: should another then begin, the locks of the state folder keep them apart.
     """
-    with concurrency(
-        DATASET_LIMIT.format(dataset),
-        occupy=1,
-        lease_duration=_LEASE_S,
-        strict=True,
-        raise_on_lease_renewal_failure=False,
-    ):
+    with ExitStack() as stack:
+        asking_prefect(
+            lambda: stack.enter_context(
+                concurrency(
+                    DATASET_LIMIT.format(dataset),
+                    occupy=1,
+                    lease_duration=_LEASE_S,
+                    strict=True,
+                    raise_on_lease_renewal_failure=False,
+                )
+            )
+        )
         yield
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from deniable.errors import InvalidInput
 from schemas.regular_files import expanded_path, whole_path
+from stores.patience import doublings
 
 STATE_VARIABLE = "DENIABLE_STATE"
 MLFLOW_VARIABLE = "DENIABLE_MLFLOW_TRACKING_URI"
@@ -37,6 +38,7 @@ _ALWAYS = {
 _DEFAULTS = {
     "PREFECT_TASKS_RUNNER_THREAD_POOL_MAX_WORKERS": str(os.cpu_count() or 1),  # Prefect's own default is no limit
     "PREFECT_FLOWS_HEARTBEAT_FREQUENCY": "60",  # how soon it is known that the machine of a run is gone
+    "PREFECT_CLIENT_RETRY_EXTRA_CODES": "500",  # what it answers while its database is down
     "PREFECT_LOGGING_LEVEL": "CRITICAL",  # the command itself says what went wrong, once
     "PREFECT_INTERNAL_LOGGING_LEVEL": "CRITICAL",  # lists whatever it could not tell a server that is gone
     "PREFECT_LOGGING_SERVER_LEVEL": "ERROR",
@@ -107,6 +109,8 @@ def prepare_environment(state: Path | None = None) -> Path:
     os.environ.update(_ALWAYS)
     for name, value in _DEFAULTS.items():
         os.environ.setdefault(name, value)
+    # Its client asks again after two seconds, then after four, and so on.
+    os.environ.setdefault("PREFECT_CLIENT_MAX_RETRIES", str(doublings(None, first_s=2.0)))
     os.environ[STATE_VARIABLE] = str(state)
     os.environ["PREFECT_HOME"] = str(state / "prefect")
     os.environ["MLFLOW_TRACKING_URI"] = os.environ.get(MLFLOW_VARIABLE) or f"sqlite:///{state / 'mlflow' / 'mlflow.db'}"

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from prefect import runtime
+
 from deniable.errors import DeniableError, InvalidInput, Refused
 from deniable.keys import ReleaseKey
 from schemas.regular_files import read_regular
@@ -25,6 +27,7 @@ from stores.unfinished import (
     find_release,
     note_beginning,
     note_reported,
+    note_work,
     releases_of,
     require_same_code,
     spec_digest,
@@ -100,10 +103,11 @@ def opened_release(
                 if begun is None:
                     keep_key(workspace, _given_key(workspace, key_file) if key_file else None)
                     note_start(workspace)
-                    note_beginning(workspace)
+                    note_beginning(workspace, runtime.flow_run.id)
                     chosen.turn.close()
                 else:
                     require_same_key(workspace, begun.commitment)
+                    note_work(state, release_id, runtime.flow_run.id)
                 yield workspace
                 end_custody(workspace)
             except BaseException as error:

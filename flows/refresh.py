@@ -90,7 +90,13 @@ def refresh(spec: Path, state: Path | None = None, source: Path | str | None = N
     return completed(done.in_words, done)
 
 
-def refresh_dataset(spec: Path, state: Path | None = None, source: Path | str | None = None) -> Refreshed:
+def refresh_dataset(
+    spec: Path,
+    state: Path | None = None,
+    source: Path | str | None = None,
+    *,
+    silent_on: tuple[type[Exception], ...] = (),
+) -> Refreshed:
     """Release what arrives, unless a release of exactly that is published.
 
     A release that an earlier refresh paid for and did not finish is finished first.
@@ -99,6 +105,7 @@ def refresh_dataset(spec: Path, state: Path | None = None, source: Path | str | 
         spec: the release spec, YAML, with an entry `refresh`.
         state: the state folder; by default DENIABLE_STATE or `var`.
         source: the file that arrives; by default where the spec says that the records come from.
+        silent_on: errors that nobody is told of, because the refresh is gone on with by itself.
 
     Returns:
         What was done.
@@ -117,7 +124,7 @@ def refresh_dataset(spec: Path, state: Path | None = None, source: Path | str | 
         )
     with (
         on_its_page(f"refresh of {asked.name}") as page,
-        _telling(asked, page),
+        _telling(asked, page, silent_on),
         dataset_to_itself(state, asked.dataset_name) as key,
     ):
         page.about(asked.dataset_name)
@@ -206,11 +213,12 @@ def _guarded(state: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _telling(spec: ReleaseSpec, page: RunPage) -> Iterator[None]:
+def _telling(spec: ReleaseSpec, page: RunPage, silent_on: tuple[type[Exception], ...]) -> Iterator[None]:
     """Tell whoever is named in the spec that the refresh did not succeed; one that only came twice did no harm."""
+    silent: tuple[type[Exception], ...] = (DatasetInUse, *silent_on)
     try:
         yield
-    except DatasetInUse:
+    except silent:
         raise
     except Exception as error:
         notify = spec.refresh.notify if spec.refresh is not None else None

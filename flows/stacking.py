@@ -1,4 +1,4 @@
-"""The commands `stack up`, `down`, `leave` and `status`, and `worker`: the servers of an agency, on one machine.
+"""The commands `stack`, `worker` and `watch`: the servers of an agency, on one machine.
 
 What they need beside the rest is installed by `make stack`, and imported only when they are used.
 """
@@ -7,6 +7,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -40,6 +41,9 @@ def add_stack_commands(subparsers: "Subparsers", parents: Sequence[argparse.Argu
     )
     commands.add_parser("status", parents=parents, help="what runs, and where")
     subparsers.add_parser("worker", parents=parents, help="run the flows of deployments, until it is stopped")
+    subparsers.add_parser(
+        "watch", parents=parents, help="start again what goes down, and go on with runs that an outage ended"
+    )
     prefect = subparsers.add_parser(
         "prefect", parents=parents, help="a command of Prefect's own, such as: deployment run release/acs_ma --watch"
     )
@@ -69,6 +73,23 @@ def run_worker(_asked: argparse.Namespace, state: Path) -> int:
         InvalidInput: nothing says where Prefect's server is.
     """
     _become_prefect(["worker", "start", "--pool", POOL, "--type", "process"], state)
+
+
+def run_watch(_asked: argparse.Namespace, state: Path) -> int:
+    """Look after the stack of the state folder, if it has one, and after the runs of deployments, until it is stopped.
+
+    Returns:
+        0.
+
+    Raises:
+        InvalidInput: nothing says where Prefect's server is.
+    """
+    require_prefect(state)
+    from flows.watching import watch  # noqa: PLC0415 - imports Prefect
+
+    with suppress(KeyboardInterrupt):
+        watch(state)
+    return 0
 
 
 def run_prefect_command(asked: argparse.Namespace, state: Path) -> int:

@@ -12,13 +12,20 @@ LEASE = "lease"
 _TURNS = "locks"
 _PRIVATE_FOLDER = 0o700
 
+_kept: list[IO[str]] = []
+"""What is kept until this process ends."""
+
+
+class UnderWay(Refused):
+    """Another process works on the release."""
+
 
 @contextmanager
 def leased(vault: Path) -> Iterator[None]:
     """Keep all others from working on a release; the kernel ends the lease with the process, however that ends.
 
     Raises:
-        Refused: somebody works on it.
+        UnderWay: somebody works on it.
     """
     with (vault / LEASE).open("w") as handle:
         _lock(handle, vault.name)
@@ -51,7 +58,7 @@ def is_leased(vault: Path) -> bool:
     try:
         with leased(vault):
             return False
-    except Refused:
+    except UnderWay:
         return True
 
 
@@ -77,9 +84,28 @@ def turn(state: Path, name: str) -> Iterator[None]:
         yield
 
 
+def keep_while_alive(state: Path, name: str) -> None:
+    """Have others see that this process lives, until it ends, however it ends."""
+    folder = state / _TURNS
+    folder.mkdir(mode=_PRIVATE_FOLDER, parents=True, exist_ok=True)
+    handle = (folder / f"{name}.lock").open("w")
+    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    _kept.append(handle)
+
+
+def has_died(state: Path, name: str) -> bool:
+    """Whether a process had others see that it lives, and does no longer."""
+    try:
+        with (state / _TURNS / f"{name}.lock").open("r+") as handle:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
 def _lock(handle: IO[str], release_id: str) -> None:
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         msg = f"a release must be worked on by one process, and another is at {release_id}; wait until it is done."
-        raise Refused(msg) from None
+        raise UnderWay(msg) from None

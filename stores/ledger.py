@@ -33,11 +33,13 @@ from stores.ledger_anchor import Anchor
 from stores.ledger_database import (
     ENTRIES,
     LedgerDatabase,
+    LedgerServerDown,
     LedgerUnavailable,
     LedgerUnreachable,
     entry_rows,
     written_time,
 )
+from stores.patience import note_answer, pauses
 from stores.scratch import is_scratch
 
 T = TypeVar("T")
@@ -45,7 +47,7 @@ T = TypeVar("T")
 LEDGER_VARIABLE = "DENIABLE_LEDGER"
 
 _WAITS_S = (0.5, 2.0)
-"""A server that restarts is back by then; repeating is safe, because a charge is known by its identity."""
+"""A file that another process keeps is free by then; servers are waited for longer (stores.patience)."""
 
 
 class OtherOutput(Refused):
@@ -87,8 +89,8 @@ def kept_lines(place: str | Path) -> list[str]:
         LedgerUnavailable: the database cannot be reached, does not accept us, or is of a later version.
     """
     database = LedgerDatabase.at(place)
-    _patiently(database.bring_up_to_date)
-    return _patiently(lambda: kept_lines_of(database))
+    _patiently(database.place, database.bring_up_to_date)
+    return _patiently(database.place, lambda: kept_lines_of(database))
 
 
 def kept_lines_of(database: LedgerDatabase) -> list[str]:
@@ -119,14 +121,22 @@ def write_lines(lines: Sequence[str], path: Path) -> None:
         ) from None
 
 
-def _patiently(work: Callable[[], T]) -> T:
-    """Do something again while the database cannot be reached, a few times."""
-    for wait in _WAITS_S:
+def _patiently(place: str, work: Callable[[], T]) -> T:
+    """Do something again while the database cannot be reached; safe, because a charge is known by its identity."""
+    is_server = "://" in place
+    for wait in pauses(place) if is_server else _WAITS_S:
         try:
-            return work()
+            done = work()
         except LedgerUnreachable:
             time.sleep(wait)
-    return work()
+        else:
+            note_answer(place, answered=True)
+            return done
+    try:
+        return work()
+    except LedgerServerDown:
+        note_answer(place, answered=False)
+        raise
 
 
 class Ledger:
@@ -164,7 +174,7 @@ class Ledger:
             LedgerBroken: what is kept there was altered, or lacks what the state folder knows of.
         """
         database = LedgerDatabase.at(place)
-        _patiently(database.bring_up_to_date)
+        _patiently(database.place, database.bring_up_to_date)
         ledger = cls(database, clock, anchor)
         with ledger._reading() as (books, _):
             empty = books.head is None
@@ -361,7 +371,7 @@ class Ledger:
     def _reading(self) -> Iterator[tuple[Books, str]]:
         """Yield the books as of now, which no other thread changes meanwhile, and the time an entry would have."""
         with self._turn:
-            yield self._books, _patiently(self._catch_up_now)
+            yield self._books, _patiently(self.place, self._catch_up_now)
 
     def _catch_up_now(self) -> str:
         """Take into account what was appended since; the time that an entry would have."""
@@ -372,7 +382,7 @@ class Ledger:
     def _append(self, decide: Callable[[Books, str], Fact | None]) -> Entry | None:
         """Append what is decided on the newest books, while nobody else appends; None where nothing is to be."""
         with self._turn:
-            entry = _patiently(lambda: self._append_once(decide))
+            entry = _patiently(self.place, lambda: self._append_once(decide))
             # Before anything is drawn, also where the entry stood already: what the state folder does not know of
             # could be taken back by an old copy of the database.
             self._anchor_now()

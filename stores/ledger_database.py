@@ -36,6 +36,7 @@ from sqlalchemy.pool import NullPool
 
 from deniable.errors import DeniableError, InvalidInput
 from stores.migrations import REVISIONS, TABLE, VERSION_TABLE
+from stores.patience import ServerDown
 
 ENTRIES = Table(
     TABLE,
@@ -65,6 +66,10 @@ class LedgerUnavailable(DeniableError):
 
 class LedgerUnreachable(LedgerUnavailable):
     """The ledger cannot be reached just now; it may be in a moment."""
+
+
+class LedgerServerDown(LedgerUnreachable, ServerDown):
+    """The server of the ledger's database cannot be reached just now; it may be starting again."""
 
 
 @dataclass(frozen=True)
@@ -282,7 +287,8 @@ def _failure(place: str, error: Exception) -> LedgerUnavailable:
             f"the ledger must be an undamaged database, got {place}, which is not one; restore it from a copy, and "
             "compare that with what was last exported."
         )
-    return LedgerUnreachable(
+    unreachable = LedgerServerDown if "://" in place else LedgerUnreachable
+    return unreachable(
         f"the ledger must be reachable and writable, got {place}, which is not: {reason.rstrip('.')}; check that "
         "its server runs, that its disk is neither full nor read-only, and what DENIABLE_LEDGER names; trying again is "
         "safe."

@@ -21,7 +21,6 @@ from tempfile import TemporaryDirectory
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from httpx import HTTPError
 from mlflow import MlflowClient
 from mlflow.entities import Dataset, DatasetInput, InputTag, LoggedModel, LoggedModelInput, Metric, Param, Run, RunTag
 from mlflow.exceptions import MlflowException
@@ -38,8 +37,9 @@ from stores.disk import DISK_FULL, disk_is_full
 from stores.experiment_page import DESCRIPTION, experiment_of
 from stores.held import Held
 from stores.history_moving import relocate
+from stores.patience import ServerDown, doublings, note_answer
 from stores.people import operator
-from stores.prefect_failures import prefect_failure
+from stores.prefect_failures import asking_prefect
 from stores.release_search import APPROVED_BY, NOBODY
 from stores.scratch import is_scratch
 from stores.step_notes import StepDraft, note_step, thing
@@ -91,13 +91,12 @@ _ABOUT_A_RELEASE = "What it cost, how good it is, its files."
 _FLOW_RUN, _TASK_RUN = "prefect.flow_run_id", "prefect.task_run_id"
 
 
-_REFUSALS = {"UNAUTHENTICATED", "PERMISSION_DENIED"}
 _TIMES = "MLFLOW_HTTP_REQUEST_MAX_RETRIES"
-_OFTEN, _SELDOM = "5", "2"  # a minute, a few seconds
+_FIRST_PAUSE_S = 4.0
+"""MLflow's client asks again at once, then after so many seconds, then after twice as many, and so on."""
+_BRIEFLY = 2
 
 _one_at_a_time = Lock()
-_in_vain: set[str] = set()
-"""Servers that were waited for in vain, and are not waited for again before they answer."""
 
 # MLflow logs its errors with the errors that they happened in, and those may quote records.
 logging.getLogger("mlflow").setLevel(logging.CRITICAL)
@@ -106,6 +105,10 @@ logging.getLogger("urllib3.connectionpool").setLevel(logging.ERROR)  # tells of 
 
 class RecordFailed(DeniableError):
     """MLflow or Prefect did not take what must be recorded."""
+
+
+class RecordServerDown(RecordFailed, ServerDown):
+    """MLflow's server does not answer, or the database below it."""
 
 
 class UserRefused(RecordFailed):
@@ -471,13 +474,8 @@ def _link_from_prefect(state: Path, release_id: str, run: Run) -> None:
         if name != release_id:
             what = name.lstrip("0123456789 ")
             about = f"What the step {what} of {release_id} read, made and spent."
-        try:
-            create_link_artifact(page, link, key=artifact_name(what, "in MLflow"), description=about)
-        except (HTTPError, RuntimeError) as error:
-            said = prefect_failure(error)
-            if said is None:
-                raise
-            raise RecordFailed(said) from None
+        key = artifact_name(what, "in MLflow")
+        asking_prefect(lambda: create_link_artifact(page, link, key=key, description=about))
 
 
 def _prefect_link() -> str:
@@ -529,28 +527,27 @@ def recording(state: Path, *, patiently: bool = True) -> Iterator[MlflowClient]:
 
     Args:
         state: the state folder.
-        patiently: whether a server that does not answer is waited for, for about a minute.
+        patiently: whether a server that does not answer is waited for, stores.patience.
     """
     uri = tracking_uri(state)
     try:
-        with _one_at_a_time, _asking_again(_SELDOM if not patiently or uri in _in_vain else _OFTEN):
+        with _one_at_a_time, _asking_again(1 + doublings(uri, _FIRST_PAUSE_S) if patiently else _BRIEFLY):
             yield _client(uri)
     except (MlflowException, SQLAlchemyError, OSError) as error:
-        _in_vain.add(uri)
-        refused = isinstance(error, MlflowException) and error.error_code in _REFUSALS
-        failed = (UserRefused if refused else RecordFailed)(_complaint(state, uri, error))
+        note_answer(uri, answered=False)
+        failed = _failure(state, uri, error)
     else:
-        _in_vain.discard(uri)
+        note_answer(uri, answered=True)
         return
     raise failed
 
 
 @contextmanager
-def _asking_again(times: str) -> Iterator[None]:
+def _asking_again(times: int) -> Iterator[None]:
     """Have MLflow's client ask a server that does not answer again that often; one thread at a time is here."""
     before = os.environ.get(_TIMES)
     if before is None:
-        os.environ[_TIMES] = times
+        os.environ[_TIMES] = str(times)
     try:
         yield
     finally:
@@ -558,25 +555,26 @@ def _asking_again(times: str) -> Iterator[None]:
             del os.environ[_TIMES]
 
 
-def _complaint(state: Path, uri: str, error: Exception) -> str:
+def _failure(state: Path, uri: str, error: Exception) -> RecordFailed:
     """What to do where MLflow does not take or give a record."""
     if disk_is_full(state):
-        return DISK_FULL.format(state=state)
+        return RecordFailed(DISK_FULL.format(state=state))
     place = uri.rpartition("@")[2]
     code = error.error_code if isinstance(error, MlflowException) else None
     if code == "UNAUTHENTICATED":
-        return (
+        return UserRefused(
             f"MLflow at {place} must accept its user, and refuses; correct MLFLOW_TRACKING_USERNAME and "
             "MLFLOW_TRACKING_PASSWORD."
         )
     if code == "PERMISSION_DENIED":
-        return f"MLflow at {place} must let its user write, and does not; work as a user who may, such as engineer."
+        said = f"MLflow at {place} must let its user write, and does not; work as a user who may, such as engineer."
+        return UserRefused(said)
     if uri.startswith("http"):
-        return (
+        return RecordServerDown(
             f"MLflow must take the record of the release, and {place} does not; see that its server and its database "
             "run (make stack starts what is down; its log says more), and give the same command again."
         )
-    return (
+    return RecordFailed(
         f"MLflow must take the record of the release, and {place} does not; "
         "check that it can be reached, that its disk is not read-only, and that its version fits."
     )

@@ -40,6 +40,7 @@ class Begun:
         reported: whether whoever started it was told of its end; notes of earlier versions do not say, and were.
         mlflow_run: its run in MLflow.
         code: digest of the code that has worked on it; empty where several have, or an earlier version noted none.
+        runs: Prefect's runs that worked on it: the one that began it, then those that went on with it.
     """
 
     release_id: str
@@ -51,6 +52,7 @@ class Begun:
     reported: bool = True
     mlflow_run: str = ""
     code: str = ""
+    runs: tuple[str, ...] = ()
 
     @property
     def ended(self) -> bool:
@@ -65,9 +67,26 @@ def spec_digest(spec: ReleaseSpec) -> str:
     return sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
-def note_beginning(workspace: Workspace) -> None:
-    """Note in the vault what the release is of; from now on it can be taken up again."""
-    _write(workspace, finished=False)
+def note_beginning(workspace: Workspace, run: str | None = None) -> None:
+    """Note in the vault what the release is of; from now on it can be taken up again.
+
+    Args:
+        workspace: the release.
+        run: Prefect's run that begins it.
+    """
+    _write(workspace, finished=False, runs=(run,) if run else ())
+
+
+def note_work(state: Path, release_id: str, run: str | None) -> None:
+    """Note that a run of Prefect's goes on with a release."""
+    begun = find_release(state, release_id)
+    if run and run not in begun.runs:
+        _replace(state, replace(begun, runs=(*begun.runs, run)))
+
+
+def releases_of_run(state: Path, run: str) -> list[Begun]:
+    """The releases that a run of Prefect's has begun or gone on with, the oldest first."""
+    return [begun for begun in begun_releases(state) if run in begun.runs]
 
 
 def note_end(workspace: Workspace, said: str) -> None:
@@ -86,15 +105,20 @@ def note_reported(state: Path, release_id: str) -> None:
     """Note that whoever started a finished release was told of its end: the same command begins another from now on."""
     begun = find_release(state, release_id)
     if begun.finished and not begun.reported:
-        place = state / "vault" / release_id / _RECORD
-        with NamedTemporaryFile("w", dir=place.parent, prefix=f".{_RECORD}.", delete=False) as file:
-            temporary = Path(file.name)
-            try:
-                file.write(json.dumps(asdict(replace(begun, reported=True))))
-                file.flush()
-                temporary.replace(place)
-            finally:
-                temporary.unlink(missing_ok=True)
+        _replace(state, replace(begun, reported=True))
+
+
+def _replace(state: Path, begun: Begun) -> None:
+    """Note something else of a release, whole or not at all."""
+    place = state / "vault" / begun.release_id / _RECORD
+    with NamedTemporaryFile("w", dir=place.parent, prefix=f".{_RECORD}.", delete=False) as file:
+        temporary = Path(file.name)
+        try:
+            file.write(json.dumps(asdict(begun)))
+            file.flush()
+            temporary.replace(place)
+        finally:
+            temporary.unlink(missing_ok=True)
 
 
 def ended_with(workspace: Workspace) -> str | None:
@@ -104,7 +128,7 @@ def ended_with(workspace: Workspace) -> str | None:
     return (workspace.vault / _END).read_text(encoding="utf-8")
 
 
-def _write(workspace: Workspace, *, finished: bool) -> None:
+def _write(workspace: Workspace, *, finished: bool, runs: tuple[str, ...] = ()) -> None:
     before = _begun(workspace.vault)
     begun = Begun(
         release_id=workspace.release_id,
@@ -116,6 +140,7 @@ def _write(workspace: Workspace, *, finished: bool) -> None:
         reported=False,
         mlflow_run=workspace.mlflow_run_id,
         code=code_digest() if before is None or before.code == code_digest() else "",
+        runs=runs if before is None else before.runs,
     )
     with workspace.writing(_RECORD, Audience.RESTRICTED) as path:
         path.write_text(json.dumps(asdict(begun)))
@@ -166,8 +191,9 @@ def _is_noted(vault: Path) -> bool:
 def _begun(vault: Path) -> Begun | None:
     """What the vault says of one release; None where that cannot be read."""
     try:
-        return Begun(**json.loads((vault / _RECORD).read_text()))
-    except (OSError, TypeError, ValueError):
+        said = json.loads((vault / _RECORD).read_text())
+        return Begun(**{**said, "runs": tuple(said.get("runs", ()))})
+    except (AttributeError, OSError, TypeError, ValueError):
         return None
 
 

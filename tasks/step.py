@@ -14,6 +14,7 @@ from pydantic import TypeAdapter
 from deniable.errors import DeniableError
 from stores.disk import DISK_FULL
 from stores.journal import Journal
+from stores.prefect_failures import PrefectDown, prefect_failure
 from stores.workspace import PRIVATE_FILE, Workspace, make_private_folder
 from tasks.data_flow import Step
 from tasks.progress import announced
@@ -79,7 +80,8 @@ def as_task(
             except DeniableError as error:
                 failure = error
             except Exception as error:  # noqa: BLE001 - whatever it is, its message may quote a record
-                failure = _redacted(error, name, workspace)
+                said = prefect_failure(error)
+                failure = PrefectDown(said) if said is not None else _redacted(error, name, workspace)
             # Raised outside the handlers, or Python would attach the original as its context.
             failure.__cause__ = failure.__context__ = None
             raise failure.with_traceback(None)

@@ -21,6 +21,9 @@ ENDED = ("COMPLETED", "FAILED", "CRASHED", "CANCELLED")
 # A worker looks for work every ten seconds otherwise.
 EAGER = {"PREFECT_WORKER_QUERY_SECONDS": "1"}
 
+# A run that an outage ended waits for a minute otherwise, then for five, and so on.
+SOON = {"DENIABLE_RESUME_AFTER_S": "2 4 8 16 32 64"}
+
 
 @dataclass(frozen=True)
 class Agency:
@@ -98,12 +101,15 @@ class Agency:
         found: dict[str, Any] = self.prefect(f"/flow_runs/{flow_run}", method="GET")
         return found
 
-    def once(self, flow_run: str, *wanted: str, asked: int | None = None) -> dict[str, Any]:
+    def once(
+        self, flow_run: str, *wanted: str, asked: int | None = None, though: tuple[str, ...] = ()
+    ) -> dict[str, Any]:
         """A run, once it is in one of the states that are wanted.
 
         Args:
             flow_run: the run.
             wanted: kinds of states.
+            though: kinds of ends that it may have meanwhile, and be gone on with.
             asked: where a suspended run is wanted, how many of its questions were answered before.
         """
         give_up = time.monotonic() + _ENOUGH_S
@@ -112,8 +118,20 @@ class Agency:
             key = str(now["state"]["state_details"]["pause_key"])
             if now["state"]["type"] in wanted and (asked is None or key.endswith(f"-{asked}")):
                 return now
-            assert now["state"]["type"] not in ENDED, now["state"]["message"]
+            assert now["state"]["type"] not in set(ENDED) - set(though), now["state"]["message"]
             assert time.monotonic() < give_up, now["state"]
+            time.sleep(0.2)
+
+    def states(self, flow_run: str) -> list[dict[str, Any]]:
+        """All states of a run, the first one first."""
+        found: list[dict[str, Any]] = self.prefect(f"/flow_run_states/?flow_run_id={flow_run}", method="GET")
+        return sorted(found, key=lambda state: str(state["timestamp"]))
+
+    def gone_on_with(self, flow_run: str) -> None:
+        """Wait until a run that an outage ended is about to go on."""
+        give_up = time.monotonic() + _ENOUGH_S
+        while "AwaitingRetry" not in {state["name"] for state in self.states(flow_run)}:
+            assert time.monotonic() < give_up
             time.sleep(0.2)
 
     def triggered(self, deployment: str, **parameters: object) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from flows.stack.backup import restore_databases
 from flows.stack.daemons import running, stop
 from flows.stack.moving import bring_along, leave, require_in_use
 from flows.stack.settings import ADMINISTRATOR, AUDITOR, DATABASES, ENGINEER, LOOPBACK, Stack
-from stores.lease import all_leased
+from stores.lease import all_leased, turn
 
 DONE, NOT_ALL_UP = 0, 1
 
@@ -23,7 +23,10 @@ _STOP_SIGNALS = {
     "prefect": signal.SIGTERM,
     "mlflow": signal.SIGTERM,
     "worker": signal.SIGTERM,
+    "watch": signal.SIGTERM,
 }
+TURN = ".stack"
+"""What only one process at a time does; no dataset has such a name."""
 
 
 def stack_command(command: str, state: Path) -> int:
@@ -37,13 +40,15 @@ def stack_command(command: str, state: Path) -> int:
     """
     stack, console = Stack(state), Console(highlight=False, markup=False, soft_wrap=True)
     if command == "up":
-        start(stack, console)
+        with turn(state, TURN):
+            start(stack, console)
         _tell(stack, console)
         return DONE
-    if command == "leave":
-        _leave(stack, console)
     if command in {"down", "leave"}:
-        stopped = [name for name in reversed(_STOP_SIGNALS) if stop(_run(stack), name, _STOP_SIGNALS[name])]
+        with turn(state, TURN):
+            if command == "leave":
+                _leave(stack, console)
+            stopped = [name for name in reversed(_STOP_SIGNALS) if stop(_run(stack), name, _STOP_SIGNALS[name])]
         console.print(f"Stopped {', '.join(stopped)}; the data are kept." if stopped else "Nothing of the stack ran.")
         return DONE
     return _show_status(stack, console)
@@ -98,6 +103,15 @@ def _started(stack: Stack, console: Console) -> Iterator[str]:
     if hands.start():
         yield hands.name
     hands.wait_until_up()
+    eyes = servers.watch(stack)
+    if eyes.start():
+        yield eyes.name
+
+
+def fallen(stack: Stack) -> list[str]:
+    """Servers that were started, that nobody has stopped, and that do not run."""
+    noted = [name for name in _STOP_SIGNALS if (_run(stack) / f"{name}.json").exists()]
+    return [name for name in noted if running(_run(stack), name) is None]
 
 
 def _leave(stack: Stack, console: Console) -> None:
@@ -105,7 +119,7 @@ def _leave(stack: Stack, console: Console) -> None:
     require_in_use(stack)
     with all_leased(stack.state, "ledger and history are brought back"):
         pass  # Nothing is stopped in the middle.
-    for name in ("worker", "mlflow"):
+    for name in ("watch", "worker", "mlflow"):
         stop(_run(stack), name, _STOP_SIGNALS[name])
     database = postgres.daemon(stack)
     database.start()

@@ -74,6 +74,17 @@ def worker(stack: Stack) -> Daemon:
     )
 
 
+def watch(stack: Stack) -> Daemon:
+    """What starts again whatever of the stack goes down, and goes on with runs that an outage ended."""
+    return _daemon(
+        stack,
+        "watch",
+        [sys.executable, "-m", "flows", "watch", "--state", str(stack.state)],
+        {**stack.environment(), "PREFECT_LOGGING_LEVEL": "WARNING", "PYTHONUNBUFFERED": "1"},
+        lambda: True,
+    )
+
+
 def make_users(stack: Stack) -> None:
     """Make MLflow's users that are not there yet: an engineer, who may write, and an auditor, who may read.
 

@@ -33,7 +33,7 @@ def test_our_containers_run_as_an_ordinary_user_without_privileges() -> None:
     dockerfile = (INFRA / "Dockerfile").read_text()
     assert dockerfile.index("USER deniable") < dockerfile.index("ENTRYPOINT")
     ours = [service for service in COMPOSE["services"].values() if service["image"] == "deniable"]
-    assert len(ours) == 4
+    assert len(ours) == 5
     assert all(service["cap_drop"] == ["ALL"] and service["read_only"] for service in ours)
 
 

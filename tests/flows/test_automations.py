@@ -1,4 +1,4 @@
-"""Of a run that failed somebody is told once: by Prefect, unless it told of itself."""
+"""Of a run that failed somebody is told once: by Prefect, unless it told of itself; one that goes on is not told of."""
 
 from uuid import uuid4
 
@@ -11,6 +11,7 @@ from prefect.server.events.schemas.events import Resource
 from prefect.server.events.schemas.events import ResourceSpecification as OnTheServer
 
 from flows.automations import FAILED_AND_TOLD, _tell_of_failures
+from flows.outages import GIVEN_UP, INTERRUPTED
 
 
 @pytest.mark.parametrize(
@@ -18,7 +19,9 @@ from flows.automations import FAILED_AND_TOLD, _tell_of_failures
     [
         ("FAILED", "Failed", True),
         ("FAILED", "TimedOut", True),
-        ("CRASHED", "Crashed", True),
+        ("FAILED", GIVEN_UP, True),
+        ("CRASHED", "Crashed", False),
+        ("CRASHED", INTERRUPTED, False),
         ("FAILED", FAILED_AND_TOLD, False),
         ("COMPLETED", "Held", False),
     ],

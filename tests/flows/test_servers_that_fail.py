@@ -15,8 +15,12 @@ from stores.lineage import RecordFailed, recording
 from tests.flows.command import command, environment, run, variables_of
 from tests.small_release import write_small_release
 
-# How often Prefect's and MLflow's clients ask again: seconds, where users wait for a minute or two.
-IMPATIENT = {"PREFECT_CLIENT_MAX_RETRIES": "1", "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0"}
+# How often Prefect's and MLflow's clients ask again: seconds, where users wait for two minutes.
+IMPATIENT = {
+    "PREFECT_CLIENT_MAX_RETRIES": "1",
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",
+    "DENIABLE_PATIENCE_S": "2",
+}
 TIMES = "MLFLOW_HTTP_REQUEST_MAX_RETRIES"
 
 

@@ -18,7 +18,6 @@ from sqlalchemy import text
 from deniable.budget import BudgetExceeded
 from deniable.ledger import ALL_ROWS, Charge
 from deniable.ledger_verification import verify
-from stores import ledger as ledger_module
 from stores.ledger import Ledger
 from stores.ledger_database import LedgerUnreachable
 from tests.charging import charge, policy
@@ -214,7 +213,7 @@ def test_a_connection_that_is_ended_while_it_reserves_is_made_anew_and_charged_o
 def test_a_connection_that_is_ended_and_stays_so_leaves_nothing(
     postgresql: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ledger_module, "_WAITS_S", ())
+    monkeypatch.setenv("DENIABLE_PATIENCE_S", "0")
     ledger, other = opened(postgresql), Ledger.open(postgresql)
     terminating(ledger, other, "after it wrote")
     with pytest.raises(LedgerUnreachable, match="trying again is safe"):

@@ -256,6 +256,7 @@ def test_a_database_that_lost_entries_while_it_was_away_is_noticed(
     ledger.reserve(asks("0.5"))
     with monkeypatch.context() as failing:
         failing.setattr("stores.ledger._WAITS_S", ())
+        failing.setenv("DENIABLE_PATIENCE_S", "0")
         failing.setattr("stores.ledger.insert", lambda _: SimpleNamespace(values=lambda **_: text("no SQL")))
         with pytest.raises(LedgerUnavailable):
             ledger.reserve(asks("0.25", step="b"))
@@ -365,7 +366,8 @@ def test_wrong_credentials_are_said_in_one_sentence_without_the_password() -> No
     assert failure.value.__suppress_context__
 
 
-def test_a_database_that_is_gone_is_said_in_one_sentence(tmp_path: Path) -> None:
+def test_a_database_that_is_gone_is_said_in_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DENIABLE_PATIENCE_S", "0")
     with pytest.raises(
         LedgerUnreachable, match=r"must be reachable and writable, got postgresql.*trying again is safe"
     ):

@@ -1,0 +1,158 @@
+"""How runs of the deployments end when something around them is down, so that they are gone on with by themselves.
+
+Who goes on with them is flows.resuming. What is charged and drawn needs no care here: the journal and the ledger see to
+it that a release that is gone on with gives the same bytes at the same cost.
+"""
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from itertools import takewhile
+from typing import Any
+
+from prefect import get_client, runtime
+from prefect.client.schemas.filters import (
+    DeploymentFilter,
+    DeploymentFilterId,
+    FlowRunFilter,
+    FlowRunFilterExpectedStartTime,
+)
+from prefect.client.schemas.objects import FlowRun, State, StateType
+from prefect.states import Completed, Crashed
+
+from deniable.errors import InvalidInput
+from flows.environment import state_folder
+from stores.lease import UnderWay, keep_while_alive
+from stores.patience import ServerDown
+from stores.prefect_failures import asking_prefect, prefect_failure
+
+INTERRUPTED = "Interrupted"
+"""State of a run that an outage ended; it is gone on with."""
+MISSED = "Missed"
+"""State of a scheduled run that did nothing because a later one of the same schedule was due when it began."""
+GIVEN_UP = "GivenUp"
+"""State of a run that was gone on with in vain, as often as is tried; it is told of."""
+GOING_ON = "AwaitingRetry"
+"""State of a run that is gone on with in a while; Prefect's own name for that."""
+
+ATTEMPTS_VARIABLE = "DENIABLE_RESUME_AFTER_S"
+_ATTEMPTS_S = "60 300 900 3600"
+
+OUTAGES = (ServerDown, UnderWay)
+"""What ends a run so that it is gone on with."""
+
+
+def pauses_s() -> tuple[float, ...]:
+    """For how many seconds a run waits before it is gone on with, for the first time, the second, and so on.
+
+    Raises:
+        InvalidInput: DENIABLE_RESUME_AFTER_S holds no such numbers.
+    """
+    said = os.environ.get(ATTEMPTS_VARIABLE, _ATTEMPTS_S)
+    try:
+        pauses = tuple(float(word) for word in said.split())
+    except ValueError:
+        pauses = (-1.0,)
+    if not all(0 <= pause < float("inf") for pause in pauses):
+        msg = f"{ATTEMPTS_VARIABLE} must hold seconds such as {_ATTEMPTS_S!r}, got {said!r}; correct it."
+        raise InvalidInput(msg)
+    return pauses
+
+
+def resumed(states: list[State[Any]]) -> int:
+    """How often a run was gone on with since somebody last saw to it, by all its states."""
+    since = takewhile(lambda state: state.name != GIVEN_UP, sorted(states, key=lambda each: each.timestamp)[::-1])
+    return sum(state.name == GOING_ON for state in since)
+
+
+def gone_on_with(work: Callable[[], State[Any]]) -> State[Any]:
+    """Do what a run is for, unless a later one of its schedule does; an outage ends it so that it is gone on with.
+
+    Args:
+        work: what it is for.
+
+    Returns:
+        How it ends.
+    """
+    try:
+        if runtime.deployment.id and runtime.flow_run.id:
+            with suppress(BlockingIOError):  # another process is at the same run, and has shown that it lives
+                keep_while_alive(state_folder(), sign_of_life(runtime.flow_run.id))
+        later = _later_run()
+        if later is not None:
+            msg = f"missed; the run of {later.expected_start_time:%Y-%m-%d %H:%M} UTC does its work"
+            return Completed(name=MISSED, message=msg)
+        return work()
+    except Exception as error:
+        said = str(error) if isinstance(error, OUTAGES) else prefect_failure(error)
+        if said is None or not runtime.deployment.id:
+            raise
+        # Prefect's word for an end that is nobody's fault but the machines'.
+        return Crashed(name=INTERRUPTED, message=said)
+
+
+def sign_of_life(flow_run: object) -> str:
+    """What a run's process keeps while it lives, so that one that died is known by it at once."""
+    return f".run-{flow_run}"
+
+
+def is_scheduled() -> bool:
+    """Whether this is a run that a schedule asks for, and nobody else."""
+    here = _here()
+    return here is not None and bool(here.auto_scheduled)
+
+
+def is_last_attempt() -> bool:
+    """Whether this run is not gone on with should it fail; a run of no deployment is not."""
+    if not runtime.deployment.id or not (run := runtime.flow_run.id):
+        return True
+
+    def states() -> list[State[Any]]:
+        with get_client(sync_client=True) as client:
+            return client.read_flow_run_states(run)
+
+    return resumed(asking_prefect(states)) >= len(pauses_s())
+
+
+def _here() -> FlowRun | None:
+    """This run of a deployment; None for any other."""
+    if not runtime.deployment.id or not (run := runtime.flow_run.id):
+        return None
+
+    def found() -> FlowRun:
+        with get_client(sync_client=True) as client:
+            return client.read_flow_run(run)
+
+    return asking_prefect(found)
+
+
+def _later_run() -> FlowRun | None:
+    """A run that a schedule asked for later, with the same parameters, and that was due before this one began.
+
+    While no worker was there, runs of a schedule pile up. One of them is enough, the newest. One that failed for a
+    reason of its own, or that somebody cancelled, does nobody's work.
+    """
+    here = _here()
+    if here is None or not here.auto_scheduled or here.expected_start_time is None or here.deployment_id is None:
+        return None
+    of_it = DeploymentFilter(id=DeploymentFilterId(any_=[here.deployment_id]))
+    between = {"after_": here.expected_start_time, "before_": datetime.now(UTC)}
+    due = FlowRunFilterExpectedStartTime.model_validate(between)
+
+    def found() -> list[FlowRun]:
+        with get_client(sync_client=True) as client:
+            return client.read_flow_runs(
+                deployment_filter=of_it, flow_run_filter=FlowRunFilter(expected_start_time=due)
+            )
+
+    later = [
+        run
+        for run in asking_prefect(found)
+        if run.auto_scheduled
+        and run.id != here.id
+        and run.parameters == here.parameters
+        and (run.expected_start_time or here.expected_start_time) > here.expected_start_time
+        and run.state_type not in {StateType.FAILED, StateType.CANCELLED}
+    ]
+    return max(later, key=lambda run: str(run.expected_start_time), default=None)

@@ -1,0 +1,107 @@
+"""Watches, day and night, that servers run and that runs of deployments come to an end.
+
+What it finds and does is told on standard output, a line each: under `stack up`, that is the log `watch`.
+"""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+from prefect import get_client
+from prefect.settings import PREFECT_CLIENT_MAX_RETRIES, temporary_settings
+
+from deniable.errors import DeniableError
+from flows.resuming import RunWatch
+from flows.stack.settings import Stack
+from stores.lease import turn
+from stores.prefect_failures import prefect_failure
+
+_OFTEN = "PREFECT_WORKER_QUERY_SECONDS"
+_EVERY_S = "10"
+_LONGEST_S = 300.0
+_TURN = ".watch"
+_SAID = 3
+
+
+def watch(state: Path) -> None:
+    """Watch until this process is stopped; of several on one state folder one does, and another takes its place.
+
+    Args:
+        state: the state folder.
+    """
+    every = float(os.environ.get(_OFTEN, _EVERY_S))
+    keeper = Keeper(Stack(state), every)
+    with turn(state, _TURN), temporary_settings({PREFECT_CLIENT_MAX_RETRIES: 0}):
+        while True:
+            # One that was there before its server was, or that lost it, asks anew.
+            for line in keeper.look():
+                _say(line)
+            _look_after_runs(state, keeper, every)
+            time.sleep(every)
+
+
+def _look_after_runs(state: Path, keeper: "Keeper", every: float) -> None:
+    """Look after the runs of deployments as long as Prefect answers."""
+    try:
+        with get_client(sync_client=True) as client:
+            runs = RunWatch(client, state)
+            while True:
+                for line in (*keeper.look(), *runs.look()):
+                    _say(line)
+                time.sleep(every)
+    except DeniableError as error:
+        _say(str(error))
+    except Exception as error:  # noqa: BLE001 - whatever it is, the next look begins anew
+        _say(prefect_failure(error) or f"Prefect was asked in vain ({type(error).__name__}).")
+
+
+def _say(line: str) -> None:
+    print(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}  {line}")  # noqa: T201 - this is what it has to tell by
+
+
+class Keeper:
+    """Starts again what was started, what nobody has stopped, and what is down.
+
+    Args:
+        stack: the servers of a state folder; there may be none.
+        every: seconds to wait before what could not be started is started again; longer and longer.
+    """
+
+    def __init__(self, stack: Stack, every: float) -> None:
+        self._stack = stack
+        self._every = self._pause = every
+        self._not_before = 0.0
+        self._down: list[str] = []
+
+    def look(self) -> Iterator[str]:
+        """Start what is down by the command that a person would give.
+
+        Yields:
+            What was done.
+        """
+        if not self._stack.is_set_up or time.monotonic() < self._not_before:
+            return
+        from flows.stack.command import fallen  # noqa: PLC0415 - needs what only a stack needs
+
+        # Where it could not be started it is stopped again, and looks as if somebody had done that.
+        down = list(dict.fromkeys([*self._down, *fallen(self._stack)]))
+        if not down:
+            return
+        yield f"down: {', '.join(down)}"
+        done = subprocess.run(  # noqa: S603 - our own command
+            [sys.executable, "-m", "flows", "stack", "up", "--state", str(self._stack.state)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        self._not_before = time.monotonic() + self._pause
+        if done.returncode == 0:
+            self._pause, self._down = self._every, []
+            yield f"up again: {', '.join(down)}"
+        else:
+            self._pause, self._down = min(2 * self._pause, _LONGEST_S), down
+            yield "not up again: " + " | ".join(done.stderr.strip().splitlines()[-_SAID:])

@@ -1,0 +1,245 @@
+"""A run that an outage ended is gone on with, so often and no more; nights that were missed are made up for once."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from copy import deepcopy
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prefect import get_client, task
+from prefect.client.orchestration import SyncPrefectClient
+from prefect.client.schemas.objects import FlowRun, State, StateType
+from prefect.states import Cancelling, Completed, Crashed, Pending, Running, Scheduled
+
+from flows import deployed
+from flows.outages import GIVEN_UP, GOING_ON, INTERRUPTED, MISSED, sign_of_life
+from flows.resuming import RunWatch
+from stores.ledger import Ledger, ledger_place
+from stores.lineage import RecordServerDown
+from stores.unfinished import begun_releases, note_reported
+from tests.isolation import STATE
+from tests.small_release import QUICK, write_small_release
+
+pytestmark = pytest.mark.usefixtures("prefect")
+
+ROOT = Path(__file__).resolve().parents[2]
+PAUSES = "60 300"
+
+
+@pytest.fixture
+def client(monkeypatch: pytest.MonkeyPatch) -> Iterator[SyncPrefectClient]:
+    monkeypatch.setenv("DENIABLE_RESUME_AFTER_S", PAUSES)
+    with get_client(sync_client=True) as client:
+        yield client
+
+
+@pytest.fixture
+def deployment(client: SyncPrefectClient, request: pytest.FixtureRequest) -> str:
+    """A deployment of ours, whose runs nobody works on; its schedule asks for a run every night at two."""
+    made = client.create_deployment(
+        client.create_flow(deployed.release), request.node.name, entrypoint="flows.deployed.release"
+    )
+    planned = [{"schedule": {"cron": "0 2 * * *", "timezone": "UTC"}, "active": True, "parameters": {"spec": "small"}}]
+    client._client.post(f"/deployments/{made}/schedules", json=planned)
+    return str(made)
+
+
+def run_in(client: SyncPrefectClient, deployment: str, *states: State[Any]) -> FlowRun:
+    """A run that somebody triggered and that went through some states."""
+    run = client.create_flow_run_from_deployment(deployment)
+    for state in states:
+        client.set_flow_run_state(run.id, state, force=True)
+    return client.read_flow_run(run.id)
+
+
+def nights(client: SyncPrefectClient, deployment: str, number: int) -> list[FlowRun]:
+    """Runs that the schedule asked for in the last nights, the first one first."""
+    now = datetime.now(UTC)
+    between = {"start_time": f"{now - timedelta(days=number)}", "end_time": f"{now}", "min_runs": number}
+    client._client.post(f"/deployments/{deployment}/schedule", json=between)
+    runs = [run for run in client.read_flow_runs() if str(run.deployment_id) == deployment and run.auto_scheduled]
+    past = [run for run in runs if run.expected_start_time and run.expected_start_time < now]
+    return sorted(past, key=lambda run: str(run.expected_start_time))
+
+
+def is_run(monkeypatch: pytest.MonkeyPatch, run: FlowRun) -> None:
+    """Have what follows happen in a run."""
+    monkeypatch.setenv("PREFECT__RUNTIME__FLOW_RUN__ID", str(run.id))
+    monkeypatch.setenv("PREFECT__RUNTIME__DEPLOYMENT__ID", str(run.deployment_id))
+
+
+def states_of(client: SyncPrefectClient, run: FlowRun) -> list[State[Any]]:
+    return sorted(client.read_flow_run_states(run.id), key=lambda state: state.timestamp)
+
+
+def test_a_run_that_crashed_is_gone_on_with_after_longer_and_longer_pauses_and_then_given_up(
+    client: SyncPrefectClient, deployment: str
+) -> None:
+    run = run_in(client, deployment, Running(), Crashed(name=INTERRUPTED, message="MLflow is down."))
+    watch = RunWatch(client, STATE)
+    waited = []
+    for _ in PAUSES.split():
+        watch.look()
+        state = states_of(client, run)[-1]
+        assert (state.type, state.name) == (StateType.SCHEDULED, GOING_ON)
+        assert "MLflow is down" in str(state.message)
+        assert state.state_details.scheduled_time is not None
+        waited.append(round((state.state_details.scheduled_time - state.timestamp).total_seconds()))
+        watch.look()  # looking again does no harm
+        client.set_flow_run_state(run.id, Running(), force=True)
+        client.set_flow_run_state(run.id, Crashed(name=INTERRUPTED, message="MLflow is down."), force=True)
+    assert waited == pytest.approx([60, 300], abs=5)
+    watch.look()
+    state = states_of(client, run)[-1]
+    assert (state.type, state.name) == (StateType.FAILED, GIVEN_UP)
+    assert "MLflow is down. It was tried 3 times, and is given up" in str(state.message)
+    assert len(states_of(client, run)) == 10
+
+    # A person who retries it has it tried as often again.
+    client.set_flow_run_state(run.id, Scheduled(), force=True)
+    client.set_flow_run_state(run.id, Running(), force=True)
+    client.set_flow_run_state(run.id, Crashed(), force=True)
+    watch.look()
+    assert states_of(client, run)[-1].name == GOING_ON
+
+
+def test_what_somebody_cancelled_what_ended_by_itself_and_runs_of_others_are_left_as_they_are(
+    client: SyncPrefectClient, deployment: str
+) -> None:
+    others = client.create_deployment(client.create_flow(deployed.audit), "of others", entrypoint="elsewhere.audit")
+    runs = [
+        run_in(client, deployment, Running(), Cancelling(), Crashed()),
+        run_in(client, deployment, Running(), Completed()),
+        run_in(client, str(others), Running(), Crashed()),
+    ]
+    before = [states_of(client, run) for run in runs]
+    RunWatch(client, STATE).look()
+    assert [states_of(client, run) for run in runs] == before
+
+
+def test_no_task_is_left_running_once_its_run_has_ended(
+    client: SyncPrefectClient, deployment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("flows.resuming._SETTLED", timedelta(0))
+    ended = {
+        "CRASHED": run_in(client, deployment, Running(), Crashed()),
+        "COMPLETED": run_in(client, deployment, Running(), Completed()),
+        "RUNNING": run_in(client, deployment, Running()),
+    }
+
+    @task
+    def learn() -> None:
+        pass
+
+    tasks = {kind: client.create_task_run(learn, run.id, "learn-0", state=Running()) for kind, run in ended.items()}
+    RunWatch(client, STATE).look()
+    assert {kind: client.read_task_run(made.id).state_type for kind, made in tasks.items()} == {
+        kind: StateType[kind] for kind in ended
+    }
+
+
+@pytest.mark.parametrize("state", [Running(), Pending()])
+def test_a_run_whose_process_says_nothing_is_ended_and_gone_on_with(
+    client: SyncPrefectClient, deployment: str, monkeypatch: pytest.MonkeyPatch, state: State[Any]
+) -> None:
+    run = run_in(client, deployment, state)
+    watch = RunWatch(client, STATE)
+    watch.look()
+    assert states_of(client, run)[-1].type is state.type, "it may yet say something"
+    monkeypatch.setattr("flows.resuming.silence", lambda: timedelta(0))
+    monkeypatch.setattr(RunWatch, "_heard_of", lambda *_: True)
+    watch.look()
+    assert states_of(client, run)[-1].type is state.type, "it was heard of"
+    monkeypatch.undo()
+    monkeypatch.setattr("flows.resuming.silence", lambda: timedelta(0))
+    watch.look()
+    assert [each.name for each in states_of(client, run)][-2:] == ["Crashed", GOING_ON]
+
+
+def test_a_run_whose_process_died_unseen_is_known_by_the_lock_that_it_held(
+    client: SyncPrefectClient, deployment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("flows.resuming._SETTLED", timedelta(0))
+    run = run_in(client, deployment, Running())
+    lives = "import sys, pathlib; from stores.lease import keep_while_alive as keep"
+    lives += "; keep(pathlib.Path(sys.argv[1]), sys.argv[2]); print(flush=True); input()"
+    told = [sys.executable, "-c", lives, str(STATE), sign_of_life(run.id)]
+    with subprocess.Popen(told, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        RunWatch(client, STATE).look()
+        assert states_of(client, run)[-1].type is StateType.RUNNING
+        process.kill()
+    RunWatch(client, STATE).look()
+    assert [each.name for each in states_of(client, run)][-2:] == ["Crashed", GOING_ON]
+
+
+def test_an_outage_ends_a_run_of_a_deployment_in_a_sentence_and_is_no_failure(
+    client: SyncPrefectClient, deployment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def down(*_: object, **__: object) -> None:
+        raise RecordServerDown("MLflow must take the record of the release.")
+
+    monkeypatch.setattr("flows.deployed._released", down)
+    client.upsert_global_concurrency_limit_by_name(deployed.DATASET_LIMIT.format("adult"), 1)
+    is_run(monkeypatch, run_in(client, deployment, Running()))
+    ended = deployed.release("adult", return_state=True)
+    assert (ended.type, ended.name) == (StateType.CRASHED, INTERRUPTED)
+    assert ended.message == "MLflow must take the record of the release."
+
+
+def test_of_the_nights_that_no_worker_was_there_for_one_is_made_up_for(
+    client: SyncPrefectClient, deployment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    missed = nights(client, deployment, 3)
+    assert len(missed) == 3
+    monkeypatch.setattr("flows.deployed._released", lambda *_, **__: "published")
+    client.upsert_global_concurrency_limit_by_name(deployed.DATASET_LIMIT.format("adult"), 1)
+    ended = []
+    for run in missed:
+        is_run(monkeypatch, run)
+        ended.append(deployed.release("adult", return_state=True).name)
+    assert ended == [MISSED, MISSED, "Completed"]
+
+    # One that ended for a reason of its own does nobody's work.
+    client.set_flow_run_state(missed[-1].id, State(type=StateType.FAILED), force=True)
+    is_run(monkeypatch, missed[1])
+    assert deployed.release("adult", return_state=True).name == "Completed"
+
+
+def test_a_night_has_a_release_of_its_own_though_the_last_one_was_killed_past_its_end(
+    client: SyncPrefectClient, deployment: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    spec, state = write_small_release(tmp_path / "spec", **deepcopy(QUICK)), tmp_path / "state"
+    monkeypatch.setattr("flows.deployed.spec_places", lambda: {"small": spec})
+    monkeypatch.setenv("DENIABLE_STATE", str(state))
+    client.upsert_global_concurrency_limit_by_name(deployed.DATASET_LIMIT.format("people"), 1)
+    trigger = deployed.release.with_options(validate_parameters=False)
+
+    def released(run: FlowRun) -> str:
+        # Nobody notes that Prefect was told: so it is left where a process is killed past its end.
+        is_run(monkeypatch, run)
+        return str(trigger("small", return_state=True).message)
+
+    def made() -> list[str]:
+        return [begun.release_id for begun in begun_releases(state)]
+
+    first, second = nights(client, deployment, 2)
+    client.set_flow_run_state(second.id, State(type=StateType.FAILED), force=True)  # the first is of its own night
+    assert released(first) == f"published {made()[0]}"
+    assert released(first) == f"published {made()[0]}", "gone on with, it reports its own"
+    assert released(second) == f"published {made()[1]}"
+    assert released(second) == f"published {made()[1]}"
+    assert len(made()) == 2
+    assert [begun.reported for begun in begun_releases(state)] == [True, False]
+
+    # Whoever triggers a run by hand is told of what was not reported, and pays for nothing.
+    person = run_in(client, deployment, Running())
+    assert released(person) == f"published {made()[1]}"
+    note_reported(state, made()[1])
+    assert released(first) == f"published {made()[0]}", "what has ended is not begun again"
+    assert len(made()) == 2
+    assert len(Ledger.open(ledger_place(state)).charges("people")) == 2
