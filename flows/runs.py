@@ -170,6 +170,10 @@ def _next(run: Run) -> str:
         said = said if made else "nothing"
     elif kind in _UNDER_WAY:
         said = f"wait; python -m flows prefect flow-run cancel {run['id']} ends it"
+    elif kind == "CRASHED" and run["deployment_id"]:
+        said = f"nothing: it goes on by itself where the watch of the stack runs; elsewhere {said}"
+    elif run["state_name"] == "AwaitingRetry":
+        said = "nothing: it goes on by itself, at the time that its page says"
     elif kind == "SCHEDULED":
         said = "a worker takes it; python -m flows stack status says whether one runs"
     elif kind == "FAILED" and (run["name"].endswith(": refused") or ": refused " in run["name"]):
