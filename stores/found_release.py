@@ -20,8 +20,8 @@ from deniable.trust import TrustedKeys
 from schemas.provenance import RECORD, Provenance
 from stores.recorded import trusted_content, trusted_record
 from stores.release_search import APPROVED_BY, EPSILON_TOTAL, NOBODY, PUBLISHED_DAY, day_number
+from stores.rounding import rounded_up
 from stores.run_artifacts import read_artifact
-from stores.statement import rounded_up
 
 DATASET, PUBLISHED, GUARANTEE, STARTED_BY = "dataset", "published", "guarantee", "started_by"
 _RELEASE = "release"
