@@ -16,6 +16,7 @@ from distributed import CancelledError, Future
 from distributed.scheduler import KilledWorker
 from distributed.security import Security
 from prefect.tasks import Task
+from prefect.utilities.annotations import BaseAnnotation
 from prefect.utilities.engine import collect_task_run_inputs_sync, link_state_to_task_run_result
 from prefect_dask.task_runners import DaskTaskRunner, PrefectDaskFuture
 
@@ -132,6 +133,8 @@ class ClusterRunner(DaskTaskRunner):
         if wait_for:
             # Who made what is known here, and not on the worker.
             dependencies = {**(dependencies or {}), "wait_for": set(collect_task_run_inputs_sync(wait_for))}
+            wait_for = [_shown(each) for each in wait_for]
+        parameters = {name: _shown(each) for name, each in parameters.items()}
         with _answering(self._place):
             sent: PrefectDaskFuture[Any] = super().submit(task, parameters, wait_for, dependencies)
         part_begins(task.name)
@@ -196,6 +199,11 @@ class ClusterRunner(DaskTaskRunner):
                         wrong = _wrong_with_servers(state, servers)
                 if wrong:
                     raise Refused(f"every worker must be able to do this release's work, and {address} {wrong}.")
+
+
+def _shown(argument: Any) -> Any:
+    """An argument as it is: what hides it from Prefect (tasks.data_flow) is a tuple to Dask, which makes it a plain one."""
+    return argument.unwrap() if isinstance(argument, BaseAnnotation) else argument
 
 
 def security(state: Path) -> Security:
