@@ -202,7 +202,7 @@ class ClusterRunner(DaskTaskRunner):
 
 
 def _shown(argument: Any) -> Any:
-    """An argument as it is: what hides it from Prefect (tasks.data_flow) is a tuple, of which Dask makes a plain one."""
+    """An argument as it is: Dask makes a plain tuple of what hides it from Prefect (tasks.data_flow)."""
     return argument.unwrap() if isinstance(argument, BaseAnnotation) else argument
 
 
