@@ -5,8 +5,10 @@ from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, TypeAlias
+from urllib.error import HTTPError, URLError
 
 import psutil
 
@@ -44,6 +46,18 @@ class DisturbedAgency(Agency):
     def gates(self) -> Path:
         """Where processes of the worker are made to wait (tests/flows/gates)."""
         return self.home.parent / "gates"
+
+    def prefect(self, path: str, body: object | None = None, method: str = "POST") -> Any:
+        """Ask Prefect, and again while it or its database is down."""
+        give_up = time.monotonic() + _ENOUGH_S
+        while True:
+            try:
+                return super().prefect(path, body, method)
+            except (URLError, ConnectionError) as error:
+                down = not isinstance(error, HTTPError) or error.code >= HTTPStatus.INTERNAL_SERVER_ERROR
+                assert down, error
+                assert time.monotonic() < give_up, error
+                time.sleep(1)
 
     def disturb(self, flow_run: str, disturbances: Disturbances) -> None:
         """Kill one thing after the other, while a run is at the moments for that."""
