@@ -54,9 +54,9 @@ class DisturbedAgency(Agency):
             try:
                 return super().prefect(path, body, method)
             except (URLError, ConnectionError) as error:
-                down = not isinstance(error, HTTPError) or error.code >= HTTPStatus.INTERNAL_SERVER_ERROR
-                assert down, error
-                assert time.monotonic() < give_up, error
+                refused = isinstance(error, HTTPError) and error.code < HTTPStatus.INTERNAL_SERVER_ERROR
+                if refused or time.monotonic() > give_up:
+                    raise
                 time.sleep(1)
 
     def disturb(self, flow_run: str, disturbances: Disturbances) -> None:
