@@ -177,14 +177,15 @@ class Page(HTMLParser):
         """All its text, spaces as they are read."""
         return " ".join(self.elements[0].text.split())
 
-    def require_sound(self, beside: tuple[str, ...] = ()) -> None:
+    def require_sound(self, beside: tuple[str, ...] = (), leads_to: tuple[str, ...] = ()) -> None:
         """Require all that is asked of every page.
 
         Args:
             beside: names of files beside the page that it may lead to.
+            leads_to: how other addresses begin that its links, and nothing else of it, may name.
         """
         self.require_well_formed()
-        self.require_self_contained(beside)
+        self.require_self_contained(beside, leads_to)
         self.require_accessible()
 
     def require_well_formed(self) -> None:
@@ -211,18 +212,20 @@ class Page(HTMLParser):
             rows = [[*columns(row)] for row in self.all("tr") if table in row.up()]
             assert len({len(row) for row in rows}) == 1, table.text
 
-    def require_self_contained(self, beside: tuple[str, ...] = ()) -> None:
+    def require_self_contained(self, beside: tuple[str, ...] = (), leads_to: tuple[str, ...] = ()) -> None:
         """Require that nothing is loaded or run, and that nothing leads away but to files beside the page."""
         assert not [element.tag for element in self.elements if element.tag in FOREIGN]
         for element in self.elements:
             for name, value in element.attributes.items():
                 assert not name.startswith("on"), (element.tag, name)
                 if name in REFERENCES:
-                    assert value.startswith("#") or value in beside, value
+                    followed = element.tag == "a" and value.startswith(leads_to)
+                    assert value.startswith("#") or value in beside or followed, value
         assert all(target.startswith("#") for target in re.findall(r"url\((.*?)\)", self.html))
         assert "@import" not in self.html
         assert "@font-face" not in self.html
-        assert "://" not in self.html
+        followed = [link.attributes["href"] for link in self.all("a") if link.attributes["href"].startswith(leads_to)]
+        assert self.html.count("://") == sum("://" in address for address in followed)
         [policy] = [m for m in self.all("meta") if m.attributes.get("http-equiv") == "Content-Security-Policy"]
         assert policy.attributes["content"] == "default-src 'none'; style-src 'unsafe-inline'"
 

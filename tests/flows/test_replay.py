@@ -280,7 +280,9 @@ def test_a_change_of_what_is_drawn_from_the_model_is_named_by_its_parts(
     assert replayed.first.step == "synthesize"
     assert "chunks 0-3: it made another candidates" in replayed.first.said
     publication = next(finding for finding in replayed.findings if finding.step == "publish")
-    assert publication.said == "it made another datapackage.json and synthetic.csv and synthetic.parquet"
+    assert (
+        publication.said == "it made another datapackage.json and explore.html and synthetic.csv and synthetic.parquet"
+    )
 
 
 def test_an_environment_that_is_another_is_the_reason_where_a_step_differs_and_none_where_not(
