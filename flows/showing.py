@@ -105,11 +105,11 @@ def _prefect_elsewhere() -> _Elsewhere | None:
 
 def _who_may_enter(state: Path) -> str:
     """Whom servers let in that were not started here."""
-    secrets = state / "stack" / "secrets.json"
-    if not secrets.exists():
+    passwords = state / "stack" / "secrets.json"
+    if not passwords.exists():
         return "as the servers' own users"
     return (
-        f"passwords are in {secrets}, for you alone; in MLflow as engineer, or as auditor, who may only read; "
+        f"passwords are in {passwords}, for you alone; in MLflow as engineer, or as auditor, who may only read; "
         "in Prefect's form, deniable:PASSWORD, the one of prefect_server"
     )
 

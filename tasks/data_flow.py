@@ -12,7 +12,9 @@ from typing import Any, ParamSpec, TypeVar
 
 from prefect import Task, unmapped
 from prefect.client.schemas.objects import State
+from prefect.context import FlowRunContext
 from prefect.futures import PrefectFuture
+from prefect.task_runners import ProcessPoolTaskRunner
 from prefect.utilities.annotations import BaseAnnotation, opaque, quote
 
 from stores.workspace import Workspace
@@ -44,12 +46,12 @@ class Step(Task[P, R]):
     def submit(self, *args: Any, wait_for: Iterable[Any] | None = None, **kwargs: Any) -> Any:  # type: ignore[override]
         """Have the step done by the flow's task runner."""
         read, named = _named(args, kwargs, wait_for), {name: _hidden(each) for name, each in kwargs.items()}
-        return super().submit(*map(_hidden, args), wait_for=read, **named)
+        return super().submit(*map(_hidden, args), wait_for=_waited_for(read), **named)
 
     def map(self, *args: Any, wait_for: Iterable[Any] | None = None, **kwargs: Any) -> Any:
         """Have the parts of the step done by the flow's task runner; what is the same for all is `unmapped`."""
         read, named = _named(args, kwargs, wait_for), {name: _same(each) for name, each in kwargs.items()}
-        return super().map(*map(_same, args), wait_for=read, **named)
+        return super().map(*map(_same, args), wait_for=_waited_for(read), **named)
 
 
 def _hidden(argument: Any) -> Any:
@@ -65,6 +67,14 @@ def _same(argument: Any) -> Any:
 def _named(args: Iterable[Any], kwargs: Mapping[str, Any], wait_for: Iterable[Any] | None) -> list[Any]:
     """All that a step reads which other steps may have made."""
     return list(_read(*args, *kwargs.values(), *(wait_for or ())))
+
+
+def _waited_for(read: list[Any]) -> list[Any]:
+    """What the flow's task runner is told that a step reads; a pool of processes takes futures alone."""
+    flow = FlowRunContext.get()
+    if flow is not None and isinstance(flow.task_runner, ProcessPoolTaskRunner):
+        return [thing for thing in read if isinstance(thing, PrefectFuture)]
+    return read
 
 
 def _read(*things: object) -> Iterator[Any]:
