@@ -114,7 +114,7 @@ def write_small_release(
         inner = spec
         for key in path:
             inner = inner[key]
-        inner[last] = value
+        inner[last] = deepcopy(value)  # a later change may go into it
     with (folder / "spec.yaml").open("w") as file:
         YAML(typ="safe", pure=True).dump(spec, file)
     return folder / "spec.yaml"
