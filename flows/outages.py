@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from typing import Any
 
 from prefect import get_client, runtime
@@ -61,9 +61,14 @@ def pauses_s() -> tuple[float, ...]:
 
 
 def resumed(states: list[State[Any]]) -> int:
-    """How often a run was gone on with since somebody last saw to it, by all its states."""
+    """How often a worker went on with a run since somebody last saw to it, by all its states.
+
+    Prefect says twice that a process was killed. The second word may reach a run that waits to go on; it is no attempt.
+    """
     since = takewhile(lambda state: state.name != GIVEN_UP, sorted(states, key=lambda each: each.timestamp)[::-1])
-    return sum(state.name == GOING_ON for state in since)
+    return sum(
+        state.name == GOING_ON and after.type is not StateType.CRASHED for state, after in pairwise(list(since)[::-1])
+    )
 
 
 def gone_on_with(work: Callable[[], State[Any]]) -> State[Any]:
