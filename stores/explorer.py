@@ -32,6 +32,8 @@ MOST_BYTES: Final = 3_000_000
 
 _SCRIPT = "explore.js"
 _ROWS_AT_A_TIME = 100_000
+_CODES_AT_A_TIME = 8 * 4096
+"""Codes that are packed at a time: a multiple of eight, which fills whole bytes."""
 
 
 def write_explorer(folder: Path, *, release_id: str, spec: ReleaseSpec, records: int) -> Path:
@@ -82,25 +84,28 @@ def bits_of(attribute: Attribute) -> int:
 
 def pack(codes: NDArray[np.uint16], bits: int) -> str:
     """Codes, shape (rows,), as text: `bits` bits each, the lowest first, one behind the other, in base 64."""
-    planes = (codes[:, np.newaxis] >> np.arange(bits)) & 1
-    return base64.b64encode(np.packbits(planes.astype(np.uint8).ravel(), bitorder="little").tobytes()).decode()
+    packed = bytearray()
+    for start in range(0, len(codes), _CODES_AT_A_TIME):
+        planes = (codes[start : start + _CODES_AT_A_TIME, np.newaxis] >> np.arange(bits, dtype=np.uint16)) & 1
+        packed += np.packbits(planes.astype(np.uint8).ravel(), bitorder="little").tobytes()
+    return base64.b64encode(packed).decode()
 
 
 def _first_codes(table: Path, domain: Domain, rows: int) -> dict[str, NDArray[np.uint16]]:
     """Codes of the first records of a table, by attribute."""
-    parts: dict[str, list[NDArray[np.uint16]]] = {name: [] for name in domain.names}
-    left = rows
+    columns = {name: np.empty(rows, np.uint16) for name in domain.names}
+    done = 0
     with pq.ParquetFile(table) as file:
         for batch in in_batches(file, _ROWS_AT_A_TIME):
-            taken = batch.slice(0, left)
+            taken = batch.slice(0, rows - done)
             for attribute in domain.attributes:
                 column = taken.column(attribute.name).dictionary_encode()
                 distinct = encode(column.dictionary.to_pandas().to_frame(attribute.name), Domain((attribute,)))[:, 0]
-                parts[attribute.name].append(distinct[np.asarray(column.indices)])
-            left -= len(taken)
-            if not left:
+                columns[attribute.name][done : done + len(taken)] = distinct[np.asarray(column.indices)]
+            done += len(taken)
+            if done == rows:
                 break
-    return {name: np.concatenate(those) if those else np.zeros(0, np.uint16) for name, those in parts.items()}
+    return columns
 
 
 def _document(

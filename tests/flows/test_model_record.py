@@ -96,8 +96,7 @@ def files_of(model: LoggedModel) -> dict[str, str]:
     return {path.relative_to(folder).as_posix(): path.read_text() for path in folder.rglob("*") if path.is_file()}
 
 
-def load(model: LoggedModel, state: Path) -> Any:
-    mlflow.set_tracking_uri(f"sqlite:///{state}/mlflow/mlflow.db")
+def load(model: LoggedModel) -> Any:
     return mlflow.pyfunc.load_model(f"models:/{model.model_id}")
 
 
@@ -173,15 +172,13 @@ def test_a_model_is_loaded_by_its_address_in_another_process_without_this_projec
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    here = load(logged, state).predict({"records": 5, "draw": "a test"})
+    here = load(logged).predict({"records": 5, "draw": "a test"})
     assert json.loads(done.stdout) == here.to_dict("list")
 
 
-def test_what_is_drawn_lies_in_the_domain_in_the_tables_own_values(
-    logged: LoggedModel, state: Path, spec_path: Path
-) -> None:
+def test_what_is_drawn_lies_in_the_domain_in_the_tables_own_values(logged: LoggedModel, spec_path: Path) -> None:
     domain = load_spec(spec_path).domain
-    records = load(logged, state).predict(pd.DataFrame([{"records": 2000, "draw": "the domain"}]))
+    records = load(logged).predict(pd.DataFrame([{"records": 2000, "draw": "the domain"}]))
     assert len(records) == 2000
     assert tuple(records.columns) == domain.names
     for attribute in domain.attributes:
@@ -189,8 +186,8 @@ def test_what_is_drawn_lies_in_the_domain_in_the_tables_own_values(
     assert records["age"].dtype == "int64"
 
 
-def test_a_draw_of_one_name_is_the_same_and_of_another_name_another(logged: LoggedModel, state: Path) -> None:
-    model = load(logged, state)
+def test_a_draw_of_one_name_is_the_same_and_of_another_name_another(logged: LoggedModel) -> None:
+    model = load(logged)
     first, again, longer, other = (
         model.predict({"records": records, "draw": draw})
         for records, draw in [(50, "a"), (50, "a"), (80, "a"), (50, "b")]
@@ -203,9 +200,9 @@ def test_a_draw_of_one_name_is_the_same_and_of_another_name_another(logged: Logg
 @pytest.mark.parametrize(
     "asked", [{"records": [0], "draw": ["a"]}, {"records": [5, 5], "draw": ["a", "b"]}], ids=["none", "two at a time"]
 )
-def test_a_draw_that_makes_no_sense_is_refused(asked: dict[str, list[Any]], logged: LoggedModel, state: Path) -> None:
+def test_a_draw_that_makes_no_sense_is_refused(asked: dict[str, list[Any]], logged: LoggedModel) -> None:
     with pytest.raises(InvalidInput, match="a draw must"):
-        load(logged, state).predict(pd.DataFrame(asked))
+        load(logged).predict(pd.DataFrame(asked))
 
 
 def test_a_model_that_is_not_public_is_not_logged(state: Path, spec_path: Path) -> None:

@@ -84,9 +84,8 @@ def test_an_earlier_release_that_is_sealed_again_is_not_registered_again_and_doe
 
 
 def test_the_current_model_is_loaded_by_the_name_of_its_dataset_and_draws(
-    two: tuple[Drawn, Drawn], client: MlflowClient, state: Path
+    two: tuple[Drawn, Drawn], client: MlflowClient
 ) -> None:
-    mlflow.set_tracking_uri(f"sqlite:///{state}/mlflow/mlflow.db")
     records = mlflow.pyfunc.load_model(f"models:/registered@{CURRENT}").predict({"records": 9, "draw": "a look"})
     assert tuple(records.columns) == two[1].workspace.spec.domain.names
     assert len(records) == 9

@@ -55,7 +55,8 @@ def test_each_chunk_of_candidates_opens_a_stream_of_its_own(draw: str, monkeypat
     for name in ("read_model", "read_index", "read_histogram", "SeedResampler", "PrefixSampler", "attempt"):
         monkeypatch.setattr(synthesize, name, Anything())
     monkeypatch.setattr(synthesize, "run_mechanism", Anything())
-    workspace = SimpleNamespace(spec=SimpleNamespace(domain=None), key=lambda: SimpleNamespace(stream=stream))
+    spec = SimpleNamespace(domain=None, learner=SimpleNamespace(kind="cfs"))
+    workspace = SimpleNamespace(spec=spec, key=lambda: SimpleNamespace(stream=stream))
     arguments: dict[str, list[object]] = {
         "_draw_and_test": [SimpleNamespace(omega={}), Anything(), Anything()],
         "_draw_from_histogram": [Anything(), Anything()],
