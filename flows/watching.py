@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from prefect import get_client
 from prefect.settings import PREFECT_CLIENT_MAX_RETRIES, temporary_settings
@@ -76,32 +77,45 @@ class Keeper:
         self._every = self._pause = every
         self._not_before = 0.0
         self._down: list[str] = []
+        self._starting: subprocess.Popen[bytes] | None = None
+        self._said = TemporaryFile()  # noqa: SIM115 - open for as long as this watches
 
     def look(self) -> Iterator[str]:
-        """Start what is down by the command that a person would give.
+        """Start what is down by the command that a person would give; whoever looks does not wait for it.
 
         Yields:
             What was done.
         """
+        if self._starting is not None:
+            if self._starting.poll() is not None:
+                yield self._ended(self._starting.returncode)
+                self._starting = None
+            return
         if not self._stack.is_set_up or time.monotonic() < self._not_before:
             return
         from flows.stack.command import fallen  # noqa: PLC0415 - needs what only a stack needs
 
         # Where it could not be started it is stopped again, and looks as if somebody had done that.
-        down = list(dict.fromkeys([*self._down, *fallen(self._stack)]))
-        if not down:
+        self._down = list(dict.fromkeys([*self._down, *fallen(self._stack)]))
+        if not self._down:
             return
-        yield f"down: {', '.join(down)}"
-        done = subprocess.run(  # noqa: S603 - our own command
+        yield f"down: {', '.join(self._down)}"
+        self._said.seek(0)
+        self._said.truncate()
+        self._starting = subprocess.Popen(  # noqa: S603 - our own command
             [sys.executable, "-m", "flows", "stack", "up", "--state", str(self._stack.state)],
-            capture_output=True,
-            text=True,
-            check=False,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=self._said,
         )
+
+    def _ended(self, status: int) -> str:
+        """What came of an attempt to start what is down."""
         self._not_before = time.monotonic() + self._pause
-        if done.returncode == 0:
-            self._pause, self._down = self._every, []
-            yield f"up again: {', '.join(down)}"
-        else:
-            self._pause, self._down = min(2 * self._pause, _LONGEST_S), down
-            yield "not up again: " + " | ".join(done.stderr.strip().splitlines()[-_SAID:])
+        if status == 0:
+            up, self._pause, self._down = self._down, self._every, []
+            return f"up again: {', '.join(up)}"
+        self._pause = min(2 * self._pause, _LONGEST_S)
+        self._said.seek(0)
+        lines = self._said.read().decode(errors="replace").strip().splitlines()
+        return "not up again: " + " | ".join(lines[-_SAID:])

@@ -25,6 +25,11 @@ EAGER = {"PREFECT_WORKER_QUERY_SECONDS": "1"}
 SOON = {"DENIABLE_RESUME_AFTER_S": "2 4 8 8 8 8 8 8 8 8"}
 
 
+def release_of(run: Mapping[str, Any]) -> str:
+    """The release that a run of Prefect's is named by, before what came of it."""
+    return str(run["name"]).partition(":")[0]
+
+
 @dataclass(frozen=True)
 class Agency:
     """A state folder with a stack, and who works with it.

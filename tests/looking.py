@@ -130,6 +130,10 @@ def look_at_file(
     page = chromium.page(file.parent.as_uri(), width=width, dark=dark)
     page.goto(file.as_uri())
     page.get_by_role("heading").first.wait_for()
+    # A page whose script waits for the reader's word is looked at as it is after it.
+    for button in page.get_by_role("button", name="Run it").all():
+        button.click()
+        button.wait_for(state="hidden")
     if picture is not None:
         _picture_whole(page, picture, width)
     chromium.close(page)

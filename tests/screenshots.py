@@ -14,7 +14,7 @@ from typing import Any
 from playwright.sync_api import Page
 from ruamel.yaml import YAML
 
-from tests.agency import Agency
+from tests.agency import Agency, release_of
 from tests.browser import Browser, browser
 from tests.looking import look_at_file, look_at_mlflow, look_at_prefect
 
@@ -57,7 +57,7 @@ def _look_at_servers(
         artifact=agency.artifact_of(released["id"]),
         seen=_picture(folder, "prefect"),
     )
-    number, run = agency.in_mlflow(dataset, released["name"])
+    number, run = agency.in_mlflow(dataset, release_of(released))
     look_at_mlflow(
         chromium,
         agency.page("mlflow"),
@@ -107,11 +107,12 @@ def take(spec: Path, folder: Path) -> None:
             with browser(Path(place)) as chromium:
                 _look_at_servers(chromium, agency, released, held, folder, dataset)
                 agency.answered(held, decision="approved", name="ines", reason="as agreed")
-                other = agency.once(held, "COMPLETED")["name"]
-                agency.command("compare", released["name"], other)
+                name, other = release_of(released), release_of(agency.once(held, "COMPLETED"))
+                agency.command("compare", name, other)
                 pages = {
-                    "report": agency.state / "shelf" / released["name"] / "report.html",
-                    "index": agency.state / "releases" / released["name"] / "index.html",
+                    "report": agency.state / "shelf" / name / "report.html",
+                    "index": agency.state / "releases" / name / "index.html",
+                    "explore": agency.state / "releases" / name / "explore.html",
                     "compare": next((agency.state / "comparisons").glob("*.html")),
                 }
                 _look_at_our_own(chromium, pages, folder)

@@ -14,7 +14,7 @@ import psutil
 import psycopg
 import pytest
 
-from tests.agency import Agency, ask
+from tests.agency import Agency, ask, release_of
 from tests.browser import browser
 from tests.flows.command import run
 from tests.looking import look_at_file, look_at_mlflow, look_at_prefect
@@ -47,11 +47,6 @@ def agency(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agency]:
 def released(agency: Agency) -> dict[str, Any]:
     """A run of the deployment that releases the small table."""
     return agency.triggered("release/any", spec="small")
-
-
-def release_of(run: dict[str, Any]) -> str:
-    """The release that a run of Prefect's is named by, before what came of it."""
-    return str(run["name"]).partition(":")[0]
 
 
 def test_a_release_that_is_triggered_through_the_interface_is_published_and_verifies(
