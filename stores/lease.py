@@ -84,6 +84,16 @@ def turn(state: Path, name: str) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def passing_turn(state: Path, name: str) -> Iterator[None]:
+    """Have one's turn at something that nobody else ever waits for; nothing is left of it but by who dies meanwhile."""
+    with turn(state, name):
+        try:
+            yield
+        finally:
+            (state / _TURNS / f"{name}.lock").unlink()
+
+
 def keep_while_alive(state: Path, name: str) -> None:
     """Have others see that this process lives, until it ends, however it ends."""
     folder = state / _TURNS

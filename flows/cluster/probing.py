@@ -53,7 +53,7 @@ def _written(state: Path, marker: str) -> str:
     """Write a file of this process's own beside the marker."""
     name = f"{marker}.{sha256(f'{machine()} {os.getpid()}'.encode()).hexdigest()[:16]}"
     try:
-        (state / name).touch(mode=0o600, exist_ok=False)
+        (state / name).touch(mode=0o600)
     except OSError:
         return ""
     return name

@@ -22,8 +22,10 @@ from prefect_dask.task_runners import DaskTaskRunner, PrefectDaskFuture
 
 from deniable.errors import DeniableError, Refused
 from deniable.keys import new_secret
+from flows.cluster.joining import Asked, Doorkeeper
 from flows.cluster.probing import complaint, look_around
 from flows.cluster.settings import Cluster, configured_trust, is_loopback
+from stores.lease import passing_turn
 from stores.lineage import tracking_uri
 from stores.workspace import PRIVATE_FILE
 from tasks.progress import allow_steps, part_begins, part_ends, stop_parts, stopping_too
@@ -181,24 +183,41 @@ class ClusterRunner(DaskTaskRunner):
                     f"cluster worker {self._place}."
                 )
                 raise Refused(msg) from None
-        self._look(state)
+        marker = self._exit_stack.enter_context(_marker(state))
+        sign = f".{Path(marker).name}"
+        self._exit_stack.enter_context(passing_turn(state, sign))
+        servers = _servers(state)
+        here = look_around(state, marker, ())
+        asked = Asked(state, marker, servers, here, _wrong_with_servers(state, servers), sign)
+        self._look(asked)
+        self._exit_stack.enter_context(self._looking_at_newcomers(asked))
 
-    def _look(self, state: Path) -> None:
+    def _look(self, asked: Asked) -> None:
         """Have every worker look around, and refuse what it sees."""
-        with _marker(state) as marker:
-            servers = _servers(state)
-            here = look_around(state, marker, ())
-            with _answering(self._place):
-                found = self.client.run(look_around, state, marker, servers, on_error="return")
-            for address, seen in found.items():
-                if not isinstance(seen, dict):
-                    wrong = "runs other code; install the same version of the project there"
-                else:
-                    wrong = complaint(seen, here, marked=bool(seen["writes"]) and (state / seen["writes"]).exists())
-                    if not wrong and seen["machine"] != here["machine"]:
-                        wrong = _wrong_with_servers(state, servers)
-                if wrong:
-                    raise Refused(f"every worker must be able to do this release's work, and {address} {wrong}.")
+        state, here = asked.state, asked.expected
+        with _answering(self._place):
+            found = self.client.run(look_around, state, asked.marker, asked.servers, on_error="return")
+        for address, seen in found.items():
+            if not isinstance(seen, dict):
+                wrong = "runs other code; install the same version of the project there"
+            else:
+                wrong = complaint(seen, here, marked=bool(seen["writes"]) and (state / seen["writes"]).exists())
+                if not wrong and seen["machine"] != here["machine"]:
+                    wrong = asked.elsewhere
+            if wrong:
+                raise Refused(f"every worker must be able to do this release's work, and {address} {wrong}.")
+
+    @contextmanager
+    def _looking_at_newcomers(self, asked: Asked) -> Iterator[None]:
+        """Have workers that join look around too, until the flow ends."""
+        with _answering(self._place):
+            self.client.register_plugin(Doorkeeper(asked), name=asked.sign)
+        try:
+            yield
+        finally:
+            if self._runs:
+                with suppress(OSError):
+                    self.client.unregister_worker_plugin(asked.sign)
 
 
 def _shown(argument: Any) -> Any:

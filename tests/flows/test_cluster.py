@@ -350,35 +350,42 @@ def drawn(agency: Agency) -> set[Path]:
 
 
 @contextmanager
-def worker(agency: Agency, *before: str, **variables: str) -> Iterator[None]:
-    """One more worker of a cluster, started as on another machine."""
+def worker(agency: Agency, *before: str, **variables: str) -> Iterator["subprocess.Popen[str]"]:
+    """One more worker of a cluster, started as on another machine; what it says can be read."""
     command = [*before, sys.executable, "-m", "flows", "cluster", "worker", agency.address, "--workers", "1"]
     started = subprocess.Popen(
         [*command, "--state", str(agency.state)],
         env={**environment(agency.home), **agency.told(), **variables},
         cwd=agency.home,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     try:
-        yield
+        yield started
     finally:
-        for one in [*psutil.Process(started.pid).children(recursive=True), started]:
-            one.kill()
+        if started.poll() is None:
+            for one in [*psutil.Process(started.pid).children(recursive=True), started]:
+                one.kill()
         started.wait()
+
+
+def other_code(folder: Path) -> str:
+    """A copy of the project that is not the same."""
+    for package in ("deniable", "schemas", "stores", "tasks", "flows"):
+        copytree(ROOT / package, folder / package, ignore=ignore_patterns("__pycache__"))
+    with (folder / "tasks" / "clean.py").open("a") as module:
+        module.write("# another version\n")
+    return str(folder)
 
 
 def test_workers_that_are_not_what_a_release_needs_are_refused_before_it_begins(
     tmp_path: Path, agency: Agency, prefect: None
 ) -> None:
     spec = write_small_release(tmp_path / "spec", name="refused")
-    other = tmp_path / "other"
-    for package in ("deniable", "schemas", "stores", "tasks", "flows"):
-        copytree(ROOT / package, other / package, ignore=ignore_patterns("__pycache__"))
-    with (other / "tasks" / "clean.py").open("a") as module:
-        module.write("# another version\n")
     elsewhere = f'mount -t tmpfs none {agency.state}/cluster/probes && exec "$@"'
     user = [] if os.geteuid() == 0 else ["--map-root-user"]
     cases: list[tuple[tuple[str, ...], dict[str, str], str]] = [
-        ((), {"PYTHONPATH": str(other)}, "runs other code; install the same version"),
+        ((), {"PYTHONPATH": other_code(tmp_path / "other")}, "runs other code; install the same version"),
         (
             ("unshare", *user, "--mount", "sh", "-c", elsewhere, "sh"),
             {},
@@ -392,6 +399,50 @@ def test_workers_that_are_not_what_a_release_needs_are_refused_before_it_begins(
                 release.with_options(task_runner=agency.runner)(spec, agency.state)
         agency.wait_for(2)
     assert not list((agency.state / "vault").glob("refused-*"))
+
+
+def test_workers_that_join_while_a_release_is_under_way_are_looked_at_before_they_work(
+    tmp_path: Path, agency: Agency
+) -> None:
+    other = other_code(tmp_path / "other")
+    with agency.runner as runner:
+        runner.require_workers(agency.state)
+        with worker(agency):
+            agency.wait_for(3)
+        agency.wait_for(2)
+        with worker(agency, PYTHONPATH=other) as stranger:
+            _, said = stranger.communicate(timeout=_ENOUGH_S)
+        assert "leaves the cluster: it runs other code; install the same version" in said
+        agency.wait_for(2)
+    assert not list((agency.state / "locks").glob(".probe-*"))
+
+
+_ASKS_AND_DIES = """
+import os, signal, sys
+from pathlib import Path
+from flows.environment import prepare_environment
+
+prepare_environment(Path(sys.argv[2]))
+from flows.cluster.runner import ClusterRunner
+runner = ClusterRunner(sys.argv[1], Path(sys.argv[2])).__enter__()
+runner.require_workers(Path(sys.argv[2]))
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_a_release_that_died_asked_of_workers_is_void(tmp_path: Path, agency: Agency) -> None:
+    died = subprocess.run(
+        [sys.executable, "-c", _ASKS_AND_DIES, agency.address, str(agency.state)],
+        env={**environment(agency.home), **agency.told(), "PYTHONPATH": str(ROOT)},
+        check=False,
+    )
+    assert died.returncode == -signal.SIGKILL
+    assert len(list((agency.state / "locks").glob(".probe-*"))) == 1
+    with worker(agency, PYTHONPATH=other_code(tmp_path / "other")) as stranger:
+        agency.wait_for(3)
+        time.sleep(2)
+        assert stranger.poll() is None
+    agency.wait_for(2)
 
 
 def test_a_cluster_that_is_not_there_or_has_no_worker_is_refused(

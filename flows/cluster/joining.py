@@ -1,0 +1,65 @@
+"""Has workers that join a cluster later look around before they work; one that sees or runs something else leaves."""
+
+# Dask's functions have no annotations
+# mypy: disallow-untyped-calls=False
+
+import asyncio
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from distributed import Status, Worker, WorkerPlugin
+
+from flows.cluster.probing import complaint, look_around
+from stores.lease import has_died
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a worker must see and run while a flow is under way.
+
+    Attributes:
+        state: the state folder.
+        marker: name of a file in it that only this flow knows.
+        servers: addresses that should answer.
+        expected: what the flow's own process found.
+        elsewhere: what is wrong with any worker of another machine, if something is.
+        sign: of the life of the flow's process; what it asked is void when it is gone.
+    """
+
+    state: Path
+    marker: str
+    servers: tuple[str, ...]
+    expected: Mapping[str, str]
+    elsewhere: str
+    sign: str
+
+    def wrong_here(self) -> str:
+        """What is wrong with this process; nothing if all is well, or if nobody asks any more."""
+        found = look_around(self.state, self.marker, self.servers)
+        wrong = complaint(found, self.expected, marked=bool(found["writes"]))
+        if not wrong and found["machine"] != self.expected["machine"]:
+            wrong = self.elsewhere
+        return "" if has_died(self.state, self.sign) else wrong
+
+
+class Doorkeeper(WorkerPlugin):
+    """Looks at a worker as it joins, before it takes any work; one that does not fit leaves, and is not started again.
+
+    Args:
+        asked: what it must see and run.
+    """
+
+    def __init__(self, asked: Asked) -> None:
+        self._asked = asked
+        self._leaving: asyncio.Task[str | None] | None = None
+
+    async def setup(self, worker: Worker) -> None:
+        """Look around; Dask gives a worker no task before this is done."""
+        wrong = await asyncio.to_thread(self._asked.wrong_here)
+        if wrong:
+            print(f"This worker leaves the cluster: it {wrong}.", file=sys.stderr)  # noqa: T201 - its own log
+            worker.status = Status.paused
+            # Who watches over it does not listen before it has started.
+            self._leaving = asyncio.create_task(worker.close(nanny=True, reason=wrong))
