@@ -11,9 +11,11 @@ from typing import Any, TypeAlias
 from urllib.error import HTTPError, URLError
 
 import psutil
+import psycopg
 
 from flows.release import release
 from flows.stack.command import TURN
+from flows.stack.settings import Stack
 from stores.lease import turn
 from stores.ledger import Ledger
 from tests.agency import SOON, Agency
@@ -74,7 +76,7 @@ class DisturbedAgency(Agency):
         reached.unlink()
 
     def planned_nights(self, deployment: str, **parameters: object) -> Iterator[str]:
-        """Runs that a schedule asks for, a night later each time; all of them are due."""
+        """Runs that a schedule asked for long ago, a night later each time; all of them are due."""
         flow, name = deployment.split("/")
         found = self.prefect(f"/deployments/name/{flow}/{name}", method="GET")["id"]
         asked = {"schedule": {"cron": "0 2 * * *", "timezone": "UTC"}, "active": True, "parameters": parameters}
@@ -84,9 +86,20 @@ class DisturbedAgency(Agency):
             before = {run["id"] for run in self._scheduled(found)}
             between = {"start_time": f"{first + timedelta(days=number)}"}
             between["end_time"] = f"{first + timedelta(days=number + 1)}"
+            self.prefect("/work_pools/deniable", {"is_paused": True}, "PATCH")
             self.prefect(f"/deployments/{found}/schedule", {**between, "min_runs": 1, "max_runs": 1})
             (night,) = {run["id"] for run in self._scheduled(found)} - before
+            self._plan_long_ago(night)
+            self.prefect("/work_pools/deniable", {"is_paused": False}, "PATCH")
             yield str(night)
+
+    def _plan_long_ago(self, flow_run: str) -> None:
+        """Let a run be planned a day ago; of one that is planned minutes before it begins, Prefect tells late."""
+        with psycopg.connect(Stack(self.state).database("prefect")) as connection:
+            moved = connection.execute(
+                "UPDATE flow_run_state SET timestamp = timestamp - interval '1 day' WHERE flow_run_id = %s", (flow_run,)
+            )
+            assert moved.rowcount == 1
 
     def _scheduled(self, deployment: str) -> list[dict[str, Any]]:
         """Runs of a deployment that its schedule asked for, and that are due."""
