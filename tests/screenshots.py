@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from PIL import Image
 from playwright.sync_api import Page
 from ruamel.yaml import YAML
 
@@ -20,6 +21,8 @@ from tests.looking import look_at_file, look_at_mlflow, look_at_prefect
 
 # How pages of our own are looked at: by name, how wide and how dark.
 _LOOKS = {"light": (1280, False), "dark": (1280, True), "narrow": (400, False)}
+
+_COLOURS = 96
 
 
 def _two_specs(spec: Path, folder: Path) -> tuple[str, str]:
@@ -77,6 +80,14 @@ def _look_at_our_own(chromium: Browser, pages: dict[str, Path], folder: Path) ->
             print(place)
 
 
+def _shrink(folder: Path) -> None:
+    """Have the pictures take a fraction of their space: pages have few colours."""
+    for place in folder.glob("*.png"):
+        with Image.open(place) as picture:
+            few = picture.convert("RGB").quantize(_COLOURS, dither=Image.Dither.NONE)
+        few.save(place, optimize=True)
+
+
 def _list(folder: Path) -> None:
     """Write a page on which all pictures can be seen."""
     lines = [f"## {place.stem.replace('-', ', ')}\n\n![{place.stem}]({place.name})\n" for place in folder.glob("*.png")]
@@ -119,6 +130,7 @@ def take(spec: Path, folder: Path) -> None:
             assert chromium.asked_elsewhere == []
         finally:
             agency.command("stack", "down")
+    _shrink(folder)
     _list(folder)
 
 
