@@ -1,23 +1,25 @@
 """`python -m benchmarks [PART ...]`: measure, and print the README's tables."""
 
 import argparse
+from collections.abc import Callable
 from functools import partial
 
-from benchmarks import guarantees, histogram, learning, release, scaling, synthesis
-from benchmarks.measuring import table
+from benchmarks import guarantees, histogram, learning, release, scaling, synthesis, workers
+from benchmarks.measuring import Result, table
 
-PARTS = {
+PARTS: dict[str, Callable[[], list[Result]]] = {
     "synthesis": synthesis.measure,
     "histogram": histogram.measure,
     "learning": learning.measure,
     "release": release.measure,
     "guarantees": guarantees.measure,
 }
-LONG = {
+LONG: dict[str, Callable[[], list[Result]]] = {
     "scaling": scaling.by_records,
     "hundred-million": partial(scaling.by_records, (1_000_000, 10_000_000, 100_000_000)),
     "people": scaling.by_people,
     "attributes": scaling.by_attributes,
+    "workers": workers.by_workers,
 }
 """Parts that take some minutes each, and gigabytes of disk; measured only when they are asked for."""
 

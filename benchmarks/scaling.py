@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -111,10 +111,7 @@ def _measured(size: Size) -> dict[str, Any]:
     """Run one release in a process of its own; what it took, step by step, and what lies on the disk."""
     with tempfile.TemporaryDirectory(prefix="deniable-bench-") as name:
         folder = Path(name)
-        write_people(folder / "people.parquet", size.attributes, size.people)
-        (folder / "people.py").write_text(_SCHEMA.format(attributes=size.attributes))
-        with (folder / "spec.yaml").open("w") as file:
-            YAML(typ="safe", pure=True).dump(_spec(size), file)
+        write_spec(folder, size)
         command = [sys.executable, "-m", "benchmarks.metered", str(folder / "spec.yaml"), str(folder / "figures.json")]
         done = subprocess.run(command, env=os.environ | {"DENIABLE_STATE": str(folder / "var")}, check=False)
         if done.returncode != 0:
@@ -126,6 +123,21 @@ def _measured(size: Size) -> dict[str, Any]:
             path.stat().st_size for path in (folder / "var").rglob("*") if path.is_file()
         )
         return {**found, "files": files}
+
+
+def write_spec(folder: Path, size: Size, people: Callable[[Path, int, int], None] = write_people) -> Path:
+    """Write `spec.yaml`, its schema and its people into a folder.
+
+    Args:
+        folder: where to.
+        size: what is released.
+        people: writes so many attributes of so many people to a place.
+    """
+    people(folder / "people.parquet", size.attributes, size.people)
+    (folder / "people.py").write_text(_SCHEMA.format(attributes=size.attributes))
+    with (folder / "spec.yaml").open("w") as file:
+        YAML(typ="safe", pure=True).dump(_spec(size), file)
+    return folder / "spec.yaml"
 
 
 def _spec(size: Size) -> dict[str, Any]:
