@@ -110,7 +110,7 @@ class Cluster:
         return [
             *("-m", "distributed.cli.dask_worker", address),
             *("--nworkers", str(processes), "--nthreads", "1", "--nanny", "--memory-limit", "0"),
-            *("--local-directory", str(self.part("work"))),
+            *("--local-directory", str(self.part("work")), "--preload", "flows.cluster.preloaded"),
             *(("--host", host) if host else ()),
             *_NO_PAGES,
         ]

@@ -1,0 +1,163 @@
+"""Releases of every kind under one key, and digests of what they make; `python -m tests.golden.made` notes them anew.
+
+They say whether a change of the code changes a release: of the records and of what was learnt every byte, of the signed
+record and of the ledger all but times, places and versions.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
+from hashlib import sha256
+from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from unittest.mock import patch
+
+from tests.isolation import STATE  # before Prefect and MLflow are imported
+
+from prefect.testing.utilities import prefect_test_harness  # isort: skip
+
+from deniable.keys import ReleaseKey
+from flows.refresh import refresh
+from flows.release import release
+from schemas.provenance import RECORD, Provenance
+from stores.charging import note_publication
+from stores.ledger import Ledger, ledger_place
+from stores.signed_record import read_signed
+from stores.workspace import Workspace
+from tests.small_release import QUICK, made_up_people, write_small_release
+from tests.whole_release import HISTOGRAM, SEEDLESS, drawn_release
+
+NOTED = Path(__file__).with_name("digests.json")
+KEY = bytes(range(32))
+REFRESH = "refresh"
+_FILES = ("synthetic.csv", "model.json", "graph.json", "measured.json", "histogram.json", "privacy.json", "schema.json")
+_LEARNERS: dict[str, dict[str, Any]] = {
+    "cfs": {},
+    "marginals": {
+        "learner": {**SEEDLESS["learner"]},
+        "split": {"seeds": 0.5, "parameters": 0.3, "holdout": 0.2},
+    },
+    "loglinear": {
+        "learner": {"kind": "loglinear", "parameters": {"epsilon": 1, "delta": 1e-6}},
+        "split": {"seeds": 0.5, "parameters": 0.3, "holdout": 0.2},
+    },
+}
+_GUARANTEES: dict[str, dict[str, Any]] = {
+    "tested_seeds": {},
+    "histogram_seeds": HISTOGRAM,
+    "seedless": {"synthesis": SEEDLESS["synthesis"]},
+}
+_NOISES = {
+    "cfs": ("laplace", "gaussian"),
+    "marginals": ("laplace", "gaussian"),
+    "loglinear": ("laplace", "gaussian", "auto"),
+}
+# What depends on when, where and by which version a release was made.
+_TIMES = {"begun", "published", "started", "ended", "signed", "ledger"}
+_PLACES = {"runs", "people", "internal", "shelf", "mlflow_run", "prefect_task_run"}
+# Files of a step; those that last are looked at by themselves, others say when they were made.
+_PASSING = {"code", "environment", "sha256", *_TIMES, *_PLACES}
+
+
+def cases() -> dict[str, dict[str, Any]]:
+    """What the spec of each release says otherwise than the small one's, by learner, guarantee and noise."""
+    found = {}
+    for learner, changes in _LEARNERS.items():
+        for guarantee, drawn in _GUARANTEES.items():
+            for noise in _NOISES[learner]:
+                found[f"{learner} {guarantee} {noise}"] = {**changes, **drawn, "learner__noise": noise}
+    return found
+
+
+def made(folder: Path, changes: dict[str, Any], key: bytes = KEY) -> dict[str, str]:
+    """Make a release, and digests of it.
+
+    Args:
+        folder: where to.
+        changes: what its spec says otherwise.
+        key: its key.
+
+    Returns:
+        SHA-256 by what was made: files, the record, the ledger.
+    """
+    drawn = drawn_release(folder, "golden", key, run_name=f"golden-{folder.name}", **changes)
+    note_publication(drawn.workspace, drawn.publish())
+    return digests(drawn.workspace)
+
+
+def refreshed(folder: Path) -> dict[str, str]:
+    """Release a dataset, and refresh it when other people are in it: digests of the refresh; Prefect must be there.
+
+    Args:
+        folder: where to.
+    """
+    changes = {**QUICK, "refresh": {"budget": {"kind": "equal_share", "refreshes": 4}}}
+    spec, people = write_small_release(folder / "spec", **deepcopy(changes)), made_up_people()
+    arrived = write_small_release(folder / "next", people=[*people[100:], *people[:50]]).parent / "people.csv"
+    numbers = count()
+    with patch.object(ReleaseKey, "generate", lambda: ReleaseKey(sha256(b"%d" % next(numbers)).digest())):
+        before = release(spec, folder / "state").workspace.release_id
+        done = refresh(spec, folder / "state", arrived)
+    assert done.released is not None
+    return digests(done.released.workspace, before)
+
+
+def digests(workspace: Workspace, *others: str) -> dict[str, str]:
+    """Digests of a published release; its name, and those of others, count as one."""
+    names = (workspace.release_id, *others)
+    return {
+        **dict(_of_files(workspace, names)),
+        "record": _of_record(workspace, names),
+        "ledger": _of_ledger(workspace, names),
+    }
+
+
+def _of_files(workspace: Workspace, names: Sequence[str]) -> Iterator[tuple[str, str]]:
+    for name in _FILES:
+        place = workspace.release_folder / name
+        if place.exists():
+            yield name, sha256(_nameless(place.read_text(encoding="utf-8"), names).encode()).hexdigest()
+
+
+def _of_record(workspace: Workspace, names: Sequence[str]) -> str:
+    record: Provenance = read_signed(workspace.release_folder / RECORD).record
+    return _digest(_lasting(record.model_dump(mode="json")), names)
+
+
+def _lasting(value: Any) -> Any:
+    """What of a record is the same whenever and wherever it is made."""
+    if isinstance(value, dict):
+        return {name: _lasting(each) for name, each in value.items() if name not in _PASSING}
+    return [_lasting(each) for each in value] if isinstance(value, list) else value
+
+
+def _of_ledger(workspace: Workspace, names: Sequence[str]) -> str:
+    """What was charged; entries also hold times and salts."""
+    charges = Ledger.open(ledger_place(workspace.state)).charges(workspace.spec.dataset_name)
+    return _digest([[each.entry.kind, each.entry.content, each.output] for each in charges], names)
+
+
+def _digest(value: Any, names: Sequence[str]) -> str:
+    return sha256(_nameless(json.dumps(value, sort_keys=True), names).encode()).hexdigest()
+
+
+def _nameless(text: str, names: Sequence[str]) -> str:
+    for name in names:
+        text = text.replace(name, "RELEASE")
+    return text
+
+
+def note() -> None:
+    """Make all releases, and note their digests."""
+    with TemporaryDirectory(prefix="deniable-golden-") as name:
+        found = {case: made(Path(name, case.replace(" ", "-")), changes) for case, changes in cases().items()}
+        with prefect_test_harness(server_startup_timeout=120):
+            found[REFRESH] = refreshed(Path(name, REFRESH))
+    NOTED.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    assert STATE
+    note()
