@@ -33,6 +33,9 @@ class Mergeable(Tally, Protocol):
 
 T = TypeVar("T", bound=Mergeable)
 
+WORTH_SENDING = 1_000_000
+"""Rows of a share at least: to count fewer takes less time than to have somebody else do it."""
+
 
 def counted(workspace: Workspace, part: Reference, empty: Callable[[], T], name: str) -> T:
     """Count all rows of a part.
@@ -142,10 +145,11 @@ class SmallTables:
 
 
 def _shares(part: Reference) -> list[range]:
-    """Row groups of a part for each worker, as even as can be; all for this process where there is no other."""
+    """Row groups of a part for each worker, as even as can be; all for this process where no other is worth it."""
     there = workers()
     groups = row_groups(part.path)
-    shares = max(1, min(groups, there.hands() if there is not None else 1))
+    worth = groups if part.rows is None else part.rows // WORTH_SENDING
+    shares = max(1, min(groups, worth, there.hands() if there is not None else 1))
     ends = [groups * share // shares for share in range(shares + 1)]
     return [range(start, end) for start, end in pairwise(ends)]
 

@@ -33,9 +33,11 @@ from flows.cluster.settings import Cluster
 from flows.release import release
 from flows.services import free_port
 from schemas.provenance import RECORD
+from schemas.references import Audience, Reference
 from stores.ledger import Ledger, ledger_place
 from stores.signed_record import read_signed
 from stores.workspace import Workspace
+from tasks import counting
 from tasks.progress import watching
 from tests.diary import Diary
 from tests.flows.canaries import files_with_canaries, people_with_canaries
@@ -98,6 +100,13 @@ def cluster(folder: Path, workers: int) -> Iterator[Agency]:
     finally:
         here.command("cluster", "down")
         assert not [one for one in started if one.is_running()]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _any_row_is_worth_sending() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(counting, "WORTH_SENDING", 1)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -270,6 +279,25 @@ def test_whoever_watches_is_told_what_workers_have_done(in_rounds: InRounds) -> 
     counted = [line for line in in_rounds.told if line.startswith("count ")]
     assert len(counted) >= 4
     assert counted.count("count started") == counted.count("count ended well") == len(counted) / 2
+
+
+@pytest.mark.parametrize(("rows", "shares"), [(1_900_000, 1), (2_000_000, 2), (50_000_000, 4), (None, 4)])
+def test_rows_are_sent_to_workers_where_there_are_enough_of_them(
+    rows: int | None, shares: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    part = Reference(name="codes", path=Path("codes"), digest="0" * 64, audience=Audience.RESTRICTED, rows=rows)
+    for name, value in (("workers", FourHands), ("row_groups", lambda _: 10), ("WORTH_SENDING", 1_000_000)):
+        monkeypatch.setattr(counting, name, value)
+    found = counting._shares(part)
+    assert len(found) == shares
+    assert [group for share in found for group in share] == list(range(10))
+
+
+class FourHands:
+    """Workers with four threads."""
+
+    def hands(self) -> int:
+        return 4
 
 
 @pytest.mark.usefixtures("in_rounds")
