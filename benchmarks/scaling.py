@@ -5,11 +5,13 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+from pyarrow import dataset
 from ruamel.yaml import YAML
 
 from benchmarks.measuring import Result
@@ -56,12 +58,14 @@ class Size:
         records: records that it releases.
         attributes: attributes of both.
         learner: `loglinear` or `cfs`.
+        partitioned: whether the people lie in a folder for each value of an attribute, as Hive has it.
     """
 
     people: int = 200_000
     records: int = 1_000_000
     attributes: int = 11
     learner: str = "loglinear"
+    partitioned: bool = False
 
 
 def by_records(records: Sequence[int] = (1_000_000, 10_000_000)) -> list[Result]:
@@ -72,8 +76,8 @@ def by_records(records: Sequence[int] = (1_000_000, 10_000_000)) -> list[Result]
 
 
 def by_people(people: Sequence[int] = (1_000_000, 10_000_000)) -> list[Result]:
-    """Learn from ever more people, and release the same number of records."""
-    sizes = [Size(people=size, records=200_000) for size in people]
+    """Learn from ever more people, in partitioned Parquet, and release the same number of records."""
+    sizes = [Size(people=size, records=200_000, partitioned=True) for size in people]
     return _side_by_side("people learnt from", [f"{size:,}" for size in people], sizes)
 
 
@@ -125,15 +129,26 @@ def _measured(size: Size) -> dict[str, Any]:
         return {**found, "files": files}
 
 
-def write_spec(folder: Path, size: Size, people: Callable[[Path, int, int], None] = write_people) -> Path:
+def write_spec(folder: Path, size: Size) -> Path:
     """Write `spec.yaml`, its schema and its people into a folder.
 
     Args:
         folder: where to.
         size: what is released.
-        people: writes so many attributes of so many people to a place.
     """
-    people(folder / "people.parquet", size.attributes, size.people)
+    people = folder / "people.parquet"
+    if size.partitioned:
+        write_people(folder / "all.parquet", size.attributes, size.people)
+        values = pa.schema([("a02", pa.int64())])
+        dataset.write_dataset(
+            dataset.dataset(folder / "all.parquet"),
+            people,
+            format="parquet",
+            partitioning=dataset.partitioning(values, flavor="hive"),
+        )
+        (folder / "all.parquet").unlink()
+    else:
+        write_people(people, size.attributes, size.people)
     (folder / "people.py").write_text(_SCHEMA.format(attributes=size.attributes))
     with (folder / "spec.yaml").open("w") as file:
         YAML(typ="safe", pure=True).dump(_spec(size), file)
