@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.golden.made import NOTED, REFRESH, cases, made, refreshed
+from tests.golden.made import NOTED, REFRESH, cases, made
 
 CASES = cases()
 DIGESTS: dict[str, dict[str, str]] = json.loads(NOTED.read_text())
@@ -18,10 +18,6 @@ def test_every_kind_is_noted() -> None:
 @pytest.mark.parametrize("case", CASES)
 def test_a_release_is_what_it_was(case: str, tmp_path: Path) -> None:
     assert made(tmp_path / "golden", CASES[case]) == DIGESTS[case]
-
-
-def test_a_refresh_is_what_it_was(tmp_path: Path, prefect: None) -> None:
-    assert refreshed(tmp_path) == DIGESTS[REFRESH]
 
 
 def test_under_another_key_all_is_different_but_what_is_public_before(tmp_path: Path) -> None:

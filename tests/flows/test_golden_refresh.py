@@ -1,0 +1,10 @@
+"""A refresh is, byte for byte, what it was when its digests were noted (tests.golden.made)."""
+
+import json
+from pathlib import Path
+
+from tests.golden.made import NOTED, REFRESH, refreshed
+
+
+def test_a_refresh_is_what_it_was(tmp_path: Path, prefect: None) -> None:
+    assert refreshed(tmp_path) == json.loads(NOTED.read_text())[REFRESH]
