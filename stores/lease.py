@@ -84,14 +84,9 @@ def turn(state: Path, name: str) -> Iterator[None]:
         yield
 
 
-@contextmanager
-def passing_turn(state: Path, name: str) -> Iterator[None]:
-    """Have one's turn at something that nobody else ever waits for; nothing is left of it but by who dies meanwhile."""
-    with turn(state, name):
-        try:
-            yield
-        finally:
-            (state / _TURNS / f"{name}.lock").unlink()
+def forget_turn(state: Path, name: str) -> None:
+    """Leave nothing of one's turn at something that nobody else ever waits for."""
+    (state / _TURNS / f"{name}.lock").unlink()
 
 
 def keep_while_alive(state: Path, name: str) -> None:

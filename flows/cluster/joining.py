@@ -25,7 +25,7 @@ class Asked:
         servers: addresses that should answer.
         expected: what the flow's own process found.
         elsewhere: what is wrong with any worker of another machine, if something is.
-        sign: of the life of the flow's process; what it asked is void when it is gone.
+        sign: of the life of the flow's process, by which the scheduler knows what it asks too.
     """
 
     state: Path
@@ -35,8 +35,13 @@ class Asked:
     elsewhere: str
     sign: str
 
+    @property
+    def key(self) -> list[str]:
+        """Where the scheduler notes whether the flow still asks."""
+        return ["asked", self.sign]
+
     def wrong_here(self) -> str:
-        """What is wrong with this process; nothing if all is well, or if nobody asks any more."""
+        """What is wrong with this process; nothing if all is well, or if whoever asked has died."""
         found = look_around(self.state, self.marker, self.servers)
         wrong = complaint(found, self.expected, marked=bool(found["writes"]))
         if not wrong and found["machine"] != self.expected["machine"]:
@@ -56,9 +61,12 @@ class Doorkeeper(WorkerPlugin):
         self._leaving: asyncio.Task[str | None] | None = None
 
     async def setup(self, worker: Worker) -> None:
-        """Look around; Dask gives a worker no task before this is done."""
+        """Look around; Dask gives a worker no task before this is done.
+
+        A flow may end meanwhile and take away what is looked for, so that the scheduler is asked last.
+        """
         wrong = await asyncio.to_thread(self._asked.wrong_here)
-        if wrong:
+        if wrong and await worker.scheduler.get_metadata(keys=self._asked.key, default=False):
             print(f"This worker leaves the cluster: it {wrong}.", file=sys.stderr)  # noqa: T201 - its own log
             worker.status = Status.paused
             # Who watches over it does not listen before it has started.

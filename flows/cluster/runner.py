@@ -25,14 +25,14 @@ from deniable.keys import new_secret
 from flows.cluster.joining import Asked, Doorkeeper
 from flows.cluster.probing import complaint, look_around
 from flows.cluster.settings import Cluster, configured_trust, is_loopback
-from stores.lease import passing_turn
+from stores.lease import forget_turn, turn
 from stores.lineage import tracking_uri
 from stores.workspace import PRIVATE_FILE
 from tasks.progress import allow_steps, part_begins, part_ends, stop_parts, stopping_too
 from tasks.step import amount_of
 
 _PATIENCE_S = 15
-_WAIT_FOR_WORKERS_S = 10
+_WAIT_FOR_WORKERS_S = 60
 
 
 class ClusterFailed(DeniableError):
@@ -185,7 +185,6 @@ class ClusterRunner(DaskTaskRunner):
                 raise Refused(msg) from None
         marker = self._exit_stack.enter_context(_marker(state))
         sign = f".{Path(marker).name}"
-        self._exit_stack.enter_context(passing_turn(state, sign))
         servers = _servers(state)
         here = look_around(state, marker, ())
         asked = Asked(state, marker, servers, here, _wrong_with_servers(state, servers), sign)
@@ -209,15 +208,22 @@ class ClusterRunner(DaskTaskRunner):
 
     @contextmanager
     def _looking_at_newcomers(self, asked: Asked) -> Iterator[None]:
-        """Have workers that join look around too, until the flow ends."""
-        with _answering(self._place):
-            self.client.register_plugin(Doorkeeper(asked), name=asked.sign)
-        try:
-            yield
-        finally:
-            if self._runs:
-                with suppress(OSError):
-                    self.client.unregister_worker_plugin(asked.sign)
+        """Have workers that join look around too, until the flow ends.
+
+        A scheduler that cannot be told of the end finds the sign of a process that has died.
+        """
+        with turn(asked.state, asked.sign):
+            with _answering(self._place):
+                self.client.set_metadata(asked.key, value=True)
+                self.client.register_plugin(Doorkeeper(asked), name=asked.sign)
+            try:
+                yield
+            finally:
+                if self._runs:
+                    with suppress(OSError):
+                        self.client.set_metadata(asked.key, value=False)
+                        self.client.unregister_worker_plugin(asked.sign)
+                        forget_turn(asked.state, asked.sign)
 
 
 def _shown(argument: Any) -> Any:

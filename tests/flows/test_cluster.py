@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from shutil import copytree, ignore_patterns
 from threading import Event, Thread
@@ -27,7 +27,8 @@ import pytest
 from deniable.errors import DeniableError, InvalidInput, Refused
 from flows.cluster.choosing import cluster_runner
 from flows.cluster.here import _has
-from flows.cluster.probing import complaint
+from flows.cluster.joining import Asked, Doorkeeper
+from flows.cluster.probing import complaint, look_around
 from flows.cluster.runner import ClusterFailed, ClusterRunner
 from flows.cluster.settings import Cluster
 from flows.release import release
@@ -443,6 +444,22 @@ def test_workers_that_join_while_a_release_is_under_way_are_looked_at_before_the
         assert "leaves the cluster: it runs other code; install the same version" in said
         agency.wait_for(2)
     assert not list((agency.state / "locks").glob(".probe-*"))
+
+
+def test_workers_that_join_as_a_release_ends_stay(agency: Agency) -> None:
+    """What they are to look for may be gone before they look, and what they were asked is void by then."""
+    agency.wait_for(2)
+    ended = Asked(agency.state, "cluster/probes/gone", (), look_around(agency.state, "gone", ()), "", ".probe-gone")
+    ended = replace(ended, expected={**ended.expected, "reads": "what is there no more"})
+    with agency.runner as runner:
+        runner.client.register_plugin(Doorkeeper(ended), name=ended.sign)
+        assert runner.hands() == 2
+        assert set(runner.client.run(worker_status).values()) == {"running"}
+        runner.client.unregister_worker_plugin(ended.sign)
+
+
+def worker_status(dask_worker: Any) -> str:
+    return str(dask_worker.status.value)
 
 
 _ASKS_AND_DIES = """
