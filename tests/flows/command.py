@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from flows.services import Server
+from tests.warm import run_module
+
+_READ_AT_THE_START = ("PYTHON", "LD_", "NUMBA_", "OMP_", "NPY_", "MALLOC_", "PREFECT_LOGGING_")
 
 
 def environment(home: Path) -> dict[str, str]:
@@ -26,7 +29,7 @@ def command(*arguments: str | Path) -> list[str]:
 def run(
     *arguments: str | Path, home: Path, wrapper: Sequence[str] = (), **variables: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end.
+    """Run a command to its end, in a process that has imported all it needs, unless it is told what is read before.
 
     Args:
         arguments: of the command.
@@ -34,6 +37,8 @@ def run(
         wrapper: a command that runs it, such as `unshare`.
         variables: of the environment, beside the ordinary ones.
     """
+    if not wrapper and not any(name.startswith(_READ_AT_THE_START) for name in variables):
+        return run_module("flows", list(map(str, arguments)), env={**environment(home), **variables}, cwd=home)
     return subprocess.run(
         [*wrapper, *command(*arguments)],
         env={**environment(home), **variables},

@@ -33,6 +33,7 @@ from stores.unfinished import left_in_words, unfinished_release, what_comes_next
 from stores.verified_release import verified_release
 from tests.flows.command import environment, variables_of
 from tests.small_release import QUICK, write_small_release
+from tests.warm import run_module
 from tests.watchers import Faulty
 
 from tasks.progress import watching  # isort: skip
@@ -86,13 +87,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]
 
 def run_and_kill(spec: Path, state: Path, moment: str, step: str, server: dict[str, str]) -> int:
     """Run the release until the moment; the exit status."""
-    return subprocess.run(
-        [sys.executable, "-m", "tests.flows.killed", str(spec), str(state), moment, step],
-        env={**environment(state.parent / "home"), **server, "PYTHONPATH": str(ROOT)},
-        cwd=ROOT,
-        capture_output=True,
-        check=False,
-    ).returncode
+    told = {**environment(state.parent / "home"), **server}
+    return run_module("tests.flows.killed", [str(spec), str(state), moment, step], env=told, cwd=ROOT).returncode
 
 
 def spent(state: Path) -> tuple[Cost, int]:

@@ -2,8 +2,6 @@
 
 import json
 import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -33,6 +31,7 @@ from stores.trust_file import trusted_keys
 from stores.verified_release import verified_release
 from tests.flows.command import environment
 from tests.small_release import write_small_release
+from tests.warm import run_module
 
 pytestmark = pytest.mark.usefixtures("prefect")
 
@@ -316,17 +315,11 @@ def test_a_release_that_is_killed_around_its_decision_is_held_and_published_all_
         here.hold()
         here.decide()
     when, _, what = moment.partition(" ")
-    told = {**environment(here.folder / "home"), "PYTHONPATH": str(ROOT), OPERATOR_VARIABLE: ADA}
+    told = {**environment(here.folder / "home"), OPERATOR_VARIABLE: ADA}
     # A server of the killed process's own would outlive it.
     told["DENIABLE_PREFECT_API_URL"] = str(PREFECT_API_URL.value())
     told["DENIABLE_MLFLOW_TRACKING_URI"] = tracking_uri(here.state)
-    killed = subprocess.run(
-        [sys.executable, "-m", "tests.flows.killed", str(here.spec), str(here.state), when, what],
-        env=told,
-        cwd=ROOT,
-        capture_output=True,
-        check=False,
-    )
+    killed = run_module("tests.flows.killed", [str(here.spec), str(here.state), when, what], env=told, cwd=ROOT)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert here.releases == []
     if not decided:

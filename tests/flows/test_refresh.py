@@ -3,8 +3,6 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from copy import deepcopy
 from pathlib import Path
@@ -38,6 +36,7 @@ from stores.verified_release import verified_release
 from tests.catcher import Catcher, catching
 from tests.flows.command import environment, run, variables_of
 from tests.small_release import QUICK, made_up_people, write_small_release
+from tests.warm import run_module
 
 ROOT = Path(__file__).resolve().parents[2]
 REFRESHED: dict[str, Any] = QUICK | {
@@ -285,17 +284,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]
 def killed(dataset: Dataset, source: Path, moment: str, step: str, server: dict[str, str]) -> int:
     """Refresh in a process of its own until a moment; the exit status."""
     arguments = [str(dataset.spec), str(dataset.state), moment, step, str(source)]
-    servers = {
-        **server,
-        "DENIABLE_MLFLOW_TRACKING_URI": os.environ["MLFLOW_TRACKING_URI"],
-    }
-    return subprocess.run(
-        [sys.executable, "-m", "tests.flows.killed", *arguments],
-        env={**environment(dataset.folder / "home"), **servers, "PYTHONPATH": str(ROOT)},
-        cwd=ROOT,
-        capture_output=True,
-        check=False,
-    ).returncode
+    servers = {**server, "DENIABLE_MLFLOW_TRACKING_URI": os.environ["MLFLOW_TRACKING_URI"]}
+    told = {**environment(dataset.folder / "home"), **servers}
+    return run_module("tests.flows.killed", arguments, env=told, cwd=ROOT).returncode
 
 
 def published(dataset: Dataset) -> list[str]:
