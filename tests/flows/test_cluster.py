@@ -23,6 +23,7 @@ import httpx
 import pandas as pd
 import psutil
 import pytest
+from prefect.settings import PREFECT_API_URL
 
 from deniable.errors import DeniableError, InvalidInput, Refused
 from flows.cluster.choosing import cluster_runner
@@ -371,6 +372,37 @@ def released_while_killed(agency: Agency, alone: Alone) -> Path | DeniableError:
         done.set()
         killer.join()
         assert 0 < killed[0] < BLOCKS, "they were to be killed in the middle"
+
+
+def test_a_release_that_is_cancelled_on_a_cluster_goes_on_elsewhere(
+    tmp_path: Path, agency: Agency, store: ObjectStore, prefect: None
+) -> None:
+    """Prefect cancels a run by SIGTERM; the workers stay, and another process finishes the release without them."""
+    spec = write_spec(tmp_path, store, name="cancelled", synthesis__candidates=6000, synthesis__chunk_candidates=32)
+    agency.wait_for(2)
+    known = drawn(agency)
+    told = {"DENIABLE_DASK": agency.address, "DENIABLE_PREFECT_API_URL": str(PREFECT_API_URL.value()), **agency.told()}
+    with subprocess.Popen(
+        command("release", spec, "--state", agency.state),
+        env={**environment(agency.home), **told},
+        cwd=agency.home,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        while process.poll() is None and known == drawn(agency):
+            time.sleep(0.005)
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=_ENOUGH_S)
+    assert process.returncode == 130, said
+    [vault] = (agency.state / "vault").glob("cancelled-*")
+    assert 0 < len(drawn(agency) - known) < 47, "it was to be cancelled in the middle"
+    assert not list((agency.state / "releases").glob("cancelled-*"))
+    paid = charges(agency.state)
+    made = release(spec, agency.state).workspace
+    assert made.vault == vault
+    assert charges(agency.state) == paid
+    require_same(made.release_folder, made_alone(spec, tmp_path / "state", vault / "key"))
+    agency.wait_for(2)
 
 
 def drawn(agency: Agency) -> set[Path]:
