@@ -47,7 +47,7 @@ compare: $(RUNTIME) ## two releases side by side: A=name B=name
 	@$(BIN)/python -m flows compare $(A) $(B) $(if $(KEYS),--keys $(KEYS)) $(if $(PUBLIC),--public) $(if $(OUT),--out $(OUT))
 
 test: $(DEV) $(BROWSER) ## run all tests
-	@$(BIN)/python -m pytest --numprocesses=$(PROCESSES) --maxprocesses=4 --dist=loadfile
+	@$(BIN)/python -m pytest --numprocesses=$(PROCESSES) --maxprocesses=4 --dist=loadfile --no-loadscope-reorder $(if $(JUNIT),--junitxml=$(JUNIT))
 
 test-system: $(DEV) ## a week of nights in which everything goes down once, and every server at every moment of a release
 	@$(BIN)/python -m pytest -o norecursedirs= tests/system

@@ -35,29 +35,43 @@ def watch(state: Path) -> None:
         state: the state folder.
     """
     every = float(os.environ.get(_OFTEN, _EVERY_S))
-    keeper = Keeper(Stack(state), every)
+    keeper, trouble = Keeper(Stack(state), every), ""
     with turn(state, _TURN), temporary_settings({PREFECT_CLIENT_MAX_RETRIES: 0}):
         while True:
             # One that was there before its server was, or that lost it, asks anew.
             for line in keeper.look():
                 _say(line)
-            _look_after_runs(state, keeper, every)
+            trouble = _look_after_runs(state, keeper, every, trouble)
             time.sleep(every)
 
 
-def _look_after_runs(state: Path, keeper: "Keeper", every: float) -> None:
-    """Look after the runs of deployments as long as Prefect answers."""
+def _look_after_runs(state: Path, keeper: "Keeper", every: float, trouble: str) -> str:
+    """Look after the runs of deployments as long as Prefect answers.
+
+    Args:
+        state: the state folder.
+        keeper: looks after servers meanwhile.
+        every: seconds between looks.
+        trouble: why it did not answer before, which is not told again.
+
+    Returns:
+        Why it does not answer.
+    """
     try:
         with get_client(sync_client=True) as client:
             runs = RunWatch(client, state)
             while True:
                 for line in (*keeper.look(), *runs.look()):
                     _say(line)
+                trouble = ""
                 time.sleep(every)
     except DeniableError as error:
-        _say(str(error))
+        said = str(error)
     except Exception as error:  # noqa: BLE001 - whatever it is, the next look begins anew
-        _say(prefect_failure(error) or f"Prefect was asked in vain ({type(error).__name__}).")
+        said = prefect_failure(error) or f"Prefect was asked in vain ({type(error).__name__})."
+    if said != trouble:
+        _say(said)
+    return said
 
 
 def _say(line: str) -> None:

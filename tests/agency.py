@@ -22,7 +22,7 @@ ENDED = ("COMPLETED", "FAILED", "CRASHED", "CANCELLED")
 EAGER = {"PREFECT_WORKER_QUERY_SECONDS": "1"}
 
 # A run that an outage ended waits for a minute otherwise, then for five, and so on.
-SOON = {"DENIABLE_RESUME_AFTER_S": "2 4 8 8 8 8 8 8 8 8"}
+SOON = {"DENIABLE_RESUME_AFTER_S": "2 4 8 15 15 15 15 15 15 15"}
 
 
 def release_of(run: Mapping[str, Any]) -> str:

@@ -5,11 +5,19 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests import seconds
+
 # No test holds a limit of time: machines are slow at times, and compiled code is compiled in the first example.
 settings.register_profile("without a clock", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("without a clock")
 
 ROOT = Path(__file__).resolve().parent.parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let the files begin that take longest, so that all processes end at the same time."""
+    taken = seconds.of_files()
+    items.sort(key=lambda item: -taken.get(item.nodeid.partition("::")[0], 0))
 
 
 @pytest.fixture(scope="session")

@@ -110,7 +110,7 @@ class DisturbedAgency(Agency):
     def _reached(self, flow_run: str, moment: str) -> Path:
         """The gate of a moment, once a run's process waits there."""
         reached = self.gates / f"{_MOMENTS[moment]}.reached"
-        while not reached.exists():
+        while not (reached.exists() and reached.read_text()):
             state = self.run(flow_run)["state"]
             assert state["type"] not in {"COMPLETED", "FAILED", "CANCELLED"}, (moment, state)
             time.sleep(_PAUSE_S)
@@ -118,10 +118,10 @@ class DisturbedAgency(Agency):
 
     def _kill(self, what: str, gate: Path) -> None:
         """Kill one thing while a run's process waits at a gate, and open the gate."""
-        at_work = self.at_work()
+        # Another process of the run may still wait for what was down before.
+        at_work = psutil.Process(int(gate.read_text()))
         if what == "process":
-            for process in at_work:
-                process.kill()
+            at_work.kill()
             gate.unlink()
         elif what == "worker":
             self.kill("worker")
@@ -131,11 +131,7 @@ class DisturbedAgency(Agency):
             with turn(self.state, TURN):
                 self.kill(what)
                 gate.unlink()
-                psutil.wait_procs(at_work)
-
-    def at_work(self) -> list[psutil.Process]:
-        """Processes of runs."""
-        return [one for one in self.processes("worker") if "prefect.engine" in " ".join(one.cmdline())]
+                psutil.wait_procs([at_work])
 
     def kill(self, server: str) -> None:
         """Kill a server, and all that it started."""

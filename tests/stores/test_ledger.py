@@ -26,6 +26,7 @@ from stores import ledger_database, migrations
 from stores.ledger import LEDGER_VARIABLE, Ledger, ledger_place
 from stores.ledger_database import LedgerDatabase, LedgerUnavailable, LedgerUnreachable
 from stores.migrations import REVISIONS
+from stores.patience import PATIENCE_VARIABLE
 from tests.charging import charge, cost, policy, yearly
 from tests.postgres import PASSWORD, fresh_database, server
 
@@ -331,6 +332,7 @@ def test_a_migration_that_fails_leaves_nothing(place: str, monkeypatch: pytest.M
 
     with monkeypatch.context() as broken:
         broken.setattr(ledger_database, "_migrate", fail)
+        broken.setenv(PATIENCE_VARIABLE, "1")
         with pytest.raises(LedgerUnavailable, match="the disk is full"):
             Ledger.open(place)
     assert len(Ledger.open(place).entries()) == 1

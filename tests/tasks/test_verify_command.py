@@ -28,11 +28,12 @@ class Only:
             raise ImportError(f"{name} is not in the wheel")
 
 
+started_with = set(sys.modules)  # a distribution's own sitecustomize, say
 sys.meta_path.insert(0, Only())
 from deniable.__main__ import main
 
 status = main(sys.argv[1:])
-loaded = {name.partition(".")[0] for name in sys.modules} - WHEEL - set(sys.stdlib_module_names)
+loaded = {name.partition(".")[0] for name in set(sys.modules) - started_with} - WHEEL - set(sys.stdlib_module_names)
 print(sorted(name for name in loaded if not name.startswith("_")), file=sys.stderr)
 sys.exit(status)
 """

@@ -1,7 +1,7 @@
 """Has a process of the tests wait at a moment: Python runs this first in every process that finds it on its path.
 
 A file in the folder that DENIABLE_TEST_GATES names is a gate. Its name is part of a path, with `+` for `/`: a process
-that is about to give a file such a path marks the gate as reached, and waits until somebody removes it.
+that is about to give a file such a path marks the gate as reached by it, and waits until somebody removes it.
 """
 
 import contextlib
@@ -20,6 +20,8 @@ def _wait(event: str, arguments: tuple[object, ...]) -> None:
         if not gate.endswith(".reached") and gate.replace("+", "/") in str(arguments[1]):
             with contextlib.suppress(FileNotFoundError):
                 os.rename(place, f"{place}.reached")  # noqa: PTH104
+                with open(f"{place}.reached", "w") as reached:  # noqa: PTH123
+                    reached.write(str(os.getpid()))
                 while os.path.exists(f"{place}.reached"):  # noqa: PTH110
                     time.sleep(0.02)
 
