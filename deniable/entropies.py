@@ -8,7 +8,7 @@ Source: Bindschaedler, Shokri, Gunter 2017, section 3.5 (eq. 8-10); the sensitiv
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import combinations, permutations
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -177,6 +177,7 @@ class EntropyRecipe:
         return EntropyMechanism(self, domain, queries, _noise_to_sensitivity(self.noise, len(queries), epsilon, delta))
 
 
+@lru_cache  # every step of a release asks what it costs
 def _noise_to_sensitivity(noise: Noise, outputs: int, epsilon: Fraction, delta: Fraction) -> Fraction:
     """What the noise must be for a sensitivity of 1: the scale (Laplace) or the variance (Gaussian)."""
     if noise == "laplace":

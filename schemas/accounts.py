@@ -6,6 +6,7 @@ readers does not belong here.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import inf
 from operator import attrgetter
 from typing import Literal
@@ -183,6 +184,7 @@ def _candidates(synthesis: PrivacyTestedSeeds) -> PrivacyTestEvent:
     )
 
 
+@lru_cache  # every step of a release asks what it costs
 def _tightest(event: PrivacyTestEvent, delta: float) -> Guarantee:
     """The tightest total for all candidates; where no theorem bounds so many, that is what must be said."""
     totals = [*compose_candidates(event, delta).values(), Guarantee(inf, delta, "none")]
