@@ -143,7 +143,7 @@ def test_who_approved_a_release_is_written_on_its_page_and_found(tmp_path: Path,
     signed = read_signed(drawn.workspace.release_folder / RECORD)
     approval = Approval(
         decision="approved",
-        by="ines",
+        by="ines of the page",
         identity="account",
         time="2026-11-20T08:00:00Z",
         reason="as the board asked",
@@ -152,8 +152,11 @@ def test_who_approved_a_release_is_written_on_its_page_and_found(tmp_path: Path,
     approved = signed.record.model_copy(update={"people": People(started_by="ada", approval=approval)})
     version = register_model(drawn.workspace, approved, signed.digest)
     complete_page(drawn.workspace, approved, version, sealing=drawn.workspace.mlflow_run_id)
-    assert found_by(client, approved_by="ines") == ["approved"]
-    assert "ines, 2026-11-20T08:00:00Z: as the board asked" in run_of(drawn, client).data.tags["mlflow.note.content"]
+    assert found_by(client, approved_by="ines of the page") == ["approved"]
+    assert (
+        "ines of the page, 2026-11-20T08:00:00Z: as the board asked"
+        in run_of(drawn, client).data.tags["mlflow.note.content"]
+    )
 
 
 def test_a_release_is_tagged_with_what_tells_it_from_all_others(two: tuple[Drawn, Drawn], client: MlflowClient) -> None:
