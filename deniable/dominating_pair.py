@@ -63,9 +63,9 @@ class DominatingPair:
         if exponents.max(initial=0.0) > _LARGEST_EXPONENT:
             return inf
         # Most of the mass is near loss 0, so what differs from 1 is added up, except where hardly anything is left.
-        change = float(self.probabilities @ np.expm1(exponents)) - self.infinity_mass
+        change = _mean(self.probabilities, np.expm1(exponents)) - self.infinity_mass
         if change < -_MOST:
-            return log(max(float(self.probabilities @ np.exp(exponents)), np.finfo(np.float64).tiny))
+            return log(max(_mean(self.probabilities, np.exp(exponents)), np.finfo(np.float64).tiny))
         return log1p(change)
 
 
@@ -222,7 +222,7 @@ def _compose_tilted(runs: Runs, order: float) -> tuple[Reals, Reals, float] | No
     variance = 0.0
     for (pair, times), law in zip(runs, tilted, strict=True):
         losses = pair.finite_losses
-        variance += times * float(law @ (losses - float(law @ losses)) ** 2)
+        variance += times * _mean(law, (losses - _mean(law, losses)) ** 2)
     deviation = max(step, sqrt(variance))
     reach = np.geomspace(1 / 64, 64, 49) * sqrt(-2 * log(_LEFT_OUT)) / deviation
     # No sum lies beyond that of the extreme losses; where these are few, moments do not reach as far as that.
@@ -259,9 +259,14 @@ def _compose_tilted(runs: Runs, order: float) -> tuple[Reals, Reals, float] | No
     with np.errstate(invalid="ignore"):
         misplaced = np.where(np.abs(spectrum) > 0, np.abs(spectrum) * _ROUNDING * (relative + 1), 0.0)
     misplaced += _ROUNDING * 2.0**-3
-    error = sqrt(2 * float(misplaced @ misplaced)) + 4 * _LEFT_OUT
+    error = sqrt(2 * float(np.square(misplaced).sum())) + 4 * _LEFT_OUT
     sums = np.arange(first, first + length, dtype=np.float64) * step
     return sums, np.maximum(probabilities, 0.0).astype(np.float64), error
+
+
+def _mean(law: Reals, values: Reals) -> float:
+    """Mean of values under a law; not by BLAS, whose sums depend on the processor and the number of its threads."""
+    return float((law * values).sum())
 
 
 def _decayed_sums(values: Reals, decay: float) -> Reals:

@@ -25,15 +25,20 @@ def read_histogram(domain: Domain, histogram: Reference) -> PrefixHistogram:
 
 
 def write_index(path: Path, index: SeedIndex) -> None:
-    """Write a seed index as an uncompressed archive of its arrays."""
+    """Write a seed index: its arrays in their order, each in NumPy's own format, one after the other.
+
+    The digest of the file decides which candidates are drawn, so that its bytes must follow from the arrays alone: an
+    archive's depend on the version of Python.
+    """
     with path.open("wb") as handle:
-        np.savez(handle, **index.arrays._asdict())
+        for array in index.arrays:
+            np.save(handle, array, allow_pickle=False)
 
 
 @lru_cache(maxsize=1)
 def _read_index(path: Path, digest: str) -> SeedIndex:  # noqa: ARG001 - the digest tells one index from another
-    with np.load(path, allow_pickle=False) as arrays:
-        return SeedIndex(IndexArrays(**{name: arrays[name] for name in IndexArrays._fields}))
+    with path.open("rb") as handle:
+        return SeedIndex(IndexArrays(*(np.load(handle, allow_pickle=False) for _ in IndexArrays._fields)))
 
 
 def read_index(index: Reference) -> SeedIndex:

@@ -40,9 +40,9 @@ def index_seeds(workspace: Workspace, seeds: Reference, model: Reference) -> Ref
         order = read_model(domain, model).order.tolist()
         empty = partial(SeedTally, order, levels_of(omega, len(order)))
         index = SeedIndex.of(counted(workspace, seeds, empty, "seeds").prefixes, omega)
-        with workspace.writing("seed_index.npz", Audience.RESTRICTED) as path:
+        with workspace.writing("seed_index.npy", Audience.RESTRICTED) as path:
             write_index(path, index)
-        index_file = step.output(workspace.refer("seed_index", "seed_index.npz", Audience.RESTRICTED))
+        index_file = step.output(workspace.refer("seed_index", "seed_index.npy", Audience.RESTRICTED))
         cost = known_cost(seeds_cost(workspace.spec))
         # For all candidates at once, before the first is drawn.
         charge = reserve(

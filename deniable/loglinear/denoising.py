@@ -48,7 +48,9 @@ def posterior_mean(noisy: Cells, expected: Cells, deviation: float | Cells, *, l
     likelihood = np.exp(log_likelihood - log_likelihood.max(axis=1, keepdims=True))
     weights = (1 - _START_EVEN) * _PRIOR + _START_EVEN / len(_LIFTS)
     for _ in range(_STEPS):
-        weights = weights * (likelihood.T @ (1 / (likelihood @ weights))) + _PRIOR_CELLS * _PRIOR
+        # Not by `@`: BLAS adds in another order on another processor, and with another number of threads.
+        likely = np.einsum("cl,l->c", likelihood, weights)
+        weights = weights * np.einsum("cl,c->l", likelihood, 1 / likely) + _PRIOR_CELLS * _PRIOR
         weights /= weights.sum()
     responsible = likelihood * weights
     responsible /= responsible.sum(axis=1, keepdims=True)

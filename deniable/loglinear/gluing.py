@@ -101,7 +101,7 @@ def estimate_total(tables: Sequence[NoisyTable]) -> float:
     variances = [np.broadcast_to(table.deviation**2, table.values.shape).sum() for table in tables]
     precision = 1 / np.asarray(variances)
     sums = np.asarray([table.values.sum() for table in tables])
-    return max(1.0, float(precision @ sums / precision.sum()))
+    return max(1.0, float((precision * sums).sum() / precision.sum()))
 
 
 def estimate_margins(tables: Sequence[NoisyTable], sizes: Sequence[int], total: float) -> tuple[Cells, ...]:

@@ -70,7 +70,7 @@ def test_each_step_of_learning_reads_its_own_part_and_what_was_learnt_before(
 def test_a_synthesis_reads_the_seeds_by_their_index_and_no_part(
     released: Released, read: dict[str, set[tuple[str, str]]]
 ) -> None:
-    index = released.workspace.refer("seed_index", "seed_index.npz", Audience.RESTRICTED)
+    index = released.workspace.refer("seed_index", "seed_index.npy", Audience.RESTRICTED)
     model = released.workspace.refer("model", "model.json", Audience.PUBLIC)
     assert read["synthesize"] == recorded(model, index)
 
