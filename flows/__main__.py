@@ -7,17 +7,16 @@ refused, and a question answered, within a second or two.
 import argparse
 import errno
 import os
-import signal
 import sys
 import traceback
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
-from types import FrameType
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from deniable.errors import DeniableError, InvalidInput
 from flows.environment import prepare_environment
+from flows.interruption import end_in_order, was_interrupted
 
 if TYPE_CHECKING:
     from schemas.release_spec import ReleaseSpec
@@ -74,8 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         state = _prepared(asked.state)
     except InvalidInput as error:
         return _complain(str(error))
-    signal.signal(signal.SIGINT, _interrupt)
-    signal.signal(signal.SIGTERM, _interrupt)
+    end_in_order()
     try:
         return _carry_out(asked, state)
     except DeniableError as error:
@@ -84,6 +82,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         said = str(interruption) or "interrupted, nothing published."
         return _complain(said, INTERRUPTED, hint=_kept(asked, state))
     except Exception as error:  # noqa: BLE001 - a traceback on the screen helps nobody who runs a release
+        if was_interrupted():
+            return _complain("interrupted, nothing published.", INTERRUPTED, hint=_kept(asked, state))
         return _complain(_unexpected(error, state), hint=_kept(asked, state))
 
 
@@ -239,13 +239,6 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
         "--prefect-port", type=int, default=4200, metavar="PORT", help="default: 4200, or any that is free"
     )
     return parser
-
-
-def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
-    """End the command in order; further signals are not to disturb that."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    raise KeyboardInterrupt
 
 
 def _unexpected(error: Exception, state: Path) -> str:

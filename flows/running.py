@@ -14,8 +14,10 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from deniable.errors import DeniableError
 from flows.cluster.choosing import cluster_runner
 from flows.environment import default_state_folder
+from flows.interruption import was_interrupted
 from flows.progress import Screen
 from flows.release import Released, release, told_later
 from flows.summary import internal_lines, public_lines
@@ -67,7 +69,11 @@ def watched(spec: ReleaseSpec, state: Path) -> Iterator[TaskRunner[Any]]:
     try:
         with Screen({"synthesize": spec.synthesis.attempts}) as screen, watching(screen):
             yield cluster_runner(state) or ThreadPoolTaskRunner(max_workers=os.cpu_count() or 1)
-    except KeyboardInterrupt:
+    except DeniableError:
+        raise
+    except (KeyboardInterrupt, Exception) as error:
+        if not (isinstance(error, KeyboardInterrupt) or was_interrupted()):
+            raise
         late = sorted(str(folder) for folder in _published(state) - before)
         said = (
             f"interrupted too late: {' and '.join(late)} is published." if late else "interrupted, nothing published."
