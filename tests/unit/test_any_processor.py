@@ -1,4 +1,4 @@
-"""What is learnt and charged does not depend on the routines that the library of linear algebra chooses for a processor."""
+"""What is learnt and charged does not depend on what the linear algebra library chooses for a processor."""
 
 import os
 import platform
