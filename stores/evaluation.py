@@ -35,8 +35,7 @@ def record_evaluation(
         evaluation: what was found.
         pictures: what is to be seen, by name.
     """
-    for figure, value in evaluation.figures.items():
-        step.figure(figure, value, Audience.INTERNAL)
+    step.figures(evaluation.figures, Audience.INTERNAL)
     step.document(evaluation.model_dump(mode="json"), f"{name}.json", Audience.INTERNAL)
     for title, picture in pictures.items():
         step.plot(picture, f"{title}.png", Audience.INTERNAL)

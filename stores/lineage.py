@@ -138,14 +138,15 @@ class StepRecord:
         with recording(self.workspace.state) as client:
             client.log_batch(self.run_id, params=[Param(name, str(value)) for name, value in values.items()])
 
-    def figure(self, name: str, value: float, audience: Audience) -> None:
-        """Record a figure as `internal/NAME` or `public/NAME`.
+    def figures(self, values: Mapping[str, float], audience: Audience) -> None:
+        """Record figures by name, each as `internal/NAME` or `public/NAME`, in one go.
 
         Raises:
-            Refused: the figure is restricted.
+            Refused: the figures are restricted.
         """
-        self.draft.figures[f"{_may_be_recorded(name, audience)}/{name}"] = float(value)
-        self._metrics({f"{audience.value}/{name}": value})
+        named = {f"{_may_be_recorded(name, audience)}/{name}": float(value) for name, value in values.items()}
+        self.draft.figures.update(named)
+        self._metrics(named)
 
     def spent(self, guarantee: Guarantee | None, events: Sequence[MechanismEvent] = ()) -> None:
         """Record what the step cost: `epsilon` and `delta` of its run, and the events that an accountant reads.

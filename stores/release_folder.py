@@ -87,17 +87,15 @@ def write_document(path: Path, value: Any) -> None:
     path.write_text(json.dumps(value, indent=2, allow_nan=False) + "\n", encoding="utf-8")
 
 
-def check_folder(folder: Path, domain: Domain, records: int, files: Sequence[str]) -> None:
-    """Check that a staged release is what it must be.
+def check_files(folder: Path, files: Sequence[str]) -> None:
+    """Check that a staged release has its files; what is in its tables is not looked at.
 
     Args:
         folder: the staged release.
-        domain: what values may appear.
-        records: how many records there must be.
         files: names of the files that there must be, and no others.
 
     Raises:
-        Refused: a file is missing, empty or one too many; a value lies outside the domain; records are missing.
+        Refused: a file is missing, empty or one too many.
     """
     found = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*")}
     if missing := sorted(set(files) - set(found)):
@@ -110,13 +108,26 @@ def check_folder(folder: Path, domain: Domain, records: int, files: Sequence[str
         raise Refused(
             f"the files of a release must have content, got none in {', '.join(empty)}; nothing was published."
         )
-    with found[PARQUET].open("rb") as parquet, found[CSV].open("rb") as text:
+
+
+def check_tables(folder: Path, domain: Domain, records: int) -> None:
+    """Check that both tables of a staged release are what they must be.
+
+    Args:
+        folder: the staged release.
+        domain: what values may appear.
+        records: how many records there must be.
+
+    Raises:
+        Refused: a value lies outside the domain; columns or records are missing.
+    """
+    with (folder / PARQUET).open("rb") as parquet, (folder / CSV).open("rb") as text:
         holds = check_parquet(parquet, domain, pq) == TableFindings(records)
         if holds and is_text_of(text, parquet, domain, pq):
             return
     # What is wrong is said by whoever reads both.
-    _check_records(PARQUET, _read_parquet(found[PARQUET]), domain, records, as_text=False)
-    _check_records(CSV, _read_csv(found[CSV]), domain, records, as_text=True)
+    _check_records(PARQUET, _read_parquet(folder / PARQUET), domain, records, as_text=False)
+    _check_records(CSV, _read_csv(folder / CSV), domain, records, as_text=True)
 
 
 def _check_records(

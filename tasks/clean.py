@@ -32,7 +32,7 @@ def clean(workspace: Workspace, checked: Reference) -> Reference:
                     f"a release must have records, and of {checked.rows} rows none is in scope, complete and valid; "
                     f"see the report of the step validate, and the schema's universe and codes for missing values."
                 )
-        step.figure("rows_clean", writer.rows, Audience.INTERNAL)
+        step.figures({"rows_clean": writer.rows}, Audience.INTERNAL)
         return step.output(workspace.refer("codes", "codes.parquet", Audience.RESTRICTED, writer.rows))
 
 

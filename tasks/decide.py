@@ -40,8 +40,8 @@ def decide(workspace: Workspace, utility: EvaluationFigures, risk: EvaluationFig
     verdicts = (*utility.verdicts, *risk.verdicts)
     outcome = outcome_of(workspace.spec.decision, {**utility.figures, **risk.figures})
     with recorded_step(workspace, "decide") as step:
-        step.figure("thresholds_met", sum(verdict.met for verdict in verdicts), Audience.INTERNAL)
-        step.figure("thresholds_missed", sum(not verdict.met for verdict in verdicts), Audience.INTERNAL)
+        met = sum(verdict.met for verdict in verdicts)
+        step.figures({"thresholds_met": met, "thresholds_missed": len(verdicts) - met}, Audience.INTERNAL)
         step.document([verdict.model_dump() for verdict in verdicts], "verdicts.json", Audience.INTERNAL)
         if workspace.spec.decision is not None:
             step.document(outcome.model_dump(), "outcome.json", Audience.INTERNAL)

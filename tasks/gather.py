@@ -35,8 +35,8 @@ def gather(workspace: Workspace, blocks: Sequence[Reference], seeds: Reference |
     with recorded_step(workspace, "gather", inputs=blocks) as step:
         forget_index()
         if isinstance(spec.synthesis, PrivacyTestedSeeds):
-            step.figure("candidates_passed", passed, Audience.INTERNAL)
-            step.figure("acceptance_rate", passed / spec.synthesis.candidates, Audience.INTERNAL)
+            rate = passed / spec.synthesis.candidates
+            step.figures({"candidates_passed": passed, "acceptance_rate": rate}, Audience.INTERNAL)
         if passed == 0:
             msg = (
                 "at least one candidate must pass the privacy test, got none; "
@@ -50,7 +50,7 @@ def gather(workspace: Workspace, blocks: Sequence[Reference], seeds: Reference |
         ):
             for codes in _first(blocks, workspace):
                 writer.write(codes)
-        step.figure("records_released", writer.rows, Audience.PUBLIC)
+        step.figures({"records_released": writer.rows}, Audience.PUBLIC)
         released = step.output(workspace.refer("released", "released.parquet", Audience.INTERNAL, writer.rows))
         if seeds is not None and seeds.charge:
             commit(workspace, seeds.charge, released)

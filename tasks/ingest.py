@@ -33,7 +33,7 @@ def ingest(workspace: Workspace) -> Reference:
             workspace.writing("snapshot.parquet", Audience.RESTRICTED) as path,
         ):
             rows = write_snapshot(path, source)
-        step.figure("rows_read", rows, Audience.INTERNAL)
+        step.figures({"rows_read": rows}, Audience.INTERNAL)
         return step.output(workspace.refer("snapshot", "snapshot.parquet", Audience.RESTRICTED, rows))
 
 

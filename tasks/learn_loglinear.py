@@ -50,7 +50,7 @@ def learn_loglinear(workspace: Workspace, parameters: Reference) -> tuple[Refere
         open_stream = opened_streams(workspace, "learn_parameters", parameters.digest)
         net, learnt = learn_network(plan, counter, open_stream)
         step.spent(cost.guarantee, cost.events)
-        step.figure("tables", len(learnt.tables), Audience.PUBLIC)
+        step.figures({"tables": len(learnt.tables)}, Audience.PUBLIC)
         found = learnt.document(plan)
         step.document(found, MEASURED, Audience.PUBLIC)
         ties = dependences(net, learnt)

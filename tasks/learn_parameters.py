@@ -44,7 +44,7 @@ def learn_parameters(workspace: Workspace, parameters: Reference, graph: Referen
         open_stream = opened_streams(workspace, "learn_parameters", f"{parameters.digest} {graph.digest}")
         net = mechanism.run(counts, learnt, open_stream)
         step.spent(cost.guarantee, cost.events)
-        step.figure("cells", sum(table.size for table in net.weights), Audience.PUBLIC)
+        step.figures({"cells": sum(table.size for table in net.weights)}, Audience.PUBLIC)
         with workspace.writing("model.json", Audience.PUBLIC) as path:
             path.write_text(json.dumps(net.document()))
         made = step.output(workspace.refer("model", "model.json", Audience.PUBLIC))

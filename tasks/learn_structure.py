@@ -43,7 +43,7 @@ def learn_structure(workspace: Workspace, structure: Reference | None) -> Refere
         open_stream = opened_streams(workspace, "learn_structure", structure.digest)
         graph = mechanism.run(counts, open_stream)
         step.spent(cost.guarantee, cost.events)
-        step.figure("edges", sum(len(parents) for parents in graph.parents), Audience.PUBLIC)
+        step.figures({"edges": sum(len(parents) for parents in graph.parents)}, Audience.PUBLIC)
         kept = keep_graph(workspace, step, graph)
         commit(workspace, charge, kept)
         return kept

@@ -51,8 +51,8 @@ def noise_seeds(workspace: Workspace, seeds: Reference, model: Reference) -> Ref
         open_stream = opened_streams(workspace, "noise_seeds", f"{seeds.digest} {model.digest}")
         histogram = mechanism.run(counts, open_stream)
         step.spent(cost.guarantee, cost.events)
-        step.figure("prefixes_kept", len(histogram.counts), Audience.PUBLIC)
-        step.figure("prefixes_counted", len(counts.counts), Audience.INTERNAL)
+        step.figures({"prefixes_kept": len(histogram.counts)}, Audience.PUBLIC)
+        step.figures({"prefixes_counted": len(counts.counts)}, Audience.INTERNAL)
         with workspace.writing("seeds.json", Audience.PUBLIC) as path:
             path.write_text(json.dumps(histogram.document()))
         made = step.output(workspace.refer("noisy_seeds", "seeds.json", Audience.PUBLIC))

@@ -61,14 +61,15 @@ def split(workspace: Workspace, codes: Reference) -> dict[str, Reference]:
                     f"use a larger table or larger probabilities."
                 )
         outputs = {}
+        rows = {f"rows_{name}": writer.rows for name, writer in zip(probabilities, writers, strict=True)}
+        step.figures(rows, Audience.INTERNAL)
         for name, writer in zip(probabilities, writers, strict=True):
-            step.figure(f"rows_{name}", writer.rows, Audience.INTERNAL)
             reference = workspace.refer(name, f"{name}.parquet", Audience.RESTRICTED, writer.rows)
             outputs[name] = step.output(reference.model_copy(update={"whole": codes.digest}))
         if isinstance(spec.synthesis, PrivacyTestedSeeds):
             # Cleared staff see this. To stop here would make an exact count decide whether there is a release.
             seeds = part(outputs, "seeds")
-            step.figure("seeds_fewer_than_k", (seeds.rows or 0) < spec.synthesis.k, Audience.INTERNAL)
+            step.figures({"seeds_fewer_than_k": (seeds.rows or 0) < spec.synthesis.k}, Audience.INTERNAL)
         return outputs
 
 

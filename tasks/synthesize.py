@@ -63,10 +63,10 @@ def synthesize(workspace: Workspace, model: Reference, seeds: Reference | None, 
             rows = write_codes(path, spec.domain, _chunks(spec, block, draw))
         drawn = _drawn(workspace, model, seeds, block)
         if isinstance(spec.synthesis, PrivacyTestedSeeds):
-            step.figure("tested", drawn, Audience.PUBLIC)
-            step.figure("passed", rows, Audience.INTERNAL)
+            step.figures({"tested": drawn}, Audience.PUBLIC)
+            step.figures({"passed": rows}, Audience.INTERNAL)
         else:
-            step.figure("drawn", drawn, Audience.PUBLIC)
+            step.figures({"drawn": drawn}, Audience.PUBLIC)
         return step.output(workspace.refer("candidates", name, Audience.RESTRICTED, rows))
 
 

@@ -104,8 +104,8 @@ def validate(workspace: Workspace, snapshot: Reference) -> Reference:
                     recoded = examine(schema, frame, findings)
                     writer.write_batch(pa.RecordBatch.from_pandas(recoded, layout, preserve_index=False))
             step.document(findings.report(), "validation.json", Audience.INTERNAL)
-            for name in ("valid", "out_of_universe", "missing", "invalid", "malformed"):
-                step.figure(f"rows_{name}", getattr(findings, name), Audience.INTERNAL)
+            counted = ("valid", "out_of_universe", "missing", "invalid", "malformed")
+            step.figures({f"rows_{name}": getattr(findings, name) for name in counted}, Audience.INTERNAL)
             allowed = workspace.spec.max_invalid_share
             if findings.share_invalid > allowed:
                 raise Refused(

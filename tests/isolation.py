@@ -12,3 +12,5 @@ from flows.environment import prepare_environment
 
 STATE = prepare_environment(Path(mkdtemp(prefix="deniable-tests-")))
 atexit.register(shutil.rmtree, STATE, ignore_errors=True)
+
+from tests import quick_databases  # noqa: E402, F401 - MLflow is imported by it

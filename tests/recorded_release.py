@@ -23,7 +23,7 @@ def record_release(state: Path, name: str, spec: ReleaseSpec) -> Workspace:
         (workspace.vault / "key").write_bytes(ReleaseKey.generate().secret)
         with recorded_step(workspace, "split", inputs=[codes()]) as step:
             step.parameters(seeds="1/2")
-            step.figure("rows", 1519, Audience.INTERNAL)
+            step.figures({"rows": 1519}, Audience.INTERNAL)
         with recorded_step(workspace, "learn_parameters") as step:
             with workspace.writing("cells.json", Audience.PUBLIC) as path:
                 path.write_text("36")

@@ -65,8 +65,8 @@ def test_a_step_is_a_nested_run_with_its_parameters_figures_and_costs(state: Pat
     event = DiscreteLaplaceEvent(query="counts", part="parameters", outputs=1, sensitivity=1, scale=Fraction(2))
     with release_named("nested", state) as workspace, recorded_step(workspace, "learn_parameters") as step:
         step.parameters(prior=Fraction(1, 2))
-        step.figure("cells", 12, Audience.PUBLIC)
-        step.figure("rows", 3000, Audience.INTERNAL)
+        step.figures({"cells": 12}, Audience.PUBLIC)
+        step.figures({"rows": 3000}, Audience.INTERNAL)
         step.spent(guarantee, [event])
     run = steps_of(workspace, client)["learn_parameters"]
     assert run.info.status == "FINISHED"
@@ -81,9 +81,9 @@ def test_figures_of_steps_also_stand_in_the_run_of_the_release_but_not_those_of_
 ) -> None:
     with release_named("headlines", state) as workspace:
         with recorded_step(workspace, "evaluate_utility") as step:
-            step.figure("tvd_2way", 0.05, Audience.INTERNAL)
+            step.figures({"tvd_2way": 0.05}, Audience.INTERNAL)
         with recorded_step(workspace, "synthesize", part="chunks 0-3") as step:
-            step.figure("passed", 7, Audience.INTERNAL)
+            step.figures({"passed": 7}, Audience.INTERNAL)
     assert client.get_run(workspace.mlflow_run_id).data.metrics == {"internal/tvd_2way": 0.05}
     assert steps_of(workspace, client)["synthesize chunks 0-3"].data.metrics == {
         "internal/passed": 7,
@@ -137,7 +137,7 @@ def test_inputs_and_outputs_are_recorded_by_name_and_keyed_digest_alone(state: P
 
 
 REFUSED_DEEDS: list[Callable[[StepRecord, Path], None]] = [
-    lambda step, _: step.figure("age", 41, Audience.RESTRICTED),
+    lambda step, _: step.figures({"age": 41}, Audience.RESTRICTED),
     lambda step, path: step.artifact(path, Audience.RESTRICTED),
     lambda step, _: step.plot(Figure(), "ages.png", Audience.RESTRICTED),
     lambda step, _: step.document({"age": 41}, "record.json", Audience.RESTRICTED),

@@ -68,13 +68,13 @@ import pyarrow.parquet as pq
 from benchmarks.metered import most_held_gib
 from deniable.domain import Attribute, Domain
 from stores.marginals import shares_of
-from stores.release_folder import CSV, PARQUET, check_folder, write_table
+from stores.release_folder import CSV, PARQUET, check_tables, write_table
 
 folder, chunks, way = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 domain = Domain(tuple(Attribute(f"a{i}", tuple(range(200)), "nominal", tuple(range(200))) for i in range(16)))
 codes = np.random.default_rng(1).integers(0, 200, (20_000, 16)).astype(np.uint16)
 records = write_table(folder, domain, (np.roll(codes, chunk, axis=0) for chunk in range(chunks)))
-check_folder(folder, domain, records, [PARQUET, CSV])
+check_tables(folder, domain, records)
 shares_of(folder / PARQUET, domain)
 if way == "whole":
     for batch in pq.ParquetFile(folder / PARQUET).iter_batches(20_000):

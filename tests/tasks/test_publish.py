@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from deniable.attestation import Envelope
-from deniable.domain import Codes
+from deniable.domain import Codes, Domain
 from deniable.errors import Refused
 from deniable.loss import Guarantee
 from schemas.accounts import Accounts
@@ -21,7 +21,7 @@ from schemas.references import Audience
 from schemas.release_spec import ReleaseSpec, load_spec
 from schemas.synthesis import Seedless
 from stores.ledger_anchor import ANCHOR
-from stores.release_folder import CSV, PARQUET, check_folder, publish_folder, write_table
+from stores.release_folder import CSV, PARQUET, check_files, check_tables, publish_folder, write_table
 from stores.signed_record import SignedRecord, read_signed
 from stores.signing_keys import rotate_key
 from stores.statement import in_words, statement, statement_in_words
@@ -192,7 +192,9 @@ def staged(workspace: Workspace, folder: Path) -> Path:
 
 
 def test_a_staged_release_that_is_whole_passes_the_check(workspace: Workspace, tmp_path: Path) -> None:
-    check_folder(staged(workspace, tmp_path / "staged"), workspace.spec.domain, 30, [PARQUET, CSV])
+    folder = staged(workspace, tmp_path / "staged")
+    check_files(folder, [PARQUET, CSV])
+    check_tables(folder, workspace.spec.domain, 30)
 
 
 @pytest.mark.parametrize(
@@ -214,7 +216,26 @@ def test_a_staged_release_that_is_not_whole_is_refused(
     folder = staged(workspace, tmp_path / "staged")
     spoil(folder)  # type: ignore[operator]
     with pytest.raises(Refused, match=complaint):
-        check_folder(folder, workspace.spec.domain, 30, [PARQUET, CSV])
+        _check(folder, workspace.spec.domain)
+
+
+def _check(folder: Path, domain: Domain) -> None:
+    check_files(folder, [PARQUET, CSV])
+    check_tables(folder, domain, 30)
+
+
+def test_a_table_that_was_not_written_well_is_not_published(
+    drawn: Drawn, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def written_badly(folder: Path, *given: object) -> int:
+        rows = write_table(folder, *given)  # type: ignore[arg-type]
+        _replace(folder / CSV, "degree", "doctorate")
+        return rows
+
+    monkeypatch.setattr("tasks.publish.write_table", written_badly)
+    with pytest.raises(Refused, match=r"synthetic\.csv must stay inside the domain, and school does not; nothing was"):
+        drawn.publish()
+    assert not workspace.release_folder.exists()
 
 
 def _lines(path: Path) -> list[str]:
