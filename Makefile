@@ -11,8 +11,9 @@ CLUSTER := $(VENV)/.installed-cluster
 BROWSER := $(if $(CHROMIUM),,$(VENV)/browser/chromium)
 # Tests wait for servers most of the time: one process more than there are cores.
 PROCESSES := $(shell expr $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1) + 1)
+PYTEST := $(BIN)/python -m pytest --numprocesses=$(PROCESSES) --maxprocesses=4 --dist=loadfile --no-loadscope-reorder
 
-.PHONY: help release plan verify replay audit compare test test-system ui stack stack-down stack-leave cluster cluster-down backup restore bench bench-utility attack-floats mutants screenshots lint lock
+.PHONY: help release plan verify replay audit compare test test-quick test-nightly test-system ui stack stack-down stack-leave cluster cluster-down backup restore bench bench-utility attack-floats mutants screenshots lint lock
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1  /'
 
@@ -47,7 +48,14 @@ compare: $(RUNTIME) ## two releases side by side: A=name B=name
 	@$(BIN)/python -m flows compare $(A) $(B) $(if $(KEYS),--keys $(KEYS)) $(if $(PUBLIC),--public) $(if $(OUT),--out $(OUT))
 
 test: $(DEV) $(BROWSER) ## run all tests
-	@$(BIN)/python -m pytest --numprocesses=$(PROCESSES) --maxprocesses=4 --dist=loadfile --no-loadscope-reorder $(if $(JUNIT),--junitxml=$(JUNIT))
+	@$(PYTEST) $(if $(JUNIT),--junitxml=$(JUNIT))
+
+test-quick: $(DEV) ## the mathematics and the contracts, in a minute
+	@TESTS=quick $(PYTEST) tests/unit tests/contracts tests/property tests/architecture
+
+test-nightly: $(DEV) $(BROWSER) ## all tests with all that they draw, and then test-system
+	@TESTS=nightly $(PYTEST)
+	@$(MAKE) --no-print-directory test-system
 
 test-system: $(DEV) ## a week of nights in which everything goes down once, and every server at every moment of a release
 	@$(BIN)/python -m pytest -o norecursedirs= tests/system
@@ -88,7 +96,7 @@ attack-floats: $(DEV) ## look in public files for numbers that tell a count from
 	@$(BIN)/python -m benchmarks.attack_floats
 
 mutants: $(DEV) ## put deliberate faults into the privacy core, each to be found by its test; RECORD=1 writes the table
-	@$(BIN)/python -m tests.mutants $(if $(RECORD),--record)
+	@TESTS=nightly $(BIN)/python -m tests.mutants $(if $(RECORD),--record)
 
 screenshots: $(DEV) $(BROWSER) ## make pictures of every page of a release of SPEC=path, into docs/pages
 	@$(BIN)/python -m tests.screenshots $(SPEC) docs/pages

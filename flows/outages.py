@@ -5,6 +5,7 @@ it that a release that is gone on with gives the same bytes at the same cost.
 """
 
 import os
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -25,7 +26,7 @@ from deniable.errors import InvalidInput
 from flows.environment import state_folder
 from stores.lease import UnderWay, keep_while_alive
 from stores.patience import ServerDown
-from stores.prefect_failures import asking_prefect, prefect_failure
+from stores.prefect_failures import PrefectDown, asking_prefect, prefect_failure
 
 INTERRUPTED = "Interrupted"
 """State of a run that an outage ended; it is gone on with."""
@@ -88,13 +89,29 @@ def gone_on_with(work: Callable[[], State[Any]]) -> State[Any]:
         if later is not None:
             msg = f"missed; the run of {later.expected_start_time:%Y-%m-%d %H:%M} UTC does its work"
             return Completed(name=MISSED, message=msg)
-        return work()
+        return _heard(work())
     except Exception as error:
         said = str(error) if isinstance(error, OUTAGES) else prefect_failure(error)
         if said is None or not runtime.deployment.id:
             raise
         # Prefect's word for an end that is nobody's fault but the machines'.
-        return Crashed(name=INTERRUPTED, message=said)
+        return _heard(Crashed(name=INTERRUPTED, message=said))
+
+
+def _heard(end: State[Any]) -> State[Any]:
+    """How a run of a deployment ends, while Prefect can hear it.
+
+    Prefect's engine takes it for a failure of the run if its server is down at that moment, and says so as soon as the
+    server is up: of a run that was published, too. So a process that nobody hears dies with its run still running, and
+    the watch, which knows it by its sign of life, goes on with the run.
+    """
+    if runtime.deployment.id and runtime.flow_run.id:
+        try:
+            _here()
+        except PrefectDown as down:
+            print(f"{down} The run is gone on with by itself.", file=sys.stderr, flush=True)  # noqa: T201 - the worker's log
+            os._exit(1)
+    return end
 
 
 def sign_of_life(flow_run: object) -> str:

@@ -6,9 +6,12 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests import seconds
+from tests.extent import drawn
 
 # No test holds a limit of time: machines are slow at times, and compiled code is compiled in the first example.
-settings.register_profile("without a clock", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "without a clock", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=drawn(100)
+)
 settings.load_profile("without a clock")
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -35,6 +35,7 @@ def _handlers_kept() -> Iterator[None]:
     try:
         yield
     finally:
+        end_in_order()
         for each, handler in before.items():
             signal.signal(each, handler)
 

@@ -25,6 +25,7 @@ from stores.release_page import READABLE_RECORD, complete_page
 from stores.release_search import release_filter
 from stores.rounding import rounded_up
 from stores.signed_record import read_signed
+from stores.trust_file import trusted_keys_place
 from tests.whole_release import GUARANTEES, Drawn, drawn_release
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -329,7 +330,8 @@ def test_the_command_find_prints_its_filter_and_what_it_finds_and_where_that_is_
     two: tuple[Drawn, Drawn], client: MlflowClient, state: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked = ["--dataset", "searched", "--since", "2026-01-01", "--epsilon-above", "0.5", "--approved-by", "nobody"]
-    assert find(*asked, state=state) == 0
+    keys = str(trusted_keys_place(two[0].workspace.state))
+    assert find(*asked, "--keys", keys, state=state) == 0
     printed = capsys.readouterr().out
     expected = release_filter(dataset="searched", since=date(2026, 1, 1), epsilon_above=0.5, approved_by="nobody")
     assert printed.startswith(f"{expected}\n")

@@ -3,22 +3,26 @@
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from copy import deepcopy
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from prefect import get_client, task
 from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.objects import FlowRun, State, StateType
+from prefect.settings import PREFECT_API_URL, PREFECT_CLIENT_MAX_RETRIES, temporary_settings
 from prefect.states import Cancelling, Completed, Crashed, Pending, Running, Scheduled
 
 from flows import deployed
-from flows.outages import GIVEN_UP, GOING_ON, INTERRUPTED, MISSED, sign_of_life
+from flows.outages import GIVEN_UP, GOING_ON, INTERRUPTED, MISSED, gone_on_with, sign_of_life
 from flows.resuming import RunWatch
 from stores.ledger import Ledger, ledger_place
 from stores.lineage import RecordServerDown
+from stores.prefect_failures import PrefectDown
 from stores.unfinished import begun_releases, note_reported
 from tests.isolation import STATE
 from tests.small_release import QUICK, write_small_release
@@ -192,6 +196,32 @@ def test_an_outage_ends_a_run_of_a_deployment_in_a_sentence_and_is_no_failure(
     ended = deployed.release("adult", return_state=True)
     assert (ended.type, ended.name) == (StateType.CRASHED, INTERRUPTED)
     assert ended.message == "MLflow must take the record of the release."
+
+
+class Died(BaseException):
+    """What a test has instead of the end of its process."""
+
+
+def test_a_run_whose_end_prefect_cannot_hear_dies_and_is_not_taken_for_failed(
+    client: SyncPrefectClient, deployment: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    is_run(monkeypatch, run_in(client, deployment, Running()))
+    monkeypatch.setenv("DENIABLE_PATIENCE_S", "0")
+    monkeypatch.setattr("flows.outages.os._exit", Mock(side_effect=Died))
+    assert gone_on_with(lambda: Completed(message="published")).message == "published"
+    with ExitStack() as until:
+        down = temporary_settings({PREFECT_API_URL: "http://127.0.0.1:9/api", PREFECT_CLIENT_MAX_RETRIES: 0})
+
+        def published() -> State[Any]:
+            until.enter_context(down)
+            return Completed(message="published")
+
+        with pytest.raises(Died):
+            gone_on_with(published)
+        assert "The run is gone on with by itself." in capsys.readouterr().err
+        # As where the outage is what ended its work.
+        with pytest.raises(Died):
+            gone_on_with(Mock(side_effect=PrefectDown("Prefect must answer, and does not.")))
 
 
 def test_of_the_nights_that_no_worker_was_there_for_one_is_made_up_for(

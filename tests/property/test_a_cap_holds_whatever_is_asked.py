@@ -11,6 +11,7 @@ from deniable.budget import BudgetExceeded, cost_of
 from deniable.ledger import ALL_ROWS, Charge, Cost
 from deniable.ledger_verification import verify
 from tests.charging import SALT, TIME, chain, charge, policy, yearly
+from tests.extent import drawn
 
 PROBABILITIES = {
     "structure": Fraction(1, 7),
@@ -42,7 +43,7 @@ def asked(draw: st.DrawFn) -> Charge:
     )
 
 
-@settings(max_examples=80)
+@settings(max_examples=drawn(80))
 @given(st.lists(asked(), max_size=12), epsilons.filter(bool), deltas)
 def test_no_order_of_requests_exceeds_a_cap(charges: list[Charge], epsilon: Fraction, delta: Fraction) -> None:
     entries = chain(policy(epsilon, delta, period=yearly(epsilon / 2, delta)))
@@ -68,7 +69,7 @@ def test_no_order_of_requests_exceeds_a_cap(charges: list[Charge], epsilon: Frac
     assert verify([entry.to_record() for entry in entries], head=entries[-1].digest).holds
 
 
-@settings(max_examples=80)
+@settings(max_examples=drawn(80))
 @given(st.lists(st.tuples(st.fractions(Fraction(1, 50), Fraction(1, 5)), epsilons), min_size=1, max_size=5))
 def test_a_joint_sum_is_never_below_its_exact_value(parts: list[tuple[Fraction, Fraction]]) -> None:
     spent = cost_of([charge(e, part=f"part {i}", probability=p) for i, (p, e) in enumerate(parts)]).epsilon
@@ -79,7 +80,7 @@ def test_a_joint_sum_is_never_below_its_exact_value(parts: list[tuple[Fraction, 
     assert exact - Fraction(1, 10**90) <= spent <= exact + Fraction(1, 10**29)
 
 
-@settings(max_examples=100)
+@settings(max_examples=drawn(100))
 @given(st.lists(asked(), max_size=8))
 def test_what_is_summed_does_not_depend_on_the_order(charges: list[Charge]) -> None:
     there, back = cost_of(charges), cost_of(charges[::-1])

@@ -14,6 +14,7 @@ from deniable.domain import Attribute, Codes, Domain
 from stores.data_package import DIALECT, table_schema
 from stores.release_folder import CSV, PARQUET, check_tables, write_table
 from stores.tables import decode
+from tests.extent import drawn
 
 texts = st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), max_size=8), min_size=1, unique=True)
 numbers = st.lists(st.integers(-(2**40), 2**40), min_size=1, max_size=30, unique=True)
@@ -36,7 +37,7 @@ def all_values(domain: Domain) -> Codes:
     return np.stack([np.arange(rows) % size for size in domain.cardinalities], axis=1).astype(np.uint16)
 
 
-@settings(max_examples=150)
+@settings(max_examples=drawn(150))
 @given(columns, kinds)
 # A reader that guesses takes the tab for what stands between the fields.
 @example([['"\t'], [False, True]], "nominal")
@@ -51,7 +52,7 @@ def test_any_table_fits_its_schema(values: list[list[str]], kind: str) -> None:
     assert report.valid, [error.message for error in report.tasks[0].errors]
 
 
-@settings(max_examples=150)
+@settings(max_examples=drawn(150))
 @given(columns, kinds)
 def test_any_table_is_written_as_pandas_writes_it(values: list[list[str]], kind: str) -> None:
     domain = domain_of(values, kind)

@@ -14,6 +14,7 @@ from ruamel.yaml import YAML
 from deniable.errors import InvalidInput
 from schemas.accounts import accounts_of
 from schemas.release_spec import ReleaseSpec, load_spec
+from tests.extent import drawn
 from tests.small_release import QUICK, SCHEMA, SPEC
 
 PLACES = sorted(
@@ -80,7 +81,7 @@ def test_a_spec_with_some_text_in_its_middle_is_taken_or_refused(folder: Path, p
     taken(folder, whole[:place] + text + whole[place:])
 
 
-@settings(max_examples=200)
+@settings(max_examples=drawn(200))
 @given(st.sampled_from(PLACES), VALUES, st.sampled_from([{}, QUICK]))
 @example(("budget",), {"\x1b": None}, {})
 def test_a_spec_with_any_value_in_any_place_is_taken_with_its_cost_or_refused(

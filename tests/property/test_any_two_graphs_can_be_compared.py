@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from stores.comparison import changed_edges
 from stores.drawing import draw_graph_changes
+from tests.extent import drawn
 
 NAMES = [f"attribute {number}" for number in range(7)]
 orders = st.permutations(NAMES)
@@ -21,7 +22,7 @@ def graph(order: list[str], chosen: list[bool]) -> dict[str, dict[str, float]]:
     return parents
 
 
-@settings(max_examples=60)
+@settings(max_examples=drawn(60))
 @given(orders, choices, orders, choices)
 def test_any_two_graphs_can_be_compared(
     one: list[str], of_one: list[bool], other: list[str], of_other: list[bool]

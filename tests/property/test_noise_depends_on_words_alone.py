@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from deniable import noise
 from deniable.keys import ReleaseKey, WordStream
 from deniable.noise import OUT_OF_WORDS, DiscreteGaussian, DiscreteLaplace, Law, uniform_below
+from tests.extent import drawn
 
 positive = st.fractions(min_value=Fraction(1, 1000), max_value=Fraction(10**5), max_denominator=10**6)
 laws = st.one_of(
@@ -45,7 +46,7 @@ def test_uniform_integers_follow_the_rule_for_small_bounds(words: list[int], bou
     assert (drawn if position > 0 else 0, position) == uniform_by_python(words, bound)
 
 
-@settings(max_examples=60)
+@settings(max_examples=drawn(60))
 @given(laws, st.integers(0, 2**20))
 def test_kernels_and_python_integers_make_the_same_draws_for_any_law(law: Law, chunk: int) -> None:
     fast, slow = stream_of(chunk), stream_of(chunk)

@@ -12,6 +12,7 @@ from deniable.bayes_net import UNIT, BayesNet
 from deniable.domain import Attribute, Domain
 from deniable.graph import Graph, topological_order
 from deniable.plausible_seeds import SeedIndex, count_plausible, probability_classes
+from tests.extent import drawn
 
 
 @st.composite
@@ -83,7 +84,7 @@ def exact_class(probability: Fraction, gamma: Fraction) -> int:
     return i
 
 
-@settings(max_examples=1500)
+@settings(max_examples=drawn(1500))
 @given(cases())
 def test_prefix_counts_equal_the_definition(
     case: tuple[BayesNet, np.ndarray, dict[int, int], Fraction, np.ndarray, int],

@@ -18,6 +18,7 @@ from deniable.attestation import (
 )
 from deniable.errors import InvalidInput
 from deniable.trust import Revocation, TrustedKey, TrustedKeys, moment
+from tests.extent import drawn
 from tests.signing import private_key
 
 ADA = private_key("Ada")
@@ -64,7 +65,7 @@ def test_no_two_messages_are_encoded_alike(one: tuple[bytes, str], other: tuple[
     assert (encoding_to_sign(*one) == encoding_to_sign(*other)) == (one == other)
 
 
-@settings(max_examples=500)
+@settings(max_examples=drawn(500))
 @given(st.data())
 def test_what_is_read_of_an_altered_text_is_refused_or_broken(data: st.DataObject) -> None:
     text = sign(data.draw(st.binary(max_size=60)), ADA).to_text().encode()

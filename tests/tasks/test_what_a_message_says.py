@@ -76,7 +76,7 @@ def test_a_release_that_failed_is_said_to_be_paid_for_only_if_it_was(
     )
     monkeypatch.setattr("stores.unfinished.unfinished_release", lambda *_: begun)
     monkeypatch.setattr(charging, "is_charged", Mock(side_effect=charged))
-    monkeypatch.setattr(command.signal, "signal", lambda *_: None)
+    monkeypatch.setattr(command, "end_in_order", lambda: None)
     assert command.main(["release", str(write_small_release(tmp_path / "spec", people=[]))]) == command.FAILED
     assert said in capsys.readouterr().err
 
@@ -89,7 +89,7 @@ def test_a_state_folder_that_turned_read_only_is_said_to_be_so(
     monkeypatch.setattr(
         command, "_carry_out", Mock(side_effect=OSError(number, os.strerror(number), str(tmp_path / "x")))
     )
-    monkeypatch.setattr(command.signal, "signal", lambda *_: None)
+    monkeypatch.setattr(command, "end_in_order", lambda: None)
     assert command.main(["ledger", "show"]) == command.FAILED
     assert capsys.readouterr().err == (
         f"the state folder must be writable, and {tmp_path} is not any more; make it so, or name another by --state.\n"
@@ -102,7 +102,7 @@ def test_an_unexpected_error_is_told_though_its_details_cannot_be_written(
     (tmp_path / "last-error.txt").mkdir()
     monkeypatch.setattr(command, "_prepared", lambda _: tmp_path)
     monkeypatch.setattr(command, "_carry_out", Mock(side_effect=ZeroDivisionError()))
-    monkeypatch.setattr(command.signal, "signal", lambda *_: None)
+    monkeypatch.setattr(command, "end_in_order", lambda: None)
     assert command.main(["ledger", "show"]) == command.FAILED
     said = capsys.readouterr().err
     assert "an error that should not be ended the command (ZeroDivisionError); what it was must be written to" in said
