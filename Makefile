@@ -98,7 +98,7 @@ attack-floats: $(DEV) ## look in public files for numbers that tell a count from
 	@$(BIN)/python -m benchmarks.attack_floats
 
 mutants: $(DEV) ## put deliberate faults into the privacy core, each to be found by its test; RECORD=1 writes the table
-	@TESTS=nightly $(BIN)/python -m tests.mutants $(if $(RECORD),--record)
+	@$(BIN)/python -m tests.mutants $(if $(RECORD),--record)
 
 screenshots: $(DEV) $(BROWSER) ## make pictures of every page of a release of SPEC=path, into docs/pages
 	@$(BIN)/python -m tests.screenshots $(SPEC) docs/pages

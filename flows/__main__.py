@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from deniable.errors import DeniableError, InvalidInput
 from flows.environment import prepare_environment
-from flows.interruption import end_in_order, was_interrupted
+from flows.interruption import end_in_order, is_of_a_signal
 
 if TYPE_CHECKING:
     from schemas.release_spec import ReleaseSpec
@@ -76,14 +76,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     end_in_order()
     try:
         return _carry_out(asked, state)
-    except DeniableError as error:
-        return _complain_of(error, asked, state)
     except KeyboardInterrupt as interruption:
         said = str(interruption) or "interrupted, nothing published."
         return _complain(said, INTERRUPTED, hint=_kept(asked, state))
     except Exception as error:  # noqa: BLE001 - a traceback on the screen helps nobody who runs a release
-        if was_interrupted():
-            return _complain("interrupted, nothing published.", INTERRUPTED, hint=_kept(asked, state))
+        if is_of_a_signal(error):
+            return _complain("interrupted.", INTERRUPTED, hint=_kept(asked, state))
+        if isinstance(error, DeniableError):
+            return _complain_of(error, asked, state)
         return _complain(_unexpected(error, state), hint=_kept(asked, state))
 
 

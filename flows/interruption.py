@@ -15,13 +15,18 @@ def end_in_order() -> None:
     signal.signal(signal.SIGTERM, _interrupt)
 
 
-def was_interrupted() -> bool:
-    """Whether such a signal came.
+def is_of_a_signal(error: BaseException) -> bool:
+    """Whether a command ends by an error because it was told to end.
 
-    What it raises may arrive as an error of another kind: where it falls into the writing of JSON by Pydantic, as a
-    PydanticSerializationError.
+    What a signal raises may arrive as an error of another kind: where it falls into the writing of JSON by Pydantic, as
+    a PydanticSerializationError, and out of a step as the step's failure. What was decided meanwhile of a release is
+    said all the same.
     """
-    return _told.is_set()
+    if isinstance(error, KeyboardInterrupt) or not _told.is_set():
+        return isinstance(error, KeyboardInterrupt)
+    from stores.held import Held, NotPublished  # noqa: PLC0415 - rarely so
+
+    return not isinstance(error, Held | NotPublished)
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:

@@ -109,7 +109,8 @@ def _heard(end: State[Any]) -> State[Any]:
         try:
             _here()
         except PrefectDown as down:
-            print(f"{down} The run is gone on with by itself.", file=sys.stderr, flush=True)  # noqa: T201 - the worker's log
+            said = f"Prefect could not be told how this run ended; the run will be resumed by itself. {down}"
+            print(said, file=sys.stderr, flush=True)  # noqa: T201 - the worker's log
             os._exit(1)
     return end
 

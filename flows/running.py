@@ -14,10 +14,9 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from deniable.errors import DeniableError
 from flows.cluster.choosing import cluster_runner
 from flows.environment import default_state_folder
-from flows.interruption import was_interrupted
+from flows.interruption import is_of_a_signal
 from flows.progress import Screen
 from flows.release import Released, release, told_later
 from flows.summary import internal_lines, public_lines
@@ -69,10 +68,8 @@ def watched(spec: ReleaseSpec, state: Path) -> Iterator[TaskRunner[Any]]:
     try:
         with Screen({"synthesize": spec.synthesis.attempts}) as screen, watching(screen):
             yield cluster_runner(state) or ThreadPoolTaskRunner(max_workers=os.cpu_count() or 1)
-    except DeniableError:
-        raise
     except (KeyboardInterrupt, Exception) as error:
-        if not (isinstance(error, KeyboardInterrupt) or was_interrupted()):
+        if not is_of_a_signal(error):
             raise
         late = sorted(str(folder) for folder in _published(state) - before)
         said = (

@@ -110,7 +110,8 @@ def publish(
         _write_record(workspace, folder, key, with_publication(record, _so_far(step)))
         report = verified_release(folder, trusted_keys(workspace.state))
         if not report.holds:
-            # Of a table that is not what it must be this says more; else it is read once, by verification.
+            # Of a table that is not what it must be this says more; else it is read once, by verification. What was
+            # recorded of it by then is that of a run that failed, and a record that stays in the vault.
             check_tables(folder, domain, records)
         require_verified(report)
         step.artifact(folder / RECORD, Audience.PUBLIC)

@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from tests.golden.made import NOTED, REFRESH, refreshed
+from tests.golden.made import NOTED, REFRESH, compared, refreshed
 
 
 def test_a_refresh_is_what_it_was(tmp_path: Path, prefect: None) -> None:
-    assert refreshed(tmp_path) == json.loads(NOTED.read_text())[REFRESH]
+    assert compared(refreshed(tmp_path)) == compared(json.loads(NOTED.read_text())[REFRESH])

@@ -10,11 +10,14 @@ import pytest
 from pydantic import BaseModel, PlainSerializer
 from pydantic_core import PydanticSerializationError
 
+from flows import __main__ as command
 from flows.__main__ import FAILED, INTERRUPTED, main
-from flows.interruption import end_in_order, was_interrupted
+from flows.interruption import end_in_order, is_of_a_signal
 from flows.running import watched
 from schemas.release_spec import load_spec
 from stores import unfinished
+from stores.held import NotPublished
+from tasks.step import StepFailed
 from tests.small_release import write_small_release
 
 
@@ -42,17 +45,24 @@ def _handlers_kept() -> Iterator[None]:
 
 def test_pydantic_makes_an_error_of_its_own_of_a_signal() -> None:
     end_in_order()
-    with pytest.raises(PydanticSerializationError, match="KeyboardInterrupt"):
+    with pytest.raises(PydanticSerializationError, match="KeyboardInterrupt") as raised:
         _Document(number=1).model_dump_json()
-    assert was_interrupted()
+    assert is_of_a_signal(raised.value)
+    # What a step made of it, and what a person or a policy decided.
+    assert is_of_a_signal(StepFailed("learn structure failed."))
+    assert not is_of_a_signal(NotPublished("a policy refuses it."))
+    end_in_order()
+    assert not is_of_a_signal(raised.value)
+    assert is_of_a_signal(KeyboardInterrupt())
 
 
 def test_a_command_was_interrupted_whatever_became_of_the_signal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setattr(command, "prepare_environment", lambda state: state)
     monkeypatch.setattr(unfinished, "left_in_words", lambda _: [_Document(number=1).model_dump_json()])
     assert main(["unfinished", "--state", str(tmp_path)]) == INTERRUPTED
-    assert "interrupted, nothing published." in capsys.readouterr().err
+    assert "interrupted." in capsys.readouterr().err
 
 
 def test_the_same_error_without_a_signal_is_an_error(
@@ -62,6 +72,7 @@ def test_the_same_error_without_a_signal_is_an_error(
         msg = "Error calling function"
         raise PydanticSerializationError(msg)
 
+    monkeypatch.setattr(command, "prepare_environment", lambda state: state)
     monkeypatch.setattr(unfinished, "left_in_words", failed)
     assert main(["unfinished", "--state", str(tmp_path)]) == FAILED
     assert "PydanticSerializationError" in capsys.readouterr().err

@@ -218,7 +218,7 @@ def test_a_run_whose_end_prefect_cannot_hear_dies_and_is_not_taken_for_failed(
 
         with pytest.raises(Died):
             gone_on_with(published)
-        assert "The run is gone on with by itself." in capsys.readouterr().err
+        assert "Prefect could not be told how this run ended; the run will be resumed by" in capsys.readouterr().err
         # As where the outage is what ended its work.
         with pytest.raises(Died):
             gone_on_with(Mock(side_effect=PrefectDown("Prefect must answer, and does not.")))

@@ -178,4 +178,4 @@ class Preloaded:
 def _surroundings() -> dict[str, str]:
     """The environment, with nothing in it that has to do with Python."""
     others = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
-    return others | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    return others | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "TESTS": "nightly"}
