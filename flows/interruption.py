@@ -22,8 +22,10 @@ def is_of_a_signal(error: BaseException) -> bool:
     a PydanticSerializationError, and out of a step as the step's failure. What was decided meanwhile of a release is
     said all the same.
     """
-    if isinstance(error, KeyboardInterrupt) or not _told.is_set():
-        return isinstance(error, KeyboardInterrupt)
+    if isinstance(error, KeyboardInterrupt):
+        return True
+    if not _told.is_set():
+        return False
     from stores.held import Held, NotPublished  # noqa: PLC0415 - rarely so
 
     return not isinstance(error, Held | NotPublished)

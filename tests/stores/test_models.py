@@ -1,0 +1,40 @@
+"""A seed index is kept as its arrays alone, and comes back as it was."""
+
+import io
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+
+from deniable.plausible_seeds import SeedIndex
+from schemas.references import Audience, Reference
+from stores.models import forget_index, read_index, write_index
+
+SEEDS = np.asarray([[0, 1, 2], [0, 1, 0], [1, 1, 2]], np.uint16)
+
+
+def test_an_index_comes_back_as_it_was_and_nothing_else_is_in_its_file(tmp_path: Path) -> None:
+    index, path = SeedIndex.build(SEEDS, {1: 1, 2: 3}), tmp_path / "seed_index.npy"
+    write_index(path, index)
+    content = path.read_bytes()
+    reference = Reference(
+        name="seed_index", path=path, audience=Audience.RESTRICTED, digest=sha256(content).hexdigest()
+    )
+    forget_index()
+    again = read_index(reference)
+    forget_index()
+    read, left = io.BytesIO(content), []
+    for written, kept in zip(index.arrays, again.arrays, strict=True):
+        assert written.dtype == kept.dtype
+        assert np.array_equal(written, kept)
+        # Format 1.0 of NumPy, spelled out: no time, version or place is in it.
+        assert read.read(8) == b"\x93NUMPY\x01\x00"
+        header = read.read(int.from_bytes(read.read(2), "little")).decode()
+        shape = str(written.shape)
+        said = (
+            f"{{'descr': '{written.dtype.str}', 'fortran_order': {not written.flags.c_contiguous}, 'shape': {shape}, }}"
+        )
+        assert header.rstrip() == said
+        left.append(read.read(written.nbytes))
+    assert read.read() == b""
+    assert left == [written.tobytes("A") for written in index.arrays]
