@@ -26,17 +26,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from deniable.bayes_net import FORMAT as NETWORK
-from deniable.domain import Attribute, Codes, Domain
-from deniable.keys import ReleaseKey
-from deniable.loglinear.contrasts import contrast_counts
-from deniable.loglinear.counting import Partition, RowCounter
-from deniable.loglinear.mechanism import learn_network
-from deniable.loglinear.plan import LoglinearRecipe
-from deniable.parameters import integer_weights, posterior_mean
-from deniable.tables import Counts
-from schemas.release_spec import load_spec
-from stores.tables import encode
+from deniable.foundation.domain import Attribute, Codes, Domain
+from deniable.foundation.keys import ReleaseKey
+from deniable.foundation.tables import Counts
+from deniable.learners.cfs.parameters import integer_weights, posterior_mean
+from deniable.learners.loglinear.estimation.contrasts import contrast_counts
+from deniable.learners.loglinear.estimation.counting import Partition, RowCounter
+from deniable.learners.loglinear.mechanism import learn_network
+from deniable.learners.loglinear.plan import LoglinearRecipe
+from deniable.models.bayes_net import FORMAT as NETWORK
+from schemas.spec.release_spec import load_spec
+from stores.tables.tables import encode
 from tests.small_release import NAMES, SPEC, made_up_people, write_small_release
 
 Document = Mapping[str, Any]

@@ -18,8 +18,8 @@ from mlflow import MlflowClient
 from ruamel.yaml import YAML
 
 from benchmarks.measuring import Result
-from deniable.loss import PrivacyTestEvent
-from deniable.seed_accounting import compose_candidates
+from deniable.plausible_deniability.seed_accounting import compose_candidates
+from deniable.privacy.loss import PrivacyTestEvent
 
 Learner: TypeAlias = Literal["cfs", "loglinear"]
 

@@ -5,9 +5,9 @@ from functools import partial
 
 from benchmarks.measuring import Result, core_seconds
 from benchmarks.population import DOMAIN, network, people, stream
-from deniable.histogram_sampling import PrefixSampler
-from deniable.histogram_seeds import HistogramRecipe, PrefixCounts, PrefixHistogram
-from deniable.keys import ReleaseKey
+from deniable.foundation.keys import ReleaseKey
+from deniable.samplers.histogram_seeds.noisy_histogram import HistogramRecipe, PrefixCounts, PrefixHistogram
+from deniable.samplers.histogram_seeds.sampling import PrefixSampler
 
 ROWS = 1_400_000
 RECORDS = 1_000_000

@@ -5,10 +5,10 @@ from functools import partial
 
 from benchmarks.measuring import Result, core_seconds
 from benchmarks.population import DOMAIN, people
-from deniable.keys import ReleaseKey
-from deniable.parameters import ParameterRecipe
-from deniable.structure import StructureRecipe
-from deniable.tables import FamilyCounts, PairCounts
+from deniable.foundation.keys import ReleaseKey
+from deniable.foundation.tables import FamilyCounts, PairCounts
+from deniable.learners.cfs.parameters import ParameterRecipe
+from deniable.learners.cfs.structure import StructureRecipe
 
 ROWS = 1_400_000
 MILLI = Fraction(1, 1000)

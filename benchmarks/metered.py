@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from flows.__main__ import main
-from tasks.progress import watching
+from tasks.running.progress import watching
 
 _FORGET_THE_MOST = "5"
 

@@ -7,11 +7,11 @@ from hashlib import sha256
 
 import numpy as np
 
-from deniable.bayes_net import BayesNet
-from deniable.domain import Attribute, Codes, Domain
-from deniable.graph import Graph, topological_order
-from deniable.keys import ReleaseKey, WordStream
-from deniable.parameters import integer_weights
+from deniable.foundation.domain import Attribute, Codes, Domain
+from deniable.foundation.keys import ReleaseKey, WordStream
+from deniable.learners.cfs.parameters import integer_weights
+from deniable.models.bayes_net import BayesNet
+from deniable.models.graph import Graph, topological_order
 
 # name, values, width of a bucket: the paper's, section 5
 _ATTRIBUTES = (

@@ -6,21 +6,26 @@ from functools import partial
 from benchmarks import wide
 from benchmarks.measuring import Result, core_seconds
 from benchmarks.population import DOMAIN, network, people, stream
-from deniable.deniability import PrivacyTest
-from deniable.domain import Codes
-from deniable.keys import ReleaseKey
-from deniable.loglinear.counting import RowCounter
-from deniable.loglinear.mechanism import learn_network
-from deniable.loglinear.plan import LoglinearRecipe
-from deniable.plausible_seeds import SeedIndex, count_plausible, count_plausible_by_scan, probability_classes
-from deniable.resampling import SeedResampler
-from deniable.synthesis import Attempt, synthesize
+from deniable.foundation.domain import Codes
+from deniable.foundation.keys import ReleaseKey
+from deniable.learners.loglinear.estimation.counting import RowCounter
+from deniable.learners.loglinear.mechanism import learn_network
+from deniable.learners.loglinear.plan import LoglinearRecipe
+from deniable.plausible_deniability.mechanism_one import MechanismOne, synthesize
+from deniable.plausible_deniability.plausible_seeds import (
+    SeedIndex,
+    count_plausible,
+    count_plausible_by_scan,
+    probability_classes,
+)
+from deniable.plausible_deniability.privacy_tests import PrivacyTest
+from deniable.plausible_deniability.resampling import SeedResampler
 
 SEEDS = 1_000_000
 CANDIDATES = 300_000
 CHUNK = 65_536
 LEARNT_FROM = 200_000
-ATTEMPT = Attempt(PrivacyTest(50, Fraction(4), Fraction(1), randomized=True), Fraction(1, 100), 500_000)
+ATTEMPT = MechanismOne(PrivacyTest(50, Fraction(4), Fraction(1), randomized=True), Fraction(1, 100), 500_000)
 OMEGAS = {"omega 9": {9: 1}, "omega 9, 10 or 11": {9: 1, 10: 1, 11: 1}, "omega 5 to 11": dict.fromkeys(range(5, 12), 1)}
 
 

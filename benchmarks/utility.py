@@ -25,13 +25,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.domain import Attribute, Codes, Domain
-from deniable.keys import ReleaseKey
-from deniable.loglinear.counting import RowCounter
-from deniable.loglinear.mechanism import learn_network
-from deniable.loglinear.plan import LoglinearRecipe
-from schemas.release_spec import PackageSource, load_spec
-from stores.sources import fetch_wheel
+from deniable.foundation.domain import Attribute, Codes, Domain
+from deniable.foundation.keys import ReleaseKey
+from deniable.learners.loglinear.estimation.counting import RowCounter
+from deniable.learners.loglinear.mechanism import learn_network
+from deniable.learners.loglinear.plan import LoglinearRecipe
+from schemas.spec.release_spec import PackageSource, load_spec
+from stores.tables.sources import fetch_wheel
 
 ROOT = Path(__file__).resolve().parent.parent
 FIGURES = ("tvd1", "tvd2", "tvd3", "rf_acc", "gb_acc", "disc_acc", "disc_gb_acc")

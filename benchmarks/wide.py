@@ -8,11 +8,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.population import stream
-from deniable.bayes_net import BayesNet
-from deniable.domain import Attribute, Codes, Domain
-from deniable.graph import Graph, topological_order
-from deniable.keys import WordStream
-from deniable.parameters import integer_weights
+from deniable.foundation.domain import Attribute, Codes, Domain
+from deniable.foundation.keys import WordStream
+from deniable.learners.cfs.parameters import integer_weights
+from deniable.models.bayes_net import BayesNet
+from deniable.models.graph import Graph, topological_order
 from schemas.table import numeric
 
 _CHUNK = 100_000

@@ -5,19 +5,17 @@ It is the one place of the package that opens files; what is checked in them doe
 
 import argparse
 import errno
-import json
 import os
 import stat
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from importlib import resources
 from itertools import islice
 from typing import Any, BinaryIO
 
-from deniable.checks import printable
-from deniable.errors import InvalidInput
-from deniable.ledger_verification import records_of, verify
+from deniable.foundation.checks import printable
+from deniable.foundation.errors import InvalidInput
+from deniable.ledger.verification import records_of, verify
 
 _LARGEST_FILE = 1 << 28
 _MOST_MEMBERS = 10_000
@@ -72,12 +70,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _verify_release(asked: argparse.Namespace) -> int:
     # Slow to import, and no other command needs it.
-    from deniable.release_verification import verify_release  # noqa: PLC0415
+    from deniable.verification.release import verify_release  # noqa: PLC0415
 
     ledger = None if asked.ledger is None else records_of(_lines(asked.ledger, "the ledger"))
     trust = _trust(asked)
     try:
-        report = verify_release(_FolderOnDisk(asked.release), trust, _schema(), ledger)
+        report = verify_release(_FolderOnDisk(asked.release), trust, ledger)
     except OSError as error:
         raise _Unreadable(
             f"a release must be a folder that can be read, got {asked.release}: {error}; name another."
@@ -91,7 +89,7 @@ def _verify_ledger(asked: argparse.Namespace) -> int:
 
 
 def _show_record(asked: argparse.Namespace) -> int:
-    from deniable.release_verification import RECORD, readable_record  # noqa: PLC0415 - as above
+    from deniable.verification.release import RECORD, readable_record  # noqa: PLC0415 - as above
 
     path = os.path.join(asked.release, RECORD)  # noqa: PTH118
     try:
@@ -104,8 +102,8 @@ def _show_record(asked: argparse.Namespace) -> int:
 
 
 def _show_summary(asked: argparse.Namespace) -> int:
-    from deniable.record_summary import step_lines, summary_lines  # noqa: PLC0415 - as above
-    from deniable.release_verification import RECORD, signed_predicate  # noqa: PLC0415
+    from deniable.record.summary import step_lines, summary_lines  # noqa: PLC0415 - as above
+    from deniable.verification.release import RECORD, signed_predicate  # noqa: PLC0415
 
     path = os.path.join(asked.release, RECORD)  # noqa: PTH118
     try:
@@ -118,8 +116,8 @@ def _show_summary(asked: argparse.Namespace) -> int:
 
 def _trust(asked: argparse.Namespace) -> Any:
     """The trusted keys: those that are named, else the user's own; never those of the folder that one stands in."""
-    from deniable.release_verification import Trust  # noqa: PLC0415 - as above
-    from deniable.trust import TrustedKeys  # noqa: PLC0415
+    from deniable.record.trust import TrustedKeys  # noqa: PLC0415
+    from deniable.verification.release import Trust  # noqa: PLC0415 - as above
 
     own, named = _own_trust_file(), os.environ.get(KEYS_VARIABLE)
     if asked.keys is not None:
@@ -149,11 +147,6 @@ def _own_trust_file() -> str:
     if not os.path.isabs(folder):  # noqa: PTH117
         folder = os.path.expanduser(_CONFIGURATION)  # noqa: PTH111
     return os.path.join(folder, *_TRUST_FILE)  # noqa: PTH118
-
-
-def _schema() -> Any:
-    """The JSON Schema of records, which lies in the package."""
-    return json.loads(resources.files("deniable").joinpath("record.schema.json").read_bytes())
 
 
 def _lines(path: str, what: str) -> list[str]:

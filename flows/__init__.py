@@ -1,1 +1,8 @@
-"""The story of a release, one screen a flow."""
+"""The flows, one screen each: release, refresh, audit, replay; what opens a release, and their deployments.
+
+release_session: opens a release and closes it. released, summary: what came of it. entrypoints: flows of the
+deployments.
+specs: where release specs lie.
+progress, interruption: a command while it runs. preloaded: what a worker of a cluster imports. prefect_runs: what
+becomes of runs in Prefect. cli: the commands.
+"""

@@ -14,32 +14,32 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deniable.errors import DeniableError, InvalidInput
-from flows.environment import prepare_environment
+from deniable.foundation.errors import DeniableError, InvalidInput
 from flows.interruption import end_in_order, is_of_a_signal
+from infra.environment import prepare_environment
 
 if TYPE_CHECKING:
-    from schemas.release_spec import ReleaseSpec
+    from schemas.spec.release_spec import ReleaseSpec
 
 OK, FAILED, REFUSED, HELD, INTERRUPTED = 0, 1, 2, 3, 130
 
 # Commands with a module of their own: the module, what adds them to the parser, and what carries each out.
 _MODULES: tuple[tuple[str, str, dict[str, str]], ...] = (
-    ("flows.refreshing", "add_refresh_command", {"refresh": "run_refresh_command"}),
+    ("flows.cli.refresh", "add_refresh_command", {"refresh": "run_refresh_command"}),
     (
-        "flows.deciding",
+        "flows.cli.approve",
         "add_deciding_commands",
         dict.fromkeys(("held", "approve", "refuse"), "run_deciding_command"),
     ),
-    ("flows.finding", "add_find_command", {"find": "run_find_command"}),
-    ("flows.runs", "add_runs_command", {"runs": "run_runs_command"}),
-    ("flows.auditing", "add_audit_command", {"audit": "run_audit_command"}),
-    ("flows.replaying", "add_replay_command", {"replay": "run_replay_command"}),
-    ("flows.comparing", "add_compare_command", {"compare": "run_compare_command"}),
-    ("flows.ledger", "add_ledger_commands", {"ledger": "run_ledger_command"}),
-    ("flows.keys", "add_key_commands", {"keys": "run_key_command"}),
+    ("flows.cli.find", "add_find_command", {"find": "run_find_command"}),
+    ("flows.cli.runs", "add_runs_command", {"runs": "run_runs_command"}),
+    ("flows.cli.audit", "add_audit_command", {"audit": "run_audit_command"}),
+    ("flows.cli.replay", "add_replay_command", {"replay": "run_replay_command"}),
+    ("flows.cli.compare", "add_compare_command", {"compare": "run_compare_command"}),
+    ("flows.cli.ledger", "add_ledger_commands", {"ledger": "run_ledger_command"}),
+    ("flows.cli.keys", "add_key_commands", {"keys": "run_key_command"}),
     (
-        "flows.stacking",
+        "flows.cli.servers.stack",
         "add_stack_commands",
         {
             "stack": "run_stack_command",
@@ -48,9 +48,13 @@ _MODULES: tuple[tuple[str, str, dict[str, str]], ...] = (
             "prefect": "run_prefect_command",
         },
     ),
-    ("flows.clustering", "add_cluster_commands", {"cluster": "run_cluster_command"}),
-    ("flows.deploying", "add_deploy_command", {"deploy": "run_deploy_command"}),
-    ("flows.backing_up", "add_backup_commands", {"backup": "run_backup_command", "restore": "run_restore_command"}),
+    ("flows.cli.servers.cluster", "add_cluster_commands", {"cluster": "run_cluster_command"}),
+    ("flows.cli.servers.deploy", "add_deploy_command", {"deploy": "run_deploy_command"}),
+    (
+        "flows.cli.servers.backup",
+        "add_backup_commands",
+        {"backup": "run_backup_command", "restore": "run_restore_command"},
+    ),
 )
 # Those without one.
 _SHORT = {"release", "plan", "unfinished", "discard", "ui"}
@@ -91,7 +95,7 @@ def _complain_of(error: DeniableError, asked: argparse.Namespace, state: Path) -
     """Say why a command did not do what was asked."""
     if isinstance(error, _SpecRefused):
         return _complain(str(error), REFUSED)
-    from stores.held import Held, NotPublished  # noqa: PLC0415 - of most commands nothing is held
+    from stores.vault.pending_approval import Held, NotPublished  # noqa: PLC0415 - of most commands nothing is held
 
     if isinstance(error, Held):
         return _complain(str(error), HELD)
@@ -115,21 +119,21 @@ def _carry_out(asked: argparse.Namespace, state: Path) -> int:
         carry_out: Callable[[argparse.Namespace, Path], int] = getattr(import_module(module), run)
         return carry_out(asked, state)
     if asked.command == "ui":
-        from flows.showing import show  # noqa: PLC0415 - here and below: only what the command needs
+        from flows.cli.servers.ui import show  # noqa: PLC0415 - here and below: only what the command needs
 
         show(state, mlflow_port=asked.mlflow_port, prefect_port=asked.prefect_port)
         return OK
     if asked.command == "plan":
-        from flows.planning import show_plan  # noqa: PLC0415
+        from flows.cli.plan import show_plan  # noqa: PLC0415
 
         return show_plan(_checked(asked.spec), state)
     if asked.command == "unfinished":
-        from stores.unfinished import left_in_words  # noqa: PLC0415
+        from stores.releases.resumable_releases import left_in_words  # noqa: PLC0415
 
         print("\n".join(left_in_words(state) or ["No release is unfinished."]))  # noqa: T201 - this is the command line
         return OK
     if asked.command == "discard":
-        from flows.discarding import discard_release  # noqa: PLC0415
+        from flows.cli.discard import discard_release  # noqa: PLC0415
 
         discard_release(state, asked.release)
         return OK
@@ -139,7 +143,7 @@ def _carry_out(asked: argparse.Namespace, state: Path) -> int:
 
 def _checked(path: Path) -> "ReleaseSpec":
     """The spec, if nothing is wrong with it."""
-    from schemas.release_spec import load_spec  # noqa: PLC0415 - few commands read one
+    from schemas.spec.release_spec import load_spec  # noqa: PLC0415 - few commands read one
 
     try:
         return load_spec(path)
@@ -151,9 +155,9 @@ def _kept(asked: argparse.Namespace, state: Path) -> str:
     """What to do where a release is kept, which as a rule was paid for."""
     if asked.command not in {"release", "refresh"}:
         return ""
-    from schemas.release_spec import load_spec  # noqa: PLC0415 - as these commands do
-    from stores.charging import is_known_to_be_charged  # noqa: PLC0415
-    from stores.unfinished import unfinished_release  # noqa: PLC0415
+    from schemas.spec.release_spec import load_spec  # noqa: PLC0415 - as these commands do
+    from stores.ledger.charging import is_known_to_be_charged  # noqa: PLC0415
+    from stores.releases.resumable_releases import unfinished_release  # noqa: PLC0415
 
     try:
         unfinished = unfinished_release(state, load_spec(asked.spec).reading(getattr(asked, "source", None)))
@@ -176,8 +180,8 @@ def _release(path: Path, state: Path, *, anew: bool) -> None:
     from rich.markup import escape  # noqa: PLC0415
 
     spec = _checked(path)
-    from flows.services import own_prefect  # noqa: PLC0415
-    from stores.unfinished import other_unfinished_releases, what_comes_next  # noqa: PLC0415
+    from infra.servers.local_servers import own_prefect  # noqa: PLC0415
+    from stores.releases.resumable_releases import other_unfinished_releases, what_comes_next  # noqa: PLC0415
 
     _tell(what_comes_next(state, spec, anew=anew))
     for other in other_unfinished_releases(state, spec):
@@ -188,7 +192,7 @@ def _release(path: Path, state: Path, *, anew: bool) -> None:
     with Console(stderr=True).status(f"{escape(spec.title)}: starting Prefect and MLflow ..."):
         # The server starts while the rest is imported.
         server = own_prefect(state)
-        from flows.running import run_release  # noqa: PLC0415 - imports Prefect and MLflow
+        from flows.cli.release import run_release  # noqa: PLC0415 - imports Prefect and MLflow
 
         if server is not None:
             server.wait_until_up()
@@ -247,16 +251,16 @@ def _unexpected(error: Exception, state: Path) -> str:
         return (
             f"the state folder must be writable, and {state} is not any more; make it so, or name another by --state."
         )
-    from stores.disk import DISK_FULL, disk_is_full  # noqa: PLC0415 - rarely so
+    from stores.vault.disk import DISK_FULL, disk_is_full  # noqa: PLC0415 - rarely so
 
     if disk_is_full(state):
         return DISK_FULL.format(state=state)
-    from stores.prefect_failures import prefect_failure  # noqa: PLC0415 - where Prefect failed, it is imported
+    from stores.servers.prefect_failures import prefect_failure  # noqa: PLC0415 - where Prefect failed, it is imported
 
     if (said := prefect_failure(error)) is not None:
         return said
     details = state / "last-error.txt"
-    said = f"an error that should not be ended the command ({type(error).__name__})"
+    said = f"an unexpected error ended the command ({type(error).__name__})"
     try:
         details.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
     except OSError as failed:

@@ -10,18 +10,18 @@ from pathlib import Path
 from prefect import flow
 from prefect.artifacts import create_markdown_artifact
 
-from deniable.checks import Check, printable
-from deniable.errors import DeniableError
-from flows.environment import state_folder
-from flows.run_page import completed, on_its_page
-from stores.addresses import artifact_name
-from stores.patience import ServerDown
-from stores.sealed_release import SealedRelease, find_sealed
-from tasks.check import Checks
-from tasks.compare_ledger import compare_ledger_task
-from tasks.compare_records import compare_records_task
-from tasks.compare_runs import compare_runs_task
-from tasks.verify_folder import verify_folder_task
+from deniable.foundation.checks import Check, printable
+from deniable.foundation.errors import DeniableError
+from flows.prefect_runs.run_page import completed, on_its_page
+from infra.environment import state_folder
+from stores.record.audit_target import AuditTarget, find_sealed
+from stores.servers.patience import ServerDown
+from stores.servers.ui_links import artifact_name
+from tasks.audit.compare_ledger import compare_ledger_task
+from tasks.audit.compare_records import compare_records_task
+from tasks.audit.compare_runs import compare_runs_task
+from tasks.audit.verify_folder import verify_folder_task
+from tasks.running.check import Checks
 
 _COMPARISONS = (verify_folder_task, compare_records_task, compare_runs_task, compare_ledger_task)
 
@@ -164,7 +164,7 @@ def audit_here(release: str, state: Path, keys: Path | None = None, ledger: Path
     return _audited(sealed, [comparison.fn for comparison in _COMPARISONS])
 
 
-def _audited(sealed: SealedRelease, comparisons: Iterable[Callable[[SealedRelease], Checks]]) -> Audited:
+def _audited(sealed: AuditTarget, comparisons: Iterable[Callable[[AuditTarget], Checks]]) -> Audited:
     if sealed.elsewhere:
         # Without one nothing can be believed, and nothing is wrong with the release.
         sealed.trusted()

@@ -1,16 +1,68 @@
 """Ends a command in order when it is told to by a signal; whether it was told to is known afterwards."""
 
+import os
 import signal
-from threading import Event
+import sys
+from contextlib import suppress
+from threading import Event, Thread, Timer
 from types import FrameType
 from typing import NoReturn
 
-_told = Event()
+_ENDING = {signal.SIGINT, signal.SIGTERM}
+_MOST_SIGNALS = 4096
+_MOMENT_S = 0.2
+_GRACE_S = 1.0
+_PATIENCE_S = 60.0
+
+
+class _Arrivals:
+    """The signals that this process was sent, whichever handler they had: while a flow runs, SIGTERM has Prefect's.
+
+    What a handler raises may be lost: where it falls into a callback of the interpreter's, nothing hears of it. So
+    steps are stopped a little later, unless the command has ended by then.
+    """
+
+    def __init__(self) -> None:
+        self._ending = Event()
+        self._is_watching = False
+
+    def watch(self) -> None:
+        """Forget what has arrived, and note what arrives from now on."""
+        if not self._is_watching:
+            self._is_watching = True
+            noted, notes = os.pipe()
+            os.set_blocking(notes, False)
+            signal.set_wakeup_fd(notes, warn_on_full_buffer=False)
+            # What a forked process is told is not told this one.
+            os.register_at_fork(after_in_child=lambda: signal.set_wakeup_fd(-1))
+            Thread(target=self._note, args=(noted,), name="signals", daemon=True).start()
+        self._ending.clear()
+
+    def told_to_end(self) -> bool:
+        """Whether SIGINT or SIGTERM has arrived; the thread that notes it may need a moment."""
+        return self._ending.wait(_MOMENT_S)
+
+    def _note(self, noted: int) -> None:
+        while sent := os.read(noted, _MOST_SIGNALS):
+            if not _ENDING.isdisjoint(sent):
+                self._ending.set()
+                later = Timer(_GRACE_S, self._stop_steps)
+                later.daemon = True
+                later.start()
+
+    def _stop_steps(self) -> None:
+        steps = sys.modules.get("tasks.running.progress")
+        if steps is not None and self._ending.is_set():
+            with suppress(Exception):  # the command may be past all steps by now
+                steps.stop_all_steps(_PATIENCE_S)
+
+
+_arrivals = _Arrivals()
 
 
 def end_in_order() -> None:
     """Have SIGINT and SIGTERM raise KeyboardInterrupt in this command, once."""
-    _told.clear()
+    _arrivals.watch()
     signal.signal(signal.SIGINT, _interrupt)
     signal.signal(signal.SIGTERM, _interrupt)
 
@@ -24,9 +76,9 @@ def is_of_a_signal(error: BaseException) -> bool:
     """
     if isinstance(error, KeyboardInterrupt):
         return True
-    if not _told.is_set():
+    if not _arrivals.told_to_end():
         return False
-    from stores.held import Held, NotPublished  # noqa: PLC0415 - rarely so
+    from stores.vault.pending_approval import Held, NotPublished  # noqa: PLC0415 - rarely so
 
     return not isinstance(error, Held | NotPublished)
 
@@ -35,5 +87,4 @@ def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
     """Raise it; further signals are not to disturb the end."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    _told.set()
     raise KeyboardInterrupt

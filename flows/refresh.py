@@ -12,25 +12,28 @@ from typing import Any
 from prefect import Flow, flow, runtime
 from prefect.client.schemas.objects import FlowRun, State
 
-from deniable.budget import BudgetExceeded
-from deniable.drift import Drift
-from deniable.errors import DeniableError, InvalidInput
-from flows.environment import state_folder
-from flows.held_runs import end_as_held
-from flows.release import Released, make_release
-from flows.run_page import RunPage, completed, on_its_page
-from schemas.release_spec import ReleaseSpec, load_spec
-from stores.arrivals import Arrivals, published_releases
-from stores.charging import is_charged
-from stores.dataset_key import DatasetInUse, dataset_to_itself
-from stores.drift import drift_of, note_drift
-from stores.held import Held, NotPublished
-from stores.lease import leased
-from stores.refresh_share import ShareExceeded, require_share
-from stores.state_ledger import state_ledger
-from stores.unfinished import note_reported, unfinished_release
-from stores.webhook import Message, tell
-from stores.workspace import PRIVATE_FILE, discard_folders, make_private_folder
+from deniable.evaluation.drift import Drift
+from deniable.foundation.errors import DeniableError, InvalidInput
+from deniable.ledger.budget import BudgetExceeded
+from flows.interruption import is_of_a_signal
+from flows.prefect_runs.held_runs import end_as_held
+from flows.prefect_runs.run_page import RunPage, completed, on_its_page
+from flows.release import make_release
+from flows.released import Released
+from infra.environment import state_folder
+from reports.pages.drift import drift_of, note_drift
+from schemas.spec.release_spec import ReleaseSpec, load_spec
+from stores.keys.dataset_key import DatasetInUse, dataset_to_itself
+from stores.ledger.charging import is_charged
+from stores.ledger.refresh_share import ShareExceeded, require_share
+from stores.ledger.state_ledger import state_ledger
+from stores.releases.resumable_releases import note_reported, unfinished_release
+from stores.releases.snapshots import Snapshots, published_releases
+from stores.servers.webhook import Message, tell
+from stores.vault.lease import leased
+from stores.vault.pending_approval import Held, NotPublished
+from stores.vault.private_files import PRIVATE_FILE, make_private_folder
+from stores.vault.workspace import discard_folders
 
 _TOLD = "__told_of__"
 
@@ -128,7 +131,7 @@ def refresh_dataset(
         dataset_to_itself(state, asked.dataset_name) as key,
     ):
         page.about(asked.dataset_name)
-        done = _refreshed(spec, asked, source, Arrivals(state, asked, key))
+        done = _refreshed(spec, asked, source, Snapshots(state, asked, key))
         page.say(done.in_words)
         if done.released is None:
             page.about(asked.dataset_name)
@@ -136,7 +139,7 @@ def refresh_dataset(
         return done
 
 
-def _refreshed(path: Path, spec: ReleaseSpec, source: Path | str | None, arrivals: Arrivals) -> Refreshed:
+def _refreshed(path: Path, spec: ReleaseSpec, source: Path | str | None, arrivals: Snapshots) -> Refreshed:
     """Finish what is left, then release what arrived."""
     state, finished, refused = arrivals.state, None, False
     # What could not be charged is not looked at.
@@ -181,7 +184,7 @@ def _released(
     return Refreshed(spec.dataset_name, name, released, before, found)
 
 
-def _discard_unpaid(arrivals: Arrivals, arrived: str) -> None:
+def _discard_unpaid(arrivals: Snapshots, arrived: str) -> None:
     """Give up a release of something else that was begun, and that nothing was charged for yet."""
     state, spec = arrivals.state, arrivals.spec
     begun = unfinished_release(state, spec)
@@ -221,6 +224,8 @@ def _telling(spec: ReleaseSpec, page: RunPage, silent_on: tuple[type[Exception],
     except silent:
         raise
     except Exception as error:
+        if is_of_a_signal(error):
+            raise
         notify = spec.refresh.notify if spec.refresh is not None else None
         if notify is not None:
             failure = tell(notify, _message(spec, error))
@@ -252,7 +257,7 @@ def _message(spec: ReleaseSpec, error: Exception) -> Message:
     elif isinstance(error, DeniableError):
         reason = "the release was not made or not finished; its run says why."
     else:
-        reason = f"an error that should not be ended the refresh ({type(error).__name__})."
+        reason = f"an unexpected error ended the refresh ({type(error).__name__})."
     return _said(spec, "refresh refused" if refused else "refresh failed", reason)
 
 

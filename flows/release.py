@@ -1,80 +1,49 @@
 """The release: from a confidential table to a published synthetic one."""
 
-import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from prefect import Flow, flow, unmapped
 from prefect.client.schemas.objects import FlowRun, State
-from pydantic import TypeAdapter
 
-from flows.environment import state_folder
-from flows.held_runs import end_as_held
-from flows.opening import opened_release
-from flows.run_page import completed, on_its_page
+from deniable.mechanisms import PlannedStep
+from flows.prefect_runs.held_runs import end_as_held
+from flows.prefect_runs.run_page import completed, on_its_page
+from flows.release_session import opened_release
+from flows.released import Released
 from flows.summary import public_lines
-from schemas.accounts import Accounts, accounts_of
-from schemas.decision import Outcome
-from schemas.evaluation import EvaluationFigures, Verdict
+from infra.environment import state_folder
 from schemas.references import Audience, Reference
-from schemas.release_spec import load_spec
-from stores.approval import candidate_digest, require_decision
-from stores.charging import note_publication
-from stores.held import held_note
-from stores.signing_keys import signing_key
-from stores.unfinished import ended_with, note_end, note_reported, what_comes_next
-from stores.workspace import Workspace
-from tasks.account import account_task
-from tasks.clean import clean_task
-from tasks.decide import Decided, decide_task
-from tasks.draw_baseline import draw_baseline_task
-from tasks.evaluate_risk import evaluate_risk_task
-from tasks.evaluate_utility import evaluate_utility_task
-from tasks.gather import gather_task
-from tasks.index_seeds import index_seeds_task
-from tasks.ingest import ingest_task
-from tasks.learn_loglinear import learn_loglinear_task
-from tasks.learn_parameters import learn_parameters_task
-from tasks.learn_structure import learn_structure_task
-from tasks.noise_seeds import noise_seeds_task
-from tasks.publish import publish_task
-from tasks.report import report_task
-from tasks.seal import seal_task
-from tasks.split import part, split_task
-from tasks.synthesize import blocks, synthesize_task
-from tasks.validate import validate_task
-from tasks.verify_published import verify_published_task
-from tasks.workers import require_workers, workers
-
-
-@dataclass(frozen=True)
-class Released:
-    """What a release made, for whoever started it."""
-
-    workspace: Workspace
-    published: Reference
-    passed: int
-    utility: EvaluationFigures
-    risk: EvaluationFigures
-    verdicts: tuple[Verdict, ...]
-    accounts: Accounts
-    report: Reference
-    record: Reference
-
-    def told(self) -> str:
-        """What the vault keeps of it until it is reported, as JSON: what does not follow from its workspace."""
-        return json.dumps(_RELEASED.dump_python(self, mode="json", exclude={"workspace", "accounts"}))
-
-    @classmethod
-    def from_told(cls, workspace: Workspace, told: str) -> "Released":
-        """Read it back."""
-        followed = {"workspace": workspace, "accounts": accounts_of(workspace.spec)}
-        return _RELEASED.validate_python({**json.loads(told), **followed})
-
-
-_RELEASED = TypeAdapter(Released)
+from schemas.spec.accounts import Accounts
+from schemas.spec.decision import Outcome
+from schemas.spec.evaluation import EvaluationFigures
+from schemas.spec.plan import learning_steps, sampler_for
+from schemas.spec.release_spec import load_spec
+from stores.keys.signing_keys import signing_key
+from stores.ledger.charging import note_publication
+from stores.releases.approval import candidate_digest, require_decision
+from stores.releases.resumable_releases import ended_with, note_end, note_reported, what_comes_next
+from stores.vault.pending_approval import held_note
+from stores.vault.workspace import Workspace
+from tasks.data.account import account_task
+from tasks.data.clean import clean_task
+from tasks.data.ingest import ingest_task
+from tasks.data.split import part, split_task
+from tasks.data.validate import validate_task
+from tasks.evaluation.decide import Decided, decide_task
+from tasks.evaluation.evaluate_risk import evaluate_risk_task
+from tasks.evaluation.evaluate_utility import evaluate_utility_task
+from tasks.learning.planned_step import planned_step_task
+from tasks.publication.publish import publish_task
+from tasks.publication.report import report_task
+from tasks.publication.seal import seal_task
+from tasks.publication.verify_published import verify_published_task
+from tasks.running.workers import require_workers, workers
+from tasks.synthesis.draw_baseline import draw_baseline_task
+from tasks.synthesis.gather import gather_task
+from tasks.synthesis.synthesize import blocks, synthesize_task
 
 
 def note_told(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> None:  # noqa: ARG001 - as hooks are called
@@ -96,25 +65,21 @@ class Drawn:
         source: the rows as they were read.
         codes: the valid ones.
         parts: what they were split into.
-        graph: which attributes depend on which.
-        model: the model.
-        measured: what the model was made of, where its learner says so.
-        seeds: what records are drawn from beside the model, where there are some.
+        made: what the learner made, by name: the graph, the model, and perhaps what it was made of.
+        seeds: what records are drawn from beside the model, where there is anything.
         passed: candidates that may be released, released or not.
         released: the records.
-        baseline: records to compare them with.
+        baseline: records to compare them with, where there are some.
     """
 
     source: Reference
     codes: Reference
     parts: dict[str, Reference]
-    graph: Reference
-    model: Reference
-    measured: Reference | None
+    made: Mapping[str, Reference]
     seeds: Reference | None
     passed: int
     released: Reference
-    baseline: Reference
+    baseline: Reference | None
 
     @property
     def tables(self) -> dict[str, Reference]:
@@ -124,8 +89,8 @@ class Drawn:
     @property
     def learnt(self) -> list[Reference]:
         """What was learnt and is public."""
-        made = (self.graph, self.model, self.measured, self.seeds)
-        return [item for item in made if item is not None and item.audience is Audience.PUBLIC]
+        made = [*self.made.values(), *([] if self.seeds is None else [self.seeds])]
+        return [item for item in made if item.audience is Audience.PUBLIC]
 
 
 @dataclass(frozen=True)
@@ -135,10 +100,6 @@ class Judged:
     utility: EvaluationFigures
     risk: EvaluationFigures
     decided: Decided
-
-
-# How each guarantee takes what it needs from the seeds.
-_SEEDS = {"tested_seeds": index_seeds_task, "histogram_seeds": noise_seeds_task, "seedless": None}
 
 
 @flow(name="release", persist_result=False, on_failure=[end_as_held], on_completion=[note_told])
@@ -169,7 +130,7 @@ def make_release(
 
     One that was finished, and whose command ended before it had said so, is given back as it is: nothing is done again,
     and nothing is charged. Whoever runs this flow otherwise than by its name, as the command line does to have the last
-    word, notes itself that the end was reported (stores.unfinished.note_reported).
+    word, notes itself that the end was reported (stores.releases.resumable_releases.note_reported).
 
     Args:
         spec: the release spec, YAML.
@@ -246,27 +207,33 @@ def draw(workspace: Workspace, source: Reference) -> Drawn:
     codes = clean_task(workspace, checked)
     parts = split_task(workspace, codes)
 
-    if spec.learner.kind == "loglinear":
-        graph, model, measured = learn_loglinear_task(workspace, part(parts, "parameters"))
-    else:
-        graph = learn_structure_task(workspace, part(parts, "structure") if spec.learner.structure else None)
-        model, measured = learn_parameters_task(workspace, part(parts, "parameters"), graph), None
-    prepare = _SEEDS[spec.synthesis.guarantee]
-    seeds = prepare(workspace, part(parts, "seeds"), model) if prepare is not None else None
+    made: dict[str, Reference] = {}
+    for step in learning_steps(spec):
+        made |= _taken(workspace, step, parts, made)
+    prepare = sampler_for(spec).prepare
+    seeds = None if prepare is None else next(iter(_taken(workspace, prepare, parts, made).values()))
+    model = made["model"]
     kept = synthesize_task.map(unmapped(workspace), unmapped(model), unmapped(seeds), blocks(spec)).result()
     released = gather_task(workspace, kept, seeds)
     return Drawn(
         source=source,
         codes=codes,
         parts=parts,
-        graph=graph,
-        model=model,
-        measured=measured,
+        made=made,
         seeds=seeds,
         passed=sum(block.rows or 0 for block in kept),
         released=released,
         baseline=draw_baseline_task(workspace, part(parts, "parameters")),
     )
+
+
+def _taken(
+    workspace: Workspace, step: PlannedStep, parts: Mapping[str, Reference], made: Mapping[str, Reference]
+) -> dict[str, Reference]:
+    """Carry out a planned step; what it made, by name."""
+    read = None if step.part is None else part(parts, step.part)
+    found = planned_step_task(workspace, step.task, read, tuple(made[name] for name in step.reads))
+    return {reference.name: reference for reference in found}
 
 
 def judge(workspace: Workspace, drawn: Drawn) -> Judged:
@@ -311,8 +278,8 @@ def _report(
     return report_task(
         workspace,
         tables=drawn.tables,
-        graph=drawn.graph,
-        measured=drawn.measured,
+        graph=drawn.made["graph"],
+        measured=drawn.made.get("measured"),
         accounts=accounts,
         passed=drawn.passed,
         utility=judged.utility,

@@ -11,26 +11,28 @@ from pathlib import Path
 
 from prefect import flow
 
-from deniable.budget import BudgetExceeded
-from deniable.errors import DeniableError, InvalidInput, Refused
-from deniable.keys import ReleaseKey
-from deniable.release_verification import ReleaseReport
-from flows.environment import state_folder
-from flows.opening import read_key
+from deniable.foundation.errors import DeniableError, InvalidInput, Refused
+from deniable.foundation.keys import ReleaseKey
+from deniable.ledger.budget import BudgetExceeded
+from deniable.verification.release import ReleaseReport
+from flows.prefect_runs.run_page import completed, on_its_page
 from flows.release import draw, judge
-from flows.run_page import completed, on_its_page
-from schemas.accounts import Accounts
+from flows.release_session import read_key
+from infra.environment import state_folder
+from reports.pages.explorer import EXPLORER
 from schemas.catalog import schema_code
 from schemas.provenance import RECORD, Provenance, Step
 from schemas.references import Audience, Reference
 from schemas.regular_files import require_regular
-from schemas.release_spec import ReleaseSpec
-from stores.custody import fetch_key
-from stores.explorer import EXPLORER
-from stores.ledger import OtherOutput, ledger_place
-from stores.lineage import STEPS, recorded_release
-from stores.provenance import cost_of
-from stores.recorded import (
+from schemas.spec.accounts import Accounts
+from schemas.spec.flow_steps import flow_steps
+from schemas.spec.release_spec import ReleaseSpec
+from stores.keys.signed_record import SignedRecord
+from stores.ledger.ledger import OtherOutput, ledger_place
+from stores.ledger.settled_ledger import write_settled_ledger
+from stores.record.folder_verification import verified_release
+from stores.record.provenance import cost_of
+from stores.record.record_reader import (
     find_release_folder,
     internal_record_of,
     keys_to_trust,
@@ -38,20 +40,20 @@ from stores.recorded import (
     trusted_record,
     trusted_where,
 )
-from stores.sameness import Finding, Reason, Replayed, compared, differing, names_in_order
-from stores.scratch import scratch_folder
-from stores.settled_ledger import write_settled_ledger
-from stores.signed_record import SignedRecord
-from stores.statement import so_far_in
-from stores.step_notes import noted_steps
-from stores.surroundings import code_that_runs, environment_here
-from stores.verified_release import verified_release
-from stores.workspace import Workspace, make_private_folder
-from tasks.account import account_task
-from tasks.ingest import ingest_task
-from tasks.progress import allow_steps, stop_steps
-from tasks.restage import restage_task
-from tasks.step import StepFailed
+from stores.record.replay_comparison import Finding, Reason, Replayed, compared, differing, names_in_order
+from stores.statement.statement import spent_so_far_in
+from stores.tracking.lineage import recorded_release
+from stores.vault.custody import fetch_key
+from stores.vault.private_files import make_private_folder
+from stores.vault.runtime_environment import code_that_runs, environment_here
+from stores.vault.scratch import scratch_folder
+from stores.vault.step_log import noted_steps
+from stores.vault.workspace import Workspace
+from tasks.audit.restage import restage_task
+from tasks.data.account import account_task
+from tasks.data.ingest import ingest_task
+from tasks.running.progress import allow_steps, stop_steps
+from tasks.running.step import StepFailed
 
 _PATIENCE_S = 30.0
 
@@ -297,7 +299,7 @@ def _take_steps(told: _Told, workspace: Workspace, rows: Reference | None) -> _A
         if told.internal is not None:
             judge(workspace, drawn)
         day = told.record.release.published
-        files = restage_task(workspace, drawn.released, drawn.learnt, accounts, so_far=so_far_in(said), day=day)
+        files = restage_task(workspace, drawn.released, drawn.learnt, accounts, so_far=spent_so_far_in(said), day=day)
     except BaseException as error:
         # The steps of other threads must be over before the scratch folder goes.
         stop_steps(workspace.release_id, _PATIENCE_S)
@@ -309,7 +311,7 @@ def _take_steps(told: _Told, workspace: Workspace, rows: Reference | None) -> _A
 
 def _findings(told: _Told, workspace: Workspace, again: _Again) -> tuple[Finding, ...]:
     """What was found of each step, in the order of the flow; the first that is missing is the one that failed."""
-    notes = noted_steps(workspace, tuple(STEPS))
+    notes = noted_steps(workspace, tuple(flow_steps(workspace.spec)))
     findings, ended = [], False
     for name in names_in_order(told.steps):
         recorded = [step for step in told.steps if step.step == name]

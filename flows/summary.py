@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from deniable.budget import shown, shown_down
-from deniable.loss import Guarantee
-from stores.charging import open_ledger
-from stores.statement import in_words
+from deniable.privacy.loss import Guarantee
+from deniable.privacy.rounding import rounded, rounded_down
+from stores.ledger.charging import open_ledger
+from stores.statement.statement import in_words
 
 if TYPE_CHECKING:
-    from flows.release import Released
+    from flows.released import Released
 
 # The figures that say most, where they were measured.
 _HEADLINES = {
@@ -39,7 +39,7 @@ def public_lines(released: "Released") -> Iterator[tuple[str, str]]:
     for balance in open_ledger(workspace).balances(workspace.spec.dataset_name):
         yield (
             "budget left",
-            f"epsilon {shown_down(balance.left.epsilon)} of {shown(balance.limit.epsilon)}, {balance.cap}",
+            f"epsilon {rounded_down(balance.left.epsilon)} of {rounded(balance.limit.epsilon)}, {balance.cap}",
         )
 
 

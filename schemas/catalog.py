@@ -12,8 +12,8 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from deniable.checks import printable
-from deniable.errors import InvalidInput
+from deniable.foundation.checks import printable
+from deniable.foundation.errors import InvalidInput
 from schemas import datasets
 from schemas.regular_files import read_regular
 
@@ -132,10 +132,10 @@ def schema_code(dataset: str, folder: Path) -> str:
 
 @cache
 def code_digest() -> str:
-    """Digest of the code that makes releases: modules and templates of the mathematics, schemas, stores and tasks."""
+    """Digest of the code that makes releases: modules and templates of all but infrastructure and flows."""
     hasher = sha256()
     root = Path(__file__).resolve().parent.parent
-    for package in ("deniable", "schemas", "stores", "tasks"):
+    for package in ("deniable", "schemas", "stores", "reports", "tasks"):
         for path in sorted(path for kind in ("*.py", "*.jinja") for path in (root / package).rglob(kind)):
             hasher.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes() + b"\0")
     return hasher.hexdigest()

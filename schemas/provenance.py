@@ -1,14 +1,16 @@
 """The provenance record of a release: what was done, with what, at what cost, by whom; its public and internal form.
 
 One model has both renderings: what is internal is absent from the public one. The record is a value; how it is signed
-(deniable.attestation), collected (stores.provenance) and checked (deniable.release_verification) does not belong here.
+(deniable.record.attestation), collected (stores.record.provenance) and checked (deniable.verification.release) does
+not belong here.
 """
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from deniable.ledger import day_of
+from deniable.ledger.entries import day_of
 from schemas.references import Audience
 
 RECORD = "record.dsse.json"
@@ -90,7 +92,7 @@ class Input(Part):
     method: str
 
 
-class Thing(Part):
+class Resource(Part):
     """What a step read or made; its digest is keyed unless it is public."""
 
     name: str
@@ -133,8 +135,8 @@ class Step(Part):
 
     step: str
     part: str | None
-    inputs: tuple[Thing, ...]
-    outputs: tuple[Thing, ...]
+    inputs: tuple[Resource, ...]
+    outputs: tuple[Resource, ...]
     cost: Spent | None
     events: tuple[dict[str, Any], ...]
     artifacts: tuple[Artifact, ...]
@@ -159,14 +161,23 @@ class Step(Part):
 
 
 class StepSpent(Part):
-    """What a step did to one part of the data, and what that costs."""
+    """What a step did to one part of the data, and what that costs.
+
+    Attributes:
+        step: name of the step.
+        part: the part that it read, `shared` where all steps read the same records.
+        probability: probability with which a record is in that part, exact.
+        guarantee: what it costs; None where there is no differential privacy.
+        record: cost of the record that one attempt may end with, by the exact form of Theorem 1, where candidates are
+            tested.
+        events: what was done.
+    """
 
     step: str
     part: str
     probability: str
     guarantee: Spent | None
     record: Spent | None
-    record_t: int | None
     events: tuple[dict[str, Any], ...]
 
 
@@ -174,25 +185,15 @@ class Cost(Part):
     """What the release cost, and how the figures follow from the events.
 
     Attributes:
-        kind: which of the three guarantees the records have.
-        structure: cost of the graph, `parameters` of the probabilities, `model` of both.
-        record: cost of the record that one attempt may end with, by the exact form of Theorem 1; in older records by
-            Theorem 1, with `record_t` for its t.
-        candidates: cost of all candidates tested.
-        histogram: cost of the histogram that prefixes are drawn from.
+        kind: which guarantee the records have.
+        model: cost of the model.
         total: cost of the whole release; None for privacy test 1.
         steps: the costs step by step.
         split: probability of each part of the data, exact.
     """
 
-    kind: Literal["tested_seeds", "histogram_seeds", "seedless"]
-    structure: Spent | None
-    parameters: Spent
+    kind: str
     model: Spent
-    record: Spent | None
-    record_t: int | None
-    candidates: Spent | None
-    histogram: Spent | None
     total: Spent | None
     steps: tuple[StepSpent, ...]
     split: dict[str, str]
@@ -351,3 +352,21 @@ class Provenance(Part):
         if self.internal is not None and self.internal.shelf is None:
             del said["internal"]["shelf"]
         return said
+
+
+_ONCE_STATED_TWICE = ("structure", "parameters", "record", "record_t", "candidates", "histogram")
+
+
+def current_form(version: int, predicate: Mapping[str, Any]) -> dict[str, Any]:
+    """A predicate in the form of this version: costs that version 1 stated beside those of their steps are left out.
+
+    Args:
+        version: of its form.
+        predicate: what the record says.
+    """
+    said = dict(predicate)
+    if version == 1 and isinstance(said.get("cost"), Mapping):
+        cost = {name: value for name, value in said["cost"].items() if name not in _ONCE_STATED_TWICE}
+        steps = [{name: value for name, value in step.items() if name != "record_t"} for step in cost.get("steps", ())]
+        said["cost"] = {**cost, "steps": steps}
+    return said

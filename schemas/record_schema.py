@@ -9,11 +9,11 @@ from inspect import cleandoc
 from pathlib import Path
 from typing import Any
 
-from deniable.attestation import PREDICATE_TYPE
+from deniable.record.attestation import PREDICATE_TYPES, VERSION
 from schemas import provenance
 from schemas.provenance import Provenance
 
-RECORD_SCHEMA = Path(__file__).resolve().parent.parent / "deniable" / "record.schema.json"
+RECORD_SCHEMA = Path(__file__).resolve().parent.parent / "deniable" / "record" / "record.schema.json"
 
 _INTERNAL_OF_A_STEP = ("started", "ended", "mlflow_run", "prefect_task_run", "parameters", "figures")
 _ATTRIBUTE = re.compile(r"^    (\w+): (.+(?:\n      +.+)*)", re.MULTILINE)
@@ -33,7 +33,7 @@ def record_schema() -> dict[str, Any]:
     _forbid_what_is_internal(made)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": PREDICATE_TYPE,
+        "$id": PREDICATE_TYPES[VERSION],
         **{name: made[name] for name in ("title", "description", "type", "properties", "required")},
         **{name: value for name, value in made.items() if name in ("additionalProperties", "if", "then", "else")},
         "$defs": parts,

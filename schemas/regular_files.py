@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from deniable.errors import InvalidInput
+from deniable.foundation.errors import InvalidInput
 
 _SHOWN = 200
 _KINDS = (

@@ -13,8 +13,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandera.pandas import Check, Column, DataFrameSchema, Parser
 
-from deniable.domain import MAX_CARDINALITY, Attribute, Domain, Kind, Value
-from deniable.errors import InvalidInput
+from deniable.foundation.domain import MAX_CARDINALITY, Attribute, Domain, Kind, Value
+from deniable.foundation.errors import InvalidInput
 from schemas.plain_text import fault_of_cell, fault_of_line, fault_of_name, fault_of_paragraph
 
 Universe: TypeAlias = Callable[[pd.DataFrame], pd.Series]

@@ -11,8 +11,8 @@ from urllib.request import Request, urlopen
 
 import psutil
 
-from flows.services import free_port
-from stores.workspace import make_private_folder
+from infra.servers.local_servers import free_port
+from stores.vault.private_files import make_private_folder
 from tests.flows.command import run
 
 _ENOUGH_S = 900

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from deniable.ledger import (
+from deniable.ledger.entries import (
     ALL_ROWS,
     Charge,
     Claim,
@@ -18,7 +18,7 @@ from deniable.ledger import (
     Publication,
     digest_of,
 )
-from deniable.loss import ApproximateEvent, DiscreteLaplaceEvent, PrivacyTestEvent
+from deniable.privacy.loss import ApproximateEvent, DiscreteLaplaceEvent, PrivacyTestEvent
 
 TIME = "2026-11-20T07:45:00.000000Z"
 SALT = "5a" * 32

@@ -1,16 +1,23 @@
 """What several kinds of tests share."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from deniable.foundation import keys
 from tests import seconds
-from tests.extent import drawn
+from tests.chance import RepeatedChance
+from tests.extent import drawn, repeats
 
 # No test holds a limit of time: machines are slow at times, and compiled code is compiled in the first example.
 settings.register_profile(
-    "without a clock", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=drawn(100)
+    "without a clock",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    max_examples=drawn(100),
+    derandomize=repeats(),
 )
 settings.load_profile("without a clock")
 
@@ -32,3 +39,19 @@ def shared() -> Path:
             "needs the folder 'shared' beside the checkout: vectors and real data that are not part of the project"
         )
     return folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def repeated_chance() -> Iterator[RepeatedChance]:
+    """Secrets that are the same each time the tests are run, but for those at night."""
+    chance = RepeatedChance()
+    with pytest.MonkeyPatch.context() as patch:
+        if repeats():
+            patch.setattr(keys, "secrets", chance)
+        yield chance
+
+
+@pytest.fixture(scope="module", autouse=True)
+def chance(request: pytest.FixtureRequest, repeated_chance: RepeatedChance) -> None:
+    """Begin anew with every file, so that its secrets do not depend on which files its process had before."""
+    repeated_chance.begin(request.node.nodeid)

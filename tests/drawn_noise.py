@@ -5,7 +5,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable.keys import Parameter, ReleaseKey, WordStream
+from deniable.foundation.keys import Parameter, ReleaseKey, WordStream
 
 # Of numbers that have nothing to do with each other one in 10^11 pairs of columns is so far from no correlation.
 _FAR = 7

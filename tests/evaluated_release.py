@@ -6,14 +6,14 @@ from pathlib import Path
 
 import numpy as np
 
-from deniable.domain import Codes
-from deniable.keys import ReleaseKey
-from schemas.evaluation import EvaluationFigures
+from deniable.foundation.domain import Codes
+from deniable.foundation.keys import ReleaseKey
 from schemas.references import Audience, Reference
-from schemas.release_spec import ReleaseSpec, load_spec
-from stores.lineage import recorded_release
-from stores.tables import write_codes
-from stores.workspace import Workspace
+from schemas.spec.evaluation import EvaluationFigures
+from schemas.spec.release_spec import ReleaseSpec, load_spec
+from stores.tables.tables import write_codes
+from stores.tracking.lineage import recorded_release
+from stores.vault.workspace import Workspace
 from tests.isolation import STATE
 from tests.small_release import write_small_release
 

@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 from tempfile import mkdtemp
 
-from flows.environment import prepare_environment
+from infra.environment import prepare_environment
 
 STATE = prepare_environment(Path(mkdtemp(prefix="deniable-tests-")))
 atexit.register(shutil.rmtree, STATE, ignore_errors=True)

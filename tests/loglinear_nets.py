@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from deniable.domain import Attribute, Codes, Domain
-from deniable.loglinear.factors import LogTable
-from deniable.loglinear.net import LoglinearNet
-from deniable.loglinear.rounding import within_buckets
+from deniable.foundation.domain import Attribute, Codes, Domain
+from deniable.learners.loglinear.quantization import within_buckets
+from deniable.models.loglinear.factors import LogTable
+from deniable.models.loglinear.net import LoglinearNet
 
 
 def random_net(name: str, m: int, *, largest: int = 9, spread: int = 12_000) -> LoglinearNet:

@@ -14,10 +14,10 @@ import psutil
 import psycopg
 
 from flows.release import release
-from flows.stack.command import TURN
-from flows.stack.settings import Stack
-from stores.lease import turn
-from stores.ledger import Ledger
+from infra.stack.command import TURN
+from infra.stack.settings import Stack
+from stores.ledger.ledger import Ledger
+from stores.vault.lease import turn
 from tests.agency import SOON, Agency
 from tests.catcher import Catcher
 from tests.small_release import QUICK, write_small_release

@@ -8,7 +8,7 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable.deniability import PrivacyTest, bucket
+from deniable.plausible_deniability.privacy_tests import PrivacyTest, bucket
 
 Laws = NDArray[np.float64]
 """Probability of each record, and last of no output, shape (tables, records + 1)."""

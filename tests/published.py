@@ -6,23 +6,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from importlib import resources
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from deniable.attestation import Envelope, Statement, sign
-from deniable.ledger_verification import records_of
-from deniable.release_verification import RECORD, ReleaseReport, Trust, verify_release
-from deniable.trust import TrustedKeys
-from stores.charging import open_ledger
-from stores.signing_keys import signing_key
-from stores.trust_file import trusted_keys
+from deniable.ledger.verification import records_of
+from deniable.record.attestation import Envelope, Statement, sign
+from deniable.record.trust import TrustedKeys
+from deniable.verification.release import RECORD, ReleaseReport, Trust, verify_release
+from stores.keys.signing_keys import signing_key
+from stores.keys.trust_file import trusted_keys
+from stores.ledger.charging import open_ledger
 from tests.charging import redigested
 from tests.whole_release import Drawn
 
-SCHEMA = json.loads(resources.files("deniable").joinpath("record.schema.json").read_bytes())
 Place = tuple[str | int, ...]
 
 
@@ -89,17 +87,18 @@ class Published:
 
     def verify(self, *, with_ledger: bool = False, trusted: TrustedKeys | None = None) -> ReleaseReport:
         ledger = records_of(self.ledger) if with_ledger else None
-        return verify_release(InMemory(self.files), Trust(trusted or self.keys, "of the tests"), SCHEMA, ledger)
+        return verify_release(InMemory(self.files), Trust(trusted or self.keys, "of the tests"), ledger)
 
     def with_files(self, changed: Mapping[str, bytes | None]) -> "Published":
         """Other content in some files, `None` for none; the record is as it was."""
         files = {**self.files, **changed}
         return replace(self, files={name: content for name, content in files.items() if content is not None})
 
-    def signed_again(self, record: Mapping[str, Any]) -> "Published":
-        """Another record, about the files as they are, signed by the trusted key."""
+    def signed_again(self, record: Mapping[str, Any], version: int | None = None) -> "Published":
+        """Another record, about the files as they are, signed by the trusted key; of the same version by default."""
         subjects = {name: sha256(content).hexdigest() for name, content in self.files.items() if name != RECORD}
-        payload = Statement(subjects=subjects, predicate=record).to_payload()
+        form = self.statement.version if version is None else version
+        payload = Statement(subjects=subjects, predicate=record, version=form).to_payload()
         return self.with_files({RECORD: sign(payload, self.private).to_text().encode("ascii")})
 
     def with_document(self, name: str, value: Any) -> "Published":
@@ -108,6 +107,24 @@ class Published:
         before, after = (sha256(each.files[name]).hexdigest() for each in (self, changed))
         record = json.loads(json.dumps(self.record).replace(before, after))
         return changed.signed_again(record)
+
+
+def as_version_1(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A record as version 1 had it: with costs of some steps beside those of all, by fixed names."""
+    older = deepcopy(dict(record))
+    cost, steps = older["cost"], older["cost"]["steps"]
+    for step in steps:
+        step["record_t"] = None
+    spent = {step["step"]: step["guarantee"] for step in steps}
+    names = {
+        "structure": "learn_structure",
+        "parameters": "learn_parameters",
+        "candidates": "synthesize",
+        "histogram": "noise_seeds",
+    }
+    cost |= {name: spent.get(step) for name, step in names.items()}
+    cost |= {"record": next((step["record"] for step in steps if step["record"]), None), "record_t": None}
+    return older
 
 
 def faults(report: ReleaseReport) -> str:

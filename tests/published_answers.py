@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable.loglinear.counting import Partition, RowCounter
-from deniable.loglinear.learning import Learnt, learn
-from deniable.loglinear.noisy_tables import NoisySums, NoisyTable
-from deniable.loglinear.plan import LoglinearPlan
-from deniable.tables import Counts
+from deniable.foundation.tables import Counts
+from deniable.learners.loglinear.estimation.counting import Partition, RowCounter
+from deniable.learners.loglinear.estimation.noisy_marginals import NoisyMarginal, NoisySums
+from deniable.learners.loglinear.learning import Learnt, learn
+from deniable.learners.loglinear.plan import LoglinearPlan
 
 
 class PublishedAnswers:
@@ -24,11 +24,11 @@ class PublishedAnswers:
         self._tables = iter(sorted(releases, key=lambda release: release.turn))
         self._choices = iter(document["choices"])
 
-    def measure(self, attributes: tuple[int, ...], partition: Partition, counts: Counts, shares: int) -> NoisyTable:
+    def measure(self, attributes: tuple[int, ...], partition: Partition, counts: Counts, shares: int) -> NoisyMarginal:
         del partition
         release = next(self._tables)
         assert (release.shares, release.sums.shape) == (shares, counts.shape)
-        return NoisyTable(attributes, (release,), self._plan.noise, self._plan.amount)
+        return NoisyMarginal(attributes, (release,), self._plan.noise, self._plan.amount)
 
     def choose(self, purpose: str, scores: Sequence[int]) -> int:
         choice = next(self._choices)

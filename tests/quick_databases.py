@@ -17,7 +17,7 @@ from typing import Any
 
 from sqlalchemy import Engine, event
 
-from stores import store_making
+from stores.servers import mlflow_database as store_making
 
 _SQLITE = "sqlite:///"
 _TEMPLATE = "TESTS_MLFLOW_DATABASE"

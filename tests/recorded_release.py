@@ -4,14 +4,14 @@ from pathlib import Path
 
 from mlflow import MlflowClient
 
-from deniable.keys import ReleaseKey
-from deniable.ledger import digest_of
-from deniable.loss import Guarantee
+from deniable.foundation.keys import ReleaseKey
+from deniable.ledger.entries import digest_of
+from deniable.privacy.loss import Guarantee
 from schemas.references import Audience, Reference
-from schemas.release_spec import ReleaseSpec
-from stores.lineage import recorded_release, recorded_step
-from stores.model_record import record_model
-from stores.workspace import Workspace
+from schemas.spec.release_spec import ReleaseSpec
+from stores.tracking.lineage import recorded_release, recorded_step
+from stores.tracking.model_record import record_model
+from stores.vault.workspace import Workspace
 from tests.mlflow_copies import mlflow_uri
 
 

@@ -3,28 +3,28 @@
 from fractions import Fraction
 from typing import Any
 
-from deniable.loss import Guarantee
-from schemas.accounts import Accounts
-from stores.people_flow import PeopleFlow, Stage
-from stores.report import ReportContent
-from stores.spending import Spending, SpentAt, SpentOfCap
-from tasks.evaluate_risk import evaluate_risk
-from tasks.evaluate_utility import evaluate_utility
+from deniable.privacy.loss import Guarantee
+from reports.figures.spending import Spending, SpentAt, SpentOfCap
+from reports.pages.report import ReportContent
+from reports.plots.record_flow_diagram import RecordFlow, Stage
+from tasks.evaluation.evaluate_risk import evaluate_risk
+from tasks.evaluation.evaluate_utility import evaluate_utility
 from tests.evaluated_release import EvaluatedRelease, independent, population
+from tests.stated_accounts import stated_accounts
 
 CHANGES: dict[str, Any] = {
     "thresholds": {"tvd_2way_max": 0.5, "distinguished_max": 0.1},
     "title": "Made-up <people>",
 }
-ACCOUNTS = Accounts(
-    structure=Guarantee(0.51, 1e-9, "basic"),
-    parameters=Guarantee(0.5, 1e-9, "basic"),
-    model=Guarantee(1.01, 2e-9, "basic"),
-    kind="tested_seeds",
-    record=Guarantee(1.1861, 9.3e-10, "theorem 1"),
-    candidates=Guarantee(31_234.5, 1e-6, "theorem A"),
-    total=Guarantee(31_235.5, 1.1e-6, "basic"),
-)
+COSTS: dict[str, Any] = {
+    "structure": Guarantee(0.51, 1e-9, "basic"),
+    "parameters": Guarantee(0.5, 1e-9, "basic"),
+    "model": Guarantee(1.01, 2e-9, "basic"),
+    "record": Guarantee(1.1861, 9.3e-10, "theorem 1"),
+    "candidates": Guarantee(31_234.5, 1e-6, "theorem A"),
+    "total": Guarantee(31_235.5, 1.1e-6, "basic"),
+}
+ACCOUNTS = stated_accounts(**COSTS)
 
 
 def content_of(release: EvaluatedRelease) -> ReportContent:
@@ -35,7 +35,7 @@ def content_of(release: EvaluatedRelease) -> ReportContent:
         release_id="made-up-20260101T000000Z",
         spec=release.workspace.spec,
         accounts=ACCOUNTS,
-        flow=PeopleFlow(
+        flow=RecordFlow(
             stages=(Stage("in the source", 6000), Stage("valid", 5900, "invalid")),
             parts={name: part.rows or 0 for name, part in release.parts.items()},
             candidates=4321,

@@ -4,7 +4,7 @@ from hashlib import sha256
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from deniable.trust import Revocation, TrustedKey
+from deniable.record.trust import Revocation, TrustedKey
 
 FROM, WITHIN = "2026-01-01T00:00:00Z", "2026-11-20T07:45:00Z"
 UNTIL, AFTER = "2028-01-01T00:00:00Z", "2029-01-01T00:00:00Z"

@@ -5,30 +5,27 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from deniable.keys import ReleaseKey
-from schemas.accounts import Accounts
+from deniable.foundation.keys import ReleaseKey
 from schemas.references import Audience, Reference
-from schemas.release_spec import load_spec
-from stores.lineage import recorded_release
-from stores.people import note_start
-from stores.workspace import Workspace
-from tasks.account import account
-from tasks.clean import clean
-from tasks.draw_baseline import draw_baseline
-from tasks.evaluate_risk import evaluate_risk
-from tasks.evaluate_utility import evaluate_utility
-from tasks.gather import gather
-from tasks.index_seeds import index_seeds
-from tasks.ingest import ingest
-from tasks.learn_loglinear import learn_loglinear
-from tasks.learn_parameters import learn_parameters
-from tasks.learn_structure import learn_structure
-from tasks.noise_seeds import noise_seeds
-from tasks.publish import publish
-from tasks.seal import seal
-from tasks.split import part, split
-from tasks.synthesize import blocks, synthesize
-from tasks.validate import validate
+from schemas.spec.accounts import Accounts
+from schemas.spec.plan import planned_steps, sampler_for
+from schemas.spec.release_spec import load_spec
+from stores.tracking.lineage import recorded_release
+from stores.vault.actors import note_start
+from stores.vault.workspace import Workspace
+from tasks.data.account import account
+from tasks.data.clean import clean
+from tasks.data.ingest import ingest
+from tasks.data.split import part, split
+from tasks.data.validate import validate
+from tasks.evaluation.evaluate_risk import evaluate_risk
+from tasks.evaluation.evaluate_utility import evaluate_utility
+from tasks.learning.planned_step import planned_step
+from tasks.publication.publish import publish
+from tasks.publication.seal import seal
+from tasks.synthesis.draw_baseline import draw_baseline
+from tasks.synthesis.gather import gather
+from tasks.synthesis.synthesize import blocks, synthesize
 from tests.isolation import STATE
 from tests.small_release import write_small_release
 
@@ -55,8 +52,6 @@ SEEDLESS: dict[str, Any] = {
     "synthesis": {"guarantee": "seedless", "records": 400, "chunk_candidates": 128},
 }
 GUARANTEES: dict[str, dict[str, Any]] = {"tested_seeds": {}, "histogram_seeds": HISTOGRAM, "seedless": SEEDLESS}
-
-_PREPARE = {"tested_seeds": index_seeds, "histogram_seeds": noise_seeds}
 
 
 @dataclass(frozen=True)
@@ -110,18 +105,16 @@ def drawn_release(
         note_start(workspace)
         accounts = account(workspace)
         parts = split(workspace, clean(workspace, validate(workspace, ingest(workspace))))
-        measured = None
-        if spec.learner.kind == "loglinear":
-            graph, model, measured = learn_loglinear(workspace, part(parts, "parameters"))
-        else:
-            graph = learn_structure(workspace, part(parts, "structure") if spec.learner.structure else None)
-            model = learn_parameters(workspace, part(parts, "parameters"), graph)
-        prepare = _PREPARE.get(spec.synthesis.guarantee)
-        seeds = prepare(workspace, part(parts, "seeds"), model) if prepare else None
+        made: dict[str, Reference] = {}
+        for step in planned_steps(spec):
+            read = None if step.part is None else part(parts, step.part)
+            found = planned_step(workspace, step.task, read, tuple(made[name] for name in step.reads))
+            made |= {reference.name: reference for reference in found}
+        prepare = sampler_for(spec).prepare
+        model, seeds = made["model"], None if prepare is None else made[prepare.makes[0].name]
         released = gather(workspace, [synthesize(workspace, model, seeds, block) for block in blocks(spec)], seeds)
         baseline = draw_baseline(workspace, part(parts, "parameters"))
         evaluate_utility(workspace, released, parts, baseline)
         evaluate_risk(workspace, released, parts)
-    learnt = (graph, model, measured, seeds)
-    public = tuple(item for item in learnt if item is not None and item.audience is Audience.PUBLIC)
+    public = tuple(item for item in made.values() if item.audience is Audience.PUBLIC)
     return Drawn(workspace=workspace, codes=released, learnt=public, accounts=accounts)

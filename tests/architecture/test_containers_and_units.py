@@ -11,14 +11,15 @@ import pytest
 from ruamel.yaml import YAML
 from sqlalchemy.engine import make_url
 
-from flows.prefect_pages import PAGES_THAT_ASK_NOBODY_ELSE
-from flows.stack.postgres import programs
-from flows.stack.settings import DATABASES
-from stores.ledger import Ledger
-from stores.ledger_roles import prepare_ledger
+from infra.servers.prefect_pages import PAGES_THAT_ASK_NOBODY_ELSE
+from infra.stack.postgres import programs
+from infra.stack.settings import DATABASES
+from stores.ledger.ledger import Ledger
+from stores.ledger.roles import prepare_ledger
 from tests.charging import policy
 from tests.postgres import PASSWORD, server
 
+PACKAGES = ["deniable", "schemas", "stores", "reports", "tasks", "infra", "flows"]
 INFRA = Path(__file__).resolve().parents[2] / "infra"
 COMPOSE = YAML(typ="safe", pure=True).load(INFRA / "compose.yaml")
 
@@ -49,6 +50,12 @@ def test_the_image_has_what_it_copies_and_installs_only_pinned_things() -> None:
     copied = [name for line in re.findall(r"^COPY (.*) \S+$", dockerfile, flags=re.MULTILINE) for name in line.split()]
     assert len(copied) > 8
     assert all((INFRA.parent / name).exists() for name in copied)
+    needed = subprocess.run(
+        ["git", "ls-files", *PACKAGES], cwd=INFRA.parent, capture_output=True, text=True, check=True
+    )
+    modules = [path for path in needed.stdout.split() if path.endswith(".py")]
+    assert len(modules) > 300
+    assert [path for path in modules if not any(path == name or path.startswith(f"{name}/") for name in copied)] == []
     installed = re.findall(r"pip install (.*)", dockerfile)
     assert len(installed) == 3
     assert all("--require-hashes" in line or "--no-deps" in line for line in installed)
@@ -97,6 +104,6 @@ def test_prefects_container_is_told_what_makes_its_pages_ask_nobody_else() -> No
 def test_containers_run_our_servers_and_those_know_their_names() -> None:
     for name in ("prefect", "mlflow"):
         service = COMPOSE["services"][name]
-        assert service["command"][0] == f"flows.stack.{name}_server"
+        assert service["command"][0] == f"infra.stack.{name}_server"
         assert importlib.util.find_spec(service["command"][0]) is not None
         assert service["environment"]["DENIABLE_SERVER_NAMES"] == name

@@ -25,7 +25,7 @@ PINNED = ROOT / "infra" / "requirements.txt"
 ASK = """
 import json, os, sys
 from pathlib import Path
-from flows.environment import prepare_environment
+from infra.environment import prepare_environment
 prepare_environment(Path(sys.argv[1]))
 words = {name: os.environ[name] for name in ("DO_NOT_TRACK", "MLFLOW_DISABLE_TELEMETRY")}
 import mlflow.telemetry.client

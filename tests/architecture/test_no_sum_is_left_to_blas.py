@@ -21,7 +21,7 @@ PRODUCTS = {
     "corrcoef",
 }
 # Of integers: where they are added in another order the sum is the same, and NumPy leaves them out of BLAS.
-OF_INTEGERS = {("deniable/loglinear/fitting.py", "strides_of(sizes) @ population[list(those)]")}
+OF_INTEGERS = {("deniable/learners/loglinear/estimation/fitting.py", "strides_of(sizes) @ population[list(those)]")}
 
 
 def products(source: str) -> list[str]:

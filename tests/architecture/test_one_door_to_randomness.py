@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-FOLDERS = ["deniable", "schemas", "stores", "tasks", "flows"]
-DOOR = {"deniable/keys.py", "deniable/noise.py"}
+FOLDERS = ["deniable", "schemas", "stores", "reports", "tasks", "infra", "flows"]
+DOOR = {"deniable/foundation/keys.py", "deniable/foundation/noise.py"}
 
 SOURCES_OF_CHANCE = {"random", "secrets", "uuid", "numpy.random", "scipy.stats.sampling"}
 # However a module of these names was reached: np.random.normal(), os.urandom(), scipy's law.rvs().
@@ -60,8 +60,11 @@ def test_no_module_but_keys_and_noise_draws_by_chance() -> None:
 
 
 def test_the_operating_system_is_asked_for_chance_in_one_place() -> None:
-    assert doors((ROOT / "deniable/keys.py").read_text(encoding="utf-8")) == ["secrets", "secrets.token_bytes"]
-    assert doors((ROOT / "deniable/noise.py").read_text(encoding="utf-8")) == []
+    assert doors((ROOT / "deniable/foundation/keys.py").read_text(encoding="utf-8")) == [
+        "secrets",
+        "secrets.token_bytes",
+    ]
+    assert doors((ROOT / "deniable/foundation/noise.py").read_text(encoding="utf-8")) == []
 
 
 @pytest.mark.parametrize(
@@ -103,7 +106,7 @@ def test_a_door_that_is_made_up_is_found(source: str) -> None:
     "source",
     [
         "import numpy as np\nnp.zeros(3)",
-        "from deniable.keys import WordStream",
+        "from deniable.foundation.keys import WordStream",
         "randomness = 1",
         "import os\nos.path",
         "f(random_state=3)",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from schemas.release_spec import load_spec
+from schemas.spec.release_spec import load_spec
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

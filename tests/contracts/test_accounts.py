@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from deniable.composition import sequential
-from schemas.accounts import Accounts, accounts_of
-from schemas.release_spec import load_spec
+from deniable.privacy.composition import sequential
+from schemas.spec.accounts import Accounts, accounts_of
+from schemas.spec.release_spec import load_spec
 from tests.small_release import SPEC, write_small_release
 
 HISTOGRAM = {

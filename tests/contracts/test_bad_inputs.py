@@ -15,14 +15,14 @@ from typing import Any
 
 import pytest
 
-from deniable.errors import InvalidInput
-from deniable.exact_numbers import exact_number
+from deniable.foundation.errors import InvalidInput
+from deniable.foundation.exact_numbers import exact_number
 from flows.__main__ import REFUSED, main
 from schemas.regular_files import read_regular, whole_path
-from schemas.release_spec import load_spec
-from stores.private_key_file import load_private_key
-from stores.sources import opened_source
-from stores.trust_file import read_trusted_keys
+from schemas.spec.release_spec import load_spec
+from stores.keys.private_key_file import load_private_key
+from stores.keys.trust_file import read_trusted_keys
+from stores.tables.sources import opened_source
 from tests import small_release
 from tests.small_release import SCHEMA, write_small_release
 

@@ -10,10 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 from pandera.pandas import DataFrameSchema
 
-from deniable.domain import Attribute, Domain
+from deniable.foundation.domain import Attribute, Domain
 from schemas import datasets
 from schemas.table import columns_read, domain_of
-from stores.tables import decode
+from stores.tables.tables import decode
 
 SHIPPED = [module.name for module in iter_modules(datasets.__path__)]
 

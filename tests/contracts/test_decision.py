@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from deniable.errors import InvalidInput
-from schemas.decision import Outcome, Policy, outcome_of
-from schemas.release_spec import load_spec
-from stores.provenance import spec_document
-from stores.unfinished import spec_digest
+from deniable.foundation.errors import InvalidInput
+from schemas.spec.decision import Outcome, Policy, outcome_of
+from schemas.spec.release_spec import load_spec
+from stores.record.provenance import spec_document
+from stores.releases.resumable_releases import spec_digest
 from tests.small_release import write_small_release
 
 WITHIN = {"tvd_2way_max": 0.1, "accuracy_tree_min": 0.6}

@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from schemas.evaluation import EvaluationFigures, Verdict, figure_names, inferred, judge, unknown_thresholds
+from schemas.spec.evaluation import EvaluationFigures, Verdict, figure_names, inferred, judge, unknown_thresholds
 
 FIGURES = figure_names(["tree", "forest"], ["DIS", "marital-status"])
 

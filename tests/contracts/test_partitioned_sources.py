@@ -7,10 +7,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from deniable.errors import InvalidInput
-from schemas.release_spec import load_spec
-from stores.partitions import parts_in_store
-from stores.sources import Source, opened_source
+from deniable.foundation.errors import InvalidInput
+from schemas.spec.release_spec import load_spec
+from stores.tables.partitions import parts_in_store
+from stores.tables.sources import Source, opened_source
 from tests.small_release import NAMES, made_up_people, write_small_release
 from tests.store_server import BUCKET, ObjectStore, object_store
 

@@ -39,13 +39,7 @@ PUBLIC: dict[str, Any] = {
     "steps": [STEP],
     "cost": {
         "kind": "seedless",
-        "structure": None,
-        "parameters": SPENT,
         "model": SPENT,
-        "record": None,
-        "record_t": None,
-        "candidates": None,
-        "histogram": None,
         "total": SPENT,
         "steps": [],
         "split": {"parameters": "3/5"},
@@ -89,7 +83,7 @@ def test_the_file_in_the_package_is_the_schema_of_the_model() -> None:
 def test_the_schema_is_one_and_says_what_everything_is() -> None:
     schema = record_schema()
     Draft202012Validator.check_schema(schema)
-    assert schema["$id"] == "urn:deniable:provenance:v1"
+    assert schema["$id"] == "urn:deniable:provenance:v2"
     assert all(part["description"] for part in [schema, *schema["$defs"].values()])
     released = schema["$defs"]["Released"]["properties"]
     assert released["begun"]["description"].endswith("the day of publication where the ledger is ahead of that.")

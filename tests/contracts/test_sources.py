@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from deniable.errors import InvalidInput
-from schemas.release_spec import PackageSource, load_spec
-from stores.sources import CsvTable, ParquetTable, Source, fetch_wheel, opened_source
+from deniable.foundation.errors import InvalidInput
+from schemas.spec.release_spec import PackageSource, load_spec
+from stores.tables.sources import CsvTable, ParquetTable, Source, fetch_wheel, opened_source
 from tests.small_release import NAMES, write_small_release
 
 

@@ -5,8 +5,8 @@ import pytest
 from pandera.errors import SchemaErrors
 from pandera.pandas import Column, DataFrameSchema
 
-from deniable.domain import Attribute, Domain
-from deniable.errors import InvalidInput
+from deniable.foundation.domain import Attribute, Domain
+from deniable.foundation.errors import InvalidInput
 from schemas.table import columns_read, domain_of, labels_of, nominal, numeric, table
 
 SEX = {1: "male", 2: "female"}

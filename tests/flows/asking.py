@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from flows.environment import prepare_environment
+from infra.environment import prepare_environment
 
 SPEC, STATE, SOURCE, NOTES = map(Path, sys.argv[1:])
 _OF_MLFLOW = re.compile(r"/api/\d\.\d/(mlflow|mlflow-artifacts)/")
@@ -36,7 +36,7 @@ if __name__ == "__main__":
     import requests
 
     from flows.refresh import refresh
-    from tasks.progress import watching
+    from tasks.running.progress import watching
 
     steps, send = Steps(), requests.Session.send
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from flows.services import Server
+from infra.servers.local_servers import Server
 from tests.warm import run_module
 
 _READ_AT_THE_START = ("PYTHON", "LD_", "NUMBA_", "OMP_", "NPY_", "MALLOC_", "PREFECT_LOGGING_")
@@ -67,7 +67,7 @@ def servers_of(state: Path) -> list[int]:
         int(process.name)
         for process in Path("/proc").iterdir()
         if process.name.isdigit() and f"DENIABLE_STATE={state}" in _read(process / "environ")
-        if "flows.prefect_server" in _read(process / "cmdline")
+        if "infra.servers.prefect_server" in _read(process / "cmdline")
     ]
 
 

@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from typing import TextIO
 
-from flows.environment import prepare_environment
+from infra.environment import prepare_environment
 
 SPEC, STATE, MOMENT, STEP, *SOURCE = sys.argv[1:]
 
@@ -87,7 +87,7 @@ if __name__ == "__main__":
     state = prepare_environment(Path(STATE))
     from flows.refresh import refresh
     from flows.release import release
-    from tasks.progress import watching
+    from tasks.running.progress import watching
 
     executioner = Executioner()
     sys.addaudithook(executioner.told)

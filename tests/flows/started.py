@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from flows.environment import prepare_environment
+from infra.environment import prepare_environment
 
 SPEC, STATE, FILE = map(Path, sys.argv[1:])
 _A_MOMENT_S = 0.05
@@ -29,9 +29,9 @@ class Slow:
 
 if __name__ == "__main__":
     state = prepare_environment(STATE)
-    from deniable.errors import DeniableError
+    from deniable.foundation.errors import DeniableError
     from flows.release import release
-    from tasks.progress import watching
+    from tasks.running.progress import watching
 
     sys.stdout.write("ready\n")
     sys.stdout.flush()

@@ -10,33 +10,36 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from deniable.attestation import Envelope, verify
-from deniable.budget import BudgetExceeded, cost_of
-from deniable.errors import InvalidInput, Refused
-from deniable.ledger import Cost
-from flows.discarding import discard_release
-from flows.release import Released, release
-from flows.services import start_prefect
-from schemas.accounts import accounts_of
+from deniable.foundation.errors import InvalidInput, Refused
+from deniable.ledger.budget import BudgetExceeded, cost_of
+from deniable.ledger.entries import Cost
+from deniable.record.attestation import Envelope, verify
+from flows.cli.discard import discard_release
+from flows.release import release
+from infra.servers.local_servers import start_prefect
 from schemas.provenance import RECORD
-from schemas.release_spec import load_spec
-from stores import unfinished
-from stores.charging import planned_charges
-from stores.ledger import Ledger, ledger_place
-from stores.signed_record import read_signed
-from stores.trust_file import trusted_keys
-from stores.unfinished import left_in_words, unfinished_release, what_comes_next
-from stores.verified_release import verified_release
+from schemas.spec.accounts import accounts_of
+from schemas.spec.release_spec import load_spec
+from stores.keys.signed_record import read_signed
+from stores.keys.trust_file import trusted_keys
+from stores.ledger.charging import planned_charges
+from stores.ledger.ledger import Ledger, ledger_place
+from stores.record.folder_verification import verified_release
+from stores.releases import resumable_releases as unfinished
+from stores.releases.resumable_releases import left_in_words, unfinished_release, what_comes_next
 from tests.flows.command import environment, variables_of
 from tests.small_release import QUICK, write_small_release
 from tests.warm import run_module
 from tests.watchers import Faulty
 
-from tasks.progress import watching  # isort: skip
+from tasks.running.progress import watching  # isort: skip
+
+if TYPE_CHECKING:
+    from flows.released import Released
 
 ROOT = Path(__file__).resolve().parents[2]
 STEPS = [

@@ -1,18 +1,22 @@
 """A ledger that is gone, or an old copy, gives no budget back: what releases prove was spent stays spent."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from deniable.ledger_verification import records_of, verify
-from flows.release import Released, release
-from stores import state_ledger as opening
-from stores.ledger import Ledger, kept_lines, write_lines
-from stores.ledger_anchor import LedgerReplaced
-from stores.ledger_recovery import recover
-from stores.trust_file import trusted_keys
-from stores.verified_release import verified_release
+from deniable.ledger.verification import records_of, verify
+from flows.release import release
+from stores.keys.trust_file import trusted_keys
+from stores.ledger import state_ledger as opening
+from stores.ledger.anchor import LedgerReplaced
+from stores.ledger.ledger import Ledger, kept_lines, write_lines
+from stores.ledger.recovery import recover
+from stores.record.folder_verification import verified_release
 from tests.small_release import QUICK, write_small_release
+
+if TYPE_CHECKING:
+    from flows.released import Released
 
 
 def opened(state: Path) -> Ledger:

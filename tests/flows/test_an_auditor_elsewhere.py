@@ -15,14 +15,14 @@ import psycopg
 import pytest
 from mlflow import MlflowClient
 
-from deniable.errors import InvalidInput
+from deniable.foundation.errors import InvalidInput
 from flows.audit import Audited, audit_here
-from flows.stack.postgres import administration
-from flows.stack.settings import Stack
+from infra.stack.postgres import administration
+from infra.stack.settings import Stack
 from schemas.provenance import RECORD
-from stores.ledger import LEDGER_VARIABLE
-from stores.registry import version_of
-from stores.trust_file import TRUSTED_KEYS_VARIABLE
+from stores.keys.trust_file import TRUSTED_KEYS_VARIABLE
+from stores.ledger.ledger import LEDGER_VARIABLE
+from stores.tracking.registry import version_of
 from tests.agency import Agency
 from tests.flows.command import environment, run
 from tests.small_release import QUICK, write_small_release
@@ -255,7 +255,7 @@ def test_the_guide_is_linked_and_its_words_are_those_of_the_commands() -> None:
     assert "(docs/auditor.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
     for word in ("as signed", "NOT AS SIGNED in MLflow", "NOT AUDITED"):
         assert f"`{word}`" in GUIDE
-        assert word in (ROOT / "flows" / "finding.py").read_text(encoding="utf-8")
+        assert word in (ROOT / "flows" / "cli" / "find.py").read_text(encoding="utf-8")
 
 
 TAMPERED = {

@@ -14,21 +14,22 @@ from mlflow import MlflowClient
 from prefect.client.orchestration import get_client
 from prefect.settings import PREFECT_API_URL
 
-from deniable.errors import DeniableError, InvalidInput, Refused
-from flows.deciding import decide
-from flows.planning import show_plan
-from flows.release import Released, release
+from deniable.foundation.errors import DeniableError, InvalidInput, Refused
+from flows.cli.approve import decide
+from flows.cli.plan import show_plan
+from flows.release import release
+from flows.released import Released
 from schemas.provenance import RECORD, Approval
-from schemas.release_spec import load_spec
-from stores.decisions import decision_on, take_decision
-from stores.held import Held, HeldNote, NotPublished, find_held, held_note, held_notes
-from stores.ledger import Ledger, ledger_place
-from stores.lineage import tracking_uri
-from stores.people import OPERATOR_VARIABLE
-from stores.release_search import release_filter
-from stores.signed_record import read_signed
-from stores.trust_file import trusted_keys
-from stores.verified_release import verified_release
+from schemas.spec.release_spec import load_spec
+from stores.keys.signed_record import read_signed
+from stores.keys.trust_file import trusted_keys
+from stores.ledger.ledger import Ledger, ledger_place
+from stores.record.folder_verification import verified_release
+from stores.tracking.lineage import tracking_uri
+from stores.tracking.release_search import release_filter
+from stores.vault.actors import OPERATOR_VARIABLE
+from stores.vault.decisions import decision_on, take_decision
+from stores.vault.pending_approval import Held, HeldNote, NotPublished, find_held, held_note, held_notes
 from tests.flows.command import environment
 from tests.small_release import write_small_release
 from tests.warm import run_module

@@ -24,18 +24,18 @@ from mlflow.entities import Dataset, DatasetInput
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.sorting import ArtifactSort
 
-from deniable.errors import InvalidInput, Refused
-from deniable.ledger import Charge, Entry
-from deniable.trust import TrustedKeys
+from deniable.foundation.errors import InvalidInput, Refused
+from deniable.ledger.entries import Charge, Entry
+from deniable.record.trust import TrustedKeys
 from flows.audit import Audited, audit, audit_here
-from flows.auditing import DOES_NOT_HOLD, HOLDS, add_audit_command, run_audit_command
+from flows.cli.audit import DOES_NOT_HOLD, HOLDS, add_audit_command, run_audit_command
 from flows.release import release
-from flows.services import free_port
+from infra.servers.local_servers import free_port
 from schemas.provenance import RECORD
-from stores.ledger import LEDGER_VARIABLE, Ledger, ledger_place
-from stores.registry import CURRENT
-from stores.signed_record import read_signed, signed_text
-from stores.signing_keys import new_key, revoke_key, signing_key
+from stores.keys.signed_record import read_signed, signed_text
+from stores.keys.signing_keys import new_key, revoke_key, signing_key
+from stores.ledger.ledger import LEDGER_VARIABLE, Ledger, ledger_place
+from stores.tracking.registry import CURRENT
 from tests.mlflow_copies import change_mlflow, copied_state, mlflow_uri
 from tests.small_release import write_small_release
 
@@ -51,7 +51,7 @@ LEDGER = "the ledger holds"
 SEGMENT = "the ledger has the entries that the record shows, unchanged"
 PUBLISHED = "the ledger says that the table in the folder was published"
 CHARGED = "nothing was charged for the release but what the record shows"
-LINK = "is a link: whoever may write where it points may change it"
+LINK = "is a link: anyone who may write where it points may change it"
 FILES = "every file is the one that was signed, none is missing and none too many"
 
 
@@ -817,7 +817,7 @@ def test_a_release_that_stopped_while_it_was_sealed_holds_once_it_was_taken_up_a
         raise Refused("enough for today.")
 
     with monkeypatch.context() as stopping:
-        stopping.setattr("tasks.seal.make_current", stop)
+        stopping.setattr("tasks.publication.seal.make_current", stop)
         with pytest.raises(Refused, match="enough for today"):
             release(spec, state)
     [name] = [folder.name for folder in (state / "releases").iterdir()]

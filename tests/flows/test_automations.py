@@ -10,8 +10,8 @@ from prefect.events.schemas.events import ResourceSpecification
 from prefect.server.events.schemas.events import Resource
 from prefect.server.events.schemas.events import ResourceSpecification as OnTheServer
 
-from flows.automations import FAILED_AND_TOLD, _tell_of_failures
-from flows.outages import GIVEN_UP, INTERRUPTED
+from flows.prefect_runs.automations import FAILED_AND_TOLD, _tell_of_failures
+from flows.prefect_runs.outages import GIVEN_UP, INTERRUPTED
 
 
 @pytest.mark.parametrize(

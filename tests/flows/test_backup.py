@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from stores.lease import leased
-from stores.workspace import file_digest
+from stores.vault.lease import leased
+from stores.vault.workspace import file_digest
 from tests.flows.command import run
 from tests.small_release import write_small_release
 

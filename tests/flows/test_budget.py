@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from deniable.budget import BudgetExceeded
-from deniable.ledger import Cost, Policy
+from deniable.ledger.budget import BudgetExceeded
+from deniable.ledger.entries import Cost, Policy
 from flows.__main__ import main
-from flows.planning import show_plan
+from flows.cli.plan import show_plan
 from flows.release import release
-from schemas.accounts import accounts_of
-from schemas.release_spec import load_spec
-from stores.ledger import Ledger, ledger_place
-from tasks.progress import watching
+from schemas.spec.accounts import accounts_of
+from schemas.spec.release_spec import load_spec
+from stores.ledger.ledger import Ledger, ledger_place
+from tasks.running.progress import watching
 from tests.flows.command import left_of_a_release
 from tests.small_release import write_small_release
 

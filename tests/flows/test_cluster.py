@@ -25,22 +25,22 @@ import psutil
 import pytest
 from prefect.settings import PREFECT_API_URL
 
-from deniable.errors import DeniableError, InvalidInput, Refused
-from flows.cluster.choosing import cluster_runner
-from flows.cluster.here import _has
-from flows.cluster.joining import Asked, Doorkeeper
-from flows.cluster.probing import complaint, look_around
-from flows.cluster.runner import ClusterFailed, ClusterRunner
-from flows.cluster.settings import Cluster
+from deniable.foundation.errors import DeniableError, InvalidInput, Refused
 from flows.release import release
-from flows.services import free_port
+from infra.cluster.choosing import cluster_runner
+from infra.cluster.joining import AdmitWorkers, Asked
+from infra.cluster.local import _has
+from infra.cluster.runner import ClusterFailed, ClusterRunner
+from infra.cluster.settings import Cluster
+from infra.cluster.worker_checks import complaint, describe_worker
+from infra.servers.local_servers import free_port
 from schemas.provenance import RECORD
 from schemas.references import Audience, Reference
-from stores.ledger import Ledger, ledger_place
-from stores.signed_record import read_signed
-from stores.workspace import Workspace
-from tasks import counting
-from tasks.progress import watching
+from stores.keys.signed_record import read_signed
+from stores.ledger.ledger import Ledger, ledger_place
+from stores.vault.workspace import Workspace
+from tasks.running import counting
+from tasks.running.progress import watching
 from tests.diary import Diary
 from tests.flows.canaries import files_with_canaries, people_with_canaries
 from tests.flows.command import command, environment, run
@@ -432,9 +432,9 @@ def worker(agency: Agency, *before: str, **variables: str) -> Iterator["subproce
 
 def other_code(folder: Path) -> str:
     """A copy of the project that is not the same."""
-    for package in ("deniable", "schemas", "stores", "tasks", "flows"):
-        copytree(ROOT / package, folder / package, ignore=ignore_patterns("__pycache__"))
-    with (folder / "tasks" / "clean.py").open("a") as module:
+    for package in ("deniable", "schemas", "stores", "reports", "tasks", "infra", "flows"):
+        copytree(ROOT / package, folder / package, ignore=ignore_patterns("__pycache__", "browser"))
+    with (folder / "tasks" / "data" / "clean.py").open("a") as module:
         module.write("# another version\n")
     return str(folder)
 
@@ -481,10 +481,10 @@ def test_workers_that_join_while_a_release_is_under_way_are_looked_at_before_the
 def test_workers_that_join_as_a_release_ends_stay(agency: Agency) -> None:
     """What they are to look for may be gone before they look, and what they were asked is void by then."""
     agency.wait_for(2)
-    ended = Asked(agency.state, "cluster/probes/gone", (), look_around(agency.state, "gone", ()), "", ".probe-gone")
+    ended = Asked(agency.state, "cluster/probes/gone", (), describe_worker(agency.state, "gone", ()), "", ".probe-gone")
     ended = replace(ended, expected={**ended.expected, "reads": "what is there no more"})
     with agency.runner as runner:
-        runner.client.register_plugin(Doorkeeper(ended), name=ended.sign)
+        runner.client.register_plugin(AdmitWorkers(ended), name=ended.sign)
         assert runner.hands() == 2
         assert set(runner.client.run(worker_status).values()) == {"running"}
         runner.client.unregister_worker_plugin(ended.sign)
@@ -497,10 +497,10 @@ def worker_status(dask_worker: Any) -> str:
 _ASKS_AND_DIES = """
 import os, signal, sys
 from pathlib import Path
-from flows.environment import prepare_environment
+from infra.environment import prepare_environment
 
 prepare_environment(Path(sys.argv[2]))
-from flows.cluster.runner import ClusterRunner
+from infra.cluster.runner import ClusterRunner
 runner = ClusterRunner(sys.argv[1], Path(sys.argv[2])).__enter__()
 runner.require_workers(Path(sys.argv[2]))
 os.kill(os.getpid(), signal.SIGKILL)
@@ -533,7 +533,7 @@ def require_refused_without_workers(tmp_path: Path, agency: Agency, monkeypatch:
     spec = write_small_release(tmp_path / "spec", name="refused")
     with pytest.raises(Refused, match="must answer, and does not; start it"):
         release.with_options(task_runner=ClusterRunner("tcp://127.0.0.1:9", agency.state))(spec, agency.state)
-    monkeypatch.setattr("flows.cluster.runner._WAIT_FOR_WORKERS_S", 1)
+    monkeypatch.setattr("infra.cluster.runner._WAIT_FOR_WORKERS_S", 1)
     noted = json.loads((agency.state / "cluster" / "run" / "workers.json").read_text())
     family = psutil.Process(noted["pid"])
     for one in [family, *family.children(recursive=True)]:
@@ -574,8 +574,8 @@ def test_a_cluster_needs_an_address_and_a_prefect_server_that_stays(
 
 
 def test_a_deployment_names_its_cluster_by_a_variable(tmp_path: Path) -> None:
-    flows = "deployed.release, deployed.refresh, deployed.audit"
-    said = f"from flows import deployed; print(*(type(flow.task_runner).__name__ for flow in ({flows})))"
+    flows = "entrypoints.release, entrypoints.refresh, entrypoints.audit"
+    said = f"from flows import entrypoints; print(*(type(flow.task_runner).__name__ for flow in ({flows})))"
     done = subprocess.run(
         [sys.executable, "-c", said],
         env={**environment(tmp_path / "home"), "DENIABLE_STATE": str(tmp_path), "DENIABLE_DASK": "tls://127.0.0.1:1"},

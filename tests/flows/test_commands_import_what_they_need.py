@@ -11,8 +11,8 @@ from threading import Thread
 
 import pytest
 
-from stores.held import HeldNote
-from stores.workspace import file_digest
+from stores.vault.pending_approval import HeldNote
+from stores.vault.workspace import file_digest
 from tests.flows.command import environment, run
 
 # Each of these takes about a second, or several, before it does anything.

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deniable.errors import DeniableError, InvalidInput, Refused
-from flows.comparing import add_compare_command, run_compare_command
+from deniable.foundation.errors import DeniableError, InvalidInput, Refused
+from flows.cli.compare import add_compare_command, run_compare_command
+from reports.pages.compare_page import render_comparison, summary
+from reports.pages.comparison import Comparison, MarginalPair, compare, distance_at_most, distance_by_chance, read_side
 from schemas.provenance import RECORD
-from stores.charging import note_publication
-from stores.compare_page import render_comparison, summary
-from stores.comparison import Comparison, MarginalPair, compare, distance_at_most, distance_by_chance, read_side
-from stores.signed_record import read_signed
+from stores.keys.signed_record import read_signed
+from stores.ledger.charging import note_publication
 from tests.html_page import Page
 from tests.small_release import made_up_people
 from tests.whole_release import Drawn, drawn_release

@@ -9,9 +9,10 @@ import pytest
 from mlflow import MlflowClient
 from prefect.blocks.system import Secret
 
-from deniable.errors import InvalidInput
-from flows.release import Released, release
-from stores.workspace import Workspace
+from deniable.foundation.errors import InvalidInput
+from flows.release import release
+from flows.released import Released
+from stores.vault.workspace import Workspace
 from tests.isolation import STATE
 from tests.small_release import write_small_release
 from tests.unpacked import files_with
@@ -57,7 +58,7 @@ def test_a_key_of_the_environment_is_derived_for_each_release_and_never_written(
     workspace = released(tmp_path, custodian="environment", variable="AGENCY_KEY").workspace
     assert not (workspace.vault / "key").exists()
     assert workspace.key().secret != bytes.fromhex(AGENCY)
-    assert all("whoever sets the variable AGENCY_KEY" in each for each in said(workspace))
+    assert all("anyone who sets the variable AGENCY_KEY" in each for each in said(workspace))
     assert files_with(workspace.key().secret, tmp_path, STATE) == set()
     assert files_with(bytes.fromhex(AGENCY), tmp_path, STATE) == set()
 
@@ -73,5 +74,5 @@ def test_a_key_of_prefect_s_is_in_a_secret_block_and_in_no_file_of_the_release(t
     workspace = released(tmp_path, custodian="prefect_secret").workspace
     block = Secret.load(f"release-key-{workspace.release_id.lower().replace('_', '-')}")
     assert block.get() == workspace.key().secret.hex()  # type: ignore[union-attr]
-    assert all("whoever has the password of Prefect's server" in each for each in said(workspace))
+    assert all("anyone who has the password of Prefect's server" in each for each in said(workspace))
     assert files_with(workspace.key().secret, tmp_path) == set()

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from flows.automations import SILENT
-from flows.deployed import DATASET_LIMIT
+from flows.entrypoints import DATASET_LIMIT
+from flows.prefect_runs.automations import SILENT
 from schemas.provenance import RECORD
-from stores.addresses import registered_name
-from stores.held import held_notes
-from stores.signed_record import read_signed
-from stores.trust_file import trusted_keys_place
+from stores.keys.signed_record import read_signed
+from stores.keys.trust_file import trusted_keys_place
+from stores.servers.ui_links import registered_name
+from stores.vault.pending_approval import held_notes
 from tests.agency import SOON, Agency
 from tests.catcher import Catcher, catching
 from tests.small_release import QUICK, made_up_people, write_small_release

@@ -11,8 +11,9 @@ import psycopg
 import pytest
 from prefect.task_runners import ProcessPoolTaskRunner
 
-from flows.release import Released, release
-from stores.ledger import LEDGER_VARIABLE, Ledger
+from flows.release import release
+from flows.released import Released
+from stores.ledger.ledger import LEDGER_VARIABLE, Ledger
 from tests.postgres import fresh_database
 from tests.small_release import write_small_release
 

@@ -10,12 +10,12 @@ import pandas as pd
 import pytest
 from mlflow import MlflowClient
 
-from deniable.keys import ReleaseKey
+from deniable.foundation.keys import ReleaseKey
 from flows.release import release
-from schemas.accounts import accounts_of
 from schemas.provenance import RECORD
-from schemas.release_spec import load_spec
-from stores.addresses import mlflow_pages, prefect_pages
+from schemas.spec.accounts import accounts_of
+from schemas.spec.release_spec import load_spec
+from stores.servers.ui_links import mlflow_pages, prefect_pages
 from tests.html_page import Page
 from tests.small_release import SPEC, write_small_release
 

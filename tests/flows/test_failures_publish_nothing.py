@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 from mlflow import MlflowClient
 
-from deniable.errors import DeniableError
+from deniable.foundation.errors import DeniableError
 from flows.release import release
-from stores.ledger import Ledger, ledger_place
-from tasks.progress import watching
+from stores.ledger.ledger import Ledger, ledger_place
+from tasks.running.progress import watching
 from tests.flows.command import command, environment, left_of_a_release, run, servers_of
 from tests.small_release import made_up_people, write_small_release
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from mlflow import MlflowClient
 
-from deniable.errors import InvalidInput
-from flows.finding import AS_SIGNED, NOT_AS_SIGNED, add_find_command, run_find_command
+from deniable.foundation.errors import InvalidInput
+from flows.cli.find import AS_SIGNED, NOT_AS_SIGNED, add_find_command, run_find_command
 from schemas.provenance import RECORD
-from stores.charging import note_publication
-from stores.trust_file import TRUSTED_KEYS_VARIABLE
+from stores.keys.trust_file import TRUSTED_KEYS_VARIABLE
+from stores.ledger.charging import note_publication
 from tests.small_release import QUICK
 from tests.whole_release import Drawn, drawn_release
 

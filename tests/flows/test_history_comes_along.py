@@ -11,9 +11,9 @@ import httpx
 import pytest
 
 from schemas.provenance import RECORD
-from stores.held import held_notes
-from stores.run_index import RUN_INDEX
-from stores.signed_record import read_signed
+from stores.keys.signed_record import read_signed
+from stores.tracking.run_index import RUN_INDEX
+from stores.vault.pending_approval import held_notes
 from tests.agency import Agency
 from tests.flows.command import environment
 from tests.small_release import QUICK, made_up_people, write_small_release

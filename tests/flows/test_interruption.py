@@ -2,22 +2,25 @@
 
 import os
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 import pytest
+from prefect.utilities.engine import capture_sigterm
 from pydantic import BaseModel, PlainSerializer
 from pydantic_core import PydanticSerializationError
 
 from flows import __main__ as command
 from flows.__main__ import FAILED, INTERRUPTED, main
+from flows.cli.release import watched
 from flows.interruption import end_in_order, is_of_a_signal
-from flows.running import watched
-from schemas.release_spec import load_spec
-from stores import unfinished
-from stores.held import NotPublished
-from tasks.step import StepFailed
+from schemas.spec.release_spec import load_spec
+from stores.releases import resumable_releases as unfinished
+from stores.vault.pending_approval import NotPublished
+from tasks.running.progress import StepStopped, advance, allow_steps, announced
+from tasks.running.step import StepFailed
 from tests.small_release import write_small_release
 
 
@@ -54,6 +57,59 @@ def test_pydantic_makes_an_error_of_its_own_of_a_signal() -> None:
     end_in_order()
     assert not is_of_a_signal(raised.value)
     assert is_of_a_signal(KeyboardInterrupt())
+
+
+def test_a_signal_is_known_that_had_another_handler() -> None:
+    """While a flow runs, Prefect's handler has SIGTERM, and what that raises may be swallowed as well."""
+    end_in_order()
+    with capture_sigterm(), pytest.raises(PydanticSerializationError, match="TerminationSignal") as raised:
+        _Document(number=1).model_dump_json()
+    assert is_of_a_signal(raised.value)
+    end_in_order()
+    assert not is_of_a_signal(raised.value)
+    signal.signal(signal.SIGUSR1, lambda *_: None)
+    os.kill(os.getpid(), signal.SIGUSR1)
+    assert not is_of_a_signal(raised.value), "it was not told to end"
+
+
+def _work_for_ten_seconds() -> None:
+    with announced("synthesize", "heard-1"):
+        for _ in range(1000):
+            time.sleep(0.01)
+            advance("synthesize", 1)
+
+
+def test_what_a_forked_process_is_told_is_not_told_this_one() -> None:
+    end_in_order()
+    child = os.fork()
+    if child == 0:
+        signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
+        time.sleep(60)
+        os._exit(1)
+    time.sleep(0.2)
+    os.kill(child, signal.SIGTERM)
+    assert os.waitpid(child, 0)[1] == 0
+    assert not is_of_a_signal(ValueError())
+
+
+class _Collected:
+    """Something that a signal falls into the end of: what is raised there, Python prints and ignores."""
+
+    def __del__(self) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(0)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_signal_that_nothing_heard_of_stops_the_steps() -> None:
+    end_in_order()
+    allow_steps("heard-1")
+    with capture_sigterm():
+        _Collected()
+        with pytest.raises(KeyboardInterrupt):
+            _work_for_ten_seconds()
+    assert is_of_a_signal(StepStopped("its release was stopped"))
+    allow_steps("heard-1")
 
 
 def test_a_command_was_interrupted_whatever_became_of_the_signal(

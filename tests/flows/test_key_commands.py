@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from deniable.errors import InvalidInput, Refused
-from deniable.trust import TrustedKey, TrustedKeys
-from flows.keys import DONE, add_key_commands, run_key_command
-from stores.signing_keys import SIGNING_KEY_VARIABLE, signing_key, signing_key_place
-from stores.trust_file import TRUSTED_KEYS_VARIABLE, trusted_keys, trusted_keys_place, write_trusted_keys
+from deniable.foundation.errors import InvalidInput, Refused
+from deniable.record.trust import TrustedKey, TrustedKeys
+from flows.cli.keys import DONE, add_key_commands, run_key_command
+from stores.keys.signing_keys import SIGNING_KEY_VARIABLE, signing_key, signing_key_place
+from stores.keys.trust_file import TRUSTED_KEYS_VARIABLE, trusted_keys, trusted_keys_place, write_trusted_keys
 from tests.signing import private_key
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from deniable.__main__ import HOLDS, main
-from deniable.books import LedgerBroken, NoPolicy
-from deniable.errors import InvalidInput
-from deniable.ledger import Claim
-from flows.ledger import DOES_NOT_HOLD, DONE, add_ledger_commands, run_ledger_command
-from stores.ledger import LEDGER_VARIABLE, Ledger, ledger_place
+from deniable.foundation.errors import InvalidInput
+from deniable.ledger.entries import Claim
+from deniable.ledger.state import LedgerBroken, NoPolicy
+from flows.cli.ledger import DOES_NOT_HOLD, DONE, add_ledger_commands, run_ledger_command
+from stores.ledger.ledger import LEDGER_VARIABLE, Ledger, ledger_place
 from tests.charging import candidates, charge, cost, yearly
 
 

@@ -12,14 +12,14 @@ ROOT = Path(__file__).resolve().parents[2]
 TOGETHER = 3
 
 RECORDS = """
-from stores.lineage import recording
+from stores.tracking.lineage import recording
 def go():
     with recording(state) as client:
         client.search_experiments(max_results=1)
         client.search_registered_models(max_results=1)
 """
 SERVER = """
-from flows.prefect_database import make_prefect_database
+from infra.servers.prefect_database import make_prefect_database
 import prefect.server.database
 def go():
     make_prefect_database()
@@ -27,7 +27,7 @@ def go():
 BEGINNING = """
 import sys
 from pathlib import Path
-from flows.environment import prepare_environment
+from infra.environment import prepare_environment
 state = prepare_environment(Path(sys.argv[1]))
 """
 END = """

@@ -16,11 +16,11 @@ import pytest
 from mlflow import MlflowClient
 from mlflow.server.handlers import get_endpoints
 
-from flows.mlflow_server import front_page, is_to_look_at
-from flows.services import CREDENTIALS_VARIABLE, Server, listen, new_credentials, start_mlflow
-from flows.showing import pages_of
-from stores.addresses import TRAINING_PAGES
-from stores.experiment_page import releases_view
+from flows.cli.servers.ui import pages_of
+from infra.servers.local_servers import CREDENTIALS_VARIABLE, Server, listen, new_credentials, start_mlflow
+from infra.servers.mlflow_server import front_page, is_read_only
+from stores.servers.ui_links import TRAINING_PAGES
+from stores.tracking.experiment_page import releases_view
 from tests.browser import browser
 from tests.isolation import STATE
 from tests.looking import look_at_mlflow
@@ -120,11 +120,11 @@ def test_of_all_that_mlflow_serves_only_what_asks_is_let_through() -> None:
         for method in methods
         if method not in {"GET", "HEAD", "OPTIONS"}
     }
-    let_through = {path for method, path in changing if is_to_look_at(method, path)}
+    let_through = {path for method, path in changing if is_read_only(method, path)}
     assert len(changing) > 100
     assert {path.rpartition("/")[2] for path in let_through} == SEARCHES - {"search-datasets"}
-    assert not is_to_look_at("POST", "/api/2.0/mlflow-artifacts/mpu/create/search")
-    assert not is_to_look_at("PUT", "/api/2.0/mlflow/runs/search")
+    assert not is_read_only("POST", "/api/2.0/mlflow-artifacts/mpu/create/search")
+    assert not is_read_only("PUT", "/api/2.0/mlflow/runs/search")
 
 
 def test_the_front_page_is_mlflows_own_prepared_for_releases() -> None:
@@ -167,7 +167,7 @@ def test_what_is_printed_for_whoever_looks_opens_the_right_pages(server: Server,
 
 
 def test_pages_end_with_whoever_serves_them() -> None:
-    command = [sys.executable, "-m", "flows.mlflow_server", str(STATE / "mlflow" / "artifacts")]
+    command = [sys.executable, "-m", "infra.servers.mlflow_server", str(STATE / "mlflow" / "artifacts")]
     with listen() as socket:
         abandoned = subprocess.Popen(
             [*command, str(socket.fileno())],

@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import mlflow
 import pandas as pd
@@ -18,19 +18,22 @@ import pytest
 from mlflow import MlflowClient
 from mlflow.entities import LoggedModel
 
-from deniable.bayes_net import BayesNet
-from deniable.domain import Domain
-from deniable.errors import InvalidInput, Refused
-from deniable.graph import Graph
-from deniable.loss import Guarantee
-from flows.release import Released, release
+from deniable.foundation.domain import Domain
+from deniable.foundation.errors import InvalidInput, Refused
+from deniable.models.bayes_net import BayesNet
+from deniable.models.graph import Graph
+from deniable.privacy.loss import Guarantee
+from flows.release import release
 from schemas.references import Audience, Reference
-from schemas.release_spec import load_spec
-from stores.addresses import TRAINING_PAGES
-from stores.lineage import RecordFailed, StepRecord, recorded_release, recorded_step
-from stores.model_record import record_model
-from stores.workspace import Workspace
+from schemas.spec.release_spec import load_spec
+from stores.servers.ui_links import TRAINING_PAGES
+from stores.tracking.lineage import RecordFailed, StepRecord, recorded_release, recorded_step
+from stores.tracking.model_record import record_model
+from stores.vault.workspace import Workspace
 from tests.small_release import write_small_release
+
+if TYPE_CHECKING:
+    from flows.released import Released
 
 GUARANTEE = Guarantee(0.5, 4.0000000000000007e-10, "joint_split")
 PUBLIC_FILES = {"MLmodel", "model.json", "python_env.yaml", "requirements.txt", "schema.json", "seedless_model.py"}
@@ -40,7 +43,7 @@ import mlflow
 
 mlflow.set_tracking_uri(sys.argv[1])
 model = mlflow.pyfunc.load_model(sys.argv[2])
-assert not {"schemas", "stores", "tasks", "flows"} & set(sys.modules)
+assert not {"schemas", "stores", "reports", "tasks", "infra", "flows"} & set(sys.modules)
 print(json.dumps(model.predict({"records": 5, "draw": "a test"}).to_dict("list")))
 """
 

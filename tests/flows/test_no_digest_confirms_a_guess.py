@@ -17,10 +17,10 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from deniable.keys import ReleaseKey
+from deniable.foundation.keys import ReleaseKey
 from schemas.provenance import RECORD
-from schemas.release_spec import load_spec
-from stores.tables import decode, load_codes
+from schemas.spec.release_spec import load_spec
+from stores.tables.tables import decode, load_codes
 from tests.flows.looked_at import LookedAt
 from tests.unpacked import files_below, unpacked
 

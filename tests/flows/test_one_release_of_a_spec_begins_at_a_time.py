@@ -5,8 +5,8 @@ import sys
 import time
 from pathlib import Path
 
-from flows.services import start_prefect
-from stores.ledger import Ledger, ledger_place
+from infra.servers.local_servers import start_prefect
+from stores.ledger.ledger import Ledger, ledger_place
 from tests.flows.command import environment, variables_of
 from tests.small_release import QUICK, write_small_release
 

@@ -14,9 +14,9 @@ from distributed import Client
 from prefect.states import Completed, Crashed, Failed
 from prefect_dask.task_runners import PrefectDaskFuture
 
-from flows.cluster.runner import ClusterFuture
 from flows.progress import Screen
-from tasks.progress import part_begins, part_ends, watching
+from infra.cluster.runner import ClusterFuture
+from tasks.running.progress import part_begins, part_ends, watching
 from tests.diary import Diary
 
 

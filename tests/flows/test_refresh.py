@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from mlflow import MlflowClient
@@ -17,22 +18,23 @@ from prefect.client.schemas.sorting import FlowRunSort
 from prefect.types import SecretDict
 from pydantic import SecretStr
 
-from deniable.budget import shown_down, shown_up
-from deniable.errors import DeniableError, InvalidInput, Refused
-from flows.deciding import decide
+from deniable.foundation.errors import DeniableError, InvalidInput, Refused
+from deniable.privacy.rounding import rounded_down, rounded_up
+from flows.cli.approve import decide
 from flows.refresh import Refreshed, refresh, told_of
 from flows.release import release
-from flows.services import start_prefect
-from schemas.release_spec import load_spec
-from stores.addresses import artifact_name, registered_name
-from stores.dataset_key import DatasetInUse, dataset_to_itself
-from stores.held import Held, NotPublished
-from stores.ledger import Ledger, ledger_place
-from stores.recorded import keys_to_trust
-from stores.refresh_share import ShareExceeded
-from stores.registry import CURRENT
-from stores.unfinished import begun_releases
-from stores.verified_release import verified_release
+from infra.servers.local_servers import start_prefect
+from schemas.spec.release_spec import load_spec
+from stores.keys.dataset_key import DatasetInUse, dataset_to_itself
+from stores.ledger.ledger import Ledger, ledger_place
+from stores.ledger.refresh_share import ShareExceeded
+from stores.record.folder_verification import verified_release
+from stores.record.record_reader import keys_to_trust
+from stores.releases.resumable_releases import begun_releases
+from stores.servers.ui_links import artifact_name, registered_name
+from stores.tracking.registry import CURRENT
+from stores.vault.pending_approval import Held, NotPublished
+from tasks.running.step import StepFailed
 from tests.catcher import Catcher, catching
 from tests.flows.command import environment, run, variables_of
 from tests.small_release import QUICK, made_up_people, write_small_release
@@ -220,7 +222,7 @@ def test_a_refresh_that_asks_more_than_its_share_is_refused_with_both_numbers(
     share = refused.value.share.epsilon
     assert refused.value.asked == cost
     assert share < cost.epsilon < share * 9 / 7
-    for number in (shown_down(share), shown_up(cost.epsilon)):
+    for number in (rounded_down(share), rounded_up(cost.epsilon)):
         assert f"epsilon {number}" in str(refused.value)
     assert dataset.as_it_is == before
     told = json.loads(catcher.caught[-1])
@@ -232,6 +234,18 @@ def test_a_spec_that_does_not_say_what_a_refresh_may_spend_is_not_refreshed(tmp_
     with pytest.raises(InvalidInput, match="entry refresh"):
         refresh(spec, tmp_path / "state")
     assert not (tmp_path / "state").exists()
+
+
+@pytest.mark.parametrize("told", [0, 1])
+def test_a_refresh_that_was_told_to_end_is_no_failure_that_anybody_is_told_of(
+    tmp_path: Path, prefect: None, catcher: Catcher, monkeypatch: pytest.MonkeyPatch, told: int
+) -> None:
+    dataset = Dataset(tmp_path)
+    monkeypatch.setattr("flows.refresh.make_release", Mock(side_effect=StepFailed("step learn_structure failed")))
+    monkeypatch.setattr("flows.interruption._arrivals.told_to_end", lambda: not told)
+    with pytest.raises(StepFailed):
+        dataset.refresh()
+    assert len(catcher.caught) == told
 
 
 def test_of_two_at_once_one_does_nothing_and_tells_nobody(tmp_path: Path, prefect: None, catcher: Catcher) -> None:

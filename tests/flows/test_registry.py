@@ -12,13 +12,13 @@ from mlflow import MlflowClient
 from mlflow.entities import LoggedModel
 from mlflow.entities.model_registry import ModelVersion
 
-from deniable.errors import DeniableError, Refused
+from deniable.foundation.errors import DeniableError, Refused
 from flows.release import release
 from schemas.provenance import RECORD
-from stores.addresses import TRAINING_PAGES, registered_name
-from stores.charging import note_publication
-from stores.registry import CURRENT, register_model
-from stores.signed_record import read_signed
+from stores.keys.signed_record import read_signed
+from stores.ledger.charging import note_publication
+from stores.servers.ui_links import TRAINING_PAGES, registered_name
+from stores.tracking.registry import CURRENT, register_model
 from tests.small_release import write_small_release
 from tests.whole_release import SEEDLESS, Drawn, drawn_release
 

@@ -11,15 +11,16 @@ import pytest
 from mlflow import MlflowClient
 from prefect.task_runners import ProcessPoolTaskRunner, TaskRunner, ThreadPoolTaskRunner
 
-from deniable.budget import BudgetExceeded
-from deniable.errors import InvalidInput, Refused
-from flows.release import Released, release
+from deniable.foundation.errors import InvalidInput, Refused
+from deniable.ledger.budget import BudgetExceeded
+from flows.release import release
+from flows.released import Released
 from schemas.provenance import RECORD
-from stores.ledger import Ledger, ledger_place
-from stores.signed_record import read_signed
-from stores.signing_keys import revoke_key, signing_key
-from stores.trust_file import trusted_keys
-from stores.verified_release import verified_release
+from stores.keys.signed_record import read_signed
+from stores.keys.signing_keys import revoke_key, signing_key
+from stores.keys.trust_file import trusted_keys
+from stores.ledger.ledger import Ledger, ledger_place
+from stores.record.folder_verification import verified_release
 from tests.small_release import NAMES, write_small_release
 
 pytestmark = pytest.mark.usefixtures("prefect")

@@ -15,21 +15,22 @@ import pytest
 from prefect.client.orchestration import get_client
 from prefect.task_runners import ProcessPoolTaskRunner, TaskRunner, ThreadPoolTaskRunner
 
-from deniable.attestation import SignatureBroken
-from deniable.bayes_net import BayesNet
-from deniable.errors import InvalidInput, Refused
-from deniable.noise import DiscreteLaplace
-from flows.release import Released, release
+from deniable.foundation.errors import InvalidInput, Refused
+from deniable.foundation.noise import DiscreteLaplace
+from deniable.models.bayes_net import BayesNet
+from deniable.record.attestation import SignatureBroken
+from flows.cli.replay import add_replay_command, run_replay_command
+from flows.release import release
+from flows.released import Released
 from flows.replay import ReplayDiffers, replay
-from flows.replaying import add_replay_command, run_replay_command
 from schemas import datasets
-from schemas.accounts import Accounts, accounts_of
 from schemas.provenance import RECORD, Provenance
-from schemas.release_spec import ReleaseSpec
-from stores.sameness import Replayed
-from stores.signed_record import read_signed, signed_text
-from stores.signing_keys import new_key, signing_key
-from stores.tables import encode
+from schemas.spec.accounts import Accounts, accounts_of
+from schemas.spec.release_spec import ReleaseSpec
+from stores.keys.signed_record import read_signed, signed_text
+from stores.keys.signing_keys import new_key, signing_key
+from stores.record.replay_comparison import Replayed
+from stores.tables.tables import encode
 from tests.isolation import STATE
 from tests.small_release import SCHEMA, made_up_people, write_small_release
 from tests.whole_release import GUARANTEES
@@ -240,7 +241,7 @@ def test_a_change_of_the_noise_is_caught_where_it_is_drawn_first_and_nothing_is_
 def planted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Estimate other probabilities from the same noisy counts."""
     monkeypatch.setattr(
-        "deniable.parameters.posterior_mean", lambda counts, _: np.full(counts.shape, 1 / counts.shape[1])
+        "deniable.learners.cfs.parameters.posterior_mean", lambda counts, _: np.full(counts.shape, 1 / counts.shape[1])
     )
 
 
@@ -257,7 +258,7 @@ def test_a_change_of_the_model_is_caught_where_it_is_estimated(
 
 def test_a_change_before_any_draw_leads_to_no_draw(elsewhere: Elsewhere, monkeypatch: pytest.MonkeyPatch) -> None:
     """Other codes would be another draw, which nobody has paid for: the ledger refuses it before there is noise."""
-    monkeypatch.setattr("tasks.clean.encode", lambda frame, domain: encode(frame, domain)[::-1])
+    monkeypatch.setattr("tasks.data.clean.encode", lambda frame, domain: encode(frame, domain)[::-1])
     noise = counted_noise(monkeypatch)
     replayed = differs(elsewhere)
     assert replayed.first is not None
@@ -322,7 +323,7 @@ def test_a_change_of_the_accounting_is_caught_where_it_is_worked_out(
         accounts = accounts_of(spec)
         return replace(accounts, model=replace(accounts.model, epsilon=accounts.model.epsilon / 2))
 
-    monkeypatch.setattr("tasks.account.accounts_of", cheaper)
+    monkeypatch.setattr("tasks.data.account.accounts_of", cheaper)
     replayed = differs(elsewhere)
     assert replayed.first is not None
     assert (replayed.first.step, replayed.first.said) == ("account", "it worked out another cost")
@@ -333,7 +334,7 @@ def test_a_replay_that_wrote_where_releases_are_recorded_would_be_found_out(
     elsewhere: Elsewhere, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What the other tests rely on."""
-    monkeypatch.setattr("stores.lineage.is_scratch", lambda _: False)
+    monkeypatch.setattr("stores.tracking.lineage.is_scratch", lambda _: False)
     with pytest.raises(AssertionError, match=r"mlflow\.db"):
         elsewhere.replay()
 
@@ -378,7 +379,7 @@ def test_the_custodian_is_asked_for_the_key_and_none_of_it_stays(
     with apart(state):
         assert replay(released.workspace.release_id, state).same
         monkeypatch.delenv("AGENCY_KEY")
-        monkeypatch.setattr("stores.custody._block_name", lambda _: "no-such-block")
+        monkeypatch.setattr("stores.vault.custody._block_name", lambda _: "no-such-block")
         with pytest.raises(InvalidInput, match=r"and (is|does) not.* brought along by --key FILE"):
             replay(released.workspace.release_id, state)
 
@@ -429,7 +430,7 @@ def test_a_replay_that_is_interrupted_leaves_nothing(elsewhere: Elsewhere, monke
         assert list(elsewhere.state.glob("scratch/*/vault/*/key"))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tasks.clean.encode", interrupted)
+    monkeypatch.setattr("tasks.data.clean.encode", interrupted)
     with pytest.raises(KeyboardInterrupt):
         elsewhere.replay()
     monkeypatch.undo()

@@ -15,11 +15,11 @@ from prefect.client.schemas.sorting import LogSort
 from prefect.context import FlowRunContext
 from prefect.settings import PREFECT_API_URL, PREFECT_CLIENT_MAX_RETRIES, temporary_settings
 
-from deniable.errors import DeniableError, Refused
-from flows import run_page
-from flows.run_page import RunPage, completed, on_its_page
-from stores.held import Held, HeldNote
-from tasks.progress import advance, announced
+from deniable.foundation.errors import DeniableError, Refused
+from flows.prefect_runs import run_page
+from flows.prefect_runs.run_page import RunPage, completed, on_its_page
+from stores.vault.pending_approval import Held, HeldNote
+from tasks.running.progress import advance, announced
 from tests.flows.looked_at import LookedAt
 
 CANARY = "bad row 4711"
@@ -104,7 +104,7 @@ def test_a_refresh_that_makes_a_release_has_one_page(prefect: None) -> None:
         (Refused("the cap must hold."), "refused", 40, "the cap must hold."),
         (DeniableError("a server must answer."), "failed", 40, "a server must answer."),
         (Held(NOTE), "held", 30, str(Held(NOTE))),
-        (ValueError(CANARY), "failed", 40, "an error that should not be ended the run (ValueError)."),
+        (ValueError(CANARY), "failed", 40, "an unexpected error ended the run (ValueError)."),
     ],
 )
 def test_an_error_is_in_the_name_and_in_the_log_if_it_may_be_shown(

@@ -17,13 +17,17 @@ from prefect.client.schemas.objects import FlowRun, State, StateType
 from prefect.settings import PREFECT_API_URL, PREFECT_CLIENT_MAX_RETRIES, temporary_settings
 from prefect.states import Cancelling, Completed, Crashed, Pending, Running, Scheduled
 
-from flows import deployed
-from flows.outages import GIVEN_UP, GOING_ON, INTERRUPTED, MISSED, gone_on_with, sign_of_life
-from flows.resuming import RunWatch
-from stores.ledger import Ledger, ledger_place
-from stores.lineage import RecordServerDown
-from stores.prefect_failures import PrefectDown
-from stores.unfinished import begun_releases, note_reported
+from deniable.foundation.errors import Refused
+from flows import entrypoints as deployed
+from flows.prefect_runs.outages import GIVEN_UP, GOING_ON, INTERRUPTED, MISSED, resumable, sign_of_life
+from flows.prefect_runs.resuming import RunWatch
+from flows.prefect_runs.run_ends import RunEnd, keep_end, kept_end
+from infra.environment import state_folder
+from stores.ledger.ledger import Ledger, ledger_place
+from stores.releases.resumable_releases import begun_releases, note_reported
+from stores.servers.prefect_failures import PrefectDown
+from stores.tracking.lineage import RecordServerDown
+from stores.vault.private_files import make_private_folder
 from tests.isolation import STATE
 from tests.small_release import QUICK, write_small_release
 
@@ -44,7 +48,7 @@ def client(monkeypatch: pytest.MonkeyPatch) -> Iterator[SyncPrefectClient]:
 def deployment(client: SyncPrefectClient, request: pytest.FixtureRequest) -> str:
     """A deployment of ours, whose runs nobody works on; its schedule asks for a run every night at two."""
     made = client.create_deployment(
-        client.create_flow(deployed.release), request.node.name, entrypoint="flows.deployed.release"
+        client.create_flow(deployed.release), request.node.name, entrypoint="flows.entrypoints.release"
     )
     planned = [{"schedule": {"cron": "0 2 * * *", "timezone": "UTC"}, "active": True, "parameters": {"spec": "small"}}]
     client._client.post(f"/deployments/{made}/schedules", json=planned)
@@ -130,7 +134,7 @@ def test_what_somebody_cancelled_what_ended_by_itself_and_runs_of_others_are_lef
 def test_no_task_is_left_running_once_its_run_has_ended(
     client: SyncPrefectClient, deployment: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("flows.resuming._SETTLED", timedelta(0))
+    monkeypatch.setattr("flows.prefect_runs.resuming._SETTLED", timedelta(0))
     ended = {
         "CRASHED": run_in(client, deployment, Running(), Crashed()),
         "COMPLETED": run_in(client, deployment, Running(), Completed()),
@@ -156,12 +160,12 @@ def test_a_run_whose_process_says_nothing_is_ended_and_gone_on_with(
     watch = RunWatch(client, STATE)
     watch.look()
     assert states_of(client, run)[-1].type is state.type, "it may yet say something"
-    monkeypatch.setattr("flows.resuming.silence", lambda: timedelta(0))
+    monkeypatch.setattr("flows.prefect_runs.resuming.silence", lambda: timedelta(0))
     monkeypatch.setattr(RunWatch, "_heard_of", lambda *_: True)
     watch.look()
     assert states_of(client, run)[-1].type is state.type, "it was heard of"
     monkeypatch.undo()
-    monkeypatch.setattr("flows.resuming.silence", lambda: timedelta(0))
+    monkeypatch.setattr("flows.prefect_runs.resuming.silence", lambda: timedelta(0))
     watch.look()
     assert [each.name for each in states_of(client, run)][-2:] == ["Crashed", GOING_ON]
 
@@ -169,9 +173,9 @@ def test_a_run_whose_process_says_nothing_is_ended_and_gone_on_with(
 def test_a_run_whose_process_died_unseen_is_known_by_the_lock_that_it_held(
     client: SyncPrefectClient, deployment: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("flows.resuming._SETTLED", timedelta(0))
+    monkeypatch.setattr("flows.prefect_runs.resuming._SETTLED", timedelta(0))
     run = run_in(client, deployment, Running())
-    lives = "import sys, pathlib; from stores.lease import keep_while_alive as keep"
+    lives = "import sys, pathlib; from stores.vault.lease import keep_while_alive as keep"
     lives += "; keep(pathlib.Path(sys.argv[1]), sys.argv[2]); print(flush=True); input()"
     told = [sys.executable, "-c", lives, str(STATE), sign_of_life(run.id)]
     with subprocess.Popen(told, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT) as process:
@@ -190,7 +194,7 @@ def test_an_outage_ends_a_run_of_a_deployment_in_a_sentence_and_is_no_failure(
     def down(*_: object, **__: object) -> None:
         raise RecordServerDown("MLflow must take the record of the release.")
 
-    monkeypatch.setattr("flows.deployed._released", down)
+    monkeypatch.setattr("flows.entrypoints._released", down)
     client.upsert_global_concurrency_limit_by_name(deployed.DATASET_LIMIT.format("adult"), 1)
     is_run(monkeypatch, run_in(client, deployment, Running()))
     ended = deployed.release("adult", return_state=True)
@@ -198,30 +202,73 @@ def test_an_outage_ends_a_run_of_a_deployment_in_a_sentence_and_is_no_failure(
     assert ended.message == "MLflow must take the record of the release."
 
 
+KEPT_SILENT = "the log of its process says why"
+
+
 class Died(BaseException):
     """What a test has instead of the end of its process."""
 
 
-def test_a_run_whose_end_prefect_cannot_hear_dies_and_is_not_taken_for_failed(
+def test_a_run_whose_end_prefect_cannot_hear_dies_and_prefect_is_told_once_it_answers(
     client: SyncPrefectClient, deployment: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    is_run(monkeypatch, run_in(client, deployment, Running()))
+    monkeypatch.setenv("DENIABLE_RESUME_AFTER_S", "")  # the last attempt
+    monkeypatch.setattr("flows.prefect_runs.resuming._SETTLED", timedelta(0))
+    run = run_in(client, deployment, Running())
+    is_run(monkeypatch, run)
     monkeypatch.setenv("DENIABLE_PATIENCE_S", "0")
-    monkeypatch.setattr("flows.outages.os._exit", Mock(side_effect=Died))
-    assert gone_on_with(lambda: Completed(message="published")).message == "published"
-    with ExitStack() as until:
-        down = temporary_settings({PREFECT_API_URL: "http://127.0.0.1:9/api", PREFECT_CLIENT_MAX_RETRIES: 0})
+    monkeypatch.setattr("flows.prefect_runs.outages.os._exit", Mock(side_effect=Died))
+    assert resumable(lambda: Completed(message="published")).message == "published"
+    ends: list[tuple[Any, str | None]] = [
+        (Completed(message="published"), "published"),
+        (PrefectDown("Prefect must answer, and does not."), "published"),  # an outage is no end
+        (Refused("a release must be affordable, and is not."), "a release must be affordable, and is not."),
+        (ValueError("Ada Lovelace"), KEPT_SILENT),
+    ]
+    for end, said in ends:
+        with ExitStack() as until, pytest.raises(Died):
+            resumable(lambda end=end, until=until: cut_off(end, until))
+        assert "Prefect could not be told how this run ended; it will be told once" in capsys.readouterr().err
+        kept = kept_end(state_folder(), run.id)
+        assert kept is not None
+        assert kept.message == said
 
-        def published() -> State[Any]:
-            until.enter_context(down)
-            return Completed(message="published")
+    watch = RunWatch(client, state_folder())
+    monkeypatch.setattr("flows.prefect_runs.resuming.has_died", lambda *_: True)
+    watch.look()
+    assert (states_of(client, run)[-1].name, states_of(client, run)[-1].message) == ("Failed", KEPT_SILENT)
+    assert kept_end(state_folder(), run.id) is None
+    watch.look()
+    assert states_of(client, run)[-1].name == "Failed"
 
-        with pytest.raises(Died):
-            gone_on_with(published)
-        assert "Prefect could not be told how this run ended; the run will be resumed by" in capsys.readouterr().err
-        # As where the outage is what ended its work.
-        with pytest.raises(Died):
-            gone_on_with(Mock(side_effect=PrefectDown("Prefect must answer, and does not.")))
+
+def cut_off(end: State[Any] | Exception, until: ExitStack) -> State[Any]:
+    """End some work in a moment in which Prefect's server is down."""
+    down = temporary_settings({PREFECT_API_URL: "http://127.0.0.1:9/api", PREFECT_CLIENT_MAX_RETRIES: 0})
+    until.enter_context(down)
+    if isinstance(end, Exception):
+        raise end
+    return end
+
+
+@pytest.mark.parametrize("seen", [Running(), Crashed(message="its process exited with status 1")], ids=lambda s: s.name)
+def test_a_run_that_published_and_could_not_say_so_is_not_given_up(
+    client: SyncPrefectClient, deployment: str, monkeypatch: pytest.MonkeyPatch, seen: State[Any], tmp_path: Path
+) -> None:
+    monkeypatch.setenv("DENIABLE_RESUME_AFTER_S", "")  # the last attempt
+    monkeypatch.setattr("flows.prefect_runs.resuming._SETTLED", timedelta(0))
+    monkeypatch.setattr("flows.prefect_runs.resuming.has_died", lambda *_: True)
+    reported = Mock()
+    monkeypatch.setattr("flows.prefect_runs.resuming.note_reported", reported)
+    make_private_folder(tmp_path / "locks")
+    run = run_in(client, deployment, Running(), *([seen] if seen.type is StateType.CRASHED else []))
+    end = RunEnd(type="COMPLETED", name="Completed", message="published small-1", finished=("small-1",))
+    keep_end(tmp_path, run.id, end)
+    RunWatch(client, tmp_path).look()
+    assert (states_of(client, run)[-1].name, states_of(client, run)[-1].message) == ("Completed", "published small-1")
+    reported.assert_called_once_with(tmp_path, "small-1")
+    # What is over is no end of the next attempt.
+    assert kept_end(tmp_path, run.id) is None
 
 
 def test_of_the_nights_that_no_worker_was_there_for_one_is_made_up_for(
@@ -229,7 +276,7 @@ def test_of_the_nights_that_no_worker_was_there_for_one_is_made_up_for(
 ) -> None:
     missed = nights(client, deployment, 3)
     assert len(missed) == 3
-    monkeypatch.setattr("flows.deployed._released", lambda *_, **__: "published")
+    monkeypatch.setattr("flows.entrypoints._released", lambda *_, **__: "published")
     client.upsert_global_concurrency_limit_by_name(deployed.DATASET_LIMIT.format("adult"), 1)
     ended = []
     for run in missed:
@@ -247,7 +294,7 @@ def test_a_night_has_a_release_of_its_own_though_the_last_one_was_killed_past_it
     client: SyncPrefectClient, deployment: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     spec, state = write_small_release(tmp_path / "spec", **deepcopy(QUICK)), tmp_path / "state"
-    monkeypatch.setattr("flows.deployed.spec_places", lambda: {"small": spec})
+    monkeypatch.setattr("flows.entrypoints.spec_places", lambda: {"small": spec})
     monkeypatch.setenv("DENIABLE_STATE", str(state))
     client.upsert_global_concurrency_limit_by_name(deployed.DATASET_LIMIT.format("people"), 1)
     trigger = deployed.release.with_options(validate_parameters=False)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from stores.private_key_file import load_private_key
-from stores.signing_keys import signing_key_place
+from stores.keys.private_key_file import load_private_key
+from stores.keys.signing_keys import signing_key_place
 from tests.flows.looked_at import LookedAt
 from tests.unpacked import files_with, forms_of_secret
 

@@ -20,9 +20,8 @@ from starlette.datastructures import Headers
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
-from flows.door import comes_from_own_page
-from flows.prefect_pages import PAGES_THAT_ASK_NOBODY_ELSE
-from flows.services import (
+from infra.servers.access import comes_from_own_page
+from infra.servers.local_servers import (
     Server,
     guarded_prefect,
     listen,
@@ -31,6 +30,7 @@ from flows.services import (
     start_mlflow,
     start_prefect,
 )
+from infra.servers.prefect_pages import PAGES_THAT_ASK_NOBODY_ELSE
 from tests.browser import browser
 from tests.flows.command import command, environment, run, servers_of
 from tests.looking import look_at_prefect
@@ -42,7 +42,7 @@ OTHERS = ("https://page.example", "http://127.0.0.1:9", "http://localhost:9", "n
 BY_ITSELF = """
 import sys
 from prefect.server.api.server import create_app
-from flows.serving import serve
+from infra.servers.serving import serve
 serve(create_app(), int(sys.argv[1]), log_level="error")
 """
 SECRETS = "/api/block_documents/filter"
@@ -278,7 +278,7 @@ def test_the_password_is_no_argument_and_in_no_log(both: dict[str, Server], name
     assert len(secret) == 32
     ask(both[name], "GET", "/api/flow_runs/no-number")
     arguments = [" ".join(child.cmdline()) for child in psutil.Process().children(recursive=True)]
-    assert sum(f"flows.{name}_server" in line for line in arguments) == 1
+    assert sum(f"infra.servers.{name}_server" in line for line in arguments) == 1
     assert not [line for line in arguments if secret in line]
     written = [path.read_bytes() for path in state.rglob("*") if path.is_file()]
     assert not [form for form in forms_of_secret(secret.encode()) for text in written if form in text]
@@ -368,7 +368,7 @@ def test_a_process_that_is_told_of_a_server_starts_none_and_prefect_never_does_b
 ) -> None:
     monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api")
     assert own_prefect(tmp_path) is None
-    asked = "from flows.environment import prepare_environment as p; p(); import prefect; prefect.get_client()"
+    asked = "from infra.environment import prepare_environment as p; p(); import prefect; prefect.get_client()"
     done = subprocess.run(
         [sys.executable, "-c", asked],
         env={

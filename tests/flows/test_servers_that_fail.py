@@ -9,9 +9,9 @@ from typing import NamedTuple
 import pytest
 from mlflow.exceptions import MlflowException
 
-from flows.services import Server, free_port, start_mlflow, start_prefect
-from stores.ledger import Ledger, ledger_place
-from stores.lineage import RecordFailed, recording
+from infra.servers.local_servers import Server, free_port, start_mlflow, start_prefect
+from stores.ledger.ledger import Ledger, ledger_place
+from stores.tracking.lineage import RecordFailed, recording
 from tests.flows.command import command, environment, run, variables_of
 from tests.small_release import write_small_release
 

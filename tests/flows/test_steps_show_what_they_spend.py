@@ -7,8 +7,9 @@ import pytest
 from mlflow import MlflowClient
 from mlflow.entities import Run
 
-from deniable.step_costs import StepCost
-from flows.release import Released, release
+from deniable.privacy.step_costs import StepCost
+from flows.release import release
+from flows.released import Released
 from tests.small_release import write_small_release
 
 pytestmark = pytest.mark.usefixtures("prefect")

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from flows.release import Released
-from flows.running import print_summary
-from schemas.accounts import accounts_of
-from schemas.evaluation import EvaluationFigures
+from flows.cli.release import print_summary
+from flows.released import Released
 from schemas.references import Audience, Reference
-from schemas.release_spec import load_spec
-from stores.charging import open_ledger, policy_of
-from stores.workspace import Workspace
+from schemas.spec.accounts import accounts_of
+from schemas.spec.evaluation import EvaluationFigures
+from schemas.spec.release_spec import load_spec
+from stores.ledger.charging import open_ledger, policy_of
+from stores.vault.workspace import Workspace
 from tests.small_release import write_small_release
 
 FOUND = EvaluationFigures(figures={}, series={}, verdicts=())

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from prefect.variables import Variable
 
-from deniable.errors import InvalidInput
-from flows.deployed import source_of
+from deniable.foundation.errors import InvalidInput
+from flows.entrypoints import source_of
 from tests.small_release import write_small_release
 
 NAME = "DENIABLE_TEST_ARRIVAL"

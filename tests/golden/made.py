@@ -20,14 +20,14 @@ from prefect.testing.utilities import prefect_test_harness  # isort: skip
 
 import numpy as np
 
-from deniable.keys import ReleaseKey
+from deniable.foundation.keys import ReleaseKey
 from flows.refresh import refresh
 from flows.release import release
 from schemas.provenance import RECORD, Provenance
-from stores.charging import note_publication
-from stores.ledger import Ledger, ledger_place
-from stores.signed_record import read_signed
-from stores.workspace import Workspace
+from stores.keys.signed_record import read_signed
+from stores.ledger.charging import note_publication
+from stores.ledger.ledger import Ledger, ledger_place
+from stores.vault.workspace import Workspace
 from tests.small_release import QUICK, made_up_people, write_small_release
 from tests.whole_release import HISTOGRAM, SEEDLESS, drawn_release
 

@@ -17,7 +17,7 @@ _CALIBRATED = _ACCOUNTING + "test_calibrated_noise_uses_the_budget_up_and_no_mor
 
 MUTANTS = (
     *faults(
-        "deniable/loss.py",
+        "deniable/privacy/loss.py",
         (
             "return self.sensitivity / self.scale",
             "return 1 / self.scale",
@@ -74,7 +74,7 @@ MUTANTS = (
         ),
     ),
     *faults(
-        "deniable/composition.py",
+        "deniable/privacy/composition.py",
         ("delta=kept * max(", "delta=kept**2 * max(", "delta * eta^2 in the joint split", _RESPONSE_DELTA),
         (
             "delta=kept * max((guarantee.delta for _, guarantee in parts)",
@@ -132,7 +132,7 @@ MUTANTS = (
         ),
     ),
     *faults(
-        "deniable/accounting.py",
+        "deniable/privacy/accounting.py",
         (
             "slack = float(Fraction(delta) - spent)",
             "slack = float(Fraction(delta))",
@@ -202,7 +202,7 @@ MUTANTS = (
         ),
     ),
     *faults(
-        "deniable/loss_laws.py",
+        "deniable/privacy/loss_laws.py",
         (
             "outputs[kind] = outputs.get(kind, 0) + event.outputs",
             "outputs[kind] = event.outputs",
@@ -235,7 +235,7 @@ MUTANTS = (
         ),
     ),
     *faults(
-        "deniable/dominating_pair.py",
+        "deniable/privacy/dominating_pair.py",
         (
             "spare = delta + expm1(",
             "spare = delta + 0 * expm1(",
@@ -256,7 +256,7 @@ MUTANTS = (
         ),
     ),
     *faults(
-        "deniable/step_costs.py",
+        "deniable/privacy/step_costs.py",
         (
             "    exact = whole / read\n",
             "    exact = whole / read**2\n",

@@ -3,8 +3,9 @@
 from tests.mutants.mutant import faults
 
 _BUDGET = "unit/test_budget.py::"
-_BOOKS = "unit/test_books.py::"
-_LEDGER = "unit/test_ledger.py::"
+_BOOKS = "unit/test_ledger_state.py::"
+_LEDGER = "unit/test_ledger_entries.py::"
+_ROUNDING = "unit/test_rounding.py::"
 _SUM = "property/test_a_cap_holds_whatever_is_asked.py::"
 _JOINTLY = _BUDGET + "test_the_parts_of_a_split_are_combined_jointly"
 _IDENTITY = _LEDGER + "test_the_identity_of_a_draw_is_what_decides_it"
@@ -12,7 +13,7 @@ _CAP = _BOOKS + "test_a_charge_that_exceeds_a_cap_by_any_amount_is_refused"
 
 MUTANTS = (
     *faults(
-        "deniable/budget.py",
+        "deniable/ledger/budget.py",
         ("delta=kept * max(", "delta=kept**2 * max(", "delta * eta^2 in the ledger's joint split", _JOINTLY),
         (
             "probability, before + charge.cost(seed_cost)",
@@ -64,7 +65,7 @@ MUTANTS = (
         ),
     ),
     *faults(
-        "deniable/books.py",
+        "deniable/ledger/state.py",
         (
             "if fresh and would_be.spent.exceeds(balance.limit):",
             "if fresh and balance.spent.exceeds(balance.limit):",
@@ -97,7 +98,34 @@ MUTANTS = (
         ),
     ),
     *faults(
-        "deniable/ledger.py",
+        "deniable/privacy/rounding.py",
+        (
+            "_CLAIMED = Context(prec=12, rounding=ROUND_CEILING)",
+            '_CLAIMED = Context(prec=12, rounding="ROUND_FLOOR")',
+            "charges are rounded down",
+            _LEDGER + "test_a_claim_is_the_decimal_that_was_written_or_more",
+        ),
+        (
+            "return _written(value, ROUND_CEILING)",
+            "return _written(value, ROUND_HALF_EVEN)",
+            "what is spent is stated to be less than it is",
+            _ROUNDING + "test_what_is_spent_is_rounded_up_and_what_is_left_down_by_less_than_a_unit",
+        ),
+        (
+            "return _written(value, ROUND_FLOOR)",
+            "return _written(value, ROUND_HALF_EVEN)",
+            "what is left is stated to be more than it is",
+            _ROUNDING + "test_what_is_spent_is_rounded_up_and_what_is_left_down_by_less_than_a_unit",
+        ),
+        (
+            "return nextafter(float(value), inf)",
+            "return float(value)",
+            "a sum that is stated as a float is below the exact one",
+            _ROUNDING + "test_a_float_is_taken_for_the_decimal_number_that_it_is_written_in",
+        ),
+    ),
+    *faults(
+        "deniable/ledger/entries.py",
         (
             "return self.epsilon > limit.epsilon or self.delta > limit.delta",
             "return self.epsilon > limit.epsilon and self.delta > limit.delta",
@@ -115,12 +143,6 @@ MUTANTS = (
             "epsilon=max(self.epsilon, other.epsilon), delta=self.delta + other.delta",
             "epsilons do not add up",
             _BUDGET + "test_steps_that_read_the_same_part_add_up",
-        ),
-        (
-            "rounding=ROUND_CEILING)",
-            'rounding="ROUND_FLOOR")',
-            "charges are rounded down",
-            _LEDGER + "test_a_claim_is_the_decimal_that_was_written_or_more",
         ),
         (
             'seed_cost == "per_record" and self.per_record is not None else',

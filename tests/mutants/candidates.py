@@ -8,11 +8,11 @@ _THEOREM_1 = "privacy/test_privacy_test_two_spends_no_more_than_theorem_1.py::"
 _THEOREM_A = "privacy/test_mechanism_one_star_spends_no_more_than_theorem_a.py::"
 _CURVES = _THEOREM_A + "test_one_attempt_stays_below_the_curves"
 _THEOREM = "unit/test_seed_accounting.py::test_the_curves_are_those_of_theorem_a"
-_UNIT = "unit/test_deniability.py::"
+_UNIT = "unit/test_privacy_tests.py::"
 
 MUTANTS = (
     *faults(
-        "deniable/attempts.py",
+        "deniable/plausible_deniability/mechanism_one_kernels.py",
         (
             "plausible[i] >= attempt.k + noise[i]",
             "plausible[i] + 1 >= attempt.k + noise[i]",
@@ -40,7 +40,7 @@ MUTANTS = (
         ),
     ),
     *faults(
-        "deniable/synthesis.py",
+        "deniable/plausible_deniability/mechanism_one.py",
         (
             "else 1 / self.test.eps0)",
             "else 1 / (2 * self.test.eps0))",
@@ -55,16 +55,16 @@ MUTANTS = (
         ),
     ),
     *faults(
-        "tasks/synthesize.py",
+        "deniable/samplers/tested_seeds/sampler.py",
         (
-            "mechanism, open_stream(chunk=chunk), candidates",
-            "mechanism, open_stream(chunk=0), candidates",
+            'mechanism="mechanism_1_star", parameters=parameters, chunk=chunk',
+            'mechanism="mechanism_1_star", parameters=parameters, chunk=0',
             "all chunks of candidates have the same seeds and noise",
             "tasks/test_blocks.py::test_each_chunk_of_candidates_opens_a_stream_of_its_own",
         ),
     ),
     *faults(
-        "deniable/deniability.py",
+        "deniable/plausible_deniability/privacy_tests.py",
         (
             "return count >= self.k + noise",
             "return count > self.k + noise - 2",
@@ -127,7 +127,7 @@ MUTANTS = (
         ),
     ),
     *faults(
-        "deniable/seed_accounting.py",
+        "deniable/plausible_deniability/seed_accounting.py",
         ("places / (places + 1)\n", "1\n", "removing a row forgets that seeds become likelier", _THEOREM),
         (
             "silent = (1 - drop) / places - drop * excess",
@@ -173,7 +173,7 @@ MUTANTS = (
         ),
     ),
     *faults(
-        "deniable/plausible_seeds.py",
+        "deniable/plausible_deniability/plausible_seeds.py",
         (
             "step, fraction = steps[-1], fractions[-1] / float(gamma)",
             "step, fraction = steps[-1], fractions[-1] / float(gamma) ** 2",

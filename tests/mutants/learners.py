@@ -11,12 +11,12 @@ _LEAVES = _LEARNING + "test_entropies_leave_of_epsilon_and_delta_what_the_number
 _COUNTS = _LEARNING + "test_counts_have_the_noise_that_is_charged"
 _PERSON = _LEARNING + "test_one_person_changes_as_many_counts_by_one_as_are_charged"
 _PREFIXES = _LEARNING + "test_prefixes_and_their_number_have_the_noise_that_is_charged"
-_THRESHOLD = "unit/test_histogram_seeds.py::test_thresholds_are_those_worked_out_by_hand"
-_FLOOR = "unit/test_histogram_seeds.py::test_floors_are_those_worked_out_by_hand"
+_THRESHOLD = "unit/test_noisy_histogram.py::test_thresholds_are_those_worked_out_by_hand"
+_FLOOR = "unit/test_noisy_histogram.py::test_floors_are_those_worked_out_by_hand"
 
 MUTANTS = (
     *faults(
-        "deniable/entropies.py",
+        "deniable/learners/cfs/entropies.py",
         (
             'in units of their sensitivity", len(self.queries)\n',
             'in units of their sensitivity", len(self.queries) - 1\n',
@@ -139,7 +139,7 @@ MUTANTS = (
         ),
     ),
     *faults(
-        "deniable/common_events.py",
+        "deniable/privacy/common_events.py",
         (
             "sum(size > 1 for size in domain.cardinalities)",
             "sum(size > 2 for size in domain.cardinalities)",
@@ -154,7 +154,7 @@ MUTANTS = (
         ),
     ),
     *faults(
-        "deniable/loss.py",
+        "deniable/privacy/loss.py",
         (
             "DiscreteLaplaceEvent(query=query, part=part, outputs=outputs, sensitivity=1, scale=amount)",
             "DiscreteLaplaceEvent(query=query, part=part, outputs=1, sensitivity=1, scale=amount)",
@@ -169,7 +169,7 @@ MUTANTS = (
         ),
     ),
     *faults(
-        "deniable/parameters.py",
+        "deniable/learners/cfs/parameters.py",
         (
             "law = DiscreteLaplace(self.amount) if",
             "law = DiscreteLaplace(self.amount / 100) if",
@@ -202,7 +202,7 @@ MUTANTS = (
         ),
     ),
     *faults(
-        "deniable/common_events.py",
+        "deniable/privacy/common_events.py",
         (
             "return sum(size > 1 for size in domain.cardinalities)",
             "return sum(size > 2 for size in domain.cardinalities)",
@@ -217,7 +217,7 @@ MUTANTS = (
         ),
     ),
     *faults(
-        "deniable/loss.py",
+        "deniable/privacy/loss.py",
         (
             "outputs=outputs, sensitivity=1, scale=amount)",
             "outputs=outputs, sensitivity=1, scale=amount * 2)",
@@ -232,7 +232,7 @@ MUTANTS = (
         ),
     ),
     *faults(
-        "deniable/histogram_seeds.py",
+        "deniable/samplers/histogram_seeds/noisy_histogram.py",
         (
             "kept = noisy >= self.threshold",
             "kept = counts.counts >= self.threshold",
@@ -297,7 +297,7 @@ MUTANTS = (
         ),
     ),
     *faults(
-        "deniable/tables.py",
+        "deniable/foundation/tables.py",
         (
             "ones[one_starts[i] + x] += 1",
             "ones[one_starts[i] + x] += 2",

@@ -17,7 +17,7 @@ _UNIT = "unit/test_loglinear_learning.py::"
 
 MUTANTS = (
     *faults(
-        "deniable/loglinear/releases.py",
+        "deniable/learners/loglinear/measurements.py",
         ("noise.sum(axis=0)", "noise.sum(axis=0) // 100", "noise of tables shrunk to 1 %", _LAW),
         ("noise.sum(axis=0)", "0 * noise.sum(axis=0)", "tables have no noise", _LAW),
         (
@@ -88,7 +88,7 @@ MUTANTS = (
         ),
     ),
     *faults(
-        "deniable/loglinear/plan.py",
+        "deniable/learners/loglinear/plan.py",
         (
             "return DiscreteLaplace(self.amount / shares)",
             "return DiscreteLaplace(self.amount / (2 * shares))",
@@ -170,7 +170,7 @@ MUTANTS = (
         ),
     ),
     *faults(
-        "deniable/loglinear/choosing.py",
+        "deniable/learners/loglinear/exponential_mechanism.py",
         (
             "rate = epsilon / (2 * sensitivity)",
             "rate = epsilon / sensitivity",
@@ -203,7 +203,7 @@ MUTANTS = (
         ),
     ),
     *faults(
-        "deniable/loglinear/questions.py",
+        "deniable/learners/loglinear/candidate_queries.py",
         (
             "- round(_NOISE * noise), 0).sum())",
             "- round(_NOISE * noise), 0).sum() * 2)",
@@ -224,7 +224,7 @@ MUTANTS = (
         ),
     ),
     *faults(
-        "deniable/loglinear/contrasts.py",
+        "deniable/learners/loglinear/estimation/contrasts.py",
         (
             "table = np.diff(table, axis=axis)",
             "table = np.concatenate([np.diff(table, axis=axis), table.sum(axis=axis, keepdims=True)], axis=axis)",
@@ -233,7 +233,7 @@ MUTANTS = (
         ),
     ),
     *faults(
-        "deniable/loglinear/counting.py",
+        "deniable/learners/loglinear/estimation/counting.py",
         (
             "counts[columns[0, r]] += 1",
             "counts[columns[0, r]] += 2",
@@ -254,7 +254,7 @@ MUTANTS = (
         ),
     ),
     *faults(
-        "deniable/loglinear/learning.py",
+        "deniable/learners/loglinear/learning.py",
         (
             "attributes = _buckets(plan, ones, total, signal)",
             "attributes = _buckets(plan, ones, counter.tables(Partition.finest(plan.domain), [(0,)])[0].sum(), signal)",

@@ -10,7 +10,7 @@ _SPLIT = "property/test_records_are_split_with_the_stated_probabilities.py::"
 
 MUTANTS = (
     *faults(
-        "deniable/keys.py",
+        "deniable/foundation/keys.py",
         ('"chunk": _plain("chunk", chunk)', '"chunk": 0', "all chunks share one stream", _OTHER_STREAM),
         ('"mechanism": mechanism', '"mechanism": ""', "all mechanisms of a step share one stream", _OTHER_STREAM),
         ('"inputs": inputs', '"inputs": ""', "other data are noised with the same noise", _OTHER_STREAM),
@@ -40,7 +40,7 @@ MUTANTS = (
         ),
     ),
     *faults(
-        "deniable/noise.py",
+        "deniable/foundation/noise.py",
         (
             "scale, levels = law.scale, []",
             "scale, levels = law.scale * Fraction(19, 20), []",
@@ -97,7 +97,7 @@ MUTANTS = (
         ),
     ),
     *faults(
-        "deniable/digits.py",
+        "deniable/foundation/exact_probabilities.py",
         (
             "floors if cut_off else floors[: floors.index(0) + 1]",
             "floors if cut_off else floors[: floors.index(0)]",
@@ -106,7 +106,7 @@ MUTANTS = (
         ),
     ),
     *faults(
-        "tasks/split.py",
+        "tasks/data/split.py",
         (
             "parameters=probabilities, chunk=chunk",
             "parameters=probabilities, chunk=0",

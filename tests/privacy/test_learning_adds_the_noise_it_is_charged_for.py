@@ -11,9 +11,12 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from deniable.accounting import best
-from deniable.domain import Attribute, Domain
-from deniable.entropies import (
+from deniable.foundation.domain import Attribute, Domain
+from deniable.foundation.errors import Refused
+from deniable.foundation.keys import ReleaseKey
+from deniable.foundation.noise import DiscreteLaplace
+from deniable.foundation.tables import FamilyCounts, PairCounts
+from deniable.learners.cfs.entropies import (
     GRID,
     MIN_ROWS,
     EntropyMechanism,
@@ -23,20 +26,17 @@ from deniable.entropies import (
     entropy,
     grid_sensitivity,
 )
-from deniable.errors import Refused
-from deniable.graph import Graph, topological_order
-from deniable.histogram_seeds import HistogramMechanism, HistogramRecipe, PrefixCounts
-from deniable.keys import ReleaseKey
-from deniable.loss import (
+from deniable.learners.cfs.parameters import ParameterMechanism, ParameterRecipe
+from deniable.models.graph import Graph, topological_order
+from deniable.privacy.accounting import best
+from deniable.privacy.loss import (
     ApproximateEvent,
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
     MechanismEvent,
     StabilityHistogramEvent,
 )
-from deniable.noise import DiscreteLaplace
-from deniable.parameters import ParameterMechanism, ParameterRecipe
-from deniable.tables import FamilyCounts, PairCounts
+from deniable.samplers.histogram_seeds.noisy_histogram import HistogramMechanism, HistogramRecipe, PrefixCounts
 from tests.drawn_noise import OneStream, each_is_on_its_own
 
 KEYS = 1500

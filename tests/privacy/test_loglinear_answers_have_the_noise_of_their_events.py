@@ -17,16 +17,17 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from deniable.domain import Attribute, Codes, Domain
-from deniable.errors import InvalidInput
-from deniable.keys import ReleaseKey
-from deniable.loglinear.buckets import Bucketed
-from deniable.loglinear.counting import Attributes, Partition, RowCounter
-from deniable.loglinear.noisy_tables import NoisyTable
-from deniable.loglinear.plan import LoglinearPlan, LoglinearRecipe
-from deniable.loglinear.questions import Question, Questions, score
-from deniable.loglinear.releases import Releases
-from deniable.loss import ApproximateEvent, DiscreteGaussianEvent, DiscreteLaplaceEvent, ExponentialEvent
+from deniable.foundation.domain import Attribute, Codes, Domain
+from deniable.foundation.errors import InvalidInput
+from deniable.foundation.keys import ReleaseKey
+from deniable.learners.loglinear.candidate_queries import CandidateQueries, CandidateQuery, score
+from deniable.learners.loglinear.estimation.buckets import Bucketed
+from deniable.learners.loglinear.estimation.counting import Partition, RowCounter
+from deniable.learners.loglinear.estimation.noisy_marginals import NoisyMarginal
+from deniable.learners.loglinear.measurements import Measurements
+from deniable.learners.loglinear.plan import LoglinearPlan, LoglinearRecipe
+from deniable.models.loglinear.flat_tables import Attributes
+from deniable.privacy.loss import ApproximateEvent, DiscreteGaussianEvent, DiscreteLaplaceEvent, ExponentialEvent
 from tests.drawn_noise import OneStream, each_is_on_its_own
 
 Noise = Literal["laplace", "gaussian"]
@@ -52,18 +53,18 @@ ROWS: Codes = np.random.default_rng(list(b"rows")).integers(SIZES, size=(5_000, 
 BUCKETS = tuple(
     Bucketed((np.arange(size) // (3 if size == 12 else 1)).astype(np.uint16), np.ones(size)) for size in SIZES
 )
-QUESTIONS = Questions(DOMAIN, BUCKETS, target=0)
+QUESTIONS = CandidateQueries(DOMAIN, BUCKETS, target=0)
 PLANS: dict[Noise, LoglinearPlan] = {
     "laplace": LoglinearRecipe(Fraction(1), Fraction(0)).calibrate(DOMAIN),
     "gaussian": LoglinearRecipe(Fraction(1), Fraction(1, 10**9), "gaussian").calibrate(DOMAIN),
 }
 
 
-def doors(plan: LoglinearPlan, name: str) -> Iterator[Releases]:
+def doors(plan: LoglinearPlan, name: str) -> Iterator[Measurements]:
     """Doors that nothing has gone through yet, one after the other, all noised by one stream."""
     opener = OneStream(name)
     while True:
-        yield Releases(plan, opener)
+        yield Measurements(plan, opener)
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class Asked:
         truth: counted from the rows by hand.
     """
 
-    question: Question | None
+    question: CandidateQuery | None
     attributes: Attributes
     truth: Noises
 
@@ -97,7 +98,7 @@ class Asked:
             return counter.tables(self.partition, [self.attributes])[0]
         return QUESTIONS.answers([self.question], counter)[self.question]
 
-    def released(self, door: Releases, shares: int) -> NoisyTable:
+    def released(self, door: Measurements, shares: int) -> NoisyMarginal:
         """What the doors make of it, as learning goes through them."""
         return door.measure(self.attributes, self.partition, self.counts, shares)
 
@@ -114,15 +115,17 @@ def counted(attributes: Sequence[int], by_values: int = -1) -> Noises:
 
 ASKED = {
     "one attribute": Asked(None, (2,), counted((2,), by_values=2)),
-    "a pair": Asked(Question((1, 2)), (1, 2), counted((1, 2))),
-    "a difference": Asked(Question((0, 3)), (0, 3), counted((0, 3))[1:] - counted((0, 3))[:1]),
+    "a pair": Asked(CandidateQuery((1, 2)), (1, 2), counted((1, 2))),
+    "a difference": Asked(CandidateQuery((0, 3)), (0, 3), counted((0, 3))[1:] - counted((0, 3))[:1]),
     "a difference of differences": Asked(
-        Question((0, 4)),
+        CandidateQuery((0, 4)),
         (0, 4),
         np.array([[counted((0, 4))[1, 1] - counted((0, 4))[1, 0] - counted((0, 4))[0, 1] + counted((0, 4))[0, 0]]]),
     ),
-    "a triple with the target": Asked(Question((0, 1, 3)), (0, 1, 3), counted((0, 1, 3))[1:] - counted((0, 1, 3))[:1]),
-    "values within buckets": Asked(Question((2, 3), guided=2), (2, 3), counted((2, 3), by_values=2)),
+    "a triple with the target": Asked(
+        CandidateQuery((0, 1, 3)), (0, 1, 3), counted((0, 1, 3))[1:] - counted((0, 1, 3))[:1]
+    ),
+    "values within buckets": Asked(CandidateQuery((2, 3), guided=2), (2, 3), counted((2, 3), by_values=2)),
 }
 
 
@@ -193,7 +196,7 @@ def test_every_answer_has_noise_of_its_own(kind: Noise) -> None:
     counts, finest, keys = np.full(3, 5), Partition.finest(DOMAIN), 1_000
     found = []
     for number in range(keys):
-        door = Releases(PLANS[kind], opener(number))
+        door = Measurements(PLANS[kind], opener(number))
         tables = [door.measure((1, 2), finest, counts, 2), door.measure((1, 2), finest, counts, 2)]
         tables += [door.measure((1,), finest, counts, 2), door.measure((1, 3), finest, counts, 2)]
         releases = [release for table in tables for release in table.releases]
@@ -245,7 +248,7 @@ def test_a_choice_says_nothing_of_the_next_one() -> None:
     scores = scores_of(plan).tolist()
     picked = []
     for number in range(keys):
-        door = Releases(plan, opener(number))
+        door = Measurements(plan, opener(number))
         picked.append([door.choose(purpose, scores) for purpose in ("tree", "tree", "extra", "extra")])
     picks, law = np.array(picked), chances(plan)
 
@@ -282,7 +285,7 @@ def test_the_doors_let_through_what_the_events_charge_and_no_more(kind: Noise, t
     table = Domain(DOMAIN.attributes, target=target)
     delta = Fraction(0) if kind == "laplace" else Fraction(1, 10**9)
     plan = LoglinearRecipe(Fraction(1), delta, kind).calibrate(table)
-    door, finest, counts = Releases(plan, OneStream("charged")), Partition.finest(table), np.zeros(1, np.int64)
+    door, finest, counts = Measurements(plan, OneStream("charged")), Partition.finest(table), np.zeros(1, np.int64)
     choices = sum(event.outputs for event in plan.events if isinstance(event, ExponentialEvent))
     assert sum(most(partial(door.choose, purpose, [0, 0])) for purpose in ("tree", "extra")) == choices
     # Tables take all that is theirs; what is then left is that of the attributes by themselves.

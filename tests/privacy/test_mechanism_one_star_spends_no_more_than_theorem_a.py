@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from deniable.deniability import PrivacyTest
-from deniable.loss import PrivacyTestEvent
-from deniable.seed_accounting import attempt_curves, candidate_guarantee, theorem_a_epsilon
+from deniable.plausible_deniability.privacy_tests import PrivacyTest
+from deniable.plausible_deniability.seed_accounting import attempt_curves, candidate_guarantee, theorem_a_epsilon
+from deniable.privacy.loss import PrivacyTestEvent
 from tests.output_law import NEIGHBOURS, Laws, Mechanism, hockey_stick, random_models
 
 MODELS = random_models("mechanism one star", 120)

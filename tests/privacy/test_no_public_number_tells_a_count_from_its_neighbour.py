@@ -17,13 +17,13 @@ from benchmarks.attack_floats import (
     measured_of_many,
     telling,
 )
-from deniable.domain import Attribute, Domain
-from deniable.graph import Graph
-from deniable.keys import ReleaseKey
-from deniable.loglinear import learning
-from deniable.loglinear.noisy_tables import NoisySums, NoisyTable
-from deniable.parameters import ParameterRecipe
-from deniable.tables import FamilyCounts
+from deniable.foundation.domain import Attribute, Domain
+from deniable.foundation.keys import ReleaseKey
+from deniable.foundation.tables import FamilyCounts
+from deniable.learners.cfs.parameters import ParameterRecipe
+from deniable.learners.loglinear import learning
+from deniable.learners.loglinear.estimation.noisy_marginals import NoisyMarginal, NoisySums
+from deniable.models.graph import Graph
 
 KEY = ReleaseKey(bytes(range(32)))
 
@@ -89,12 +89,12 @@ def test_a_value_is_the_correctly_rounded_quotient_of_its_integers(shares: int) 
     words = KEY.stream(step="test", inputs="", mechanism="sums", parameters={}).take(2_000).astype(np.int64)
     for sums in (words - 2**31, words * 2**20 - 2**51, words * 2**30 - 2**61):
         one, other = NoisySums(sums, shares, shares, 1), NoisySums(sums[::-1].copy(), 5, 5, 2)
-        table = NoisyTable((0,), (one,), "gaussian", Fraction(9))
+        table = NoisyMarginal((0,), (one,), "gaussian", Fraction(9))
         assert table.values.tolist() == [float(Fraction(each, shares)) for each in sums.tolist()]
-        joined = table.joined(NoisyTable((0,), (other,), "gaussian", Fraction(9))).values.tolist()
+        joined = table.joined(NoisyMarginal((0,), (other,), "gaussian", Fraction(9))).values.tolist()
         both = zip(sums.tolist(), sums[::-1].tolist(), strict=True)
         assert joined == [float(Fraction(first + second, shares + 5)) for first, second in both]
-        laplace = NoisyTable(
+        laplace = NoisyMarginal(
             (0,), (NoisySums(sums, 1, shares, 1), NoisySums(sums[::-1].copy(), 1, 5, 2)), "laplace", Fraction(9)
         )
         both = zip(sums.tolist(), sums[::-1].tolist(), strict=True)

@@ -7,14 +7,19 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deniable.bayes_net import BayesNet
-from deniable.domain import Attribute, Domain
-from deniable.graph import Graph
-from deniable.histogram_sampling import PrefixSampler
-from deniable.histogram_seeds import HistogramMechanism, HistogramRecipe, PrefixCounts, PrefixHistogram
-from deniable.keys import ReleaseKey
-from deniable.noise import DiscreteLaplace
-from deniable.parameters import integer_weights
+from deniable.foundation.domain import Attribute, Domain
+from deniable.foundation.keys import ReleaseKey
+from deniable.foundation.noise import DiscreteLaplace
+from deniable.learners.cfs.parameters import integer_weights
+from deniable.models.bayes_net import BayesNet
+from deniable.models.graph import Graph
+from deniable.samplers.histogram_seeds.noisy_histogram import (
+    HistogramMechanism,
+    HistogramRecipe,
+    PrefixCounts,
+    PrefixHistogram,
+)
+from deniable.samplers.histogram_seeds.sampling import PrefixSampler
 
 K = 10
 CELLS = 5_000

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deniable import noise
-from deniable.keys import ReleaseKey, WordStream
-from deniable.noise import DiscreteGaussian, DiscreteLaplace, Draws, Law, bernoulli_exp, uniform_below
+from deniable.foundation import noise
+from deniable.foundation.keys import ReleaseKey, WordStream
+from deniable.foundation.noise import DiscreteGaussian, DiscreteLaplace, Draws, Law, bernoulli_exp, uniform_below
 
 SIZE = 100_000
 FALSE_ALARM = 1e-20

@@ -10,10 +10,10 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from deniable.domain import Attribute, Domain
-from deniable.histogram_seeds import HistogramMechanism, HistogramRecipe, PrefixCounts
-from deniable.keys import ReleaseKey
-from deniable.noise import DiscreteLaplace
+from deniable.foundation.domain import Attribute, Domain
+from deniable.foundation.keys import ReleaseKey
+from deniable.foundation.noise import DiscreteLaplace
+from deniable.samplers.histogram_seeds.noisy_histogram import HistogramMechanism, HistogramRecipe, PrefixCounts
 
 Law = NDArray[np.float64]
 

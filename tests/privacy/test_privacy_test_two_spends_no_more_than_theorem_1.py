@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from deniable.deniability import PrivacyTest, exact_delta, smallest_drop_probability, theorem_1
+from deniable.plausible_deniability.privacy_tests import PrivacyTest, exact_delta, smallest_drop_probability, theorem_1
 from tests.output_law import NEIGHBOURS, ROWS, Laws, Mechanism, hockey_stick, in_window, random_models
 
 MODELS = random_models("privacy test two", 300)

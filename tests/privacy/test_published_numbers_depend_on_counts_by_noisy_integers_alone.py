@@ -13,19 +13,19 @@ from typing import Any, get_type_hints
 import numpy as np
 import pytest
 
-from deniable import entropies
-from deniable.domain import Attribute, Domain
-from deniable.entropies import GRID, EntropyRecipe
-from deniable.graph import Graph
-from deniable.histogram_seeds import HistogramRecipe, PrefixCounts
-from deniable.keys import ReleaseKey
-from deniable.loglinear.learning import Choice
-from deniable.loglinear.noisy_tables import NoisySums, NoisyTable
-from deniable.loglinear.releases import Doors
-from deniable.noise import DiscreteGaussian, DiscreteLaplace
-from deniable.parameters import ParameterRecipe
-from deniable.structure import learn_graph
-from deniable.tables import FamilyCounts, PairCounts
+from deniable.foundation.domain import Attribute, Domain
+from deniable.foundation.keys import ReleaseKey
+from deniable.foundation.noise import DiscreteGaussian, DiscreteLaplace
+from deniable.foundation.tables import FamilyCounts, PairCounts
+from deniable.learners.cfs import entropies
+from deniable.learners.cfs.entropies import GRID, EntropyRecipe
+from deniable.learners.cfs.parameters import ParameterRecipe
+from deniable.learners.cfs.structure import learn_graph
+from deniable.learners.loglinear.estimation.noisy_marginals import NoisyMarginal, NoisySums
+from deniable.learners.loglinear.learning import Choice
+from deniable.learners.loglinear.measurements import PrivateQueries
+from deniable.models.graph import Graph
+from deniable.samplers.histogram_seeds.noisy_histogram import HistogramRecipe, PrefixCounts
 
 DOMAIN = Domain(
     (
@@ -146,8 +146,8 @@ def test_a_histogram_of_prefixes(more: int, shift: Shift) -> None:
 
 def test_the_types_of_the_doors_hold_no_float() -> None:
     """What goes through the doors of the log-linear learner are integers, exact fractions, and names."""
-    held = [get_type_hints(kind) for kind in (NoisySums, NoisyTable, Choice)]
-    passed = [get_type_hints(way) for way in (Doors.measure, Doors.choose)]
+    held = [get_type_hints(kind) for kind in (NoisySums, NoisyMarginal, Choice)]
+    passed = [get_type_hints(way) for way in (PrivateQueries.measure, PrivateQueries.choose)]
     for hints in (*held, *passed):
         for name, hint in hints.items():
             assert "float" not in str(hint), (name, hint)

@@ -10,15 +10,15 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from deniable.bayes_net import BayesNet
-from deniable.conditionals import factor_of
-from deniable.domain import Attribute, Codes, Domain
-from deniable.errors import InvalidInput
-from deniable.graph import Graph
-from deniable.histogram_sampling import PrefixSampler
-from deniable.histogram_seeds import PrefixHistogram
-from deniable.keys import ReleaseKey, WordStream
-from deniable.parameters import integer_weights
+from deniable.foundation.domain import Attribute, Codes, Domain
+from deniable.foundation.errors import InvalidInput
+from deniable.foundation.keys import ReleaseKey, WordStream
+from deniable.learners.cfs.parameters import integer_weights
+from deniable.models.bayes_net import BayesNet
+from deniable.models.graph import Graph
+from deniable.models.sequential_kernels import factor_of
+from deniable.samplers.histogram_seeds.noisy_histogram import PrefixHistogram
+from deniable.samplers.histogram_seeds.sampling import PrefixSampler
 from tests.loglinear_nets import random_net
 
 FALSE_ALARM = 1e-9

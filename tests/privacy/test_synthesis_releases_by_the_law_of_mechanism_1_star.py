@@ -10,17 +10,17 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import binomtest, chi2
 
-from deniable.bayes_net import BayesNet
-from deniable.deniability import PrivacyTest
-from deniable.domain import Attribute, Codes, Domain
-from deniable.errors import InvalidInput
-from deniable.graph import Graph, topological_order
-from deniable.keys import ReleaseKey, WordStream
-from deniable.loss import PrivacyTestEvent
-from deniable.parameters import integer_weights
-from deniable.plausible_seeds import SeedIndex
-from deniable.resampling import SeedResampler
-from deniable.synthesis import Attempt, synthesize, synthesize_by_scan
+from deniable.foundation.domain import Attribute, Codes, Domain
+from deniable.foundation.errors import InvalidInput
+from deniable.foundation.keys import ReleaseKey, WordStream
+from deniable.learners.cfs.parameters import integer_weights
+from deniable.models.bayes_net import BayesNet
+from deniable.models.graph import Graph, topological_order
+from deniable.plausible_deniability.mechanism_one import MechanismOne, synthesize, synthesize_by_scan
+from deniable.plausible_deniability.plausible_seeds import SeedIndex
+from deniable.plausible_deniability.privacy_tests import PrivacyTest
+from deniable.plausible_deniability.resampling import SeedResampler
+from deniable.privacy.loss import PrivacyTestEvent
 
 DOMAIN = Domain(
     (
@@ -39,7 +39,7 @@ NET = BayesNet(
     ),
 )
 SEEDS = np.array([[0, 0, 0]] * 5 + [[0, 1, 0]] * 3 + [[1, 2, 1]] * 4 + [[1, 0, 0]] + [[0, 2, 1]] * 2, np.uint16)
-ATTEMPT = Attempt(
+ATTEMPT = MechanismOne(
     PrivacyTest(k=4, gamma=Fraction(2), eps0=Fraction(1, 2), randomized=True),
     drop_probability=Fraction(1, 10),
     public_rows=20,
@@ -55,7 +55,7 @@ def scan_order(codes: Codes) -> Codes:
     return NET.in_order(codes)
 
 
-def law(attempt: Attempt, omega: dict[int, int]) -> NDArray[np.float64]:
+def law(attempt: MechanismOne, omega: dict[int, int]) -> NDArray[np.float64]:
     """Probability of releasing each record, and last of releasing none, from the definition of Mechanism 1*."""
     model = SeedResampler(NET, omega)
     seeds = scan_order(SEEDS)
@@ -107,10 +107,10 @@ def test_release_frequencies_are_those_of_the_definition(omega: dict[int, int]) 
     assert chi_squared(counts, law(ATTEMPT, omega)) < 6
     # the same records refuse the laws of a mechanism that is a little different
     for other in (
-        Attempt(PrivacyTest(4, Fraction(2), Fraction(6, 10), randomized=True), Fraction(1, 10), 20),
-        Attempt(PrivacyTest(5, Fraction(2), Fraction(1, 2), randomized=True), Fraction(1, 10), 20),
-        Attempt(ATTEMPT.test, Fraction(12, 100), 20),
-        Attempt(ATTEMPT.test, Fraction(1, 10), 21),
+        MechanismOne(PrivacyTest(4, Fraction(2), Fraction(6, 10), randomized=True), Fraction(1, 10), 20),
+        MechanismOne(PrivacyTest(5, Fraction(2), Fraction(1, 2), randomized=True), Fraction(1, 10), 20),
+        MechanismOne(ATTEMPT.test, Fraction(12, 100), 20),
+        MechanismOne(ATTEMPT.test, Fraction(1, 10), 21),
     ):
         assert chi_squared(counts, law(other, omega)) > 6
 
@@ -128,10 +128,10 @@ CHARGED = PrivacyTestEvent(
 FALSE_ALARM = 1e-9
 
 
-def charged_attempt(event: PrivacyTestEvent) -> Attempt:
+def charged_attempt(event: PrivacyTestEvent) -> MechanismOne:
     """What an event says is done, as it is done."""
     test = PrivacyTest(k=event.k, gamma=event.gamma, eps0=event.eps0, randomized=True)
-    return Attempt(test, event.drop_probability, event.public_rows)
+    return MechanismOne(test, event.drop_probability, event.public_rows)
 
 
 def chance(event: PrivacyTestEvent, seeds: int) -> float:
@@ -183,7 +183,7 @@ def test_noise_of_one_candidate_says_nothing_of_another_s() -> None:
 @pytest.mark.parametrize("randomized", [True, False])
 def test_prefix_counts_and_the_scan_release_the_same_records(omega: dict[int, int], *, randomized: bool) -> None:
     test = PrivacyTest(4, Fraction(2), Fraction(1, 2) if randomized else None, randomized=randomized)
-    attempt = Attempt(test, Fraction(1, 10), 20)
+    attempt = MechanismOne(test, Fraction(1, 10), 20)
     model = SeedResampler(NET, omega)
     seeds = scan_order(SEEDS)
     name = f"scan {omega} {randomized}"
@@ -194,7 +194,7 @@ def test_prefix_counts_and_the_scan_release_the_same_records(omega: dict[int, in
 
 
 def test_the_deterministic_test_releases_nothing_with_fewer_plausible_seeds_than_k() -> None:
-    attempt = Attempt(PrivacyTest(4, Fraction(2), None, randomized=False))
+    attempt = MechanismOne(PrivacyTest(4, Fraction(2), None, randomized=False))
     index = SeedIndex.build(scan_order(SEEDS), {1: 1})
     records = synthesize(SeedResampler(NET, {1: 1}), index, attempt, stream("deterministic"), 5_000)
     prefixes, counts = np.unique(scan_order(SEEDS)[:, :2], axis=0, return_counts=True)
@@ -204,7 +204,7 @@ def test_the_deterministic_test_releases_nothing_with_fewer_plausible_seeds_than
 
 
 def test_a_scan_that_stops_early_decides_the_deterministic_test_alike() -> None:
-    attempt = Attempt(PrivacyTest(4, Fraction(2), None, randomized=False))
+    attempt = MechanismOne(PrivacyTest(4, Fraction(2), None, randomized=False))
     model = SeedResampler(NET, {2: 1})
     whole = synthesize_by_scan(model, scan_order(SEEDS), attempt, stream("early"), 300)
     early = synthesize_by_scan(model, scan_order(SEEDS), attempt, stream("early"), 300, max_plausible=4)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from deniable.errors import InvalidInput
-from deniable.keys import ReleaseKey, WordStream
-from deniable.loglinear.choosing import _accepted, choose
+from deniable.foundation.errors import InvalidInput
+from deniable.foundation.keys import ReleaseKey, WordStream
+from deniable.learners.loglinear.exponential_mechanism import _accepted, choose
 
 SCORES = [12, 0, 9, 12, -40, 10, 3, -100_000]
 EPSILON = Fraction(7, 10)

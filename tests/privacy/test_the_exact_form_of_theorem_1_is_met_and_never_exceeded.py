@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from deniable.deniability import PrivacyTest, delta_of_attempt
-from deniable.loss import PrivacyTestEvent
-from deniable.seed_accounting import record_guarantee
+from deniable.plausible_deniability.privacy_tests import PrivacyTest, delta_of_attempt
+from deniable.plausible_deniability.seed_accounting import record_guarantee
+from deniable.privacy.loss import PrivacyTestEvent
 from tests.output_law import NEIGHBOURS, Laws, Mechanism, hockey_stick, random_models
 
 MODELS = random_models("the record of one attempt", 200)

@@ -12,19 +12,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deniable.domain import Attribute, Codes, Domain
-from deniable.errors import InvalidInput
-from deniable.keys import ReleaseKey
-from deniable.loglinear import learning, questions
-from deniable.loglinear.counting import Counter, Partition, RowCounter
-from deniable.loglinear.gluing import Evidence, estimate_margins, estimate_total, product
-from deniable.loglinear.graph import dependences
-from deniable.loglinear.learning import Learnt, learn
-from deniable.loglinear.noisy_tables import NoisySums, NoisyTable
-from deniable.loglinear.plan import LoglinearPlan, LoglinearRecipe, NoiseChoice
-from deniable.loglinear.releases import Doors, Releases
-from deniable.loglinear.rounding import to_network
-from deniable.tables import Counts
+from deniable.foundation.domain import Attribute, Codes, Domain
+from deniable.foundation.errors import InvalidInput
+from deniable.foundation.keys import ReleaseKey
+from deniable.foundation.tables import Counts
+from deniable.learners.loglinear import candidate_queries as questions
+from deniable.learners.loglinear import learning
+from deniable.learners.loglinear.dependency_graph import dependences
+from deniable.learners.loglinear.estimation.counting import Counter, Partition, RowCounter
+from deniable.learners.loglinear.estimation.maximum_entropy import Evidence, estimate_margins, estimate_total, product
+from deniable.learners.loglinear.estimation.noisy_marginals import NoisyMarginal, NoisySums
+from deniable.learners.loglinear.learning import Learnt, learn
+from deniable.learners.loglinear.measurements import Measurements, PrivateQueries
+from deniable.learners.loglinear.plan import LoglinearPlan, LoglinearRecipe, NoiseChoice
+from deniable.learners.loglinear.quantization import to_network
 from tests.published_answers import PublishedAnswers, learnt_again
 
 SIZES = (2, 3, 12, 4, 5, 1, 40, 20)
@@ -64,12 +65,12 @@ def neighbours(codes: Codes) -> list[Codes]:
 class Recording:
     """Doors that remember what went through them."""
 
-    inner: Doors
+    inner: PrivateQueries
     plan: LoglinearPlan
     tables: list[tuple[Any, Counts, Any]] = field(default_factory=list)
     choices: list[tuple[str, list[int], int]] = field(default_factory=list)
 
-    def measure(self, attributes: tuple[int, ...], partition: Partition, counts: Counts, shares: int) -> NoisyTable:
+    def measure(self, attributes: tuple[int, ...], partition: Partition, counts: Counts, shares: int) -> NoisyMarginal:
         released = self.inner.measure(attributes, partition, counts, shares)
         # Of what the door gave, integers alone are kept: what else might be in it is not there when they are forced.
         integers = [release.document() for release in released.releases]
@@ -102,7 +103,7 @@ class Forced:
     measured: int = 0
     chosen: int = 0
 
-    def measure(self, attributes: tuple[int, ...], partition: Partition, counts: Counts, shares: int) -> NoisyTable:
+    def measure(self, attributes: tuple[int, ...], partition: Partition, counts: Counts, shares: int) -> NoisyMarginal:
         if self.measured == len(self.recorded.tables):
             self.findings.add("a table more")
             raise StopAudit
@@ -115,7 +116,7 @@ class Forced:
             self.findings.add("sensitivity of a table")
         require_integers(released)
         plan = self.recorded.plan
-        return NoisyTable.from_document(attributes, released, plan.noise, str(plan.amount))
+        return NoisyMarginal.from_document(attributes, released, plan.noise, str(plan.amount))
 
     def choose(self, purpose: str, scores: Sequence[int]) -> int:
         if self.chosen == len(self.recorded.choices):
@@ -135,10 +136,10 @@ class StopAudit(Exception):
     """There is nothing left to compare."""
 
 
-Learner = Callable[[LoglinearPlan, Counter, Doors, Callable[[str, int], Any]], Learnt]
+Learner = Callable[[LoglinearPlan, Counter, PrivateQueries, Callable[[str, int], Any]], Learnt]
 
 
-def audit(plan: LoglinearPlan, learner: Learner = learn) -> tuple[set[str], Releases]:
+def audit(plan: LoglinearPlan, learner: Learner = learn) -> tuple[set[str], Measurements]:
     """Learn once, and again from each neighbour with all answers forced.
 
     Returns:
@@ -149,7 +150,7 @@ def audit(plan: LoglinearPlan, learner: Learner = learn) -> tuple[set[str], Rele
 
     words = words_of(open_stream)
     codes = rows()
-    releases = Releases(plan, open_stream)
+    releases = Measurements(plan, open_stream)
     recorded = Recording(releases, plan)
     model = to_network(plan.domain, learner(plan, RowCounter(lambda: [codes]), recorded, words)).document()
     findings: set[str] = set()
@@ -207,7 +208,7 @@ def test_the_audit_sees_every_kind_of_table() -> None:
     """Differences, triples with the target, values within buckets: what it found nothing wrong with was there."""
     plan, codes, key = plan_of("40", "1/1000000"), rows(), ReleaseKey(bytes(range(32)))
     open_stream = partial(key.stream, step="learn", inputs="audit")
-    recorded = Recording(Releases(plan, open_stream), plan)
+    recorded = Recording(Measurements(plan, open_stream), plan)
     learn(plan, RowCounter(lambda: [codes]), recorded, words_of(open_stream))
     asked = [(attributes, buckets, table.shape) for (attributes, buckets, _), table, _ in recorded.tables]
     assert any(len(attributes) == 3 and 1 in shape for attributes, _, shape in asked)
@@ -260,7 +261,7 @@ def test_model_and_documents_follow_from_published_integers_and_words_alone(epsi
     """Without any table: `measured.json` is read back, and all that is published is worked out again to the bit."""
     plan, codes, key = plan_of(epsilon, "1/1000000", noise=noise), rows(), ReleaseKey(bytes(range(32)))
     open_stream = partial(key.stream, step="learn", inputs="audit")
-    learnt = learn(plan, RowCounter(lambda: [codes]), Releases(plan, open_stream), words_of(open_stream))
+    learnt = learn(plan, RowCounter(lambda: [codes]), Measurements(plan, open_stream), words_of(open_stream))
     document = json.loads(json.dumps(learnt.document(plan)))
     assert document["noise"] == noise
     if epsilon == "40":
@@ -291,11 +292,11 @@ class MoreAndLess:
     Choices are those of a document: their law is another one where scores are.
     """
 
-    inner: Releases
+    inner: Measurements
     count: int
     choices: PublishedAnswers
 
-    def measure(self, attributes: tuple[int, ...], partition: Partition, counts: Counts, shares: int) -> NoisyTable:
+    def measure(self, attributes: tuple[int, ...], partition: Partition, counts: Counts, shares: int) -> NoisyMarginal:
         return self.inner.measure(attributes, partition, counts + self.count, shares)
 
     def choose(self, purpose: str, scores: Sequence[int]) -> int:
@@ -313,11 +314,11 @@ def test_nothing_depends_on_a_count_but_by_its_noisy_integer(
     plan, codes, key = plan_of(epsilon, "1/1000000", noise=noise), rows(), ReleaseKey(bytes(range(32)))
     open_stream = partial(key.stream, step="learn", inputs="audit")
     words = words_of(open_stream)
-    learnt = learn(plan, RowCounter(lambda: [codes]), Releases(plan, open_stream), words)
+    learnt = learn(plan, RowCounter(lambda: [codes]), Measurements(plan, open_stream), words)
     document = json.loads(json.dumps(learnt.document(plan)))
     honest = LoglinearPlan.law
     monkeypatch.setattr(LoglinearPlan, "law", lambda self, shares: Shifted(honest(self, shares), count))
-    doors = MoreAndLess(Releases(plan, open_stream), count, PublishedAnswers(document, plan))
+    doors = MoreAndLess(Measurements(plan, open_stream), count, PublishedAnswers(document, plan))
     again = learn(plan, RowCounter(lambda: [codes]), doors, words)
     assert published(plan, again) == published(plan, learnt)
 
@@ -325,10 +326,10 @@ def test_nothing_depends_on_a_count_but_by_its_noisy_integer(
 class MeansOfNoisyCounts:
     """Doors as they once were: the mean of the noise, a float, is added to the count."""
 
-    def __init__(self, inner: Doors) -> None:
+    def __init__(self, inner: PrivateQueries) -> None:
         self._inner = inner
 
-    def measure(self, attributes: tuple[int, ...], partition: Partition, counts: Counts, shares: int) -> NoisyTable:
+    def measure(self, attributes: tuple[int, ...], partition: Partition, counts: Counts, shares: int) -> NoisyMarginal:
         released = self._inner.measure(attributes, partition, counts, shares)
         [release] = released.releases
         means = counts + (release.sums - release.multiplier * counts) / release.multiplier
@@ -344,17 +345,17 @@ def test_a_float_that_is_made_of_a_count_is_found(monkeypatch: pytest.MonkeyPatc
     plan, codes, key = plan_of("40", "1/1000000", noise="gaussian"), rows(), ReleaseKey(bytes(range(32)))
     open_stream = partial(key.stream, step="learn", inputs="audit")
     words, honest = words_of(open_stream), LoglinearPlan.law
-    doors = MeansOfNoisyCounts(Releases(plan, open_stream))
+    doors = MeansOfNoisyCounts(Measurements(plan, open_stream))
     learnt = learn(plan, RowCounter(lambda: [codes]), doors, words)
     document = json.loads(json.dumps(learnt.document(plan)))
     assert published(plan, learnt_again(document, plan, words)) != published(plan, learnt)
     monkeypatch.setattr(LoglinearPlan, "law", lambda self, shares: Shifted(honest(self, shares), 3))
 
     class Inside(MoreAndLess):
-        def measure(self, attributes: Any, partition: Any, counts: Counts, shares: int) -> NoisyTable:
+        def measure(self, attributes: Any, partition: Any, counts: Counts, shares: int) -> NoisyMarginal:
             return MeansOfNoisyCounts(self.inner).measure(attributes, partition, counts + self.count, shares)
 
-    shifted = Inside(Releases(plan, open_stream), 3, PublishedAnswers(document, plan))
+    shifted = Inside(Measurements(plan, open_stream), 3, PublishedAnswers(document, plan))
     again = learn(plan, RowCounter(lambda: [codes]), shifted, words)
     assert published(plan, again) != published(plan, learnt)
 
@@ -370,14 +371,14 @@ def test_a_door_cannot_give_floats() -> None:
 
 
 def test_an_uncharged_count_is_found() -> None:
-    def peeping(plan: LoglinearPlan, counter: Counter, doors: Doors, words: Any) -> Learnt:
+    def peeping(plan: LoglinearPlan, counter: Counter, doors: PrivateQueries, words: Any) -> Learnt:
         class Peeping:
-            def measure(self, attributes: Any, partition: Any, counts: Counts, shares: int) -> NoisyTable:
+            def measure(self, attributes: Any, partition: Any, counts: Counts, shares: int) -> NoisyMarginal:
                 released = doors.measure(attributes, partition, counts, shares)
                 if len(attributes) == 1:
                     return released
                 exact = NoisySums(counts, 1, shares, released.releases[0].turn)
-                return NoisyTable(attributes, (exact,), released.noise, released.amount)
+                return NoisyMarginal(attributes, (exact,), released.noise, released.amount)
 
             def choose(self, purpose: str, scores: Sequence[int]) -> int:
                 return doors.choose(purpose, scores)
@@ -388,7 +389,7 @@ def test_an_uncharged_count_is_found() -> None:
 
 
 def test_an_exact_number_of_rows_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    def counting(plan: LoglinearPlan, counter: Counter, doors: Doors, words: Any) -> Learnt:
+    def counting(plan: LoglinearPlan, counter: Counter, doors: PrivateQueries, words: Any) -> Learnt:
         (exact,) = counter.tables(Partition.finest(plan.domain), [(0,)])
         monkeypatch.setattr(learning, "estimate_total", lambda _: 3.0 * exact.sum())
         return learn(plan, counter, doors, words)
@@ -399,7 +400,7 @@ def test_an_exact_number_of_rows_is_found(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_bucket_that_depends_on_the_data_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     bucketed = learning.bucketed
 
-    def bucketing(plan: LoglinearPlan, counter: Counter, doors: Doors, words: Any) -> Learnt:
+    def bucketing(plan: LoglinearPlan, counter: Counter, doors: PrivateQueries, words: Any) -> Learnt:
         (exact,) = counter.tables(Partition.finest(plan.domain), [(2,)])
 
         def by_the_data(attribute: Attribute, *arguments: Any, **named: Any) -> Any:
@@ -423,7 +424,7 @@ def test_a_score_that_one_row_moves_by_two_is_found(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_table_that_counts_rows_twice_is_found() -> None:
-    def doubling(plan: LoglinearPlan, counter: Counter, doors: Doors, words: Any) -> Learnt:
+    def doubling(plan: LoglinearPlan, counter: Counter, doors: PrivateQueries, words: Any) -> Learnt:
         class Twice:
             def tables(self, partition: Any, wanted: Any) -> Any:
                 return [2 * table for table in counter.tables(partition, wanted)]
@@ -446,7 +447,7 @@ def independent(evidence: Evidence, words: Any, wanted: Any, order: Any = None) 
     return SimpleNamespace(total=total, margins=margins, tables=tables, order=order, without=tables, expected=expected)
 
 
-class Quick(Releases):
+class Quick(Measurements):
     """Doors that choose whatever has the highest score."""
 
     def choose(self, purpose: str, scores: Sequence[int]) -> int:
@@ -456,7 +457,7 @@ class Quick(Releases):
 
 def test_a_table_of_125_attributes_is_learnt_with_the_shares_that_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
     """So many that shares are at their largest, and with so much to go on that all tables are asked for."""
-    monkeypatch.setattr(learning, "glue", independent)
+    monkeypatch.setattr(learning, "fit_maximum_entropy", independent)
     m, people = 125, 4_000
     wide = Domain(tuple(Attribute(f"a{i}", (0, 1), "nominal", (0, 0)) for i in range(m)), target="a0")
     plan = LoglinearRecipe(Fraction(60), Fraction(1, 10**6), "gaussian").calibrate(wide)

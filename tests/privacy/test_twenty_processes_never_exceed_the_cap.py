@@ -15,11 +15,11 @@ import pytest
 from sqlalchemy import event as on
 from sqlalchemy import text
 
-from deniable.budget import BudgetExceeded
-from deniable.ledger import ALL_ROWS, Charge
-from deniable.ledger_verification import verify
-from stores.ledger import Ledger
-from stores.ledger_database import LedgerUnreachable
+from deniable.ledger.budget import BudgetExceeded
+from deniable.ledger.entries import ALL_ROWS, Charge
+from deniable.ledger.verification import verify
+from stores.ledger.database import LedgerUnreachable
+from stores.ledger.ledger import Ledger
 from tests.charging import charge, policy
 from tests.postgres import fresh_database
 from tests.processes import at_once, start, told

@@ -6,10 +6,10 @@ from fractions import Fraction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deniable.books import Books
-from deniable.budget import BudgetExceeded, cost_of
-from deniable.ledger import ALL_ROWS, Charge, Cost
-from deniable.ledger_verification import verify
+from deniable.ledger.budget import BudgetExceeded, cost_of
+from deniable.ledger.entries import ALL_ROWS, Charge, Cost
+from deniable.ledger.state import LedgerState
+from deniable.ledger.verification import verify
 from tests.charging import SALT, TIME, chain, charge, policy, yearly
 from tests.extent import drawn
 
@@ -47,7 +47,7 @@ def asked(draw: st.DrawFn) -> Charge:
 @given(st.lists(asked(), max_size=12), epsilons.filter(bool), deltas)
 def test_no_order_of_requests_exceeds_a_cap(charges: list[Charge], epsilon: Fraction, delta: Fraction) -> None:
     entries = chain(policy(epsilon, delta, period=yearly(epsilon / 2, delta)))
-    books = Books()
+    books = LedgerState()
     for entry in entries:
         books.enter(entry)
     admitted, refused = [], []

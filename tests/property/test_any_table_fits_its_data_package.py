@@ -10,10 +10,10 @@ from frictionless.resources import TableResource
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from deniable.domain import Attribute, Codes, Domain
-from stores.data_package import DIALECT, table_schema
-from stores.release_folder import CSV, PARQUET, check_tables, write_table
-from stores.tables import decode
+from deniable.foundation.domain import Attribute, Codes, Domain
+from stores.publication.data_package import DIALECT, table_schema
+from stores.publication.release_folder import CSV, PARQUET, check_tables, write_table
+from stores.tables.tables import decode
 from tests.extent import drawn
 
 texts = st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), max_size=8), min_size=1, unique=True)

@@ -11,9 +11,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from deniable.errors import InvalidInput
-from schemas.accounts import accounts_of
-from schemas.release_spec import ReleaseSpec, load_spec
+from deniable.foundation.errors import InvalidInput
+from schemas.spec.accounts import accounts_of
+from schemas.spec.release_spec import ReleaseSpec, load_spec
 from tests.extent import drawn
 from tests.small_release import QUICK, SCHEMA, SPEC
 

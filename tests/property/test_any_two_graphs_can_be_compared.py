@@ -3,8 +3,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stores.comparison import changed_edges
-from stores.drawing import draw_graph_changes
+from reports.pages.comparison import changed_edges
+from reports.plots.graph_plot import draw_graph_changes
 from tests.extent import drawn
 
 NAMES = [f"attribute {number}" for number in range(7)]

@@ -6,20 +6,20 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from deniable import synthesis
-from deniable.attempts import ATTEMPTS_A_BLOCK, BlockArrays
-from deniable.bayes_net import UNIT, BayesNet
-from deniable.conditionals import Network
-from deniable.deniability import PrivacyTest
-from deniable.domain import Attribute, Codes, Domain
-from deniable.graph import Graph, topological_order
-from deniable.keys import ReleaseKey, WordStream
-from deniable.loglinear import factors as factors_module
-from deniable.loglinear import net as net_module
-from deniable.parameters import integer_weights
-from deniable.plausible_seeds import SeedIndex, _intervals, count_plausible, probability_classes
-from deniable.resampling import SeedResampler
-from deniable.synthesis import Attempt, synthesize
+from deniable.foundation.domain import Attribute, Codes, Domain
+from deniable.foundation.keys import ReleaseKey, WordStream
+from deniable.learners.cfs.parameters import integer_weights
+from deniable.models.bayes_net import UNIT, BayesNet
+from deniable.models.graph import Graph, topological_order
+from deniable.models.loglinear import factors as factors_module
+from deniable.models.loglinear import net as net_module
+from deniable.models.sequential_kernels import Network
+from deniable.plausible_deniability import mechanism_one as synthesis
+from deniable.plausible_deniability.mechanism_one import MechanismOne, synthesize
+from deniable.plausible_deniability.mechanism_one_kernels import ATTEMPTS_A_BLOCK, BlockArrays
+from deniable.plausible_deniability.plausible_seeds import SeedIndex, _intervals, count_plausible, probability_classes
+from deniable.plausible_deniability.privacy_tests import PrivacyTest
+from deniable.plausible_deniability.resampling import SeedResampler
 from tests.loglinear_nets import random_net
 
 ATTEMPTS = 3 * ATTEMPTS_A_BLOCK + 17
@@ -49,7 +49,9 @@ def random_bayes_net(name: str, m: int) -> BayesNet:
     return BayesNet(domain, Graph(parents, topological_order(domain, parents), ((),) * m), tuple(weights))
 
 
-def one_by_one(model: SeedResampler, index: SeedIndex, attempt: Attempt, words: WordStream, attempts: int) -> Codes:
+def one_by_one(
+    model: SeedResampler, index: SeedIndex, attempt: MechanismOne, words: WordStream, attempts: int
+) -> Codes:
     classes, scratch = probability_classes(attempt.test.gamma, len(model.net.domain)), index.scratch()
 
     def count(candidate: Codes, seed: int) -> int:
@@ -63,7 +65,7 @@ def one_by_one(model: SeedResampler, index: SeedIndex, attempt: Attempt, words: 
 def require_same(net: Network, seeds: Codes, omega: dict[int, int], test: PrivacyTest, name: str) -> int:
     """Release both ways; the number of records."""
     model, index = SeedResampler(net, omega), SeedIndex.build(seeds, omega)
-    attempt = Attempt(test, Fraction(1, 50), public_rows=len(seeds) + 20)
+    attempt = MechanismOne(test, Fraction(1, 50), public_rows=len(seeds) + 20)
     made = synthesize(model, index, attempt, stream(name), ATTEMPTS)
     np.testing.assert_array_equal(made, one_by_one(model, index, attempt, stream(name), ATTEMPTS))
     return len(made)
@@ -102,13 +104,17 @@ def test_blocks_release_the_same_records_whatever_is_ready_made(
     net = random_net(f"loglinear 6 {omega} 4", 6)
     seeds = net.in_order(net.sample(stream("ready seeds").take(2000 * 6)))
     test = PrivacyTest(40, Fraction(4), Fraction(1, 4), randomized=True)
-    every = synthesize(SeedResampler(net, omega), SeedIndex.build(seeds, omega), Attempt(test), stream("r"), ATTEMPTS)
+    every = synthesize(
+        SeedResampler(net, omega), SeedIndex.build(seeds, omega), MechanismOne(test), stream("r"), ATTEMPTS
+    )
     monkeypatch.setattr(factors_module, "_MERGED_CELLS", merged)
     monkeypatch.setattr(net_module, "_READY_CELLS", ready)
     again = replace(net)
     assert (again.arrays.ready < 0).any() == (merged == 0 or ready == 0)
     assert 0 < require_same(again, seeds, omega, test, "ready") < ATTEMPTS
-    slow = synthesize(SeedResampler(again, omega), SeedIndex.build(seeds, omega), Attempt(test), stream("r"), ATTEMPTS)
+    slow = synthesize(
+        SeedResampler(again, omega), SeedIndex.build(seeds, omega), MechanismOne(test), stream("r"), ATTEMPTS
+    )
     np.testing.assert_array_equal(every, slow)
 
 

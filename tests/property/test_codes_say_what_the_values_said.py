@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deniable.domain import Attribute, Codes, Domain
-from deniable.errors import InvalidInput
-from stores.tables import CodesWriter, decode, encode, load_codes, read_codes, write_codes
+from deniable.foundation.domain import Attribute, Codes, Domain
+from deniable.foundation.errors import InvalidInput
+from stores.tables.tables import CodesWriter, decode, encode, load_codes, read_codes, write_codes
 
 DTYPES = {int: "int64", float: "float64", str: "str", bool: "bool"}
 

@@ -9,18 +9,18 @@ import numba
 import numpy as np
 import pytest
 
-from deniable.conditionals import draw_next, factor_of
-from deniable.deniability import PrivacyTest
-from deniable.domain import Codes
-from deniable.errors import InvalidInput
-from deniable.keys import ReleaseKey, WordStream
-from deniable.loglinear import factors as factors_module
-from deniable.loglinear import net as net_module
-from deniable.loglinear.factors import LogTable
-from deniable.loglinear.net import LoglinearNet
-from deniable.plausible_seeds import SeedIndex
-from deniable.resampling import SeedResampler
-from deniable.synthesis import Attempt, synthesize, synthesize_by_scan
+from deniable.foundation.domain import Codes
+from deniable.foundation.errors import InvalidInput
+from deniable.foundation.keys import ReleaseKey, WordStream
+from deniable.models.loglinear import factors as factors_module
+from deniable.models.loglinear import net as net_module
+from deniable.models.loglinear.factors import LogTable
+from deniable.models.loglinear.net import LoglinearNet
+from deniable.models.sequential_kernels import draw_next, factor_of
+from deniable.plausible_deniability.mechanism_one import MechanismOne, synthesize, synthesize_by_scan
+from deniable.plausible_deniability.plausible_seeds import SeedIndex
+from deniable.plausible_deniability.privacy_tests import PrivacyTest
+from deniable.plausible_deniability.resampling import SeedResampler
 from tests.loglinear_nets import blind, guided, random_net
 
 UNIT = 2**32
@@ -153,7 +153,7 @@ def test_plausible_seeds_are_counted_as_a_scan_counts_them() -> None:
     seeds = net.in_order(net.sample(stream("seeds").take(6 * 500)))
     model = SeedResampler(net, {2: 1, 3: 2, 4: 1})
     index = SeedIndex.build(seeds, model.omega)
-    attempt = Attempt(test=PrivacyTest(k=20, gamma=Fraction(4), eps0=Fraction(1), randomized=True))
+    attempt = MechanismOne(test=PrivacyTest(k=20, gamma=Fraction(4), eps0=Fraction(1), randomized=True))
     fast = synthesize(model, index, attempt, stream("attempts"), 400)
     slow = net.in_columns(synthesize_by_scan(model, seeds, attempt, stream("attempts"), 400))
     assert len(fast) > 20

@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deniable import noise
-from deniable.keys import ReleaseKey, WordStream
-from deniable.noise import OUT_OF_WORDS, DiscreteGaussian, DiscreteLaplace, Law, uniform_below
+from deniable.foundation import noise
+from deniable.foundation.keys import ReleaseKey, WordStream
+from deniable.foundation.noise import OUT_OF_WORDS, DiscreteGaussian, DiscreteLaplace, Law, uniform_below
 from tests.extent import drawn
 
 positive = st.fractions(min_value=Fraction(1, 1000), max_value=Fraction(10**5), max_denominator=10**6)

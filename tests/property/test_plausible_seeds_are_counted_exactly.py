@@ -8,10 +8,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deniable.bayes_net import UNIT, BayesNet
-from deniable.domain import Attribute, Domain
-from deniable.graph import Graph, topological_order
-from deniable.plausible_seeds import SeedIndex, count_plausible, probability_classes
+from deniable.foundation.domain import Attribute, Domain
+from deniable.models.bayes_net import UNIT, BayesNet
+from deniable.models.graph import Graph, topological_order
+from deniable.plausible_deniability.plausible_seeds import SeedIndex, count_plausible, probability_classes
 from tests.extent import drawn
 
 

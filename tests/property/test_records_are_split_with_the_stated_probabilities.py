@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import chisquare
 
-from deniable.keys import ReleaseKey, WordStream
-from tasks.split import draw_parts
+from deniable.foundation.keys import ReleaseKey, WordStream
+from tasks.data.split import draw_parts
 
 RECORDS = 200_000
 STATED = (Fraction(1, 2), Fraction(3, 20), Fraction(3, 20), Fraction(1, 6))

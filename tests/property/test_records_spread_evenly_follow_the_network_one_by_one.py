@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from deniable.domain import Attribute, Codes, Domain
-from deniable.keys import ReleaseKey
-from deniable.loglinear import strata as strata_module
-from deniable.loglinear.factors import LogTable
-from deniable.loglinear.net import LoglinearNet
-from deniable.loglinear.rounding import within_buckets
-from deniable.loglinear.strata import TOGETHER
+from deniable.foundation.domain import Attribute, Codes, Domain
+from deniable.foundation.keys import ReleaseKey
+from deniable.learners.loglinear.quantization import within_buckets
+from deniable.models.loglinear import stratified_sampling as strata_module
+from deniable.models.loglinear.factors import LogTable
+from deniable.models.loglinear.net import LoglinearNet
+from deniable.models.loglinear.stratified_sampling import TOGETHER
 from tests.loglinear_nets import blind, guided, random_net
 
 ROWS = 48

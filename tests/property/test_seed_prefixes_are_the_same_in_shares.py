@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deniable.domain import Codes
-from deniable.plausible_seeds import IndexArrays, SeedIndex, levels_of
-from deniable.seed_prefixes import SeedTally
+from deniable.foundation.domain import Codes
+from deniable.plausible_deniability.plausible_seeds import IndexArrays, SeedIndex, levels_of
+from deniable.plausible_deniability.seed_prefixes import SeedTally
 
 SIZES = (2, 5, 3, 2, 4)
 ORDER = (3, 0, 4, 1, 2)

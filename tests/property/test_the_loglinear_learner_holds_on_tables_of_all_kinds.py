@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from deniable.composition import epsilon_to_zcdp
-from deniable.domain import Attribute, Domain
-from deniable.keys import ReleaseKey
-from deniable.loglinear.counting import RowCounter
-from deniable.loglinear.mechanism import learn_network
-from deniable.loglinear.plan import LoglinearRecipe
+from deniable.foundation.domain import Attribute, Domain
+from deniable.foundation.keys import ReleaseKey
+from deniable.learners.loglinear.estimation.counting import RowCounter
+from deniable.learners.loglinear.mechanism import learn_network
+from deniable.learners.loglinear.plan import LoglinearRecipe
+from deniable.privacy.composition import epsilon_to_zcdp
 
 Columns = list[NDArray[Any]]
 Draw = np.random.Generator

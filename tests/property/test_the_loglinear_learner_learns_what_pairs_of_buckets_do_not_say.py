@@ -6,13 +6,14 @@ from functools import partial
 import numpy as np
 import pytest
 
-from deniable.domain import Attribute, Codes, Domain
-from deniable.keys import ReleaseKey
-from deniable.loglinear import learning, questions
-from deniable.loglinear.counting import RowCounter
-from deniable.loglinear.learning import Learnt
-from deniable.loglinear.mechanism import learn_network
-from deniable.loglinear.plan import LoglinearRecipe
+from deniable.foundation.domain import Attribute, Codes, Domain
+from deniable.foundation.keys import ReleaseKey
+from deniable.learners.loglinear import candidate_queries as questions
+from deniable.learners.loglinear import learning
+from deniable.learners.loglinear.estimation.counting import RowCounter
+from deniable.learners.loglinear.learning import Learnt
+from deniable.learners.loglinear.mechanism import learn_network
+from deniable.learners.loglinear.plan import LoglinearRecipe
 
 RECIPE = LoglinearRecipe(Fraction(1), Fraction(1, 10**9))
 ROWS = 30_000

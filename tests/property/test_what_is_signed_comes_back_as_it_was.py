@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deniable.attestation import (
+from deniable.foundation.errors import InvalidInput
+from deniable.record.attestation import (
     Envelope,
     SignatureBroken,
     Statement,
@@ -16,8 +17,7 @@ from deniable.attestation import (
     statement,
     verify,
 )
-from deniable.errors import InvalidInput
-from deniable.trust import Revocation, TrustedKey, TrustedKeys, moment
+from deniable.record.trust import Revocation, TrustedKey, TrustedKeys, moment
 from tests.extent import drawn
 from tests.signing import private_key
 

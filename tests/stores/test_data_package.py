@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 from frictionless import Package, Report, validate
 
-from schemas.release_spec import ReleaseSpec, load_spec
-from stores.data_package import DATA_PACKAGE, data_package
-from stores.release_folder import CSV, PARQUET, write_document, write_table
+from schemas.spec.release_spec import ReleaseSpec, load_spec
+from stores.publication.data_package import DATA_PACKAGE, data_package
+from stores.publication.release_folder import CSV, PARQUET, write_document, write_table
 from tests.small_release import write_small_release
 
 SCHEMA = """

@@ -5,17 +5,17 @@ from typing import Any
 
 import pytest
 
-from deniable import drawing_versions
-from deniable.errors import Refused
-from deniable.keys import ReleaseKey
-from schemas.accounts import accounts_of, known_cost, parameters_cost
+from deniable.foundation.errors import Refused
+from deniable.foundation.keys import ReleaseKey
+from deniable.ledger import drawing_versions
 from schemas.references import Audience, Reference
-from schemas.release_spec import load_spec
-from stores import unfinished
-from stores.charging import open_ledger, opened_streams, require_room, reserve
-from stores.ledger import LEDGER_VARIABLE
-from stores.unfinished import note_beginning, note_end, require_same_code
-from stores.workspace import Workspace
+from schemas.spec.accounts import accounts_of
+from schemas.spec.release_spec import load_spec
+from stores.ledger.charging import open_ledger, opened_streams, require_room, reserve
+from stores.ledger.ledger import LEDGER_VARIABLE
+from stores.releases import resumable_releases as unfinished
+from stores.releases.resumable_releases import note_beginning, note_end, require_same_code
+from stores.vault.workspace import Workspace
 from tests.small_release import QUICK, write_small_release
 
 KEY = ReleaseKey(bytes(range(32)))
@@ -41,7 +41,7 @@ def begun(folder: Path, changes: dict[str, Any]) -> Workspace:
 
 def charged(workspace: Workspace) -> str:
     part = Reference(name="shared", path=Path("shared"), digest="1" * 64, rows=1, audience=Audience.RESTRICTED)
-    return reserve(workspace, known_cost(parameters_cost(workspace.spec)), part, parameters={})
+    return reserve(workspace, accounts_of(workspace.spec).learnt[-1], part, parameters={})
 
 
 @pytest.mark.parametrize(("drawing", "changes"), [("learn_parameters", QUICK), ("learn_loglinear", LOGLINEAR)])

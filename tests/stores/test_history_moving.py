@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from mlflow import MlflowClient
 
-from deniable.errors import Refused
+from deniable.foundation.errors import Refused
 from schemas.references import Audience
-from schemas.release_spec import ReleaseSpec, load_spec
-from stores.history_moving import (
+from schemas.spec.release_spec import ReleaseSpec, load_spec
+from stores.servers.mlflow_database import ready_client
+from stores.tracking.history_moving import (
     HistoriesCollide,
     History,
     HistoryFailed,
@@ -22,10 +23,9 @@ from stores.history_moving import (
     relocate,
     set_aside,
 )
-from stores.lineage import recorded_release, recorded_step
-from stores.run_tree import snapshot
-from stores.store_making import ready_client
-from stores.workspace import Workspace
+from stores.tracking.lineage import recorded_release, recorded_step
+from stores.tracking.run_tree import snapshot
+from stores.vault.workspace import Workspace
 from tests.mlflow_copies import change_mlflow, copied_state, mlflow_uri
 from tests.recorded_release import record_release
 from tests.small_release import write_small_release

@@ -18,15 +18,16 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
 from deniable.__main__ import HOLDS, main
-from deniable.books import LedgerBroken, NoPolicy
-from deniable.budget import BudgetExceeded
-from deniable.errors import InvalidInput, Refused
-from deniable.ledger import ALL_ROWS, Charge, canonical
-from stores import ledger_database, migrations
-from stores.ledger import LEDGER_VARIABLE, Ledger, ledger_place
-from stores.ledger_database import LedgerDatabase, LedgerUnavailable, LedgerUnreachable
-from stores.migrations import REVISIONS
-from stores.patience import PATIENCE_VARIABLE
+from deniable.foundation.errors import InvalidInput, Refused
+from deniable.ledger.budget import BudgetExceeded
+from deniable.ledger.entries import ALL_ROWS, Charge, canonical
+from deniable.ledger.state import LedgerBroken, NoPolicy
+from stores.ledger import database as ledger_database
+from stores.ledger import migrations
+from stores.ledger.database import LedgerDatabase, LedgerUnavailable, LedgerUnreachable
+from stores.ledger.ledger import LEDGER_VARIABLE, Ledger, ledger_place
+from stores.ledger.migrations import REVISIONS
+from stores.servers.patience import PATIENCE_VARIABLE
 from tests.charging import charge, cost, policy, yearly
 from tests.postgres import PASSWORD, fresh_database, server
 
@@ -106,7 +107,7 @@ def test_a_policy_that_does_not_change_is_not_entered_again(ledger: Ledger) -> N
 
 
 def test_an_output_belongs_to_a_charge_and_never_changes(ledger: Ledger) -> None:
-    with pytest.raises(Refused, match="must be charged before it is made"):
+    with pytest.raises(Refused, match="has no charge in the ledger"):
         ledger.commit("never charged", "output")
     identity = ledger.reserve(asks("0.5")).identity
     ledger.commit(identity, "output")
@@ -256,9 +257,9 @@ def test_a_database_that_lost_entries_while_it_was_away_is_noticed(
 ) -> None:
     ledger.reserve(asks("0.5"))
     with monkeypatch.context() as failing:
-        failing.setattr("stores.ledger._WAITS_S", ())
+        failing.setattr("stores.ledger.ledger._WAITS_S", ())
         failing.setenv("DENIABLE_PATIENCE_S", "0")
-        failing.setattr("stores.ledger.insert", lambda _: SimpleNamespace(values=lambda **_: text("no SQL")))
+        failing.setattr("stores.ledger.ledger.insert", lambda _: SimpleNamespace(values=lambda **_: text("no SQL")))
         with pytest.raises(LedgerUnavailable):
             ledger.reserve(asks("0.25", step="b"))
     _unguarded(ledger, "DELETE FROM deniable_ledger WHERE number > 1")

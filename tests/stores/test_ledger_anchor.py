@@ -11,17 +11,17 @@ from typing import Any
 import psycopg
 import pytest
 
-from deniable.books import LedgerBroken
-from deniable.errors import InvalidInput, Refused
-from deniable.ledger import ALL_ROWS, Charge
-from deniable.ledger_verification import records_of, verify
-from stores import state_ledger as opening
-from stores.ledger import LEDGER_VARIABLE, Ledger, kept_lines, ledger_place, write_lines
-from stores.ledger_anchor import Anchor, LedgerReplaced
-from stores.ledger_database import LedgerDatabase, LedgerUnavailable, insert_lines
-from stores.ledger_moving import move_ledger
-from stores.ledger_recovery import recover
-from stores.scratch import scratch_folder
+from deniable.foundation.errors import InvalidInput, Refused
+from deniable.ledger.entries import ALL_ROWS, Charge
+from deniable.ledger.state import LedgerBroken
+from deniable.ledger.verification import records_of, verify
+from stores.ledger import state_ledger as opening
+from stores.ledger.anchor import Anchor, LedgerReplaced
+from stores.ledger.database import LedgerDatabase, LedgerUnavailable, insert_lines
+from stores.ledger.ledger import LEDGER_VARIABLE, Ledger, kept_lines, ledger_place, write_lines
+from stores.ledger.moving import move_ledger
+from stores.ledger.recovery import recover
+from stores.vault.scratch import scratch_folder
 from tests.charging import charge, cost, policy
 from tests.postgres import fresh_database
 
@@ -131,8 +131,8 @@ def test_a_ledger_that_others_went_on_with_is_the_same(state: Path, place: str) 
 _KILLED = """
 import os, signal, sys
 from pathlib import Path
-from stores.ledger_anchor import Anchor
-from stores.state_ledger import state_ledger
+from stores.ledger.anchor import Anchor
+from stores.ledger.state_ledger import state_ledger
 from tests.stores.test_ledger_anchor import asks
 
 state, moment = Path(sys.argv[1]), sys.argv[2]
@@ -186,7 +186,7 @@ def test_nothing_may_be_drawn_while_the_state_folder_cannot_keep_the_charge(stat
 _CHARGING = """
 import sys
 from pathlib import Path
-from stores.state_ledger import state_ledger
+from stores.ledger.state_ledger import state_ledger
 from tests.stores.test_ledger_anchor import asks
 for number in range(8):
     name = f"{sys.argv[2]} {number}"

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import psycopg
 import pytest
 
-from deniable.errors import InvalidInput, Refused
-from deniable.ledger import ALL_ROWS
-from flows.ledger import DONE, add_ledger_commands, run_ledger_command
-from stores.ledger import LEDGER_VARIABLE, Ledger
-from stores.ledger_database import LedgerUnavailable
-from stores.ledger_roles import OWNER_VARIABLE, prepare_ledger
+from deniable.foundation.errors import InvalidInput, Refused
+from deniable.ledger.entries import ALL_ROWS
+from flows.cli.ledger import DONE, add_ledger_commands, run_ledger_command
+from stores.ledger.database import LedgerUnavailable
+from stores.ledger.ledger import LEDGER_VARIABLE, Ledger
+from stores.ledger.roles import OWNER_VARIABLE, prepare_ledger
 from tests.charging import charge, policy
 from tests.isolation import STATE
 from tests.postgres import PASSWORD, fresh_database, server

@@ -2,8 +2,8 @@
 
 import pytest
 
-from stores.line_scale import scale_of
-from stores.places import digits_of
+from reports.figures.decimal_places import digits_of
+from reports.figures.line_scale import scale_of
 
 
 def test_what_is_larger_lies_further_right_and_nothing_is_cut() -> None:

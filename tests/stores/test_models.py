@@ -6,23 +6,25 @@ from pathlib import Path
 
 import numpy as np
 
-from deniable.plausible_seeds import SeedIndex
+from deniable.plausible_deniability.plausible_seeds import SeedIndex
+from deniable.samplers.tested_seeds.sampler import SEED_INDEX
 from schemas.references import Audience, Reference
-from stores.models import forget_index, read_index, write_index
+from stores.vault.models import forget_shared, read_shared
 
 SEEDS = np.asarray([[0, 1, 2], [0, 1, 0], [1, 1, 2]], np.uint16)
 
 
 def test_an_index_comes_back_as_it_was_and_nothing_else_is_in_its_file(tmp_path: Path) -> None:
     index, path = SeedIndex.build(SEEDS, {1: 1, 2: 3}), tmp_path / "seed_index.npy"
-    write_index(path, index)
+    with path.open("wb") as file:
+        SEED_INDEX.write(index, file)
     content = path.read_bytes()
     reference = Reference(
         name="seed_index", path=path, audience=Audience.RESTRICTED, digest=sha256(content).hexdigest()
     )
-    forget_index()
-    again = read_index(reference)
-    forget_index()
+    forget_shared()
+    again = read_shared(SEED_INDEX, reference)
+    forget_shared()
     read, left = io.BytesIO(content), []
     for written, kept in zip(index.arrays, again.arrays, strict=True):
         assert written.dtype == kept.dtype

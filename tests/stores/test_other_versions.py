@@ -5,13 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from deniable.errors import Refused
-from schemas.release_spec import ReleaseSpec, load_spec
-from stores.arrivals import published_releases
-from stores.held import HeldNote, held_note
-from stores.ledger import Ledger, ledger_place
-from stores.unfinished import (
-    Begun,
+from deniable.foundation.errors import Refused
+from schemas.spec.release_spec import ReleaseSpec, load_spec
+from stores.ledger.ledger import Ledger, ledger_place
+from stores.releases.resumable_releases import (
+    ResumableRelease,
     begun_releases,
     destroy_left_keys,
     find_release,
@@ -19,6 +17,8 @@ from stores.unfinished import (
     releases_of,
     unfinished_release,
 )
+from stores.releases.snapshots import published_releases
+from stores.vault.pending_approval import HeldNote, held_note
 from tests.charging import charge, policy
 from tests.small_release import write_small_release
 
@@ -79,7 +79,7 @@ def require_nothing_of(state: Path, spec: ReleaseSpec) -> None:
 
 def test_a_release_that_this_version_began_is_read(tmp_path: Path) -> None:
     written(tmp_path, "release.json", BEGUN)
-    assert begun_releases(tmp_path) == [Begun(**BEGUN)]  # type: ignore[arg-type]
+    assert begun_releases(tmp_path) == [ResumableRelease(**BEGUN)]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("said", NOTES)
@@ -124,7 +124,7 @@ def test_beside_a_note_that_cannot_be_read_keys_are_destroyed_and_releases_found
         key.touch()
     destroy_left_keys(tmp_path)
     assert (damaged.exists(), left.exists()) == (True, False)
-    assert find_release(tmp_path, str(done["release_id"])) == Begun(**done)  # type: ignore[arg-type]
+    assert find_release(tmp_path, str(done["release_id"])) == ResumableRelease(**done)  # type: ignore[arg-type]
 
 
 def test_a_note_of_a_held_release_that_another_version_wrote_is_left_to_it(tmp_path: Path) -> None:

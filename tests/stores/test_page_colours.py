@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-import stores
-from stores import theme
+import reports
+from reports.plots import theme
 
-CSS = (Path(stores.__path__[0]) / "templates" / "page.css").read_text(encoding="utf-8")
+CSS = (Path(reports.__path__[0]) / "templates" / "page.css").read_text(encoding="utf-8")
 TEXT = [
     *[("ink", ground) for ground in ("paper", "page", "tint")],
     *[("muted", ground) for ground in ("paper", "page", "tint")],

@@ -9,14 +9,14 @@ import pytest
 from httpx import ConnectError, HTTPStatusError, Request, Response
 from urllib3.util import Retry
 
-from deniable.errors import DeniableError, InvalidInput
-from flows.environment import prepare_environment
-from stores import patience
-from stores.ledger import Ledger
-from stores.ledger_database import LedgerServerDown
-from stores.lineage import RecordServerDown, recording
-from stores.patience import ServerDown, doublings, note_answer, patience_s, pauses
-from stores.prefect_failures import PrefectDown, asking_prefect
+from deniable.foundation.errors import DeniableError, InvalidInput
+from infra.environment import prepare_environment
+from stores.ledger.database import LedgerServerDown
+from stores.ledger.ledger import Ledger
+from stores.servers import patience
+from stores.servers.patience import ServerDown, doublings, note_answer, patience_s, pauses
+from stores.servers.prefect_failures import PrefectDown, asking_prefect
+from stores.tracking.lineage import RecordServerDown, recording
 
 ROOT = Path(__file__).resolve().parents[2]
 

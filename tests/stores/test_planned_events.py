@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from deniable.domain import Domain
-from deniable.errors import InvalidInput
-from deniable.loss import from_record
-from deniable.planned_events import check_planned
-from deniable.step_costs import StepCost
-from schemas.accounts import known_cost, parameters_cost, seeds_cost, structure_cost
-from schemas.release_spec import ReleaseSpec, load_spec
-from stores.provenance import spec_document
+from deniable.foundation.domain import Domain
+from deniable.foundation.errors import InvalidInput
+from deniable.privacy.loss import from_record
+from deniable.privacy.step_costs import StepCost
+from deniable.verification.planned_events import check_planned
+from schemas.spec.accounts import accounts_of
+from schemas.spec.release_spec import ReleaseSpec, load_spec
+from stores.record.provenance import spec_document
 from tests.published import another, shuffles
 from tests.small_release import SPEC, write_small_release
 
@@ -67,17 +67,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def planned(name: str, folder: Path) -> tuple[dict[str, Any], Domain, tuple[StepCost, ...]]:
     """The spec, the domain and the steps of a learner or of a guarantee, as the makers plan them."""
     spec = load_spec(write_small_release(folder / name, people=[], **(STEPS[name])))
-    return spec_document(spec), spec.domain, tuple(costs(name, spec))
+    return spec_document(spec), spec.domain, costs(name, spec)
 
 
-def costs(name: str, spec: ReleaseSpec) -> Iterator[StepCost]:
-    if name in SEEDS:
-        yield known_cost(seeds_cost(spec))
-        return
-    structure = structure_cost(spec)
-    if structure is not None:
-        yield structure
-    yield parameters_cost(spec)
+def costs(name: str, spec: ReleaseSpec) -> tuple[StepCost, ...]:
+    accounts = accounts_of(spec)
+    return accounts.drawn if name in SEEDS else accounts.learnt
 
 
 def found(
@@ -128,8 +123,8 @@ def test_what_was_planned_with_the_delta_of_the_records_that_a_step_reads_holds_
     _, domain, _ = planned(name, folder)
     spec = load_spec(folder / name / "spec.yaml")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("schemas.recipes.delta_of_part", lambda _, delta: delta)
-        steps = tuple(costs(name, spec))
+        patch.setattr("schemas.spec.plan.delta_of_part", lambda _, delta: delta)
+        steps = costs(name, spec)
     assert steps != planned(name, folder)[2]
     assert found(spec_document(spec), domain, steps) == ""
     mixed = (*steps[:1], *planned(name, folder)[2][1:])
@@ -249,3 +244,16 @@ def test_events_of_another_domain_are_named(name: str, folder: Path) -> None:
     spec, domain, steps = planned(name, folder)
     smaller = Domain(domain.attributes[1:], domain.target)
     assert "step learn_parameters: " in found(spec, smaller, steps)
+
+
+def test_a_step_of_a_mechanism_that_the_spec_does_not_ask_for_is_named(folder: Path) -> None:
+    spec, domain, steps = planned("histogram", folder)
+    seedless = spec | {"synthesis": spec["synthesis"] | {"guarantee": "seedless"}}
+    assert found(seedless, domain, steps) == "step noise_seeds: the spec asks for no such step"
+    spec, domain, steps = planned("cfs laplace", folder)
+    both = ["learn_structure", "learn_parameters"]
+    for kind, unasked in {"loglinear": both[:1], "of tomorrow": both}.items():
+        other = spec | {"learner": spec["learner"] | {"kind": kind}}
+        assert found(other, domain, steps) == "\n".join(
+            f"step {step}: the spec asks for no such step" for step in unasked
+        )

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from cryptography.fernet import Fernet
 
-from deniable.errors import InvalidInput
-from stores.prefect_encryption import encryption_key
+from deniable.foundation.errors import InvalidInput
+from stores.keys.prefect_encryption import encryption_key
 
 EARLIER = Fernet.generate_key().decode()
 

@@ -3,9 +3,9 @@
 import json
 from itertools import pairwise
 
-from deniable.ledger import AnyEntry, Output, Publication, entry_of
+from deniable.ledger.entries import AnyEntry, Output, Publication, entry_of
 from schemas.provenance import LedgerSegment
-from stores.provenance import ledger_segment
+from stores.record.provenance import ledger_segment
 from tests.charging import chain, charge, policy
 
 OWN = charge("0.5")

@@ -10,15 +10,15 @@ import pytest
 from mlflow import MlflowClient
 from mlflow.artifacts import download_artifacts
 
-from deniable.ledger import digest_of
-from flows.services import start_mlflow
+from deniable.ledger.entries import digest_of
+from infra.servers.local_servers import start_mlflow
 from schemas.references import Audience
-from schemas.release_spec import load_spec
-from stores import run_tree
-from stores.lineage import recorded_step, tag_release
-from stores.run_tree import RunsUnreachable, RunsUnreadable, listing, record_in_mlflow, snapshot
-from stores.store_making import ready_client
-from stores.workspace import Workspace
+from schemas.spec.release_spec import load_spec
+from stores.servers.mlflow_database import ready_client
+from stores.tracking import run_tree
+from stores.tracking.lineage import recorded_step, tag_release
+from stores.tracking.run_tree import RunsUnreachable, RunsUnreadable, listing, record_in_mlflow, snapshot
+from stores.vault.workspace import Workspace
 from tests.mlflow_copies import change_mlflow, copied_state, mlflow_uri
 from tests.recorded_release import codes, record_release
 from tests.small_release import write_small_release
@@ -30,7 +30,7 @@ from pathlib import Path
 from tests.isolation import STATE
 import os
 os.environ["MLFLOW_TRACKING_URI"] = sys.argv[3]
-from stores.run_tree import snapshot
+from stores.tracking.run_tree import snapshot
 print(snapshot(Path(sys.argv[1]), sys.argv[2]).digest)
 """
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from deniable.budget import BudgetExceeded
-from deniable.errors import InvalidInput
-from stores.ledger import Ledger, OtherOutput
-from stores.settled_ledger import write_settled_ledger
+from deniable.foundation.errors import InvalidInput
+from deniable.ledger.budget import BudgetExceeded
+from stores.ledger.ledger import Ledger, OtherOutput
+from stores.ledger.settled_ledger import write_settled_ledger
 from tests.charging import charge, policy
 
 STRUCTURE = charge("1", "1e-6")

@@ -24,12 +24,12 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from deniable.attestation import Envelope, keyid_of, verify
-from deniable.errors import DeniableError, InvalidInput, Refused
-from deniable.trust import Revocation, TrustedKey, TrustedKeys
-from flows.environment import STATE_VARIABLE, default_state_folder, state_folder
-from stores.private_key_file import let_wait, load_private_key
-from stores.signing_keys import (
+from deniable.foundation.errors import DeniableError, InvalidInput, Refused
+from deniable.record.attestation import Envelope, keyid_of, verify
+from deniable.record.trust import Revocation, TrustedKey, TrustedKeys
+from infra.environment import STATE_VARIABLE, default_state_folder, state_folder
+from stores.keys.private_key_file import keep_waiting_key, load_private_key
+from stores.keys.signing_keys import (
     SIGNING_KEY_VARIABLE,
     SigningKey,
     current_keyid,
@@ -40,7 +40,7 @@ from stores.signing_keys import (
     signing_key_place,
     signing_time,
 )
-from stores.trust_file import TRUSTED_KEYS_VARIABLE, trusted_keys, trusted_keys_place, write_trusted_keys
+from stores.keys.trust_file import TRUSTED_KEYS_VARIABLE, trusted_keys, trusted_keys_place, write_trusted_keys
 from tests.processes import at_once
 from tests.signing import AFTER, FROM, private_key
 
@@ -560,20 +560,20 @@ def test_whenever_it_is_killed_the_next_finds_one_key_that_signs(state: Path, tm
 def test_a_key_that_was_left_waiting_takes_its_place_only_where_it_is_trusted(state: Path) -> None:
     """As a process leaves it that is killed; by a rotation it comes after the key that it replaces."""
     key = with_key(state)
-    let_wait(private_key("Bob"), signing_key_place(state))
+    keep_waiting_key(private_key("Bob"), signing_key_place(state))
     assert signing_key(state).keyid == key.keyid
     bob = TrustedKey.of(private_key("Bob").public_key(), owner="Bob", valid_from=FROM, valid_until=AFTER)
     for revoked in (Revocation(time=FROM, reason="compromised"), None):
-        let_wait(private_key("Bob"), signing_key_place(state))
+        keep_waiting_key(private_key("Bob"), signing_key_place(state))
         write_trusted_keys(TrustedKeys((key, replace(bob, revoked=revoked))), trusted_keys_place(state))
         assert signing_key(state).trusted == (key if revoked else bob)
         assert len(list(signing_key_place(state).parent.iterdir())) == 2
 
 
 def test_two_keys_do_not_wait_for_one_place(state: Path) -> None:
-    let_wait(private_key("Ada"), signing_key_place(state))
+    keep_waiting_key(private_key("Ada"), signing_key_place(state))
     with pytest.raises(InvalidInput, match="must be in a folder that can be written to"):
-        let_wait(private_key("Bob"), signing_key_place(state))
+        keep_waiting_key(private_key("Bob"), signing_key_place(state))
 
 
 def test_a_signing_key_is_what_its_parts_are(state: Path) -> None:

@@ -6,8 +6,8 @@ from dataclasses import asdict
 
 import pytest
 
-from schemas.refresh import Notify
-from stores.webhook import Message, are_one, tell
+from schemas.spec.refresh import Notify
+from stores.servers.webhook import Message, are_one, tell
 from tests.catcher import Catcher, catching
 
 MESSAGE = Message(

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from flows.stack.command import TURN
-from stores.lease import turn
+from infra.stack.command import TURN
+from stores.vault.lease import turn
 from tests.catcher import Catcher, catching
 from tests.nights import DisturbedAgency, disturbed_agency, undisturbed
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from schemas.release_spec import load_spec
-from stores.workspace import Workspace
+from schemas.spec.release_spec import load_spec
+from stores.vault.workspace import Workspace
 from tests.isolation import STATE
 from tests.small_release import write_small_release
 

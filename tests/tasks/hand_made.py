@@ -8,11 +8,12 @@ from typing import Any
 
 import pandas as pd
 
-from deniable.keys import ReleaseKey
+from deniable.foundation.keys import ReleaseKey
 from schemas.references import Audience
-from schemas.release_spec import load_spec
-from stores.lineage import recorded_release
-from stores.workspace import Workspace, make_private_folder
+from schemas.spec.release_spec import load_spec
+from stores.tracking.lineage import recorded_release
+from stores.vault.private_files import make_private_folder
+from stores.vault.workspace import Workspace
 from tests import small_release
 from tests.isolation import STATE
 

@@ -9,22 +9,25 @@ from typing import Any
 
 import pytest
 
-from deniable.deniability import best_t, theorem_1
-from deniable.errors import Refused
-from deniable.ledger import Publication, day_of
-from deniable.lineage_verification import FLOW
-from deniable.record_verification import described_domain
-from deniable.trust import Revocation, TrustedKeys
+from deniable.foundation.errors import Refused
+from deniable.ledger.entries import Publication, day_of
+from deniable.plausible_deniability.privacy_tests import best_t, theorem_1
+from deniable.record.trust import Revocation, TrustedKeys
+from deniable.verification.lineage import flow_of
+from deniable.verification.record import described_domain
 from schemas.catalog import load_schema
+from schemas.spec.flow_steps import flow_steps
+from schemas.spec.release_spec import load_spec
 from schemas.table import domain_of
-from stores.charging import note_publication, open_ledger
-from stores.ledger import Ledger, ledger_place
-from stores.lineage import STEPS
-from stores.release_folder import describe_domain
-from stores.verified_release import require_verified, verified_release
+from stores.ledger.charging import note_publication, open_ledger
+from stores.ledger.ledger import Ledger, ledger_place
+from stores.publication.release_folder import describe_domain
+from stores.record.folder_verification import require_verified, verified_release
+from stores.record.provenance import spec_document
 from tests.charging import charge, policy
-from tests.published import Published, another, faults, leaves, with_change
+from tests.published import Published, another, as_version_1, faults, leaves, with_change
 from tests.signing import trusted
+from tests.small_release import write_small_release
 from tests.whole_release import GUARANTEES, Drawn, drawn_release
 
 SHARED: dict[str, Any] = {"split": {"shared": 0.8, "holdout": 0.2}}
@@ -65,6 +68,17 @@ def test_no_figure_of_its_cost_can_be_changed(published: Published) -> None:
     for place in leaves(record["cost"]):
         altered = published.signed_again(with_change(record, ("cost", *place), another))
         assert not altered.verify().holds, place
+
+
+def test_a_record_of_version_1_holds_and_no_figure_of_its_cost_can_be_changed(published: Published) -> None:
+    record = as_version_1(published.record)
+    report = published.signed_again(record, 1).verify(with_ledger=True)
+    assert report.holds, faults(report)
+    for place in leaves(record["cost"]):
+        altered = published.signed_again(with_change(record, ("cost", *place), another), 1)
+        assert not altered.verify().holds, place
+    for other, version in ((record, 2), (published.record, 1)):
+        assert "cost." in faults(published.signed_again(other, version).verify())
 
 
 def test_no_figure_of_its_statement_can_be_changed(published: Published) -> None:
@@ -178,8 +192,10 @@ def test_what_does_not_hold_is_refused_before_it_is_published(drawn: Drawn, tmp_
         require_verified(verified_release(folder, keys))
 
 
-def test_the_flow_that_verification_knows_is_the_one_that_there_is() -> None:
-    assert (*FLOW, "report", "seal") == tuple(STEPS)
+def test_the_flow_that_verification_knows_is_the_one_that_there_is(tmp_path: Path) -> None:
+    for name, changes in KINDS.items():
+        spec = load_spec(write_small_release(tmp_path / name, people=[], **changes))
+        assert (*flow_of(spec_document(spec)), "report", "seal") == tuple(flow_steps(spec))
 
 
 @pytest.mark.parametrize("dataset", ["acs13", "acs2024_persons", "acs2024_workers", "adult"])
@@ -198,7 +214,7 @@ def first_statement(stated: dict[str, Any], record: dict[str, Any]) -> dict[str,
     said.get("plausible_deniability", {}).pop("fewer_than_k", None)
     if said.get("released_record"):
         del said["released_record"]["of"]
-        said["released_record"]["t"] = record["cost"]["record_t"]
+        said["released_record"]["t"] = record["cost"].get("record_t")
     return said
 
 
@@ -218,7 +234,7 @@ def test_a_record_that_states_theorem_1_with_its_t_holds_as_it_did(drawn: Drawn,
     first = drawn.moved_to(tmp_path / "state")
     first.publish()
     published = Published.of(first)
-    record = deepcopy(published.record)
+    record = as_version_1(published.record)
     asked = record["spec"]["document"]["synthesis"]
     eps0, delta = Fraction(asked["eps0"]), float(Fraction(asked["delta"]))
     t = best_t(k=asked["k"], eps0=eps0, delta=delta)
@@ -228,12 +244,12 @@ def test_a_record_that_states_theorem_1_with_its_t_holds_as_it_did(drawn: Drawn,
         place.update(record=said, record_t=t)
     stated = first_statement(published.document("privacy.json"), record)
     stated["released_record"] |= said
-    older = published.signed_again(record).with_document("privacy.json", stated).verify()
+    older = published.signed_again(record, 1).with_document("privacy.json", stated).verify()
     # Its ledger was charged by the exact form: that alone is left to say.
     (fault,) = faults(older).splitlines()
     assert fault.endswith("the cost of one record of step synthesize is another than by the record")
     record["cost"]["steps"][-1]["record_t"] = t - 1
-    assert f"Theorem 1 is used with t = {t - 1}, and {t} is right" in faults(published.signed_again(record).verify())
+    assert f"Theorem 1 is used with t = {t - 1}, and {t} is right" in faults(published.signed_again(record, 1).verify())
 
 
 @pytest.mark.parametrize(("learner", "right"), [("marginals", 1), ("loglinear", 2)])
@@ -241,7 +257,7 @@ def test_a_charge_for_a_draw_of_no_known_version_is_found(
     learner: str, right: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as later:
-        later.setattr("stores.charging.mechanism_name", lambda _drawing, step: f"{step}/{right + 1}")
+        later.setattr("stores.ledger.charging.mechanism_name", lambda _drawing, step: f"{step}/{right + 1}")
         drawn = drawn_release(tmp_path, "people-1", **{**GUARANTEES["seedless"], "learner__kind": learner})
     named = (
         rf"learn_parameters must be drawn by .*learn_parameters/{right}, got learn_parameters/{right + 1}; if a later"

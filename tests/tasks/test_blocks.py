@@ -1,13 +1,21 @@
 """Blocks are few whatever the number of records, and together they are all chunks."""
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from tasks import synthesize
-from tasks.step import amount_of
-from tasks.synthesize import CHUNKS_A_BLOCK, MAX_BLOCKS, blocks
+from deniable.foundation.keys import ReleaseKey, WordStream
+from deniable.mechanisms import Product
+from schemas.references import Audience
+from schemas.spec.plan import sampler_for
+from schemas.spec.release_spec import load_spec
+from stores.vault.models import read_model, read_product
+from tasks.running.step import amount_of
+from tasks.synthesis.synthesize import CHUNKS_A_BLOCK, MAX_BLOCKS, blocks
+from tests.small_release import write_small_release
+from tests.whole_release import GUARANTEES, drawn_release
 
 CHUNK = 65_536
 
@@ -30,40 +38,28 @@ def test_the_work_of_the_blocks_is_that_of_the_release(records: int) -> None:
     assert amount_of("a step whose work nobody counts", sent) == 0
 
 
-@pytest.mark.parametrize("draw", ["_draw_and_test", "_draw_from_histogram", "_draw_from_model"])
-def test_each_chunk_of_candidates_opens_a_stream_of_its_own(draw: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("guarantee", GUARANTEES)
+def test_each_chunk_of_candidates_opens_a_stream_of_its_own(guarantee: str, tmp_path: Path) -> None:
     """Were it one stream for all, the chunks would have the same seeds and the same noise."""
+    spec = load_spec(write_small_release(tmp_path, people=[], **GUARANTEES[guarantee]))
+    drawn = drawn_release(tmp_path / "release", "people-1", **GUARANTEES[guarantee])
     opened: list[dict[str, Any]] = []
 
-    class Anything:
-        """Stands for the model, the seeds and the records: only the streams count."""
-
-        digest, net, domain, words_per_record = "d", None, (0, 1), 3
-
-        def __init__(self, *_: object) -> None:
-            pass
-
-        def __call__(self, *_: object) -> "Anything":
-            return self
-
-        parameters = take = sample = sample_evenly = __call__
-
-    def stream(**named: Any) -> Anything:
+    def stream(**named: Any) -> WordStream:
         opened.append(named)
-        return Anything()
+        return ReleaseKey(bytes(32)).stream(step="synthesize", inputs="", **named)
 
-    for name in ("read_model", "read_index", "read_histogram", "SeedResampler", "PrefixSampler", "attempt"):
-        monkeypatch.setattr(synthesize, name, Anything())
-    monkeypatch.setattr(synthesize, "run_mechanism", Anything())
-    spec = SimpleNamespace(domain=None, learner=SimpleNamespace(kind="cfs"))
-    workspace = SimpleNamespace(spec=spec, key=lambda: SimpleNamespace(stream=stream))
-    arguments: dict[str, list[object]] = {
-        "_draw_and_test": [SimpleNamespace(omega={}), Anything(), Anything()],
-        "_draw_from_histogram": [Anything(), Anything()],
-        "_draw_from_model": [Anything()],
-    }
-    drawn = getattr(synthesize, draw)(workspace, *arguments[draw])
+    vault = drawn.workspace
+    model = vault.refer("model", "model.json", Audience.PUBLIC)
+    sampler = sampler_for(spec)
+    made = [] if sampler.prepare is None else list(sampler.prepare.makes)
+    prepared = [read_product(item, vault.refer(item.name, item.file, audience_of(item))) for item in made]
+    draw = sampler.open(read_model(spec.domain, model), prepared[0] if prepared else None, stream)
     for chunk in range(3):
-        drawn(chunk, 10)
+        draw(chunk, 10)
     assert [named["chunk"] for named in opened] == [0, 1, 2]
-    assert {named["step"] for named in opened} == {"synthesize"}
+    assert len({str(named["parameters"]) for named in opened}) == 1
+
+
+def audience_of(product: Product) -> Audience:
+    return Audience.PUBLIC if product.is_public else Audience.RESTRICTED

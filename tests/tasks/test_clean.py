@@ -3,12 +3,12 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from deniable.errors import Refused
+from deniable.foundation.errors import Refused
 from schemas.references import Audience
-from stores.tables import load_codes
-from tasks.clean import clean
-from tasks.ingest import ingest
-from tasks.validate import validate
+from stores.tables.tables import load_codes
+from tasks.data.clean import clean
+from tasks.data.ingest import ingest
+from tasks.data.validate import validate
 from tests.tasks.hand_made import INVALID, MISSING, OUT_OF_SCOPE, UNREADABLE, VALID, workspace_of, write_people
 
 WRONG = [*MISSING, *OUT_OF_SCOPE, *INVALID, *UNREADABLE]

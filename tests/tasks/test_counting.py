@@ -8,15 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from deniable.domain import Codes, Domain
-from deniable.errors import Refused
-from deniable.histogram_seeds import PrefixCounts
-from deniable.loglinear.counting import Partition, RowCounter
-from deniable.tables import FamilyCounts, PairCounts
+from deniable.foundation.domain import Codes, Domain
+from deniable.foundation.errors import Refused
+from deniable.foundation.tables import FamilyCounts, PairCounts, Tally
+from deniable.learners.loglinear.estimation.counting import Partition, RowCounter, SmallTables
+from deniable.learners.loglinear.steps import InRounds
+from deniable.samplers.histogram_seeds.noisy_histogram import PrefixCounts
 from schemas.references import Audience, Reference
-from stores.tables import read_codes, row_groups, write_codes
-from stores.workspace import Workspace
-from tasks.counting import Mergeable, SharedCounter, SmallTables, count, counted, read_counts
+from stores.tables.tables import read_codes, row_groups, write_codes
+from stores.vault.workspace import Workspace
+from tasks.running.counting import PartCounter, count, counted, read_counts
 from tests.tasks.hand_made import workspace_of, write_people
 
 WANTED = ((0,), (1, 2), (0, 1, 3))
@@ -39,7 +40,7 @@ def coarse(domain: Domain) -> Partition:
     return Partition(tuple((np.arange(size) // 2).astype(np.uint16) for size in domain.cardinalities))
 
 
-TALLIES: dict[str, Callable[[Domain], Callable[[], Mergeable]]] = {
+TALLIES: dict[str, Callable[[Domain], Callable[[], Tally]]] = {
     "pairs": lambda domain: partial(PairCounts, domain),
     "families": lambda domain: partial(FamilyCounts, domain, ((), (0,), (0, 1), (2,))),
     "prefixes": lambda domain: partial(PrefixCounts, domain, (2, 0, 3, 1), 3),
@@ -71,7 +72,7 @@ def test_the_counts_of_all_shares_are_those_of_the_whole(tmp_path: Path, kind: s
 def test_one_process_counts_rounds_as_the_learner_s_own_counter_does(tmp_path: Path) -> None:
     with workspace_of(write_people(tmp_path, [])) as workspace:
         domain, part = workspace.spec.domain, part_of(workspace)
-        shared = SharedCounter(workspace, part).tables(coarse(domain), WANTED)
+        shared = InRounds(PartCounter(workspace, part)).tables(coarse(domain), WANTED)
         own = RowCounter(lambda: read_codes(part.path, domain)).tables(coarse(domain), WANTED)
         for table, expected in zip(shared, own, strict=True):
             assert np.array_equal(table, expected)

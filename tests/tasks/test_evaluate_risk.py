@@ -2,8 +2,8 @@
 
 import pytest
 
-from schemas.evaluation import EvaluationFigures
-from tasks.evaluate_risk import evaluate_risk
+from schemas.spec.evaluation import EvaluationFigures
+from tasks.evaluation.evaluate_risk import evaluate_risk
 from tests.evaluated_release import EvaluatedRelease, met, population
 
 EXCESSES = ("exact_match_excess", "reproduced_excess", "unique_found_excess", "inferred_sick_excess")

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
-from deniable.errors import InvalidInput
-from schemas.evaluation import EvaluationFigures, figure_names
-from stores.lineage import _client, tracking_uri
-from tasks.evaluate_risk import evaluate_risk
-from tasks.evaluate_utility import Forest, evaluate_utility
+from deniable.foundation.errors import InvalidInput
+from schemas.spec.evaluation import EvaluationFigures, figure_names
+from stores.tracking.lineage import _client, tracking_uri
+from tasks.evaluation.evaluate_risk import evaluate_risk
+from tasks.evaluation.evaluate_utility import Forest, evaluate_utility
 from tests.evaluated_release import EvaluatedRelease, independent, met, population
 from tests.isolation import STATE
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from deniable.cost_verification import CHARGED_IN
-from deniable.errors import InvalidInput
-from deniable.ledger import Charge, Entry, digest_of
-from deniable.loss import from_record
+from deniable.foundation.errors import InvalidInput
+from deniable.ledger.entries import Charge, Entry, digest_of
+from deniable.privacy.loss import from_record
+from deniable.verification.planned_events import planned_steps, taken_in
 from tests.published import Published, another, chained, faults
 from tests.whole_release import HISTOGRAM, drawn_release
 
@@ -53,7 +53,7 @@ def with_events(published: Published, step: str, events: Events) -> Published:
         if each["step"] == step:
             each["events"] = events
     for each in record["steps"]:
-        if each["step"] == CHARGED_IN.get(step, step):
+        if each["step"] == taken_in(planned_steps(record["spec"]["document"]), step):
             each["events"] = events
     return altered.signed_again(chained(record, [*_entries(record["ledger"]["entries"], step, events)]))
 

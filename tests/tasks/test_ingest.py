@@ -5,11 +5,11 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from deniable.errors import InvalidInput
+from deniable.foundation.errors import InvalidInput
 from schemas.references import Audience
-from schemas.release_spec import FileSource, PackageSource, PackageTable
-from stores.tables import malformed_rows
-from tasks.ingest import ingest, said_of_source
+from schemas.spec.release_spec import FileSource, PackageSource, PackageTable
+from stores.tables.tables import malformed_rows
+from tasks.data.ingest import describe_source, ingest
 from tests.tasks.hand_made import MISSING, VALID, workspace_of, write_people
 
 
@@ -66,10 +66,10 @@ def test_of_a_package_it_is_said_which_one_and_of_a_file_not_where_it_is() -> No
     package = PackageSource(
         kind="package", package="people", version="1.2", sha256="0" * 64, tables=(PackageTable(member="people.csv"),)
     )
-    assert said_of_source(package) == {
+    assert describe_source(package) == {
         "source": "package",
         "package": "people",
         "package_version": "1.2",
         "package_sha256": "0" * 64,
     }
-    assert said_of_source(FileSource(kind="file", path="confidential/people.csv")) == {"source": "file"}
+    assert describe_source(FileSource(kind="file", path="confidential/people.csv")) == {"source": "file"}

@@ -9,13 +9,13 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
-from deniable.domain import Attribute, Domain
-from deniable.keys import ReleaseKey
-from deniable.noise import DiscreteGaussian, DiscreteLaplace
-from stores.drawing import draw_graph, strongest
-from stores.marginals import DescribedTable
-from stores.measured import Measured, counted_by_value, interval, measured_of
-from stores.ratio_pictures import draw_ratios, pair_svg
+from deniable.foundation.domain import Attribute, Domain
+from deniable.foundation.keys import ReleaseKey
+from deniable.foundation.noise import DiscreteGaussian, DiscreteLaplace
+from reports.figures.marginals import DescribedTable
+from reports.plots.graph_plot import draw_graph, strongest
+from reports.plots.measured import Measured, counted_by_value, interval, measured_of
+from reports.plots.ratio_pictures import draw_ratios, pair_svg
 
 DOMAIN = Domain(
     (

@@ -19,11 +19,11 @@ MEASURE = """
 import json, sys
 from pathlib import Path
 from tests.tasks.hand_made import workspace_of
-from tasks.clean import clean
-from tasks.ingest import ingest
-from tasks.split import split
-from tasks.validate import validate
-from stores import sources
+from tasks.data.clean import clean
+from tasks.data.ingest import ingest
+from tasks.data.split import split
+from tasks.data.validate import validate
+from stores.tables import sources
 import pandas as pd
 
 # Arrow reads up to 32 blocks ahead. Of blocks as small as these the smaller file has more than that.

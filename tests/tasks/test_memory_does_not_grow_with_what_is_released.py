@@ -18,10 +18,10 @@ import json, sys
 from pathlib import Path
 from tests.whole_release import SEEDLESS, drawn_release
 import pandas as pd
-from stores import explorer
-from stores.trust_file import trusted_keys
-from stores.verified_release import require_verified, verified_release
-from tasks import evaluate_risk, evaluate_utility
+from reports.pages import explorer
+from stores.keys.trust_file import trusted_keys
+from stores.record.folder_verification import require_verified, verified_release
+from tasks.evaluation import evaluate_risk, evaluate_utility
 
 evaluate_utility.MAX_COMPARED = evaluate_risk.MAX_ATTACKED = 20_000
 explorer.MOST_BYTES = 100_000
@@ -66,9 +66,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 from benchmarks.metered import most_held_gib
-from deniable.domain import Attribute, Domain
-from stores.marginals import shares_of
-from stores.release_folder import CSV, PARQUET, check_tables, write_table
+from deniable.foundation.domain import Attribute, Domain
+from reports.figures.marginals import shares_of
+from stores.publication.release_folder import CSV, PARQUET, check_tables, write_table
 
 folder, chunks, way = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 domain = Domain(tuple(Attribute(f"a{i}", tuple(range(200)), "nominal", tuple(range(200))) for i in range(16)))

@@ -12,14 +12,14 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from deniable.attestation import Envelope
-from deniable.domain import Codes
+from deniable.foundation.domain import Codes
+from deniable.record.attestation import Envelope
 from schemas.provenance import RECORD
-from stores.lineage import STEPS
-from stores.release_folder import CSV, PARQUET
-from stores.signing_keys import signing_key
-from stores.step_notes import noted_steps
-from stores.tables import encode, load_codes
+from schemas.spec.flow_steps import flow_steps
+from stores.keys.signing_keys import signing_key
+from stores.publication.release_folder import CSV, PARQUET
+from stores.tables.tables import encode, load_codes
+from stores.vault.step_log import noted_steps
 from tests.published import leaves
 from tests.small_release import SPEC, made_up_people
 from tests.whole_release import GUARANTEES, Drawn, drawn_release
@@ -192,7 +192,7 @@ def test_the_row_groups_of_the_table_do_not_tell_how_many_candidates_passed(two:
 
 def measured(drawn: Drawn) -> set[str]:
     """Internal figures that are like no other number, as JSON writes them."""
-    notes = noted_steps(drawn.workspace, tuple(STEPS))
+    notes = noted_steps(drawn.workspace, tuple(flow_steps(drawn.workspace.spec)))
     figures = {
         value
         for note in notes

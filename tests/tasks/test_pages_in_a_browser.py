@@ -10,14 +10,14 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Page as Shown
 
+from reports.pages import explorer
+from reports.pages.compare_page import render_comparison
+from reports.pages.comparison import compare, read_side
+from reports.pages.explorer import EXPLORER, write_explorer
+from reports.pages.report import render_report
 from schemas.provenance import RECORD
-from stores import explorer
-from stores.compare_page import render_comparison
-from stores.comparison import compare, read_side
-from stores.explorer import EXPLORER, write_explorer
-from stores.release_folder import CSV
-from stores.report import render_report
-from stores.signed_record import read_signed
+from stores.keys.signed_record import read_signed
+from stores.publication.release_folder import CSV
 from tests.browser import Browser, browser
 from tests.evaluated_release import EvaluatedRelease
 from tests.html_page import Page

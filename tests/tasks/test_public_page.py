@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from frictionless import validate
 
-from deniable.errors import Refused
+from deniable.foundation.errors import Refused
+from reports.pages.public_page import PUBLIC_PAGE, PublicContent, public_content, render_public_page
 from schemas.provenance import RECORD, Provenance
-from stores.data_package import DATA_PACKAGE
-from stores.lineage import STEPS
-from stores.public_page import PUBLIC_PAGE, PublicContent, public_content, render_public_page
-from stores.signed_record import read_signed
-from stores.statement import NOT_COVERED
-from stores.step_notes import noted_steps
+from schemas.spec.flow_steps import flow_steps
+from stores.keys.signed_record import read_signed
+from stores.publication.data_package import DATA_PACKAGE
+from stores.statement.statement import NOT_COVERED
+from stores.vault.step_log import noted_steps
 from tests.html_page import Page
 from tests.whole_release import GUARANTEES, Drawn, drawn_release
 
@@ -80,7 +80,7 @@ def test_a_page_is_never_made_of_the_internal_record(content: PublicContent) -> 
 
 def test_no_internal_figure_is_in_the_page(drawn: Drawn, page: Page) -> None:
     """Numbers of rows, and all that was measured on real records, as any page would write them."""
-    steps = noted_steps(drawn.workspace, tuple(STEPS))
+    steps = noted_steps(drawn.workspace, tuple(flow_steps(drawn.workspace.spec)))
     measured = {
         name: value for step in steps for name, value in (step.figures or {}).items() if name.startswith("internal/")
     }

@@ -6,39 +6,40 @@ import stat
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from deniable.attestation import Envelope
-from deniable.domain import Codes, Domain
-from deniable.errors import Refused
-from deniable.loss import Guarantee
-from schemas.accounts import Accounts
+from deniable.foundation.domain import Codes, Domain
+from deniable.foundation.errors import Refused
+from deniable.privacy.loss import Guarantee
+from deniable.record.attestation import Envelope
+from deniable.samplers.seedless.spec import Entry as Seedless
 from schemas.provenance import RECORD
 from schemas.references import Audience
-from schemas.release_spec import ReleaseSpec, load_spec
-from schemas.synthesis import Seedless
-from stores.ledger_anchor import ANCHOR
-from stores.release_folder import CSV, PARQUET, check_files, check_tables, publish_folder, write_table
-from stores.signed_record import SignedRecord, read_signed
-from stores.signing_keys import rotate_key
-from stores.statement import in_words, statement, statement_in_words
-from stores.tables import decode, read_codes
-from stores.workspace import Workspace
+from schemas.spec.release_spec import ReleaseSpec, load_spec
+from stores.keys.signed_record import SignedRecord, read_signed
+from stores.keys.signing_keys import rotate_key
+from stores.ledger.anchor import ANCHOR
+from stores.publication.release_folder import CSV, PARQUET, check_files, check_tables, publish_folder, write_table
+from stores.statement.statement import in_words, statement, statement_in_words
+from stores.tables.tables import decode, read_codes
+from stores.vault.workspace import Workspace
 from tests.small_release import write_small_release
+from tests.stated_accounts import stated_accounts
 from tests.whole_release import Drawn, drawn_release
 
-ACCOUNTS = Accounts(
-    structure=Guarantee(1.1, 1e-6, "basic"),
-    parameters=Guarantee(1.0, 1e-6, "basic"),
-    model=Guarantee(1.1, 1e-6, "parallel"),
-    kind="tested_seeds",
-    record=Guarantee(1.33648, 4.53999e-5, "theorem_1_exact"),
-    candidates=Guarantee(23.4567, 1e-6, "theorem_a"),
-    total=Guarantee(23.4567, 2e-6, "parallel"),
-)
+COSTS: dict[str, Any] = {
+    "structure": Guarantee(1.1, 1e-6, "basic"),
+    "parameters": Guarantee(1.0, 1e-6, "basic"),
+    "model": Guarantee(1.1, 1e-6, "parallel"),
+    "record": Guarantee(1.33648, 4.53999e-5, "theorem_1_exact"),
+    "candidates": Guarantee(23.4567, 1e-6, "theorem_a"),
+    "total": Guarantee(23.4567, 2e-6, "parallel"),
+}
+ACCOUNTS = stated_accounts(**COSTS)
 
 
 @pytest.fixture(scope="module")
@@ -232,7 +233,7 @@ def test_a_table_that_was_not_written_well_is_not_published(
         _replace(folder / CSV, "degree", "doctorate")
         return rows
 
-    monkeypatch.setattr("tasks.publish.write_table", written_badly)
+    monkeypatch.setattr("tasks.publication.publish.write_table", written_badly)
     with pytest.raises(Refused, match=r"synthetic\.csv must stay inside the domain, and school does not; nothing was"):
         drawn.publish()
     assert not workspace.release_folder.exists()
@@ -269,7 +270,8 @@ def test_the_statement_says_what_holds_in_figures(spec: ReleaseSpec) -> None:
 
 
 def test_a_vacuous_total_is_called_vacuous_and_another_is_not(spec: ReleaseSpec) -> None:
-    small = replace(ACCOUNTS, candidates=Guarantee(0.8, 1e-6, "theorem_a"), total=Guarantee(1.1, 1e-6, "parallel"))
+    less = {"candidates": Guarantee(0.8, 1e-6, "theorem_a"), "total": Guarantee(1.1, 1e-6, "parallel")}
+    small = stated_accounts(**COSTS | less)
     assert "vacuous" in statement_in_words("small-1", spec, ACCOUNTS)
     assert "vacuous" not in statement_in_words("small-1", spec, small)
     assert "vacuous" in statement_in_words(
@@ -278,7 +280,7 @@ def test_a_vacuous_total_is_called_vacuous_and_another_is_not(spec: ReleaseSpec)
 
 
 def test_privacy_test_one_is_said_to_give_no_differential_privacy(spec: ReleaseSpec) -> None:
-    first = replace(ACCOUNTS, record=None, candidates=None, total=None)
+    first = stated_accounts(**COSTS | {"record": None, "candidates": None, "total": None})
     words = statement_in_words("small-1", spec, first)
     assert "the whole release has no differential privacy" in words
     said = statement("small-1", spec, first)
@@ -287,7 +289,8 @@ def test_privacy_test_one_is_said_to_give_no_differential_privacy(spec: ReleaseS
 
 
 def test_records_without_seeds_cost_no_more_than_the_model(spec: ReleaseSpec) -> None:
-    seedless = replace(ACCOUNTS, kind="seedless", record=None, candidates=None, total=ACCOUNTS.model)
+    costs = {name: COSTS[name] for name in ("structure", "parameters", "model")}
+    seedless = stated_accounts(kind="seedless", **costs, total=COSTS["model"])
     drawing = Seedless(guarantee="seedless", records=400, chunk_candidates=512)
     drawn = spec.model_copy(update={"synthesis": drawing})
     words = statement_in_words("small-1", drawn, seedless)
@@ -296,8 +299,8 @@ def test_records_without_seeds_cost_no_more_than_the_model(spec: ReleaseSpec) ->
 
 
 def test_costs_are_rounded_up() -> None:
-    assert in_words(Guarantee(1.33641, 4.53999e-5, "basic")) == "epsilon = 1.337, delta = 4.54e-05"
-    assert in_words(Guarantee(0.5, 1e-9, "basic")) == "epsilon = 0.5, delta = 1e-09"
+    assert in_words(Guarantee(1.33641, 4.53999e-5, "basic")) == "epsilon = 1.337, delta = 4.54e-5"
+    assert in_words(Guarantee(0.5, 1e-9, "basic")) == "epsilon = 0.5, delta = 1e-9"
 
 
 def test_what_is_published_holds_no_key_no_place_and_of_internal_things_only_keyed_digests(
@@ -314,12 +317,21 @@ def test_what_is_published_holds_no_key_no_place_and_of_internal_things_only_key
         assert sha256(drawn.codes.path.read_bytes()).hexdigest().encode() not in read
 
 
+def _halved(claimed: Guarantee | None) -> Guarantee:
+    assert claimed is not None
+    return replace(claimed, epsilon=claimed.epsilon / 2)
+
+
 @pytest.mark.parametrize("figure", ["total", "model", "parameters"])
 def test_a_release_whose_cost_does_not_follow_from_its_events_is_not_published(
     figure: str, drawn: Drawn, workspace: Workspace
 ) -> None:
-    claimed = getattr(drawn.accounts, figure)
-    accounts = replace(drawn.accounts, **{figure: replace(claimed, epsilon=claimed.epsilon / 2)})
+    accounts = drawn.accounts
+    if figure == "parameters":
+        *others, last = accounts.learnt
+        accounts = replace(accounts, learnt=(*others, replace(last, guarantee=_halved(last.guarantee))))
+    else:
+        accounts = replace(accounts, **{figure: _halved(getattr(accounts, figure))})
     with pytest.raises(Refused, match=r"must hold against its own record, .* nothing was published"):
         replace(drawn, accounts=accounts).publish()
     assert not workspace.release_folder.exists()

@@ -14,17 +14,17 @@ import pytest
 from jsonschema import Draft202012Validator
 from mlflow import MlflowClient
 
-from deniable.attestation import Envelope, verify
-from deniable.ledger import digest_of, entry_of
+from deniable.ledger.entries import digest_of, entry_of
+from deniable.record.attestation import Envelope, verify
+from reports.pages.public_page import PUBLIC_PAGE
 from schemas.provenance import RECORD, Provenance
 from schemas.record_schema import record_schema
 from schemas.references import Reference
-from stores.charging import note_publication, open_ledger
-from stores.lineage import STEPS
-from stores.public_page import PUBLIC_PAGE
-from stores.signed_record import SignedRecord, read_signed
-from stores.trust_file import trusted_keys
-from stores.workspace import file_digest
+from schemas.spec.flow_steps import flow_steps
+from stores.keys.signed_record import SignedRecord, read_signed
+from stores.keys.trust_file import trusted_keys
+from stores.ledger.charging import note_publication, open_ledger
+from stores.vault.workspace import file_digest
 from tests.isolation import STATE
 from tests.whole_release import GUARANTEES, Drawn, drawn_release
 
@@ -119,7 +119,7 @@ def test_the_steps_are_those_of_the_flow_in_its_order(sealed: Sealed) -> None:
     seeds = [SEEDS[sealed.kind]] if sealed.kind in SEEDS else []
     assert list(dict.fromkeys(steps)) == [*STEPS_BEFORE, *seeds, "synthesize", *STEPS_AFTER]
     assert [step.step for step in sealed.internal.record.steps] == steps
-    assert sorted(steps, key=list(STEPS).index) == steps
+    assert sorted(steps, key=list(flow_steps(sealed.drawn.workspace.spec)).index) == steps
 
 
 def test_what_a_step_read_an_earlier_one_made(sealed: Sealed) -> None:
@@ -192,7 +192,11 @@ def test_everybody_may_read_the_public_record(sealed: Sealed) -> None:
     told = set(leaves(public))
     # A figure may happen to be a number that stands there for another reason, such as 0.5 or 4.
     measured = set(internal["internal"]["figures"].values()) - set(leaves(public["spec"]))
-    figures = {figure for figure in measured if figure > len(STEPS) or not figure.is_integer()}
+    figures = {
+        figure
+        for figure in measured
+        if figure > len(flow_steps(sealed.drawn.workspace.spec)) or not figure.is_integer()
+    }
     assert len(figures) > 20
     assert figures <= set(leaves(internal))
     assert figures & told == set()

@@ -6,24 +6,26 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from schemas.accounts import accounts_of
+from deniable.samplers.seedless.spec import Entry as Seedless
+from reports.figures.decimal_places import digits_of
+from reports.figures.numbers import within
+from reports.figures.value_groups import groups_to_show
+from reports.pages.headline_figures import WORDS, headline_figures, reach_of
+from reports.pages.pages import sampled
+from reports.pages.report import ReportContent, render_report, write_report
+from reports.pages.report_links import Link
+from reports.plots.budget_line import draw_budget_line
+from reports.plots.pairs import pair_errors, shares_of_pair
+from reports.plots.record_flow_diagram import RecordFlow, draw_record_flow
 from schemas.references import Audience
-from schemas.release_spec import load_spec
-from schemas.synthesis import Seedless
-from stores.budget_line import draw_budget_line
-from stores.glance import WORDS, at_a_glance, reach_of
-from stores.pages import sampled, within
-from stores.pairs import pair_errors, shares_of_pair
-from stores.people_flow import PeopleFlow, draw_people_flow
-from stores.places import digits_of
-from stores.report import ReportContent, render_report, write_report
-from stores.report_links import Link
-from stores.statement import NOT_COVERED
-from stores.value_groups import groups_to_show
+from schemas.spec.accounts import accounts_of
+from schemas.spec.release_spec import load_spec
+from stores.statement.statement import NOT_COVERED
 from tests.conftest import ROOT
 from tests.evaluated_release import EvaluatedRelease, population
 from tests.html_page import Page
-from tests.reported_release import ACCOUNTS, CHANGES, content_of
+from tests.reported_release import CHANGES, COSTS, content_of
+from tests.stated_accounts import stated_accounts
 
 
 @pytest.fixture(scope="module")
@@ -54,9 +56,9 @@ def test_the_same_content_gives_the_same_page(html: str, content: ReportContent)
     assert render_report(content) == html
 
 
-def words_of_flow(flow: PeopleFlow) -> list[str]:
+def words_of_flow(flow: RecordFlow) -> list[str]:
     """What is written in the picture of a flow."""
-    [axes] = draw_people_flow(flow).axes
+    [axes] = draw_record_flow(flow).axes
     return [text.get_text() for text in axes.texts]
 
 
@@ -193,7 +195,8 @@ def test_a_vacuous_total_is_called_so_and_what_is_not_covered_is_listed(page: Pa
 
 
 def test_a_release_without_graph_seeds_baseline_or_thresholds_has_a_report_too(content: ReportContent) -> None:
-    seedless = replace(ACCOUNTS, structure=None, kind="seedless", record=None, candidates=None, total=ACCOUNTS.model)
+    costs = {"structure": None, "parameters": COSTS["parameters"], "model": COSTS["model"]}
+    seedless = stated_accounts(kind="seedless", **costs, total=COSTS["model"])
     utility = content.utility.model_copy(
         update={
             "verdicts": (),
@@ -222,7 +225,8 @@ def test_a_release_without_graph_seeds_baseline_or_thresholds_has_a_report_too(c
 
 
 def test_a_release_by_privacy_test_one_says_that_it_has_no_differential_privacy(content: ReportContent) -> None:
-    page = Page(render_report(replace(content, accounts=replace(ACCOUNTS, record=None, candidates=None, total=None))))
+    without = stated_accounts(**COSTS | {"record": None, "candidates": None, "total": None})
+    page = Page(render_report(replace(content, accounts=without)))
     assert "no DP" in page.text["span"]
     assert "The whole release has no differential privacy" in page.text["strong"]
 
@@ -297,7 +301,7 @@ def test_the_tile_of_copies_shows_what_is_beyond_chance(page: Page, content: Rep
 
 def test_figures_at_a_glance_have_intervals_and_numbers_on_their_axes(content: ReportContent) -> None:
     for kind, found in (("utility", content.utility), ("risk", content.risk)):
-        rows = {row.figure: row for row in at_a_glance(found, kind)}
+        rows = {row.figure: row for row in headline_figures(found, kind)}
         for name in WORDS:
             if name not in rows:
                 continue
@@ -344,7 +348,7 @@ def test_the_page_says_in_words_why_epsilon_falls(content: ReportContent) -> Non
     assert "Why 1.14 becomes 0.9936." in words
     assert "only a random 80% of the records are read" in words
     # Of parts with people of their own, or where all are read, there is nothing to say.
-    apart = replace(accounts, steps=tuple(replace(step, part=f"{i}") for i, step in enumerate(accounts.steps * 2)))
+    apart = replace(accounts, learnt=tuple(replace(step, part=f"{i}") for i, step in enumerate(accounts.learnt * 2)))
     assert sampled(apart) is None
-    whole = replace(accounts, steps=tuple(replace(step, probability=Fraction(1)) for step in accounts.steps))
+    whole = replace(accounts, learnt=tuple(replace(step, probability=Fraction(1)) for step in accounts.learnt))
     assert sampled(whole) is None

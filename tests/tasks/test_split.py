@@ -3,13 +3,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from deniable.domain import Codes
-from deniable.errors import Refused
+from deniable.foundation.domain import Codes
+from deniable.foundation.errors import Refused
 from schemas.references import Audience, Reference
-from stores.step_notes import noted_steps
-from stores.tables import load_codes, write_codes
-from stores.workspace import Workspace
-from tasks.split import split
+from stores.tables.tables import load_codes, write_codes
+from stores.vault.step_log import noted_steps
+from stores.vault.workspace import Workspace
+from tasks.data.split import split
 from tests.tasks.hand_made import workspace_of, write_people
 
 PARTS = ["seeds", "structure", "parameters", "holdout"]

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 from pandera import config
 
-from deniable.errors import InvalidInput, Refused
-from stores.tables import VALID as MARK
-from tasks.ingest import ingest
-from tasks.validate import Findings, examine, validate
+from deniable.foundation.errors import InvalidInput, Refused
+from stores.tables.tables import VALID as MARK
+from tasks.data.ingest import ingest
+from tasks.data.validate import Findings, examine, validate
 from tests.tasks.hand_made import INVALID, MISSING, OUT_OF_SCOPE, UNREADABLE, VALID, workspace_of, write_people
 
 ALL = [*VALID, *MISSING, *OUT_OF_SCOPE, *INVALID, *UNREADABLE]

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from deniable.__main__ import CONFIGURATION_VARIABLE, DOES_NOT_HOLD, HOLDS, KEYS_VARIABLE, UNREADABLE, main
-from deniable.release_verification import Trust, verify_release
-from tests.published import SCHEMA, InMemory, Published, folder_in
+from deniable.verification.release import Trust, verify_release
+from tests.published import InMemory, Published, folder_in
 from tests.whole_release import drawn_release
 
 # Refuses to import whatever is neither of Python nor of the wheel and its two requirements.
@@ -193,7 +193,7 @@ def test_a_signature_of_the_future_does_not_count(published: Published) -> None:
     forged = published.signed_again(record)
     for latest, believed in ((before, False), (after, True)):
         trust = Trust(published.keys, "of the tests", latest)
-        signature = verify_release(InMemory(forged.files), trust, SCHEMA).lines[0]
+        signature = verify_release(InMemory(forged.files), trust).lines[0]
         assert ("in the future by this machine's clock" not in signature) is believed
 
 
@@ -250,7 +250,7 @@ def test_the_record_is_shown_as_people_read_it(
     captured = capsys.readouterr()
     shown = json.loads(captured.out)
     assert shown["predicate"] == published.record
-    assert shown["predicateType"] == "urn:deniable:provenance:v1"
+    assert shown["predicateType"] == "urn:deniable:provenance:v2"
     assert captured.out.startswith('{\n  "_type"')
     assert "Not verified" in captured.err
     (release / "record.dsse.json").write_text("{}", encoding="utf-8")

@@ -7,16 +7,17 @@ from unittest.mock import Mock
 
 import pytest
 
-from deniable.errors import InvalidInput
+from deniable.foundation.errors import InvalidInput
 from flows import __main__ as command
-from flows.discarding import discard_release
-from schemas.accounts import accounts_of
-from schemas.release_spec import load_spec
-from stores import charging
-from stores.decisions import take_decision
-from stores.ledger_database import LedgerUnavailable
-from stores.statement import TEMPLATES, as_text, statement_in_words
-from stores.unfinished import Begun
+from flows.cli.discard import discard_release
+from schemas.spec.accounts import accounts_of
+from schemas.spec.release_spec import load_spec
+from stores.ledger import charging
+from stores.ledger.database import LedgerUnavailable
+from stores.releases.resumable_releases import ResumableRelease
+from stores.statement import statement as privacy_statement
+from stores.statement.statement import TEMPLATES, as_text, statement_in_words
+from stores.vault.decisions import take_decision
 from tests.small_release import write_small_release
 
 HOSTILE = "<script>x</script> [a](http://b) `c` **d** _e_ | f & \\ ~g~ # h"
@@ -31,9 +32,11 @@ def test_a_title_is_shown_letter_by_letter_wherever_markdown_is_written(tmp_path
     said = statement_in_words("small-1", spec, accounts_of(spec))
     assert escaped in said
     assert HOSTILE not in said
+    templates = sorted((Path(privacy_statement.__file__).parent / "templates").glob("*.md.jinja"))
+    assert len(templates) >= 9
     raw = [
         path.name
-        for path in (Path(charging.__file__).parent / "templates").glob("*.md.jinja")
+        for path in templates
         if any(word in path.read_text() for word in ("{{ title }}", "{{ record.release.title }}", "{{ about }}"))
     ]
     assert raw == []
@@ -54,9 +57,9 @@ def test_a_title_is_shown_letter_by_letter_wherever_markdown_is_written(tmp_path
 def test_only_what_was_charged_is_said_to_stay_charged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], charged: object, said: str
 ) -> None:
-    begun = Begun("small-1", "people", "", "", finished=False, destroy_key=False)
+    begun = ResumableRelease("small-1", "people", "", "", finished=False, destroy_key=False)
     (tmp_path / "vault" / "small-1").mkdir(parents=True)
-    monkeypatch.setattr("flows.discarding.find_release", lambda *_: begun)
+    monkeypatch.setattr("flows.cli.discard.find_release", lambda *_: begun)
     monkeypatch.setattr(charging, "is_charged", Mock(side_effect=charged))
     discard_release(tmp_path, "small-1")
     assert capsys.readouterr().out == said
@@ -69,12 +72,12 @@ def test_only_what_was_charged_is_said_to_stay_charged(
 def test_a_release_that_failed_is_said_to_be_paid_for_only_if_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], charged: object, said: str
 ) -> None:
-    begun = Begun("small-1", "people", "", "", finished=False, destroy_key=False)
+    begun = ResumableRelease("small-1", "people", "", "", finished=False, destroy_key=False)
     monkeypatch.setattr(command, "_prepared", lambda _: tmp_path)
     monkeypatch.setattr(
         command, "_carry_out", Mock(side_effect=LedgerUnavailable("the ledger must answer, and does not."))
     )
-    monkeypatch.setattr("stores.unfinished.unfinished_release", lambda *_: begun)
+    monkeypatch.setattr("stores.releases.resumable_releases.unfinished_release", lambda *_: begun)
     monkeypatch.setattr(charging, "is_charged", Mock(side_effect=charged))
     monkeypatch.setattr(command, "end_in_order", lambda: None)
     assert command.main(["release", str(write_small_release(tmp_path / "spec", people=[]))]) == command.FAILED
@@ -105,7 +108,7 @@ def test_an_unexpected_error_is_told_though_its_details_cannot_be_written(
     monkeypatch.setattr(command, "end_in_order", lambda: None)
     assert command.main(["ledger", "show"]) == command.FAILED
     said = capsys.readouterr().err
-    assert "an error that should not be ended the command (ZeroDivisionError); what it was must be written to" in said
+    assert "an unexpected error ended the command (ZeroDivisionError); what it was must be written to" in said
     assert "Traceback" not in said
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stores.verified_release import verified_release
+from stores.record.folder_verification import verified_release
 from tests.published import Published, faults, folder_in
 from tests.small_release import QUICK
 from tests.whole_release import drawn_release

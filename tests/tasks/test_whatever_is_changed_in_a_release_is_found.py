@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from deniable.ledger import Entry, canonical
-from stores.charging import open_ledger
+from deniable.ledger.entries import Entry, canonical
+from stores.ledger.charging import open_ledger
 from tests.charging import charge, policy
 from tests.extent import drawn
 from tests.published import Place, Published, another, at, chained, faults, leaves, shuffles, with_change
@@ -166,7 +166,7 @@ def names_of(record: dict[str, Any], place: Place) -> list[str]:
     within = [at(record, place[:depth]) for depth in range(1, len(place))]
     steps = [inner["step"] for inner in within if isinstance(inner, dict) and "step" in inner]
     if "step" in place[-1:] or "cost" in place[-2:-1]:
-        named += ["the steps that spend", "is none that a release has"]
+        named += ["the steps that spend", "is none that a release of this spec has"]
     if "outputs" in place:
         named += [", which no step before it made"]  # said of the step that read it
     return [*named, *(f"step {step}" for step in steps), *(f"[{step}]" for step in steps), dotted(place)]

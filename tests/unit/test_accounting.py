@@ -10,10 +10,16 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from deniable.accounting import best, calibrate_discrete_gaussian, calibrate_discrete_laplace, compose, pld_by_library
-from deniable.composition import advanced_composition, optimal_composition, zcdp_to_epsilon
-from deniable.errors import InvalidInput
-from deniable.loss import (
+from deniable.foundation.errors import InvalidInput
+from deniable.privacy.accounting import (
+    best,
+    calibrate_discrete_gaussian,
+    calibrate_discrete_laplace,
+    compose,
+    pld_by_library,
+)
+from deniable.privacy.composition import advanced_composition, optimal_composition, zcdp_to_epsilon
+from deniable.privacy.loss import (
     ApproximateEvent,
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,

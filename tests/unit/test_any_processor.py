@@ -11,8 +11,8 @@ import pytest
 _MADE = """
 import hashlib
 import numpy as np
-from deniable.dominating_pair import DominatingPair, epsilon_of_runs
-from deniable.loglinear.denoising import posterior_mean
+from deniable.privacy.dominating_pair import DominatingPair, epsilon_of_runs
+from deniable.learners.loglinear.estimation.empirical_bayes import posterior_mean
 
 draws = np.random.default_rng(3)
 noisy = np.round(draws.gamma(0.3, 100.0, 3000))

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from deniable.approval_verification import asks_somebody, check_approval
+from deniable.verification.approval import asks_somebody, check_approval
 
 POLICY: dict[str, Any] = {"publish_within": {"tvd_2way_max": 0.1}, "refuse_beyond": {}, "always_ask": False}
 APPROVAL: dict[str, Any] = {"decision": "approved", "by": "ines", "identity": "account", "reason": "as agreed"}

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from deniable.attestation import (
+from deniable.foundation.errors import InvalidInput
+from deniable.ledger.entries import canonical
+from deniable.record.attestation import (
     PAYLOAD_TYPE,
     Envelope,
     SignatureBroken,
@@ -21,8 +23,6 @@ from deniable.attestation import (
     statement,
     verify,
 )
-from deniable.errors import InvalidInput
-from deniable.ledger import canonical
 from tests.signing import private_key
 
 # RFC 8032, 7.1, test 1.
@@ -196,7 +196,7 @@ def test_a_statement_is_in_toto_s_with_its_subjects_in_order() -> None:
             {"name": "index.html", "digest": {"sha256": "0f" * 32}},
             {"name": "people.csv", "digest": {"sha256": "ab" * 32}},
         ],
-        "predicateType": "urn:deniable:provenance:v1",
+        "predicateType": "urn:deniable:provenance:v2",
         "predicate": PREDICATE,
     }
     assert canonical(json.loads(PAYLOAD)).encode() == PAYLOAD

@@ -5,11 +5,11 @@ from hashlib import sha256
 import numpy as np
 import pytest
 
-from deniable.bayes_net import UNIT, BayesNet
-from deniable.domain import Attribute, Domain
-from deniable.errors import InvalidInput
-from deniable.graph import Graph, topological_order
-from deniable.parameters import integer_weights
+from deniable.foundation.domain import Attribute, Domain
+from deniable.foundation.errors import InvalidInput
+from deniable.learners.cfs.parameters import integer_weights
+from deniable.models.bayes_net import UNIT, BayesNet
+from deniable.models.graph import Graph, topological_order
 
 DOMAIN = Domain(
     (

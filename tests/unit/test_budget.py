@@ -7,11 +7,12 @@ from math import expm1, log1p
 
 import pytest
 
-from deniable.budget import NOTHING, Balance, BudgetExceeded, Tally, cost_of, shown, shown_down, shown_up
-from deniable.composition import joint_split
-from deniable.errors import InvalidInput
-from deniable.ledger import Claim
-from deniable.loss import Guarantee
+from deniable.foundation.errors import InvalidInput
+from deniable.ledger.budget import NOTHING, Balance, BudgetExceeded, Tally, cost_of
+from deniable.ledger.entries import Claim
+from deniable.privacy.composition import joint_split
+from deniable.privacy.loss import Guarantee
+from deniable.privacy.rounding import rounded, rounded_down, rounded_up
 from tests.charging import KEY, candidates, charge, cost
 
 
@@ -121,9 +122,9 @@ def test_a_sum_kept_up_is_the_sum_from_scratch() -> None:
 
 
 def test_numbers_are_shown_rounded_against_us() -> None:
-    assert shown(Fraction("0.123449")) == "0.1234"
-    assert (shown_up(Fraction("0.30000001")), shown_down(Fraction("0.29999999"))) == ("0.3001", "0.2999")
-    assert [shown(Fraction(number)) for number in (0, 120, "1e-9", "1234567890")] == ["0", "120", "1e-9", "1.235e+9"]
+    assert rounded(Fraction("0.123449")) == "0.1234"
+    assert (rounded_up(Fraction("0.30000001")), rounded_down(Fraction("0.29999999"))) == ("0.3001", "0.2999")
+    assert [rounded(Fraction(number)) for number in (0, 120, "1e-9", "1234567890")] == ["0", "120", "1e-9", "1.235e+9"]
 
 
 def test_a_refusal_keeps_its_numbers_between_processes() -> None:

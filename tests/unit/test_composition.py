@@ -8,7 +8,8 @@ import pytest
 from dp_accounting.pld import privacy_loss_distribution as pld
 from dp_accounting.pld.common import DifferentialPrivacyParameters
 
-from deniable.composition import (
+from deniable.foundation.errors import InvalidInput
+from deniable.privacy.composition import (
     advanced_composition,
     amplify_by_sampling,
     epsilon_to_zcdp,
@@ -18,8 +19,7 @@ from deniable.composition import (
     sequential,
     zcdp_to_epsilon,
 )
-from deniable.errors import InvalidInput
-from deniable.loss import Guarantee
+from deniable.privacy.loss import Guarantee
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from deniable.disclosure import (
+from deniable.evaluation.disclosure import (
     Contrast,
     Share,
     Tables,
@@ -13,9 +13,9 @@ from deniable.disclosure import (
     reproduced,
     uniqueness,
 )
-from deniable.domain import Codes
-from deniable.errors import InvalidInput
-from deniable.keys import ReleaseKey
+from deniable.foundation.domain import Codes
+from deniable.foundation.errors import InvalidInput
+from deniable.foundation.keys import ReleaseKey
 
 
 def codes(*rows: tuple[int, ...]) -> Codes:

@@ -6,8 +6,8 @@ from dp_accounting.pld import pld_pmf
 from numpy.typing import NDArray
 from scipy.fft import next_fast_len
 
-from deniable.composition import optimal_composition
-from deniable.dominating_pair import (
+from deniable.privacy.composition import optimal_composition
+from deniable.privacy.dominating_pair import (
     DominatingPair,
     _decayed_sums,
     _fast_length,

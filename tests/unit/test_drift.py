@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from deniable.domain import Codes
-from deniable.drift import drift
+from deniable.evaluation.drift import drift
+from deniable.foundation.domain import Codes
 
 
 def table(*rows: tuple[int, int]) -> Codes:

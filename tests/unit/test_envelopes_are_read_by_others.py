@@ -9,9 +9,9 @@ from securesystemslib.dsse import Envelope as TheirEnvelope
 from securesystemslib.exceptions import VerificationError
 from securesystemslib.signer import CryptoSigner, SSlibKey
 
-from deniable.attestation import PAYLOAD_TYPE, Envelope, encoding_to_sign, keyid_of, sign, statement, verify
-from deniable.errors import InvalidInput
-from deniable.ledger import canonical
+from deniable.foundation.errors import InvalidInput
+from deniable.ledger.entries import canonical
+from deniable.record.attestation import PAYLOAD_TYPE, Envelope, encoding_to_sign, keyid_of, sign, statement, verify
 from tests.signing import private_key
 
 ADA, BOB = private_key("Ada"), private_key("Bob")

@@ -2,9 +2,9 @@
 
 import pytest
 
-from deniable.domain import Attribute, Domain
-from deniable.errors import InvalidInput
-from deniable.graph import Graph, topological_order
+from deniable.foundation.domain import Attribute, Domain
+from deniable.foundation.errors import InvalidInput
+from deniable.models.graph import Graph, topological_order
 
 
 def domain(*sizes: int) -> Domain:

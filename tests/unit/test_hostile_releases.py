@@ -14,12 +14,12 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from deniable.__main__ import DOES_NOT_HOLD, UNREADABLE, main
-from deniable.attestation import PAYLOAD_TYPE, sign, statement
-from deniable.checks import Check
-from deniable.domain import Attribute, Domain
-from deniable.errors import InvalidInput
-from deniable.loss import from_record
-from deniable.released_table import check_csv, check_parquet
+from deniable.foundation.checks import Check
+from deniable.foundation.domain import Attribute, Domain
+from deniable.foundation.errors import InvalidInput
+from deniable.privacy.loss import from_record
+from deniable.record.attestation import PAYLOAD_TYPE, sign, statement
+from deniable.record.released_table import check_csv, check_parquet
 
 ANY = Ed25519PrivateKey.from_private_bytes(bytes(32))
 DOMAIN = Domain((Attribute("sex", ("f", "m"), "nominal", (0, 1)), Attribute("age", (1, 20), "numeric", (0, 1))))

@@ -2,14 +2,16 @@ import copy
 import hashlib
 import hmac
 import pickle
+import secrets
 from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from deniable.errors import InvalidInput
-from deniable.keys import ReleaseKey, WordStream
+from deniable.foundation import keys
+from deniable.foundation.errors import InvalidInput
+from deniable.foundation.keys import ReleaseKey, WordStream
 
 SECRET = bytes(range(32))
 KEY = ReleaseKey(SECRET)
@@ -141,7 +143,8 @@ def test_a_secret_of_another_size_or_kind_is_refused_and_not_quoted(secret: byte
     assert "32 bytes" in str(refusal.value)
 
 
-def test_a_new_key_is_new() -> None:
+def test_a_new_key_is_new(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keys, "secrets", secrets)
     first, second = ReleaseKey.generate(), ReleaseKey.generate()
     assert len(first.secret) == 32
     assert first.secret != second.secret

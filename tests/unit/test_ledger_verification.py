@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 
-from deniable.accounting import best
-from deniable.domain import Attribute, Domain
-from deniable.entropies import EntropyRecipe, Noise
-from deniable.errors import InvalidInput
-from deniable.ledger import ALL_ROWS, Claim, Entry, Fact, Opening
-from deniable.ledger_verification import Report, verify
-from deniable.loss import DiscreteGaussianEvent, PrivacyTestEvent
-from deniable.parameters import ParameterRecipe
-from deniable.seed_accounting import best_for_candidates, record_guarantee
+from deniable.foundation.domain import Attribute, Domain
+from deniable.foundation.errors import InvalidInput
+from deniable.learners.cfs.entropies import EntropyRecipe, Noise
+from deniable.learners.cfs.parameters import ParameterRecipe
+from deniable.ledger.entries import ALL_ROWS, Claim, Entry, Fact, Opening
+from deniable.ledger.verification import Report, verify
+from deniable.plausible_deniability.seed_accounting import best_for_candidates, record_guarantee
+from deniable.privacy.accounting import best
+from deniable.privacy.loss import DiscreteGaussianEvent, PrivacyTestEvent
 from tests.charging import SALT, a_ledger, candidates, chain, charge, cost, noisy_counts, policy, redigested, yearly
 
 Record = dict[str, Any]

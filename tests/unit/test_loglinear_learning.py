@@ -6,30 +6,32 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deniable.domain import Attribute, Domain
-from deniable.errors import InvalidInput
-from deniable.keys import ReleaseKey
-from deniable.loglinear.buckets import Bucketed, bucketed
-from deniable.loglinear.contrasts import completed, contrast, contrast_counts, contrast_shape
-from deniable.loglinear.counting import Partition, RowCounter, count
-from deniable.loglinear.denoising import denoised, posterior_mean
-from deniable.loglinear.fitting import Shape, raked
-from deniable.loglinear.gluing import estimate_margins, estimate_total, simplex
-from deniable.loglinear.guides import by_values, guided_counts
-from deniable.loglinear.learning import divided
-from deniable.loglinear.noisy_tables import NoisySums, NoisyTable
-from deniable.loglinear.orders import candidate_orders
-from deniable.loglinear.plan import LoglinearRecipe
-from deniable.loglinear.releases import Releases
-from deniable.loglinear.rounding import WITHIN, within_buckets
+from deniable.foundation.domain import Attribute, Domain
+from deniable.foundation.errors import InvalidInput
+from deniable.foundation.keys import ReleaseKey
+from deniable.learners.loglinear.estimation.buckets import Bucketed, bucketed
+from deniable.learners.loglinear.estimation.contrasts import completed, contrast, contrast_counts, contrast_shape
+from deniable.learners.loglinear.estimation.counting import Partition, RowCounter, count
+from deniable.learners.loglinear.estimation.empirical_bayes import denoised, posterior_mean
+from deniable.learners.loglinear.estimation.fitting import Shape, raked
+from deniable.learners.loglinear.estimation.maximum_entropy import estimate_margins, estimate_total, simplex
+from deniable.learners.loglinear.estimation.noisy_marginals import NoisyMarginal, NoisySums
+from deniable.learners.loglinear.estimation.orders import candidate_orders
+from deniable.learners.loglinear.estimation.within_bucket_tables import by_values, within_bucket_counts
+from deniable.learners.loglinear.learning import divided
+from deniable.learners.loglinear.measurements import Measurements
+from deniable.learners.loglinear.plan import LoglinearRecipe
+from deniable.learners.loglinear.quantization import WITHIN, within_buckets
 
 DRAW = np.random.default_rng(list(b"log-linear learning"))
 
 
-def table(values: Any, deviation: float = 1.0, attributes: tuple[int, ...] = (0,), shares: int = 1) -> NoisyTable:
+def table(values: Any, deviation: float = 1.0, attributes: tuple[int, ...] = (0,), shares: int = 1) -> NoisyMarginal:
     """A table with Gaussian noise of some deviation, released once."""
     sums = np.rint(np.asarray(values) * shares).astype(np.int64)
-    return NoisyTable(attributes, (NoisySums(sums, shares, shares, 1),), "gaussian", Fraction(deviation) ** 2 * shares)
+    return NoisyMarginal(
+        attributes, (NoisySums(sums, shares, shares, 1),), "gaussian", Fraction(deviation) ** 2 * shares
+    )
 
 
 def attribute(size: int, kind: Any = "nominal") -> Attribute:
@@ -193,11 +195,11 @@ def test_values_in_a_bucket_follow_their_guide_where_it_says_what_they_are() -> 
     spread = by_values(pair, 1, own)
     assert spread[0].tolist() == pytest.approx([250, 250, 90, 90, 120])
     noisy = truth + 10 * DRAW.standard_normal(truth.shape)
-    found = guided_counts(noisy, 10.0, pair, 1, own, laplace=False)
+    found = within_bucket_counts(noisy, 10.0, pair, 1, own, laplace=False)
     assert found == pytest.approx(truth, abs=25)
-    turned = guided_counts(noisy.T, 10.0, pair.T, 0, own, laplace=False)
+    turned = within_bucket_counts(noisy.T, 10.0, pair.T, 0, own, laplace=False)
     assert turned == pytest.approx(found)
-    blind = guided_counts(noisy, 1e6, pair, 1, own, laplace=False)
+    blind = within_bucket_counts(noisy, 1e6, pair, 1, own, laplace=False)
     assert blind == pytest.approx(spread, rel=0.5, abs=1)
 
 
@@ -220,12 +222,12 @@ def test_shares_are_divided_without_a_rest() -> None:
 
 def test_two_releases_of_a_table_are_averaged_by_precision() -> None:
     one, other = NoisySums(np.asarray([0]), 3, 3, 1), NoisySums(np.asarray([80]), 5, 5, 2)
-    gaussian = [NoisyTable((0,), (each,), "gaussian", Fraction(15)) for each in (one, other)]
+    gaussian = [NoisyMarginal((0,), (each,), "gaussian", Fraction(15)) for each in (one, other)]
     both = gaussian[0].joined(gaussian[1])
     assert both.values.tolist() == [10.0]
     assert float(both.deviation) == pytest.approx(np.sum([float(each.deviation) ** -2 for each in gaussian]) ** -0.5)
     assert both.shares == 8
-    laplace = [NoisyTable((0,), (replace(each, multiplier=1),), "laplace", Fraction(15)) for each in (one, other)]
+    laplace = [NoisyMarginal((0,), (replace(each, multiplier=1),), "laplace", Fraction(15)) for each in (one, other)]
     both = laplace[0].joined(laplace[1])
     assert both.values.tolist() == [80 * 25 / 34]
     assert float(both.deviation) == pytest.approx(np.sum([float(each.deviation) ** -2 for each in laplace]) ** -0.5)
@@ -243,7 +245,7 @@ def test_shares_within_buckets_add_up() -> None:
 def test_doors_refuse_what_was_not_planned() -> None:
     domain = Domain(tuple(Attribute(f"a{i}", (0, 1), "nominal", (0, 0)) for i in range(3)), target="a0")
     plan = LoglinearRecipe(Fraction(1), Fraction(0)).calibrate(domain)
-    doors = Releases(plan, partial(ReleaseKey(bytes(32)).stream, step="test", inputs=""))
+    doors = Measurements(plan, partial(ReleaseKey(bytes(32)).stream, step="test", inputs=""))
     finest, counts = Partition.finest(domain), np.full((2, 2), 5)
     doors.measure((0, 1), finest, counts, plan.layout.table_shares - 1)
     with pytest.raises(InvalidInput, match="planned"):
@@ -261,7 +263,7 @@ def test_doors_refuse_what_was_not_planned() -> None:
 def test_the_same_question_asked_again_has_fresh_noise() -> None:
     domain = Domain(tuple(Attribute(f"a{i}", (0, 1), "nominal", (0, 0)) for i in range(2)))
     plan = LoglinearRecipe(Fraction(1), Fraction(0)).calibrate(domain)
-    doors = Releases(plan, partial(ReleaseKey(bytes(32)).stream, step="test", inputs=""))
+    doors = Measurements(plan, partial(ReleaseKey(bytes(32)).stream, step="test", inputs=""))
     finest, counts = Partition.finest(domain), np.full((2, 2), 5)
     first, second = (doors.measure((0, 1), finest, counts, 1) for _ in range(2))
     assert not np.array_equal(first.values, second.values)

@@ -4,12 +4,12 @@ from fractions import Fraction
 
 import pytest
 
-from deniable.accounting import best_again
-from deniable.domain import Attribute, Domain
-from deniable.errors import InvalidInput
-from deniable.loglinear.learning import _LEFT_FOR_TABLES, _SIGNAL_OF_A_TABLE, _WEAK_SIGNAL
-from deniable.loglinear.plan import BATCHES, Layout, LoglinearRecipe, NoiseChoice
-from deniable.loss import ApproximateEvent, DiscreteGaussianEvent, ExponentialEvent
+from deniable.foundation.domain import Attribute, Domain
+from deniable.foundation.errors import InvalidInput
+from deniable.learners.loglinear.learning import _LEFT_FOR_TABLES, _SIGNAL_OF_A_TABLE, _WEAK_SIGNAL
+from deniable.learners.loglinear.plan import BATCHES, Layout, LoglinearRecipe, NoiseChoice
+from deniable.privacy.accounting import best_again
+from deniable.privacy.loss import ApproximateEvent, DiscreteGaussianEvent, ExponentialEvent
 
 DELTA = Fraction(1, 10**9)
 

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import pytest
 
-from deniable.errors import InvalidInput
-from deniable.loss import (
+from deniable.foundation.errors import InvalidInput
+from deniable.privacy.loss import (
     KINDS,
     VACUOUS_EPSILON,
     ApproximateEvent,

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import log_ndtr, ndtr
 
-from deniable.accounting import best, best_again, compose, pld_by_library
-from deniable.composition import optimal_composition
-from deniable.dominating_pair import DominatingPair, composed_epsilon, epsilon_of_runs
-from deniable.errors import InvalidInput
-from deniable.loss import (
+from deniable.foundation.errors import InvalidInput
+from deniable.privacy.accounting import best, best_again, compose, pld_by_library
+from deniable.privacy.composition import optimal_composition
+from deniable.privacy.dominating_pair import DominatingPair, composed_epsilon, epsilon_of_runs
+from deniable.privacy.loss import (
     ApproximateEvent,
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
@@ -25,7 +25,7 @@ from deniable.loss import (
     PrivacyTestEvent,
     StabilityHistogramEvent,
 )
-from deniable.loss_laws import grid_step, loss_law, pld_by_hand
+from deniable.privacy.loss_laws import grid_step, loss_law, pld_by_hand
 
 Reals = NDArray[np.float64]
 SAID: dict[str, Any] = {"query": "q", "part": "p"}

@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deniable.checks import Check
-from deniable.domain import Attribute, Domain
-from deniable.keys import ReleaseKey
-from deniable.loglinear import learning
-from deniable.loglinear.counting import RowCounter
-from deniable.loglinear.mechanism import learn_network
-from deniable.loglinear.plan import LoglinearPlan, LoglinearRecipe
-from deniable.measurement_verification import check_measured
-from stores.release_folder import describe_domain
+from deniable.foundation.checks import Check
+from deniable.foundation.domain import Attribute, Domain
+from deniable.foundation.keys import ReleaseKey
+from deniable.learners.loglinear import learning
+from deniable.learners.loglinear.estimation.counting import RowCounter
+from deniable.learners.loglinear.mechanism import learn_network
+from deniable.learners.loglinear.plan import LoglinearPlan, LoglinearRecipe
+from deniable.verification.measurement import check_measured
+from stores.publication.release_folder import describe_domain
 
 SIZES = (2, 3, 12, 4, 1, 40, 20)
 DOMAIN = Domain(

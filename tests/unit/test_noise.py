@@ -5,11 +5,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from deniable import noise
-from deniable.digits import exp_probability, tail_probabilities
-from deniable.errors import InvalidInput
-from deniable.keys import ReleaseKey, Words, WordStream
-from deniable.noise import (
+from deniable.foundation import noise
+from deniable.foundation.errors import InvalidInput
+from deniable.foundation.exact_probabilities import exp_probability, tail_probabilities
+from deniable.foundation.keys import ReleaseKey, Words, WordStream
+from deniable.foundation.noise import (
     OUT_OF_WORDS,
     TIE,
     DiscreteGaussian,

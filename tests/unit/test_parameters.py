@@ -5,8 +5,8 @@ from hashlib import sha256
 import numpy as np
 import pytest
 
-from deniable.bayes_net import UNIT
-from deniable.parameters import integer_weights, posterior_mean, posterior_mode, posterior_sample
+from deniable.learners.cfs.parameters import integer_weights, posterior_mean, posterior_mode, posterior_sample
+from deniable.models.bayes_net import UNIT
 
 
 def some_words(size: int, name: str) -> np.ndarray:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from deniable.errors import InvalidInput
-from deniable.record_shape import faults_of_shape
+from deniable.foundation.errors import InvalidInput
+from deniable.record.shape import faults_of_shape
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -105,7 +105,7 @@ def test_it_judges_as_jsonschema_does() -> None:
 
 
 def test_the_schema_of_records_uses_keywords_that_are_known() -> None:
-    schema = json.loads(resources.files("deniable").joinpath("record.schema.json").read_bytes())
+    schema = json.loads(resources.files("deniable.record").joinpath("record.schema.json").read_bytes())
     for part in ({}, {"rendering": "public", "steps": [{}], "cost": {}, "ledger": {}}):
         assert faults_of_shape(part, schema)
     for definition in schema["$defs"].values():

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from deniable.domain import Attribute, Domain
-from deniable.released_table import TableFindings, check_csv, check_parquet, is_text_of, parquet_reader
+from deniable.foundation.domain import Attribute, Domain
+from deniable.record.released_table import TableFindings, check_csv, check_parquet, is_text_of, parquet_reader
 
 DOMAIN = Domain(
     (

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deniable.deniability import theorem_1
-from deniable.errors import InvalidInput
-from deniable.loss import PrivacyTestEvent
-from deniable.seed_accounting import (
+from deniable.foundation.errors import InvalidInput
+from deniable.plausible_deniability.privacy_tests import theorem_1
+from deniable.plausible_deniability.seed_accounting import (
     attempt_curves,
     best_for_candidates,
     candidate_guarantee,
     compose_candidates,
     theorem_a_epsilon,
 )
+from deniable.privacy.loss import PrivacyTestEvent
 
 PAPER = PrivacyTestEvent(
     query="candidates",

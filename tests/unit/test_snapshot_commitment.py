@@ -2,8 +2,8 @@ from itertools import permutations
 
 import pytest
 
-from deniable.keys import ReleaseKey
-from deniable.snapshot_commitment import SnapshotCommitment
+from deniable.foundation.keys import ReleaseKey
+from deniable.record.snapshot_commitment import SnapshotCommitment
 
 KEY = ReleaseKey(bytes(range(32)))
 

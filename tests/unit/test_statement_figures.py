@@ -7,16 +7,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deniable.deniability import fewest_seeds, pass_probability
-from deniable.domain import Attribute, Domain
-from deniable.histogram_seeds import HistogramRecipe
-from deniable.keys import ReleaseKey
-from deniable.loglinear.plan import LoglinearRecipe
-from deniable.noise import DiscreteLaplace
-from deniable.parameters import ParameterRecipe
-from deniable.published_how import publication
-from deniable.statement_figures import choices, seeds_below_k
-from deniable.subgroup_error import CELL, ONE, PREFIX, SEVERAL, subgroup_error
+from deniable.evaluation.subgroup_error import CELL, ONE, PREFIX, SEVERAL, subgroup_error
+from deniable.foundation.domain import Attribute, Domain
+from deniable.foundation.keys import ReleaseKey
+from deniable.foundation.noise import DiscreteLaplace
+from deniable.learners.cfs.parameters import ParameterRecipe
+from deniable.learners.loglinear.plan import LoglinearRecipe
+from deniable.plausible_deniability.privacy_tests import fewest_seeds, pass_probability
+from deniable.record.publication_rules import publication
+from deniable.record.statement import choices
+from deniable.samplers.histogram_seeds.noisy_histogram import HistogramRecipe
+from deniable.samplers.tested_seeds.words import seeds_below_k
 
 DOMAIN = Domain(tuple(Attribute(f"a{i}", (0, 1, 2), "nominal", (0, 0, 0)) for i in range(5)), target="a0")
 SEEDLESS: dict[str, Any] = {"guarantee": "seedless"}
@@ -65,7 +66,7 @@ def test_choices_are_named_with_what_they_cost() -> None:
 @pytest.mark.parametrize("noise", ["gaussian", "laplace"])
 def test_the_error_of_a_small_group_is_that_of_the_noise_that_is_drawn(noise: Any) -> None:
     plan = LoglinearRecipe(Fraction(1), Fraction(1, 10**6), noise).calibrate(DOMAIN)
-    said = {each["counts"]: each for each in subgroup_error("loglinear", [step(plan.events)])["counts"]}
+    said = {each["counts"]: each for each in subgroup_error([step(plan.events)])["counts"]}
     assert set(said) == ({ONE, SEVERAL} if noise == "gaussian" else {ONE})
     # The noise of one attribute's counts as the learner draws it: Gaussian shares are released and averaged.
     shares = min(plan.layout.one_way_shares)
@@ -81,7 +82,7 @@ def test_the_error_of_a_small_group_is_that_of_the_noise_that_is_drawn(noise: An
 def test_the_errors_of_a_network_and_of_a_histogram_are_those_of_their_counts() -> None:
     mechanism = ParameterRecipe(Fraction(1), Fraction(0), "laplace", Fraction(1), "mean").calibrate(DOMAIN)
     histogram = HistogramRecipe(epsilon=Fraction(1), delta=Fraction(1, 10**6)).calibrate()
-    said = subgroup_error("marginals", [step(mechanism.events), step(histogram.events, "noise_seeds", "1")])["counts"]
+    said = subgroup_error([step(mechanism.events), step(histogram.events, "noise_seeds", "1")])["counts"]
     (cell, prefix) = said
     assert (cell["counts"], prefix["counts"]) == (CELL, PREFIX)
     assert cell["noise_sd"] == pytest.approx(sqrt(DiscreteLaplace(mechanism.amount).variance), rel=0.01)

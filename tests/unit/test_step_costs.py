@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from deniable.accounting import best, best_again
-from deniable.composition import joint_split
-from deniable.cost_verification import _tolerance
-from deniable.domain import Attribute, Domain
-from deniable.histogram_seeds import HistogramRecipe
-from deniable.loglinear.plan import LoglinearRecipe
-from deniable.loss import DiscreteLaplaceEvent, Guarantee, PrivacyTestEvent
-from deniable.step_costs import StepCost, added_up, combine, part_delta
+from deniable.foundation.domain import Attribute, Domain
+from deniable.learners.loglinear.plan import LoglinearRecipe
+from deniable.privacy.accounting import best, best_again
+from deniable.privacy.composition import joint_split
+from deniable.privacy.loss import DiscreteLaplaceEvent, Guarantee, PrivacyTestEvent
+from deniable.privacy.step_costs import StepCost, added_up, combine, part_delta
+from deniable.samplers.histogram_seeds.noisy_histogram import HistogramRecipe
+from deniable.verification.cost import _tolerance
 
 COUNTS = DiscreteLaplaceEvent(query="q", part="shared", outputs=11, sensitivity=1, scale=Fraction(20))
 TESTED = PrivacyTestEvent(

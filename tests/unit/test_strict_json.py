@@ -2,8 +2,8 @@
 
 import pytest
 
-from deniable.errors import InvalidInput
-from deniable.strict_json import members, parsed
+from deniable.foundation.errors import InvalidInput
+from deniable.foundation.strict_json import members, parsed
 
 
 def test_plain_values_are_read() -> None:

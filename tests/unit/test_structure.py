@@ -8,9 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from deniable.domain import Attribute, Domain
-from deniable.entropies import GRID, canonical, entropy, entropy_queries, entropy_sensitivity, grid_sensitivity
-from deniable.structure import greedy_graph, merit, symmetrical_uncertainty
+from deniable.foundation.domain import Attribute, Domain
+from deniable.learners.cfs.entropies import (
+    GRID,
+    canonical,
+    entropy,
+    entropy_queries,
+    entropy_sensitivity,
+    grid_sensitivity,
+)
+from deniable.learners.cfs.structure import greedy_graph, merit, symmetrical_uncertainty
 
 
 def domain(*sizes: tuple[int, int]) -> Domain:

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from deniable.domain import Attribute, Domain
-from deniable.tables import FamilyCounts, PairCounts, bucketize, configuration_count
+from deniable.foundation.domain import Attribute, Domain
+from deniable.foundation.tables import FamilyCounts, PairCounts, bucketize, configuration_count
 
 DOMAIN = Domain(
     (

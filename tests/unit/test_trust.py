@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from deniable.attestation import sign, verify
-from deniable.errors import InvalidInput
-from deniable.trust import Revocation, TrustedKey, TrustedKeys, moment
+from deniable.foundation.errors import InvalidInput
+from deniable.record.attestation import sign, verify
+from deniable.record.trust import Revocation, TrustedKey, TrustedKeys, moment
 from tests.signing import AFTER, FROM, UNTIL, WITHIN, private_key, trusted
 
 ADA, BOB = trusted("Ada"), trusted("Bob")
@@ -19,7 +19,7 @@ COMPROMISED = trusted("Ada", revoked=Revocation(time=WITHIN, reason="compromised
 
 def test_a_key_that_is_not_among_them_is_unknown() -> None:
     assert TrustedKeys((BOB,)).judge(ADA.keyid, WITHIN) == (
-        f"the key {ADA.keyid} is not trusted: the trust file has 1 other key, and nobody vouches for whoever has it"
+        f"the key {ADA.keyid} is not trusted: the trust file has 1 other key, and nobody vouches for its owner"
     )
     assert "has 0 other keys" in str(TrustedKeys().judge(ADA.keyid, WITHIN))
 

@@ -6,10 +6,7 @@ import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
-from deniable.domain import Codes
-from deniable.errors import InvalidInput
-from deniable.keys import ReleaseKey, Words, WordStream
-from deniable.utility import (
+from deniable.evaluation.utility import (
     MAX_CELLS,
     MarginalCounts,
     accuracy,
@@ -23,6 +20,9 @@ from deniable.utility import (
     sample_rows,
     total_variation,
 )
+from deniable.foundation.domain import Codes
+from deniable.foundation.errors import InvalidInput
+from deniable.foundation.keys import ReleaseKey, Words, WordStream
 
 
 def codes(*rows: tuple[int, ...]) -> Codes:

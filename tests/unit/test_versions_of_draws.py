@@ -9,24 +9,24 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deniable import drawing_versions
-from deniable.deniability import PrivacyTest
-from deniable.domain import Attribute, Codes, Domain
-from deniable.drawing_versions import VERSIONS, mechanism_name, stream_name
-from deniable.graph import Graph
-from deniable.histogram_seeds import HistogramRecipe, PrefixCounts
-from deniable.keys import ReleaseKey, Words, WordStream
-from deniable.ledger import canonical
-from deniable.loglinear.counting import RowCounter
-from deniable.loglinear.mechanism import learn_network
-from deniable.loglinear.plan import LoglinearRecipe
-from deniable.noise import DiscreteGaussian, DiscreteLaplace
-from deniable.parameters import ParameterRecipe
-from deniable.plausible_seeds import SeedIndex
-from deniable.resampling import SeedResampler
-from deniable.structure import StructureRecipe
-from deniable.synthesis import Attempt, synthesize
-from deniable.tables import FamilyCounts, PairCounts
+from deniable.foundation.domain import Attribute, Codes, Domain
+from deniable.foundation.keys import ReleaseKey, Words, WordStream
+from deniable.foundation.noise import DiscreteGaussian, DiscreteLaplace
+from deniable.foundation.tables import FamilyCounts, PairCounts
+from deniable.learners.cfs.parameters import ParameterRecipe
+from deniable.learners.cfs.structure import StructureRecipe
+from deniable.learners.loglinear.estimation.counting import RowCounter
+from deniable.learners.loglinear.mechanism import learn_network
+from deniable.learners.loglinear.plan import LoglinearRecipe
+from deniable.ledger import drawing_versions
+from deniable.ledger.drawing_versions import VERSIONS, mechanism_name, stream_name
+from deniable.ledger.entries import canonical
+from deniable.models.graph import Graph
+from deniable.plausible_deniability.mechanism_one import MechanismOne, synthesize
+from deniable.plausible_deniability.plausible_seeds import SeedIndex
+from deniable.plausible_deniability.privacy_tests import PrivacyTest
+from deniable.plausible_deniability.resampling import SeedResampler
+from deniable.samplers.histogram_seeds.noisy_histogram import HistogramRecipe, PrefixCounts
 
 PINNED: dict[str, str] = {
     "learn_structure/1": "1bd514c2fd0aaacca1c02269f1411c4e3074cbf4e85bb792a83f0a558d69e84c",
@@ -148,7 +148,7 @@ def candidates_tested() -> str:
     recipe = ParameterRecipe(epsilon=EPSILON, delta=DELTA, noise="laplace", prior=Fraction(1), estimate="mean")
     net = recipe.calibrate(DOMAIN).run(counts, graph, Traced())
     omega = {2: 1, 3: 1}
-    attempt = Attempt(
+    attempt = MechanismOne(
         PrivacyTest(k=5, gamma=Fraction(4), eps0=Fraction(1), randomized=True), Fraction(1, 100), public_rows=500
     )
     opener = Traced()
@@ -180,8 +180,8 @@ def test_what_a_version_draws_is_what_it_always_drew(drawing: str) -> None:
     name = f"{drawing}/{VERSIONS[drawing]}"
     assert PINNED.get(name) == found, (
         f"{name} asks other questions or draws otherwise than it did: raise its version in "
-        "deniable/drawing_versions.py, so that nothing that was charged is drawn again with other noise, and add a "
-        f"line for it here: {found}"
+        "deniable/ledger/drawing_versions.py, so that nothing that was charged is drawn again with other noise, and "
+        f"add a line for it here: {found}"
     )
 
 

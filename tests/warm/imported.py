@@ -2,4 +2,4 @@
 
 from tests.isolation import STATE  # noqa: F401 - before Prefect and MLflow are imported
 
-import flows.running  # noqa: F401 # isort: skip
+import flows.cli.release  # noqa: F401 # isort: skip

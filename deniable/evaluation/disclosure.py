@@ -1,0 +1,310 @@
+"""Disclosure: what a released table gives away about the people it was learnt from, measured by attacks on it.
+
+Each attack is run twice, on people whose records were used and on people of the holdout, whose records never were: what
+succeeds equally on both is knowledge of the population, the excess is disclosure. An attack that fails proves nothing;
+the guarantee is `deniable.plausible_deniability.privacy_tests`. How useful the table is belongs in
+`deniable.evaluation.utility`.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from deniable.foundation.domain import Codes
+from deniable.foundation.errors import InvalidInput
+from deniable.foundation.record_keys import Numbers, assign_record_keys
+
+
+@dataclass(frozen=True)
+class Share:
+    """How many of a number of cases an attack succeeded on.
+
+    Attributes:
+        hits: cases that it succeeded on.
+        total: all cases.
+    """
+
+    hits: int
+    total: int
+
+    @property
+    def value(self) -> float:
+        """The share; 0 where there is no case."""
+        return self.hits / self.total if self.total else 0.0
+
+    @property
+    def variance(self) -> float:
+        """Binomial variance of the share, p (1 - p) / total."""
+        return self.value * (1 - self.value) / self.total if self.total else 0.0
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """One attack's success on people who were used and on people who were not.
+
+    Attributes:
+        training: success on records of the training data.
+        holdout: success on records of the holdout.
+    """
+
+    training: Share
+    holdout: Share
+
+    @property
+    def excess(self) -> float:
+        """Success on the training data less success on the holdout: what being used added."""
+        return self.training.value - self.holdout.value
+
+    @property
+    def standard_error(self) -> float:
+        """Standard error of the excess for independent cases, sqrt(variance(training) + variance(holdout))."""
+        return math.sqrt(self.training.variance + self.holdout.variance)
+
+
+@dataclass(frozen=True)
+class Uniqueness:
+    """How released records that are alone in their combination of quasi-identifiers relate to the population's.
+
+    Attributes:
+        released: released records that are unique among the released ones.
+        released_and_population: released records that are unique and whose combination one real person alone has.
+        found: population uniques of each part whose combination a unique released record has.
+    """
+
+    released: Share
+    released_and_population: Share
+    found: Contrast
+
+
+@dataclass(frozen=True)
+class Inference:
+    """How often an intruder guesses a sensitive attribute.
+
+    Attributes:
+        attack: success of guessing from what is known and the release.
+        marginal: success, on the same training and holdout records, of always guessing the release's commonest value.
+    """
+
+    attack: Contrast
+    marginal: Contrast
+
+
+@dataclass(frozen=True)
+class Tables:
+    """A released table beside the records that were used to make it and records that were not.
+
+    Attributes:
+        released: codes of released records, shape (rows, m).
+        training: codes of records that were used, shape (n, m).
+        holdout: codes of records of the same population that were not used, shape (h, m).
+        cardinalities: number of values of each of the m attributes.
+    """
+
+    released: Codes
+    training: Codes
+    holdout: Codes
+    cardinalities: tuple[int, ...]
+
+    def numbered(self, columns: Sequence[int] | None = None) -> tuple[Numbers, Numbers, Numbers]:
+        """Number the records of the three tables, equal ones alike, by some columns or all."""
+        chosen = list(range(len(self.cardinalities)) if columns is None else columns)
+        cardinalities = [self.cardinalities[j] for j in chosen]
+        tables = [table[:, chosen] for table in (self.released, self.training, self.holdout)]
+        released, training, holdout = assign_record_keys(tables, cardinalities)
+        return released, training, holdout
+
+    def require_equal_parts(self) -> None:
+        """Refuse a comparison in which one part has more records to be near to than the other.
+
+        Raises:
+            InvalidInput: training and holdout have different numbers of records, or a table is empty.
+        """
+        if len(self.training) != len(self.holdout) or not len(self.training) or not len(self.released):
+            msg = (
+                "released records and equal numbers of training and holdout records must be given, "
+                f"got {len(self.released)}, {len(self.training)} and {len(self.holdout)}; sample the larger part."
+            )
+            raise InvalidInput(msg)
+
+
+def exact_matches(tables: Tables) -> Contrast:
+    """Share of released records that equal some real record of a part: |{y in released: y in part}| / |released|.
+
+    A table finds more matches the more records it has, so both parts must have the same number of records; equal
+    samples of two parts do. If the sample holds a share s of all records that were used, and a share c of the release
+    is copies, the excess is about s c.
+
+    Args:
+        tables: the release and equally large parts.
+
+    Returns:
+        The two shares; cases are released records.
+
+    Raises:
+        InvalidInput: the parts have different numbers of records, or a table is empty.
+    """
+    tables.require_equal_parts()
+    released, training, holdout = tables.numbered()
+    return Contrast(training=_share_found(released, training), holdout=_share_found(released, holdout))
+
+
+def reproduced(tables: Tables) -> Contrast:
+    """Share of real people of a part whose exact record was released: |{x in part: x in released}| / |part|.
+
+    People of both parts are drawn from one population, so without disclosure both shares have the same expectation,
+    whatever the sizes of the parts: no sampling is needed.
+
+    Args:
+        tables: the release and both parts.
+
+    Returns:
+        The two shares; cases are real people.
+    """
+    released, training, holdout = tables.numbered()
+    return Contrast(training=_share_found(training, released), holdout=_share_found(holdout, released))
+
+
+def nearer_to_training(tables: Tables) -> float:
+    """Share of released records whose nearest real record is a training record, ties counted half; 0.5 is harmless.
+
+    Nearest in the number of attributes that differ: finds near copies that no exact match finds. The nearest of more
+    records is nearer, so both parts must have the same number of records. Takes time |released| n m: give samples.
+
+    Args:
+        tables: the release and equally large parts.
+
+    Returns:
+        A share in [0, 1].
+
+    Raises:
+        InvalidInput: the parts have different numbers of records, or a table is empty.
+    """
+    tables.require_equal_parts()
+    to_training = _nearest(tables.released, tables.training)
+    to_holdout = _nearest(tables.released, tables.holdout)
+    return float(np.mean(to_training < to_holdout) + np.mean(to_training == to_holdout) / 2)
+
+
+def uniqueness(tables: Tables, quasi_identifiers: Sequence[int]) -> Uniqueness:
+    """How many released records are alone with their quasi-identifiers, and how many of those point at one real person.
+
+    With q(x) the quasi-identifiers of x, U the released records y with q(y) unlike every other's, and V the real people
+    x with q(x) unlike every other's in training and holdout together:
+
+        released = |U| / |released|
+        released_and_population = |{y in U: q(y) in q(V)}| / |released|
+        found = |{x in V and the part: q(x) in q(U)}| / |{x in V and the part}|
+
+    The cases of the last are people of one population, so it needs no equal sizes.
+
+    Args:
+        tables: the release and both parts.
+        quasi_identifiers: column numbers.
+
+    Returns:
+        The shares.
+
+    Source:
+        mechanisms.md 2.6; the contrast of `found` is ours.
+    """
+    released, training, holdout = tables.numbered(quasi_identifiers)
+    unique_released = _uniques(released)
+    unique_people = _uniques(np.concatenate((training, holdout)))
+    return Uniqueness(
+        released=Share(len(unique_released), len(released)),
+        released_and_population=Share(int(np.isin(unique_released, unique_people).sum()), len(released)),
+        found=Contrast(
+            training=_share_found(training[np.isin(training, unique_people)], unique_released),
+            holdout=_share_found(holdout[np.isin(holdout, unique_people)], unique_released),
+        ),
+    )
+
+
+def infer(tables: Tables, *, known: Sequence[int], sensitive: int) -> Inference:
+    """Guess a sensitive attribute of real people from what an intruder knows of them and the released table.
+
+    For a person r with known values a(r), S(r) = {y in released: a(y) = a(r)}. The guess is the commonest sensitive
+    value in S(r), or in all of the release where S(r) is empty; among equally common values the first. The success is
+    the share of people guessed right; the marginal guess takes the commonest value of the release for everybody.
+
+    Args:
+        tables: the release and both parts.
+        known: column numbers of what the intruder knows; the sensitive one is not used if it is among them.
+        sensitive: column number of what the intruder wants to know.
+
+    Returns:
+        Success of the attack and of the marginal guess, on both parts; cases are real people.
+
+    Raises:
+        InvalidInput: nothing was released.
+
+    Source:
+        mechanisms.md 2.6, ties broken by value instead of at random.
+    """
+    if not len(tables.released):
+        msg = "an intruder must have released records to learn from, got none."
+        raise InvalidInput(msg)
+    released, training, holdout = tables.numbered([j for j in known if j != sensitive])
+    secrets = tables.released[:, sensitive]
+    commonest = int(np.bincount(secrets).argmax())
+    keys, modes = _modes(released, secrets)
+
+    def attack(people: Codes, numbers: Numbers) -> Share:
+        place = np.minimum(np.searchsorted(keys, numbers), len(keys) - 1)
+        guess = np.where(keys[place] == numbers, modes[place], commonest)
+        return Share(int((guess == people[:, sensitive]).sum()), len(people))
+
+    def always_commonest(people: Codes) -> Share:
+        return Share(int((people[:, sensitive] == commonest).sum()), len(people))
+
+    return Inference(
+        attack=Contrast(training=attack(tables.training, training), holdout=attack(tables.holdout, holdout)),
+        marginal=Contrast(training=always_commonest(tables.training), holdout=always_commonest(tables.holdout)),
+    )
+
+
+def _share_found(records: Numbers, among: Numbers) -> Share:
+    """Share of records that equal one of others."""
+    return Share(int(np.isin(records, among).sum()), len(records))
+
+
+def _uniques(numbers: Numbers) -> Numbers:
+    """Numbers that occur once."""
+    values, counts = np.unique(numbers, return_counts=True)
+    return np.asarray(values[counts == 1])
+
+
+def _modes(numbers: Numbers, values: Codes) -> tuple[Numbers, NDArray[np.int64]]:
+    """Commonest value of the records of each number, the smallest of equally common ones.
+
+    Returns:
+        The distinct numbers in order, and the mode of each.
+    """
+    span = int(values.max()) + 1
+    keys, inverse = np.unique(numbers, return_inverse=True)
+    pairs, counts = np.unique(inverse * span + values, return_counts=True)
+    # Sorted by number, then by falling count, then by value: each number's first pair is its mode.
+    order = np.lexsort((pairs, -counts, pairs // span))
+    ranked = pairs[order]
+    first = np.concatenate(([True], np.diff(ranked // span) > 0))
+    return keys, ranked[first] % span
+
+
+@numba.njit(nogil=True, cache=True)
+def _nearest(records: Codes, others: Codes) -> NDArray[np.int64]:  # pragma: no cover
+    """Smallest number of differing attributes from each record to any of the others."""
+    rows, m = records.shape
+    nearest = np.full(rows, m, np.int64)
+    for r in range(rows):
+        for s in range(len(others)):
+            differ = 0
+            for j in range(m):
+                differ += records[r, j] != others[s, j]
+            nearest[r] = min(nearest[r], differ)
+            if nearest[r] == 0:
+                break
+    return nearest

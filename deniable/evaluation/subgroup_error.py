@@ -1,0 +1,101 @@
+"""How far off the count of a small group may be, as far as that follows from public parameters.
+
+What a model makes of its counts does not belong here: how it smooths them depends on the answers, and for a group that
+no counted table shows apart no error follows from any parameter.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from math import exp, sqrt
+from typing import Any
+
+from deniable.privacy.common_events import FAMILIES
+
+GROUPS = (50, 500)
+"""Sizes of groups, in people of the confidential table, that errors are stated for."""
+
+ONE = "of one attribute's value"
+SEVERAL = "of values of several attributes, where a table of them is counted"
+CELL = "of an attribute's value, given its parents'"
+PREFIX = "of a prefix of the histogram"
+NOT_STATED = (
+    "what the model makes of the counts: it smooths them, shows nothing of dependences that it has no table of, and "
+    "may leave a small group out or make one up; no parameter bounds that"
+)
+_DIGITS = 3
+
+
+def subgroup_error(steps: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The error of a count that the model or the histogram is made of, as the statement has it.
+
+    A count of the records that are read, a share p of all, has noise of standard deviation s. Divided by p it stands
+    for all people; a group of g then has an error of standard deviation sqrt(s^2 / p^2 + g (1 - p) / p), by noise and
+    by the draw of who is read. A group that c cells make up has sqrt(c) times the noise of one.
+
+    Args:
+        steps: the costs of the steps, as the record has them.
+
+    Returns:
+        The largest errors of one count, to three digits: `noise_sd` in records that are read, and for each size of a
+        group the standard deviation of the count as a share of it.
+    """
+    return {"counts": list(_counts(steps)), "not_stated": NOT_STATED}
+
+
+def _counts(steps: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    for step in steps:
+        read = float(Fraction(step["probability"]))
+        if step["step"] == "learn_parameters":
+            for name, deviation in _of_model(step["events"]):
+                yield _error(name, deviation, read)
+        elif step["step"] == "noise_seeds":
+            for event in step["events"]:
+                if event["mechanism"] == "stability_histogram":
+                    found = _error(PREFIX, _laplace(Fraction(event["scale"])), read)
+                    yield {**found, "left_out_below": event["threshold"]}
+
+
+def _of_model(events: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, float]]:
+    """Names of kinds of counts, and the largest standard deviation of the noise on one."""
+    noisy = [event for event in events if event["mechanism"] in {"discrete_gaussian", "discrete_laplace"}]
+    families = [_deviation(event) for event in noisy if event["query"] == FAMILIES]
+    yield from ((CELL, deviation) for deviation in [max(families, default=None)] if deviation)
+    noisy = [event for event in noisy if event["query"] != FAMILIES]
+    # A share is released by itself, and the shares of one table are averaged.
+    single = [_deviation(event) / sqrt(event["outputs"]) for event in noisy if _is_of_one(event)]
+    tables = [_deviation(event) for event in noisy if not _is_of_one(event)]
+    yield from ((ONE, deviation) for deviation in [max(single, default=None)] if deviation)
+    # With Laplace noise earlier answers divide one epsilon among all tables, which no event says.
+    yield from ((SEVERAL, deviation) for deviation in [max(tables, default=None)] if deviation)
+
+
+def _is_of_one(event: Mapping[str, Any]) -> bool:
+    """Whether an event counts an attribute by itself."""
+    query: str = event["query"]
+    return query.startswith("counts of ") and " and " not in query
+
+
+def _deviation(event: Mapping[str, Any]) -> float:
+    """Standard deviation of the noise of one output."""
+    if event["mechanism"] == "discrete_gaussian":
+        return sqrt(Fraction(event["variance"]))
+    return _laplace(Fraction(event["scale"]))
+
+
+def _laplace(scale: Fraction) -> float:
+    """Standard deviation of discrete Laplace noise: with a = e^(-1 / scale), its variance is 2 a / (1 - a)^2."""
+    decay = exp(-float(1 / scale))
+    return sqrt(2 * decay) / (1 - decay)
+
+
+def _error(counts: str, deviation: float, read: float) -> dict[str, Any]:
+    off = {size: sqrt((deviation / read) ** 2 + size * (1 - read) / read) / size for size in GROUPS}
+    return {
+        "counts": counts,
+        "noise_sd": _rounded(deviation),
+        **{f"sd_for_a_group_of_{size}": _rounded(share) for size, share in off.items()},
+    }
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.{_DIGITS}g}")

@@ -1,0 +1,419 @@
+"""Utility: how far a released table lies from a real one, in its marginals, to a classifier and to a distinguisher.
+
+Every measure here is a function of real records without noise: an internal figure. What a release tells about a person
+is in `deniable.evaluation.disclosure`; which tables are compared, and by which classifiers, is the caller's business.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from math import comb, prod, sqrt
+from typing import Protocol
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from deniable.foundation.domain import Codes
+from deniable.foundation.errors import InvalidInput
+from deniable.foundation.keys import WordStream
+from deniable.foundation.record_keys import assign_record_keys
+
+Marginal = tuple[int, ...]
+"""The attributes, by column number, that a marginal is taken over."""
+Distances = NDArray[np.float64]
+
+TRIPLES = 100
+"""How many marginals of three attributes are looked at."""
+
+ERROR_RECORDS = 5_000
+"""Records of a table that a standard error is estimated from: enough for two digits of it."""
+
+MAX_CELLS = 1 << 22
+"""A marginal with more cells than this is left out: a table of real records fills too few of them to be compared."""
+
+
+class Classifier(Protocol):
+    """What learns labels from codes; scikit-learn's classifiers are such."""
+
+    def fit(self, X: Codes, y: NDArray[np.integer], /) -> object:
+        """Learn from codes of shape (rows, attributes) and labels of shape (rows,)."""
+
+    def predict(self, X: Codes, /) -> NDArray[np.integer]:
+        """Return a label for each row."""
+
+
+ClassifierFactory = Callable[[], Classifier]
+
+
+def sample_rows(chunks: Iterable[Codes], words: WordStream, size: int) -> Codes:
+    """Draw rows of a table uniformly without replacement, in one pass, in random order.
+
+    Each row draws one word and the `size` smallest stay, so the sample depends on the rows and the words alone: not on
+    how the table is cut into chunks.
+
+    Args:
+        chunks: value codes, shapes (rows, m).
+        words: the stream of this one sample; one word is taken for each row.
+        size: rows wanted; a table with fewer gives all of them.
+
+    Returns:
+        Codes of shape (min(size, rows), m), ordered by their words.
+
+    Raises:
+        InvalidInput: there is no chunk, or a negative size is asked for.
+    """
+    if size < 0:
+        msg = f"the size of a sample must be at least 0, got {size}."
+        raise InvalidInput(msg)
+    kept: list[Codes] = []
+    ranks: list[NDArray[np.uint32]] = []
+    bound, held = np.uint64(1 << 32), 0
+    for chunk in chunks:
+        rank = words.take(len(chunk))
+        # What comes later stands behind its equals, and so never displaces the last one that was kept.
+        below = np.flatnonzero(rank < bound)
+        kept.append(chunk[below])
+        ranks.append(rank[below])
+        held += len(below)
+        # Cut only when twice too many have piled up: a sort a chunk would cost more than all the rest.
+        if held > 2 * size:
+            kept, ranks = _smallest(kept, ranks, size)
+            bound, held = np.uint64(ranks[0][-1]) if size else np.uint64(0), size
+    if not kept:
+        msg = "a sample must be drawn from a table with at least one chunk, got none."
+        raise InvalidInput(msg)
+    return _smallest(kept, ranks, size)[0][0]
+
+
+def _smallest(
+    rows: Sequence[Codes], ranks: Sequence[NDArray[np.uint32]], size: int
+) -> tuple[list[Codes], list[NDArray[np.uint32]]]:
+    """The rows of smallest rank, in the order of their ranks, with these; equal ranks keep their order."""
+    all_rows, all_ranks = np.concatenate(rows), np.concatenate(ranks)
+    order = np.argsort(all_ranks, kind="stable")[:size]
+    return [all_rows[order]], [all_ranks[order]]
+
+
+def marginals_of_order(cardinalities: Sequence[int], order: int, limit: int | None = None) -> tuple[Marginal, ...]:
+    """List the marginals of an order, or a fixed public sample of them.
+
+    The sample is spread evenly over the lexicographic list and depends on the number of attributes alone.
+
+    Args:
+        cardinalities: number of values of each of the m attributes.
+        order: number of attributes of a marginal.
+        limit: list at most so many; all without it.
+
+    Returns:
+        The marginals, less those with more than `MAX_CELLS` cells.
+    """
+    total = comb(len(cardinalities), order)
+    wanted = total if limit is None else min(limit, total)
+    chosen = {i * total // wanted for i in range(wanted)}
+    listed = (marginal for i, marginal in enumerate(combinations(range(len(cardinalities)), order)) if i in chosen)
+    return tuple(marginal for marginal in listed if prod(cardinalities[j] for j in marginal) <= MAX_CELLS)
+
+
+def compared_marginals(cardinalities: Sequence[int]) -> dict[int, tuple[Marginal, ...]]:
+    """The marginals that tables are compared in, by order: all of one and two attributes, a public sample of three.
+
+    Args:
+        cardinalities: number of values of each of the m attributes.
+
+    Returns:
+        The marginals; an order of which there is none is left out.
+    """
+    listed = {order: marginals_of_order(cardinalities, order, TRIPLES if order == 3 else None) for order in (1, 2, 3)}
+    return {order: marginals for order, marginals in listed.items() if marginals}
+
+
+@numba.njit(nogil=True, cache=True)
+def _count_marginals(
+    columns: Codes,
+    attributes: NDArray[np.int64],
+    strides: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    counts: NDArray[np.int64],
+) -> None:  # pragma: no cover
+    """Add the rows of a chunk to each marginal's cells; one marginal at a time, so that its cells stay in cache."""
+    marginals, width = attributes.shape
+    for k in range(marginals):
+        for r in range(columns.shape[1]):
+            cell = starts[k]
+            for j in range(width):
+                cell += strides[k, j] * columns[attributes[k, j], r]
+            counts[cell] += 1
+
+
+@dataclass
+class MarginalCounts:
+    """Counts of a table in the cells of chosen marginals; the counts of chunks add up.
+
+    Attributes:
+        cardinalities: number of values of each of the m attributes.
+        marginals: the M marginals counted.
+        rows: number of rows counted.
+        starts: where each marginal's cells start among all cells, shape (M + 1,).
+        counts: counts of all cells, one marginal behind the other, the last attribute running fastest.
+    """
+
+    cardinalities: tuple[int, ...]
+    marginals: tuple[Marginal, ...]
+    rows: int = 0
+    starts: NDArray[np.int64] = field(init=False, repr=False)
+    counts: NDArray[np.int64] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Make empty tables."""
+        sizes = [prod(self._shape(marginal)) for marginal in self.marginals]
+        self.starts = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64))).astype(np.int64)
+        self.counts = np.zeros(self.starts[-1], np.int64)
+
+    def _shape(self, marginal: Marginal) -> tuple[int, ...]:
+        return tuple(self.cardinalities[j] for j in marginal)
+
+    def add(self, codes: Codes) -> None:
+        """Count more rows.
+
+        Args:
+            codes: value codes, shape (rows, m).
+
+        Raises:
+            InvalidInput: there are other than m attributes, or a code is not in the domain.
+        """
+        _check_codes(codes, self.cardinalities)
+        width = max((len(marginal) for marginal in self.marginals), default=0)
+        attributes = np.zeros((len(self.marginals), width), np.int64)
+        # A marginal of fewer attributes is padded with the first one, which its stride of 0 keeps from counting.
+        strides = np.zeros_like(attributes)
+        for k, marginal in enumerate(self.marginals):
+            shape = self._shape(marginal)
+            attributes[k, : len(marginal)] = marginal
+            strides[k, : len(marginal)] = [prod(shape[j + 1 :]) for j in range(len(shape))]
+        _count_marginals(np.ascontiguousarray(codes.T), attributes, strides, self.starts, self.counts)
+        self.rows += len(codes)
+
+    def merge(self, other: "MarginalCounts") -> None:
+        """Add the counts of other rows in the same marginals.
+
+        Raises:
+            InvalidInput: the other counts are of other marginals.
+        """
+        _check_same_marginals(self, other)
+        self.counts += other.counts
+        self.rows += other.rows
+
+    def table(self, marginal: Marginal) -> NDArray[np.int64]:
+        """Counts of one marginal, an axis an attribute."""
+        k = self.marginals.index(marginal)
+        return self.counts[self.starts[k] : self.starts[k + 1]].reshape(self._shape(marginal))
+
+
+def count_marginals(
+    chunks: Iterable[Codes], cardinalities: tuple[int, ...], marginals: tuple[Marginal, ...]
+) -> MarginalCounts:
+    """Count a table in the cells of marginals, in one pass.
+
+    Args:
+        chunks: value codes, shapes (rows, m).
+        cardinalities: number of values of each of the m attributes.
+        marginals: the marginals to count.
+
+    Returns:
+        The counts.
+    """
+    counts = MarginalCounts(cardinalities, marginals)
+    for chunk in chunks:
+        counts.add(chunk)
+    return counts
+
+
+def total_variation(first: MarginalCounts, second: MarginalCounts) -> Distances:
+    """Total variation distance between two tables in each marginal.
+
+    The distance of a marginal is 1/2 sum over its cells c of |first(c)/rows(first) - second(c)/rows(second)|. Two
+    samples of one population are at a distance that grows with the number of cells and falls with the numbers of rows:
+    compare it with the distance between two real tables of the same sizes, not with zero.
+
+    Args:
+        first: counts of one table, M marginals.
+        second: counts of the other in the same marginals.
+
+    Returns:
+        Distances in [0, 1], shape (M,), in the order of the marginals.
+
+    Raises:
+        InvalidInput: the marginals differ, or a table is empty.
+
+    Source:
+        Bindschaedler, Shokri, Gunter 2017, the statistical distance of the evaluation.
+    """
+    _check_same_marginals(first, second)
+    if not first.rows or not second.rows:
+        msg = f"both tables must have rows to be compared, got {first.rows} and {second.rows}."
+        raise InvalidInput(msg)
+    if not first.marginals:
+        return np.empty(0)
+    gaps = np.abs(first.counts / first.rows - second.counts / second.rows)
+    return np.asarray(np.add.reduceat(gaps, first.starts[:-1]) / 2)
+
+
+def mean_distance_error(first: Codes, second: Codes, counts: tuple[MarginalCounts, MarginalCounts]) -> float:
+    """Standard error of the mean total variation distance of two tables over marginals, records being drawn anew.
+
+    The distance of a marginal is 1/2 sum |p_c - q_c|, whose derivative by p_c is 1/2 sign(p_c - q_c). With I(x) the
+    mean over the marginals of that derivative in the cell of record x, the variance is Var(I)/n over the records of the
+    first table plus Var(I)/m over those of the second. Where gaps are chance alone it is rather too large.
+
+    Args:
+        first: records of one table, at most `ERROR_RECORDS` of which are looked at, shape (rows, m).
+        second: records of the other.
+        counts: counts of both whole tables in the same marginals.
+
+    Returns:
+        The standard error; 0 without marginals.
+
+    Source: van der Vaart 1998, Asymptotic Statistics, section 20.1 (the delta method).
+    """
+    one, other = counts
+    _check_same_marginals(one, other)
+    if not one.marginals:
+        return 0.0
+    signs = np.sign(one.counts / one.rows - other.counts / other.rows) / 2
+    variance = 0.0
+    for codes, rows in ((first[:ERROR_RECORDS], one.rows), (second[:ERROR_RECORDS], other.rows)):
+        pulls = np.zeros(len(codes))
+        for marginal, start in zip(one.marginals, one.starts, strict=False):
+            cells = np.full(len(codes), start, np.int64)
+            stride = 1
+            for column in reversed(marginal):
+                cells += stride * codes[:, column].astype(np.int64)
+                stride *= one.cardinalities[column]
+            pulls += signs[cells]
+        variance += float(np.var(pulls / len(one.marginals))) / rows
+    return sqrt(variance)
+
+
+def distinct_share(codes: Codes, cardinalities: Sequence[int]) -> float:
+    """Number of distinct records over the number of records: how much a table repeats itself.
+
+    Falls with the number of records: compare tables of one size.
+
+    Args:
+        codes: value codes, shape (rows, m).
+        cardinalities: number of values of each of the m attributes.
+
+    Returns:
+        A share in [0, 1]; 0 for an empty table.
+    """
+    (numbers,) = assign_record_keys((codes,), cardinalities)
+    return len(np.unique(numbers)) / max(len(codes), 1)
+
+
+def accuracy(predicted: NDArray[np.integer], actual: NDArray[np.integer]) -> float:
+    """Share of predictions that are right.
+
+    Args:
+        predicted: labels, shape (rows,).
+        actual: labels, shape (rows,).
+
+    Returns:
+        A share in [0, 1].
+
+    Raises:
+        InvalidInput: the numbers of labels differ, or there is none.
+    """
+    if len(predicted) != len(actual) or not len(actual):
+        msg = f"there must be as many predictions as labels, and one at least, got {len(predicted)} and {len(actual)}."
+        raise InvalidInput(msg)
+    return float(np.mean(predicted == actual))
+
+
+def agreement_rate(first: NDArray[np.integer], second: NDArray[np.integer]) -> float:
+    """Share of records for which two classifiers predict the same, right or wrong.
+
+    Args:
+        first: labels that one classifier predicts, shape (rows,).
+        second: labels that the other predicts for the same records.
+
+    Returns:
+        A share in [0, 1].
+
+    Source:
+        Bindschaedler, Shokri, Gunter 2017, the classifiers of the evaluation.
+    """
+    return accuracy(first, second)
+
+
+def predictions(classifier: ClassifierFactory, training: Codes, testing: Codes, target: int) -> NDArray[np.integer]:
+    """Predict one attribute of the records of a table by what another table teaches.
+
+    Args:
+        classifier: makes an untrained classifier.
+        training: codes to learn from, shape (rows, m).
+        testing: codes to predict, shape (others, m); the target's column is not looked at.
+        target: the column to predict.
+
+    Returns:
+        Predicted codes of the target, shape (others,). A training table with one value of the target teaches that one.
+
+    Raises:
+        InvalidInput: the training table is empty.
+    """
+    if not len(training):
+        msg = "a classifier must have records to learn from, got none."
+        raise InvalidInput(msg)
+    labels = training[:, target]
+    if (labels == labels[0]).all():
+        return np.full(len(testing), labels[0])
+    model = classifier()
+    model.fit(np.delete(training, target, axis=1), labels)
+    return model.predict(np.delete(testing, target, axis=1))
+
+
+def distinguishing_game(classifier: ClassifierFactory, real: Codes, synthetic: Codes) -> float:
+    """Accuracy of a classifier that tells real records from synthetic ones; 0.5 is a coin, 1 tells all.
+
+    Equal numbers of both, the first halves to learn from and the second halves to be told apart.
+
+    Args:
+        classifier: makes an untrained classifier.
+        real: codes of real records in random order, shape (rows, m).
+        synthetic: codes of synthetic records in random order, shape (others, m). The longer table is cut.
+
+    Returns:
+        Accuracy on the second halves.
+
+    Raises:
+        InvalidInput: a table has fewer than two records.
+
+    Source:
+        Bindschaedler, Shokri, Gunter 2017, the distinguishing game of the evaluation.
+    """
+    rows = min(len(real), len(synthetic))
+    half = rows // 2
+    if not half:
+        msg = f"both tables must have two records at least to be told apart, got {len(real)} and {len(synthetic)}."
+        raise InvalidInput(msg)
+    model = classifier()
+    model.fit(np.concatenate((real[:half], synthetic[:half])), np.repeat([0, 1], half))
+    told = model.predict(np.concatenate((real[half:rows], synthetic[half:rows])))
+    return accuracy(told, np.repeat([0, 1], rows - half))
+
+
+def _check_codes(codes: Codes, cardinalities: tuple[int, ...]) -> None:
+    """Refuse codes that would be counted outside the tables."""
+    if codes.ndim != 2 or codes.shape[1] != len(cardinalities):
+        msg = f"codes must have {len(cardinalities)} columns, got the shape {codes.shape}."
+        raise InvalidInput(msg)
+    if len(codes) and (codes.max(axis=0) >= np.asarray(cardinalities)).any():
+        msg = "every code must lie in its attribute's domain, got a larger one; encode the table with this domain."
+        raise InvalidInput(msg)
+
+
+def _check_same_marginals(first: MarginalCounts, second: MarginalCounts) -> None:
+    """Refuse to mix counts of different cells."""
+    if first.marginals != second.marginals or first.cardinalities != second.cardinalities:
+        msg = "both tables must be counted in the same marginals of one domain, got different ones."
+        raise InvalidInput(msg)

@@ -1,0 +1,133 @@
+"""The public description of a table: its attributes, their values and their buckets.
+
+Nothing here is ever learnt from data: a domain that depends on the data leaks it.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deniable.foundation.errors import InvalidInput
+
+Value = int | float | str | bool
+Kind = Literal["numeric", "nominal"]
+Codes = NDArray[np.uint16]
+
+MAX_CARDINALITY = 65_535
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """One column: its values in code order and the bucket each value falls in as a parent.
+
+    Attributes:
+        name: the column's name.
+        values: the value that each code 0..cardinality-1 stands for, in public order.
+        kind: `numeric` when the order of the values carries meaning, else `nominal`.
+        buckets: bucket of each code, the integers 0..bucket_count-1, each used at least once.
+    """
+
+    name: str
+    values: tuple[Value, ...]
+    kind: Kind
+    buckets: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse an attribute that no table could have."""
+        if not 1 <= len(self.values) <= MAX_CARDINALITY:
+            msg = f"attribute {self.name} must have 1 to {MAX_CARDINALITY} values, got {len(self.values)}."
+            raise InvalidInput(msg)
+        if len(set(self.values)) != len(self.values):
+            msg = f"the values of attribute {self.name} must differ, got one twice; list each once."
+            raise InvalidInput(msg)
+        if len(self.buckets) != len(self.values):
+            msg = (
+                f"attribute {self.name} must have a bucket for each of its {len(self.values)} values, "
+                f"got {len(self.buckets)}."
+            )
+            raise InvalidInput(msg)
+        if set(self.buckets) != set(range(max(self.buckets) + 1)):
+            msg = f"the buckets of attribute {self.name} must be numbered 0, 1, 2 ... without a gap."
+            raise InvalidInput(msg)
+
+    @property
+    def cardinality(self) -> int:
+        """Number of values."""
+        return len(self.values)
+
+    @property
+    def bucket_count(self) -> int:
+        """Number of buckets."""
+        return max(self.buckets) + 1
+
+    @cached_property
+    def bucket_of(self) -> Codes:
+        """Bucket of each code, shape (cardinality,)."""
+        return np.asarray(self.buckets, dtype=np.uint16)
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The attributes of a table in column order, and the one that models are judged by predicting."""
+
+    attributes: tuple[Attribute, ...]
+    target: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a domain without attributes, with a name twice, or with a target it does not have."""
+        if not self.attributes:
+            msg = "a domain must have at least one attribute, got none."
+            raise InvalidInput(msg)
+        if len(set(self.names)) != len(self.names):
+            msg = "the attributes of a domain must have different names; rename one."
+            raise InvalidInput(msg)
+        if self.target is not None and self.target not in self.names:
+            msg = f"the target must be one of {', '.join(self.names)}, got {self.target}."
+            raise InvalidInput(msg)
+
+    def __len__(self) -> int:
+        """Number of attributes, m."""
+        return len(self.attributes)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Attribute names in column order."""
+        return tuple(attribute.name for attribute in self.attributes)
+
+    @property
+    def cardinalities(self) -> tuple[int, ...]:
+        """Number of values of each attribute."""
+        return tuple(attribute.cardinality for attribute in self.attributes)
+
+    @property
+    def bucket_counts(self) -> tuple[int, ...]:
+        """Number of buckets of each attribute."""
+        return tuple(attribute.bucket_count for attribute in self.attributes)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 in hex of the names, the values and the buckets: what codes, and so counts, mean."""
+        said = [(a.name, [repr(value) for value in a.values], a.kind, list(a.buckets)) for a in self.attributes]
+        return sha256(json.dumps(said).encode()).hexdigest()
+
+    def index(self, name: str) -> int:
+        """Column number of an attribute.
+
+        Raises:
+            InvalidInput: the domain has no such attribute.
+        """
+        try:
+            return self.names.index(name)
+        except ValueError:
+            msg = f"the attribute must be one of {', '.join(self.names)}, got {name}."
+            raise InvalidInput(msg) from None
+
+    def subset(self, names: Sequence[str]) -> tuple[int, ...]:
+        """Column numbers of several attributes."""
+        return tuple(self.index(name) for name in names)

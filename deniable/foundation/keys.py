@@ -1,0 +1,206 @@
+"""The release key: the only door to randomness.
+
+Whoever needs chance is handed a `WordStream`; exact noise is made of it in `deniable.foundation.noise`. Where a key is
+kept, and who may hold it, does not belong here.
+"""
+
+import hashlib
+import hmac
+import json
+import secrets
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import NoReturn, Protocol, TypeAlias
+
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
+from numpy.typing import NDArray
+
+from deniable.foundation.errors import InvalidInput
+
+Words = NDArray[np.uint32]
+Parameter: TypeAlias = "str | int | bool | Fraction | Sequence[Parameter]"
+
+_KEY_BYTES = 32
+# What is derived for one use is never what is derived for another: each derivation starts differently.
+_STREAM = b"deniable/v1/stream\0"
+_DIGEST = b"deniable/v1/digest\0"
+_COMMITMENT = b"deniable/v1/commitment\0"
+
+
+def fresh_salt() -> str:
+    """What nobody can guess, 64 hexadecimal digits: whatever is digested with it cannot be guessed from the digest."""
+    return ReleaseKey.generate().digest("salt", b"")
+
+
+class WordStream:
+    """An endless stream of uniform, independent 32-bit words: a ChaCha20 keystream read in little-endian order.
+
+    What is drawn depends on the order of the words alone, never on how many were asked for at a time.
+
+    Args:
+        key: the stream's own key, 32 bytes, used for this one stream: nonce and counter start at zero.
+
+    Source: RFC 8439, section 2.4.
+    """
+
+    __slots__ = ("_ahead", "_keystream")
+
+    def __init__(self, key: bytes) -> None:
+        self._keystream = Cipher(algorithms.ChaCha20(key, bytes(16)), mode=None).encryptor()
+        self._ahead: Words = np.empty(0, np.uint32)
+
+    def peek(self, count: int) -> Words:
+        """Look at the next `count` words without using them up; shape (count,), not to be written to."""
+        missing = count - len(self._ahead)
+        if missing > 0:
+            fresh = np.empty(missing, "<u4")
+            self._keystream.update_into(bytes(fresh.nbytes), fresh.data.cast("B"))
+            words = fresh.astype(np.uint32, copy=False)
+            self._ahead = np.concatenate([self._ahead, words]) if len(self._ahead) else words
+        return self._ahead[:count]
+
+    def take(self, count: int) -> Words:
+        """Use up the next `count` words, shape (count,)."""
+        words = self.peek(count)
+        self._ahead = self._ahead[count:]
+        return words
+
+
+def new_secret() -> bytes:
+    """Take 32 bytes from the operating system's generator: the one place where chance enters the project."""
+    return secrets.token_bytes(_KEY_BYTES)
+
+
+class ReleaseKey:
+    """The secret that all randomness of one release is derived from.
+
+    It is shown by no repr and refuses to be pickled, so that it cannot end up in a log or in a stored result.
+
+    Args:
+        secret: 32 bytes that nobody else knows.
+
+    Raises:
+        InvalidInput: the secret is anything but 32 bytes.
+    """
+
+    __slots__ = ("_secret",)
+
+    def __init__(self, secret: bytes) -> None:
+        if not isinstance(secret, bytes) or len(secret) != _KEY_BYTES:
+            msg = f"a release key must be {_KEY_BYTES} bytes; make one with ReleaseKey.generate()."
+            raise InvalidInput(msg)
+        self._secret = secret
+
+    @classmethod
+    def generate(cls) -> "ReleaseKey":
+        """Make a new key from the operating system's generator."""
+        return cls(new_secret())
+
+    def __repr__(self) -> str:
+        """Say what it is and nothing more."""
+        return "<ReleaseKey: secret>"
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        """Refuse to be pickled or copied."""
+        msg = "a release key must not be pickled, got asked to; pass a reference to where it is kept."
+        raise TypeError(msg)
+
+    @property
+    def secret(self) -> bytes:
+        """The 32 bytes themselves, for whoever writes them to where keys are kept."""
+        return self._secret
+
+    def stream(
+        self, *, step: str, mechanism: str, inputs: str, parameters: Mapping[str, Parameter], chunk: int = 0
+    ) -> WordStream:
+        """Open the stream of one draw; the same arguments open the same stream, any others an unrelated one.
+
+        So a step that is repeated on the same inputs repeats its noise and reveals nothing new, and two answers that
+        differ in anything at all never share noise that could be subtracted. The stream's key is HMAC-SHA256 of the
+        arguments under the secret; distinct arguments are distinct messages because their encoding can be read back.
+
+        Args:
+            step: the step of the release that draws.
+            mechanism: what is drawn.
+            inputs: digest of the exact inputs.
+            parameters: all else that the draw depends on; floating-point numbers are refused, for 0.1 is not a tenth.
+            chunk: number of the part, where a step is carried out in parts.
+
+        Returns:
+            The stream, at its first word.
+
+        Raises:
+            InvalidInput: a parameter of a kind that has no exact encoding.
+        """
+        message = _canonical(
+            {
+                "step": step,
+                "mechanism": mechanism,
+                "inputs": inputs,
+                "chunk": _plain("chunk", chunk),
+                "parameters": _plain_items(parameters),
+            }
+        )
+        return WordStream(hmac.digest(self._secret, _STREAM + message, "sha256"))
+
+    def hasher(self, purpose: str) -> hmac.HMAC:
+        """Start a keyed digest: without the key nobody can confirm a guess of what was digested.
+
+        Args:
+            purpose: what the digest is for; digests for different purposes are unrelated.
+
+        Returns:
+            An object with `update` and `hexdigest`.
+        """
+        return hmac.new(hmac.digest(self._secret, _DIGEST + purpose.encode(), "sha256"), digestmod="sha256")
+
+    def digest(self, purpose: str, data: bytes) -> str:
+        """Digest `data` under the key for one purpose, in hexadecimal."""
+        hasher = self.hasher(purpose)
+        hasher.update(data)
+        return hasher.hexdigest()
+
+    def commitment(self) -> str:
+        """Commit to the key in public, in hexadecimal: a key can be checked against it but not found from it."""
+        return hashlib.sha256(_COMMITMENT + self._secret).hexdigest()
+
+
+def _canonical(message: Mapping[str, object]) -> bytes:
+    """Write a message in bytes that are equal where messages are equal and only there: JSON, keys in order."""
+    try:
+        # Left as escapes, a pair of lone surrogates would read like the one character that they stand for in UTF-16.
+        return json.dumps(message, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        msg = "the parameters of a stream must be text that UTF-8 can write, got a lone surrogate; remove it."
+        raise InvalidInput(msg) from None
+
+
+def _plain_items(parameters: Mapping[str, Parameter]) -> dict[str, object]:
+    """Parameters as JSON has them; JSON would take the name 1 for the name "1"."""
+    if not all(isinstance(name, str) for name in parameters):
+        msg = "the parameters of a stream must be named by strings, got another key; write it as a string."
+        raise InvalidInput(msg)
+    return {name: _plain(name, value) for name, value in parameters.items()}
+
+
+def _plain(name: str, value: Parameter) -> object:
+    """One parameter as JSON has it; a fraction becomes an object, which no other parameter does."""
+    if isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, Fraction):
+        return {"fraction": f"{value.numerator}/{value.denominator}"}
+    if isinstance(value, list | tuple):
+        return [_plain(name, entry) for entry in value]
+    msg = (
+        f"the stream parameter {name} must be made of int, bool, str, Fraction, list and tuple, "
+        f"got {type(value).__name__}; write a number that is not whole as a Fraction."
+    )
+    raise InvalidInput(msg)
+
+
+class StreamOpener(Protocol):
+    """Opens the stream of one mechanism of a step whose key and inputs are fixed."""
+
+    def __call__(self, *, mechanism: str, parameters: dict[str, Parameter]) -> WordStream:
+        """Open the stream of a mechanism with exactly these parameters."""

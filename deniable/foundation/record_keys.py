@@ -1,0 +1,46 @@
+"""Numbers records so that two have one number exactly when they are equal.
+
+Records of any domain become integers that sort, search and count quickly. What the numbers are used for does not belong
+here.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deniable.foundation.domain import Codes
+from deniable.foundation.errors import InvalidInput
+
+Numbers = NDArray[np.int64]
+
+_PACKED_LIMIT = 2**62
+
+
+def assign_record_keys(tables: Sequence[Codes], cardinalities: Sequence[int]) -> tuple[Numbers, ...]:
+    """Number the records of several tables alike.
+
+    Args:
+        tables: value codes, shapes (rows, c).
+        cardinalities: number of values of each of the c columns.
+
+    Returns:
+        Numbers of the records of each table, shapes (rows,).
+
+    Raises:
+        InvalidInput: a code is not in its column's domain.
+    """
+    rows = np.concatenate(tables)
+    if len(rows) and (rows.max(axis=0, initial=0) >= np.asarray(cardinalities)).any():
+        msg = "every code must lie in its attribute's domain, got a larger one; encode the tables with one domain."
+        raise InvalidInput(msg)
+    numbers = np.zeros(len(rows), np.int64)
+    span = 1
+    for column, cardinality in enumerate(cardinalities):
+        if span * cardinality > _PACKED_LIMIT:
+            # Renumbered 0, 1, 2 ... the distinct prefixes leave room for more attributes.
+            distinct, numbers = np.unique(numbers, return_inverse=True)
+            span = max(len(distinct), 1)
+        numbers = numbers * cardinality + rows[:, column]
+        span *= cardinality
+    return tuple(np.split(numbers, np.cumsum([len(table) for table in tables])[:-1]))

@@ -1,0 +1,93 @@
+"""Kinds of values that the entries of mechanisms in a release spec are made of: exact numbers, budgets and counts.
+
+Needs pydantic, which whoever verifies a release may not have: only modules named `spec` and `entry` import this.
+"""
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Annotated, Any, TypeAlias
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo
+
+from deniable.foundation.domain import Domain
+from deniable.foundation.exact_numbers import is_too_long
+
+MOST_RECORDS = 10**10
+"""More than there are people. No table that is read, and none that is made, has as many records."""
+
+SMALLEST_EPSILON, LARGEST_EPSILON = Fraction(1, 10**6), Fraction(100)
+SMALLEST_DELTA, LARGEST_DELTA = Fraction(1, 10**30), Fraction(1, 10)
+"""Between these the costs of every learner and guarantee can be worked out; beyond, they say nothing of use."""
+
+LARGEST = 10**12
+_DECIMALS = 40
+_LARGEST_DENOMINATOR = 10**_DECIMALS
+_TOO_LONG = f"must be a number of at most {LARGEST:,} with at most {_DECIMALS} decimals"
+
+
+def _exact(value: Any) -> Any:
+    """Read a number as it is written: 0.1 is a tenth."""
+    if isinstance(value, bool):
+        raise ValueError("must be a number")  # noqa: TRY004 - pydantic reports a ValueError with its place
+    if isinstance(value, str) and is_too_long(value):
+        raise ValueError(_TOO_LONG)
+    return repr(value) if isinstance(value, float) else value
+
+
+def of_bounded_size(number: Fraction) -> Fraction:
+    """Refuse a number that takes longer to calculate with than it has a right to."""
+    if abs(number) > LARGEST or number.denominator > _LARGEST_DENOMINATOR:
+        raise ValueError(_TOO_LONG)
+    return number
+
+
+def between(least: Fraction, most: Fraction) -> Callable[[Fraction], Fraction]:
+    """Make a check that refuses numbers beyond bounds."""
+
+    def check(number: Fraction) -> Fraction:
+        if not least <= number <= most:
+            raise ValueError(f"must be from {float(least):g} to {float(most):g}, got {float(number):g}")
+        return number
+
+    return check
+
+
+def _whole(value: Any) -> Any:
+    """Refuse `true`, which Python takes for 1."""
+    if isinstance(value, bool):
+        raise ValueError("must be a whole number")  # noqa: TRY004 - pydantic reports a ValueError with its place
+    return value
+
+
+def domain_known_to(info: ValidationInfo) -> Domain | None:
+    """The domain that names and numbers of attributes are checked against, where it is known."""
+    context: Mapping[str, Any] = info.context or {}
+    domain: Domain | None = context.get("domain")
+    return domain
+
+
+def weights(value: Any) -> Any:
+    """Read a single number of attributes as a set of one, and a list of them as a set of equal weights."""
+    if isinstance(value, Mapping):
+        return value
+    numbers = value if isinstance(value, list | tuple) else [value]
+    if any(isinstance(number, Mapping | list | tuple | set) for number in numbers) or len(set(numbers)) != len(numbers):
+        raise ValueError(
+            "must be a number, a list of different numbers, or numbers with whole weights such as {9: 1, 10: 2}"
+        )
+    return dict.fromkeys(numbers, 1)
+
+
+Exact: TypeAlias = Annotated[Fraction, AfterValidator(of_bounded_size), BeforeValidator(_exact)]
+Positive: TypeAlias = Annotated[Exact, Field(gt=0)]
+Probability: TypeAlias = Annotated[Exact, Field(ge=0, le=1)]
+OpenProbability: TypeAlias = Annotated[Exact, Field(gt=0, lt=1)]
+Delta: TypeAlias = Annotated[Positive, AfterValidator(between(SMALLEST_DELTA, LARGEST_DELTA))]
+Epsilon: TypeAlias = Annotated[Positive, AfterValidator(between(SMALLEST_EPSILON, LARGEST_EPSILON))]
+Count: TypeAlias = Annotated[int, BeforeValidator(_whole), Field(ge=1, le=MOST_RECORDS)]
+
+
+class Strict(BaseModel):
+    """A frozen value that refuses keys it does not know."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)

@@ -1,0 +1,111 @@
+"""Reads JSON that all readers read alike: no name twice, no number that is none, exactly the names that are expected.
+
+Whoever made it may have made it to fill a memory or a day: how much and how deep it is, and how long its numbers are,
+is bounded.
+
+What the values mean does not belong here; how they are written is in `canonical` (ledger).
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from math import isfinite
+from typing import NoReturn
+
+from deniable.foundation.errors import InvalidInput
+from deniable.foundation.exact_numbers import is_too_long
+
+_MOST_VALUES = 5_000_000
+_DEEPEST = 100
+_LONGEST_NUMBER = 300
+_NUMERAL = re.compile(r"\s*[-+]?[\d_.]+e[-+]?[\d_]+\s*", re.IGNORECASE)
+
+
+def parsed(text: str, what: str) -> object:
+    """Read JSON.
+
+    Args:
+        text: the JSON.
+        what: what it is, for the error: `the envelope`.
+
+    Raises:
+        InvalidInput: it is no JSON, or two readers could read it differently.
+    """
+    if sum(map(text.count, "[{,")) > _MOST_VALUES:
+        raise InvalidInput(f"{what} must have at most {_MOST_VALUES:,} values, got more.")
+    try:
+        value: object = json.loads(
+            text, object_pairs_hook=_unique, parse_constant=_no_number, parse_int=_whole, parse_float=_decimal
+        )
+        _require_shallow(value)
+    except _Ambiguous as error:
+        raise InvalidInput(f"{what} must be JSON that all readers read alike, got {error}.") from None
+    except (ValueError, RecursionError):
+        raise InvalidInput(f"{what} must be JSON, got something else.") from None
+    return value
+
+
+def members(value: object, names: Sequence[str], what: str) -> Mapping[str, object]:
+    """Take a value as an object that has exactly some names.
+
+    Raises:
+        InvalidInput: it is no object, or has other names.
+    """
+    if not isinstance(value, dict) or set(value) != set(names):
+        raise InvalidInput(f"{what} must have {', '.join(names)} and nothing else.")
+    return value
+
+
+def same(one: object, other: object) -> bool:
+    """Equality as JSON has it: true is not 1, and 1 is not 1.0."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same(one[name], other[name]) for name in one)
+    return type(one) is type(other) and one == other
+
+
+class _Ambiguous(Exception):
+    """What two readers could read differently."""
+
+
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    values = dict(pairs)
+    if len(values) != len(pairs):
+        raise _Ambiguous("a name twice")
+    return values
+
+
+def _whole(text: str) -> int:
+    _require_short(text)
+    return int(text)
+
+
+def _decimal(text: str) -> float:
+    _require_short(text)
+    value = float(text)
+    if not isfinite(value):
+        raise _Ambiguous("a number beyond all that is read")
+    return value
+
+
+def _require_short(text: str) -> None:
+    if len(text) > _LONGEST_NUMBER:
+        raise _Ambiguous(f"a number of more than {_LONGEST_NUMBER} digits")
+
+
+def _require_shallow(value: object) -> None:
+    """Refuse what is nested deeper than any document, and texts that are read as numbers without end."""
+    level, depth = [value], 0
+    while level:
+        if depth > _DEEPEST:
+            raise _Ambiguous(f"lists or objects nested more than {_DEEPEST} deep")
+        texts = (each for each in level if isinstance(each, str) and _NUMERAL.fullmatch(each))
+        if any(map(is_too_long, texts)):
+            raise _Ambiguous("a number with more digits than are read")
+        lists = (each for each in level if isinstance(each, list))
+        objects = (each.values() for each in level if isinstance(each, dict))
+        level, depth = [inner for outer in chain(lists, objects) for inner in outer], depth + 1
+
+
+def _no_number(name: str) -> NoReturn:
+    raise _Ambiguous(f"the number {name}")

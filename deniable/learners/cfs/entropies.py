@@ -1,0 +1,278 @@
+"""Noisy entropies: all that structure learning ever sees of a table.
+
+Symmetrical uncertainty, merit and graphs do not belong here.
+
+Source: Bindschaedler, Shokri, Gunter 2017, section 3.5 (eq. 8-10); the sensitivity is ours.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from itertools import combinations, permutations
+from typing import TYPE_CHECKING, Literal
+
+from deniable.foundation.domain import Domain
+from deniable.foundation.errors import InvalidInput, Refused
+from deniable.foundation.keys import Parameter, StreamOpener
+from deniable.privacy.accounting import best, calibrate_discrete_gaussian, calibrate_discrete_laplace
+from deniable.privacy.loss import ApproximateEvent, Guarantee, MechanismEvent, noisy_integers
+
+if TYPE_CHECKING:
+    from deniable.foundation.noise import Law
+    from deniable.foundation.tables import Counts, PairCounts
+
+Noise = Literal["laplace", "gaussian"]
+View = tuple[int, bool]
+"""An attribute's number and whether it is seen in buckets."""
+Query = tuple[View, ...]
+"""The views whose joint entropy is asked for."""
+
+GRID = 2**32
+"""Entropies are released as integers, in units of 2^-32 bit: integers can be noised exactly."""
+
+MIN_ROWS = 2
+"""Fewest rows that noise is scaled for."""
+
+BETA_SHARE = Fraction(1, 10)
+"""Share of the delta that pays for the lower bound on the row count being wrong."""
+
+
+def canonical(domain: Domain, views: Query) -> Query:
+    """Reduce a query to what it depends on: identity buckets are full resolution, constants carry no entropy."""
+    reduced = []
+    for attribute, coarse in views:
+        description = domain.attributes[attribute]
+        size = description.bucket_count if coarse else description.cardinality
+        if size > 1:
+            reduced.append((attribute, coarse and size < description.cardinality))
+    return tuple(sorted(reduced))
+
+
+def entropy_queries(domain: Domain) -> tuple[Query, ...]:
+    """The distinct entropies that CFS needs.
+
+    There are m of H(x_i), m of H(bkt x_i), m(m-1) of H(x_i, bkt x_j) and m(m-1)/2 of H(bkt x_i, bkt x_j), m(3m+1)/2 in
+    all; those that are equal by the public buckets alone are asked for once.
+    """
+    m = len(domain)
+    wanted: list[Query] = [((i, coarse),) for coarse in (False, True) for i in range(m)]
+    wanted += [((i, False), (j, True)) for i, j in permutations(range(m), 2)]
+    wanted += [((i, True), (j, True)) for i, j in combinations(range(m), 2)]
+    queries = dict.fromkeys(canonical(domain, query) for query in wanted)
+    queries.pop((), None)
+    return tuple(queries)
+
+
+def entropy(counts: "Counts") -> float:
+    """Shannon entropy of a table of counts, in bits; 0 for an empty table.
+
+    The sum is rounded once (fsum), so that its value does not depend on the order or the width of vector units.
+    """
+    cells = [count for count in counts.ravel().tolist() if count]
+    total = sum(cells)
+    if total == 0:
+        return 0.0
+    return max(0.0, math.log2(total) - math.fsum(count * math.log2(count) for count in cells) / total)
+
+
+def entropy_sensitivity(rows: int) -> float:
+    """Largest change of an entropy, in bits, when one row is added to `rows` rows: H_b(1/(n+1)).
+
+    Moving from n to n+1 rows moves the distribution to (n p + e)/(n+1) for a point mass e. The entropy changes most
+    when all of p sits in one cell and e in another, which is the binary entropy of 1/(n+1); it decreases in n, so that
+    a lower bound on n is safe. Bindschaedler, Shokri, Gunter 2017, eq. 9 is twice this and for replaced rows.
+
+    Args:
+        rows: number of rows of the smaller table, at least 1.
+    """
+    share = 1 / (rows + 1)
+    return -share * math.log2(share) - (1 - share) * math.log1p(-share) / math.log(2)
+
+
+def grid_sensitivity(rows: int) -> int:
+    """Sensitivity of an entropy in grid units: rounding moves each of two values by half a unit, floats by far less."""
+    return math.floor(entropy_sensitivity(rows) * GRID) + 2
+
+
+def count_table(counts: "PairCounts", query: Query) -> "Counts":
+    """The joint counts of a query's views."""
+    # Compiled code, which whoever verifies what entropies cost may not have.
+    from deniable.foundation.tables import bucketize  # noqa: PLC0415
+
+    domain = counts.domain
+    numbers = [attribute for attribute, _ in query]
+    table = counts.one(*numbers) if len(numbers) == 1 else counts.pair(*numbers)
+    for axis, (attribute, coarse) in enumerate(query):
+        if coarse:
+            table = bucketize(table, domain.attributes[attribute].bucket_of, axis)
+    return table
+
+
+@dataclass(frozen=True)
+class NoisyEntropies:
+    """Entropies after the noise, in bits, each between 0 and what its domain allows.
+
+    Attributes:
+        domain: the table's domain.
+        bits: the noisy entropy of each query.
+        rows_low: the lower bound on the number of rows that the noise was scaled for.
+    """
+
+    domain: Domain
+    bits: dict[Query, float]
+    rows_low: int
+
+    def of(self, *views: View) -> float:
+        """The entropy of some views; equal ones by the public buckets have one value, constants have none."""
+        return self.bits.get(canonical(self.domain, views), 0.0)
+
+
+def largest_entropy(domain: Domain, query: Query) -> float:
+    """The logarithm of the number of cells, in bits."""
+    attributes = domain.attributes
+    return math.fsum(
+        math.log2(attributes[i].bucket_count if coarse else attributes[i].cardinality) for i, coarse in query
+    )
+
+
+@dataclass(frozen=True)
+class EntropyRecipe:
+    """What all noisy entropies of a table may cost together.
+
+    Attributes:
+        epsilon: epsilon of the entropies and the row count together.
+        delta: delta of the entropies and the row count together.
+        epsilon_rows: epsilon of the noisy row count, less than `epsilon`.
+        noise: discrete Laplace (the paper's, on integers) or discrete Gaussian.
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    epsilon_rows: Fraction
+    noise: Noise
+
+    def calibrate(self, domain: Domain) -> "EntropyMechanism":
+        """Scale the noise, from the budget and the public domain alone.
+
+        Raises:
+            InvalidInput: the budget does not suffice.
+        """
+        queries = entropy_queries(domain)
+        epsilon = self.epsilon - self.epsilon_rows
+        if epsilon <= 0:
+            msg = (
+                f"epsilon_rows must be less than the structure's epsilon, got {self.epsilon_rows} of {self.epsilon}; "
+                "the row count only bounds the noise, a tenth of the budget is plenty."
+            )
+            raise InvalidInput(msg)
+        delta = self.delta * (1 - BETA_SHARE)
+        return EntropyMechanism(self, domain, queries, _noise_to_sensitivity(self.noise, len(queries), epsilon, delta))
+
+
+@lru_cache  # every step of a release asks what it costs
+def _noise_to_sensitivity(noise: Noise, outputs: int, epsilon: Fraction, delta: Fraction) -> Fraction:
+    """What the noise must be for a sensitivity of 1: the scale (Laplace) or the variance (Gaussian)."""
+    if noise == "laplace":
+        return 1 / calibrate_discrete_laplace(outputs=max(outputs, 1), epsilon=epsilon, delta=delta)
+    return calibrate_discrete_gaussian(outputs=max(outputs, 1), epsilon=epsilon, delta=delta)
+
+
+@dataclass(frozen=True)
+class EntropyMechanism:
+    """Noisy row count, then all entropies with noise scaled to what one row can change at that count.
+
+    The row count n is noised first; n_low = noisy n - ln(1 / beta) / epsilon_rows is at most n except with
+    probability beta, which is added to delta. The sensitivity at n_low is then at least the one at n. (Scaling to the
+    noisy n itself would be too little noise half of the time.)
+
+    Attributes:
+        recipe: the budget.
+        domain: the table's domain.
+        queries: the entropies.
+        ratio: scale (Laplace) or variance (Gaussian) of the noise for a sensitivity of 1.
+    """
+
+    recipe: EntropyRecipe
+    domain: Domain
+    queries: tuple[Query, ...]
+    ratio: Fraction
+
+    @property
+    def margin(self) -> int:
+        """By how much the noisy row count is lowered.
+
+        Discrete Laplace noise Z exceeds z - 1 with probability below e^(-epsilon z). So n + Z - margin exceeds n with
+        probability below beta, and for the neighbour of n + 1 rows it exceeds n, the smaller count, as rarely.
+        """
+        beta = float(self.recipe.delta * BETA_SHARE)
+        return math.ceil(math.log(1 / beta) / float(self.recipe.epsilon_rows))
+
+    @property
+    def events(self) -> tuple[MechanismEvent, ...]:
+        """What is done to the data, known before it is read; entropies in units of their sensitivity."""
+        part = "structure"
+        rows = noisy_integers("laplace", 1 / self.recipe.epsilon_rows, query="number of rows", part=part, outputs=1)
+        bound = ApproximateEvent(
+            query="the lower bound on the number of rows is wrong",
+            part=part,
+            outputs=1,
+            epsilon_per_output=Fraction(0),
+            delta_per_output=self.recipe.delta * BETA_SHARE,
+        )
+        if not self.queries:
+            return rows, bound
+        query, outputs = "entropies in bits, in units of their sensitivity", len(self.queries)
+        return rows, bound, noisy_integers(self.recipe.noise, self.ratio, query=query, part=part, outputs=outputs)
+
+    @cached_property
+    def guarantee(self) -> Guarantee:
+        """What all of it costs, by the tightest accountant."""
+        found = best(self.events, self.recipe.delta)
+        if self.recipe.noise == "laplace":
+            return found
+        # The budget holds however fine the noise is in units of the sensitivity; the events are those of the finest.
+        return Guarantee(float(self.recipe.epsilon), found.delta, found.accountant)
+
+    def run(self, counts: "PairCounts", open_stream: StreamOpener) -> NoisyEntropies:
+        """Draw the noisy row count and the noisy entropies.
+
+        Args:
+            counts: counts of the structure part.
+            open_stream: opens the streams of this step.
+
+        Raises:
+            Refused: the noisy row count is too small to scale noise by.
+        """
+        from deniable.foundation.noise import DiscreteGaussian, DiscreteLaplace  # noqa: PLC0415 - compiled code, as above
+
+        epsilon_rows = self.recipe.epsilon_rows
+        stream = open_stream(mechanism="row_count", parameters={"epsilon": epsilon_rows})
+        noisy_rows = counts.rows + int(DiscreteLaplace(1 / epsilon_rows).sample(stream, 1)[0])
+        rows_low = noisy_rows - self.margin
+        if rows_low < MIN_ROWS:
+            msg = (
+                f"the structure part must surely hold {MIN_ROWS} rows or more to learn a graph from, got a noisy count "
+                f"of {noisy_rows}, from which {self.margin} are taken off to be sure; give it a larger share of split, "
+                "or raise epsilon_rows."
+            )
+            raise Refused(msg)
+        unit = grid_sensitivity(rows_low)
+        law: Law
+        if self.recipe.noise == "laplace":
+            law = DiscreteLaplace(unit * self.ratio)
+        else:
+            law = DiscreteGaussian(unit**2 * self.ratio)
+        parameters: dict[str, Parameter] = {
+            "noise": self.recipe.noise,
+            "ratio": self.ratio,
+            "sensitivity": unit,
+            "entropies": len(self.queries),
+            "domain": self.domain.digest,
+        }
+        noise = law.sample(open_stream(mechanism="entropies", parameters=parameters), len(self.queries))
+        bits = {}
+        for query, draw in zip(self.queries, noise.tolist(), strict=True):
+            noisy = (round(entropy(count_table(counts, query)) * GRID) + draw) / GRID
+            bits[query] = min(max(noisy, 0.0), largest_entropy(self.domain, query))
+        return NoisyEntropies(self.domain, bits, rows_low)

@@ -1,0 +1,68 @@
+"""What the steps of this learner must do, as it follows from spec and domain."""
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import Final
+
+from deniable.foundation.domain import Domain
+from deniable.learners.cfs.entropies import BETA_SHARE, EntropyMechanism, EntropyRecipe, entropy_queries
+from deniable.privacy.common_events import count_events, noised_tables
+from deniable.privacy.loss import Guarantee
+from deniable.privacy.planned import (
+    Delta,
+    Document,
+    ExpectedStep,
+    Planned,
+    beyond_budget,
+    faults_of_amount,
+    faults_of_claim,
+    stated_amount,
+)
+from deniable.privacy.step_costs import StepCost
+
+
+def planned_structure(spec: Document, domain: Domain, step: StepCost, delta_of: Delta) -> Planned:
+    """Noisy entropies."""
+    asked, noise = spec["learner"]["structure"], spec["learner"]["noise"]
+    recipe = EntropyRecipe(
+        Fraction(asked["epsilon"]), delta_of(Fraction(asked["delta"])), Fraction(asked["epsilon_rows"]), noise
+    )
+    # The number of rows is the first of the events, and has Laplace noise too.
+    ratio = stated_amount(step.events[1:], noise)
+    mechanism = EntropyMechanism(recipe, domain, entropy_queries(domain), ratio)
+    epsilon, delta = recipe.epsilon - recipe.epsilon_rows, recipe.delta * (1 - BETA_SHARE)
+
+    def claim(guarantee: Guarantee | None) -> Iterator[str]:
+        # Gaussian noise is scaled to a sensitivity known later: its budget is claimed, not what the finest would cost.
+        whole = recipe.epsilon if noise == "gaussian" else None
+        return faults_of_claim(guarantee, mechanism.events, recipe.delta, whole)
+
+    return Planned(mechanism.events, lambda: faults_of_amount(mechanism.events[2:], epsilon, delta), claim)
+
+
+def planned_parameters(spec: Document, domain: Domain, step: StepCost, delta_of: Delta) -> Planned:
+    """Noisy counts of every attribute given its parents; of which parents, the events do not depend on."""
+    learner = spec["learner"]
+    epsilon, delta = Fraction(learner["parameters"]["epsilon"]), delta_of(Fraction(learner["parameters"]["delta"]))
+    events = count_events(noised_tables(domain), learner["noise"], stated_amount(step.events, learner["noise"]))
+    return Planned(
+        events,
+        lambda: faults_of_amount(events, epsilon, delta),
+        lambda guarantee: faults_of_claim(guarantee, events, delta),
+    )
+
+
+EXPECTED_STEPS: Final[Mapping[str, ExpectedStep]] = {
+    "learn_structure": ExpectedStep(
+        part="structure",
+        makes={"graph": "graph.json"},
+        plan=planned_structure,
+        beyond=lambda spec, step, read: beyond_budget(step, spec["learner"]["structure"], read),
+    ),
+    "learn_parameters": ExpectedStep(
+        part="parameters",
+        makes={"model": "model.json"},
+        plan=planned_parameters,
+        beyond=lambda spec, step, read: beyond_budget(step, spec["learner"]["parameters"], read),
+    ),
+}

@@ -1,0 +1,80 @@
+"""What the entries of learners in a release spec have in common; each learner's own is in its module `spec`."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import AfterValidator, ValidationInfo, field_validator
+
+from deniable.foundation.spec_values import Count, Delta, Epsilon, Positive, Strict, between
+
+_PRIORS = Fraction(1, 10**6), Fraction(10**9)
+
+
+class LearnerEntry(Strict):
+    """What is learnt, and at what cost: the base of each learner's entry.
+
+    Attributes:
+        parts: the parts of the rows that the learner reads.
+        leaves: parts that a split may give rows to although the learner does not read them.
+        steps: the steps that are taken, in order, each with a sentence that says what it does.
+        kind: the learner's name.
+    """
+
+    parts: ClassVar[tuple[str, ...]]
+    leaves: ClassVar[tuple[str, ...]] = ()
+    steps: ClassVar[Mapping[str, str]]
+
+    kind: str
+
+
+class StructureBudget(Strict):
+    """How the structure is learnt.
+
+    Attributes:
+        epsilon: budget of the whole structure, for the records that it is learnt from.
+        delta: delta of the whole structure in the whole release; that for the records it is learnt from follows.
+        epsilon_rows: the part of `epsilon` that pays for the number of rows.
+        max_cost: largest number of configurations of an attribute's parents, in buckets.
+    """
+
+    epsilon: Epsilon
+    delta: Delta
+    epsilon_rows: Epsilon
+    max_cost: Count
+
+    @field_validator("epsilon_rows")
+    @classmethod
+    def _leaves_some(cls, epsilon_rows: Fraction, info: ValidationInfo) -> Fraction:
+        epsilon = info.data.get("epsilon")
+        if epsilon is not None and epsilon_rows >= epsilon:
+            raise ValueError(f"must be less than epsilon, of which it is a part, got {float(epsilon_rows):g}")
+        return epsilon_rows
+
+
+class ParameterBudget(Strict):
+    """How the parameters are learnt.
+
+    Attributes:
+        epsilon: budget of the counts, for the records that are counted.
+        delta: delta of the counts in the whole release; that for the records that are counted follows.
+        prior: total Dirichlet mass of one configuration; not for every learner.
+        estimate: what is made of the posterior: its mean, its mode, or a draw from it; not for every learner.
+    """
+
+    epsilon: Epsilon
+    delta: Delta
+    prior: Annotated[Positive, AfterValidator(between(*_PRIORS))] = Fraction(1)
+    estimate: Literal["mean", "map", "sample"] = "mean"
+
+
+class CountingEntry(LearnerEntry):
+    """The base of entries of learners that count with noise.
+
+    Attributes:
+        noise: which noise the counts get; `auto` takes whichever leaves the smaller errors.
+        parameters: the budget of the counts.
+    """
+
+    noise: Literal["auto", "laplace", "gaussian"]
+    parameters: ParameterBudget

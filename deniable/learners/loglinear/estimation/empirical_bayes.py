@@ -1,0 +1,89 @@
+"""Empirical Bayes on the lift: what a noisy table most likely was, given what one expects of it.
+
+A cell's true count is expected to be its prior mean M times a lift; the lifts of all cells come from one law that is
+learnt from the noisy cells themselves: how many cells are structural zeros, how many are as expected, how heavy the
+tail is. Only noisy values enter. How tables are put together does not belong here.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deniable.learners.loglinear.estimation.noisy_marginals import Cells
+
+_WIDE = np.concatenate(([0.0], 0.02 * np.exp(0.25 * np.arange(40))))
+_LIFTS = np.concatenate((_WIDE, [1.0, 1.0]))
+"""Lifts that the law is a mixture of: 0, 40 from a fiftieth to about 340, and twice the one that is expected."""
+_WIDTHS = np.concatenate((np.full(len(_WIDE), 1 / 8), [0.02, 0.05]))
+"""Standard deviation around each of them, as a share of it; narrow where a cell is just as expected."""
+_PRIOR = np.exp(-((np.log(np.maximum(_WIDE, 1e-300)) / 0.5) ** 2) / 2)
+_PRIOR[0] = 0.05 * _PRIOR.sum()
+_PRIOR = np.concatenate((_PRIOR, _PRIOR.sum() * np.asarray([0.1, 0.2])))
+_PRIOR /= _PRIOR.sum()
+_STEPS = 40
+_PRIOR_CELLS = 10.0
+_START_EVEN = 0.02
+_FEWEST_BUCKETS = 6
+
+
+def posterior_mean(noisy: Cells, expected: Cells, deviation: float | Cells, *, laplace: bool) -> Cells:
+    """Mean of the true counts given the noisy ones, never negative.
+
+    Args:
+        noisy: noisy counts, shape (cells,).
+        expected: what each of them is expected to be, at least 0, same shape.
+        deviation: standard deviation of the noise.
+        laplace: whether the noise is Laplace rather than Gaussian.
+    """
+    centre = expected[:, None] * _LIFTS
+    own = (centre * _WIDTHS) ** 2
+    noise = np.broadcast_to(np.asarray(deviation, np.float64) ** 2, noisy.shape)[:, None]
+    variance = own + noise
+    gap = noisy[:, None] - centre
+    if laplace:
+        log_likelihood = -np.abs(gap) * np.sqrt(2 / variance) - 0.5 * np.log(variance)
+    else:
+        log_likelihood = -0.5 * gap**2 / variance - 0.5 * np.log(variance)
+    likelihood = np.exp(log_likelihood - log_likelihood.max(axis=1, keepdims=True))
+    weights = (1 - _START_EVEN) * _PRIOR + _START_EVEN / len(_LIFTS)
+    for _ in range(_STEPS):
+        # Not by `@`: BLAS adds in another order on another processor, and with another number of threads.
+        likely = np.einsum("cl,l->c", likelihood, weights)
+        weights = weights * np.einsum("cl,c->l", likelihood, 1 / likely) + _PRIOR_CELLS * _PRIOR
+        weights /= weights.sum()
+    responsible = likelihood * weights
+    responsible /= responsible.sum(axis=1, keepdims=True)
+    means = (noisy[:, None] * own + centre * noise) / variance
+    return np.asarray(np.maximum((responsible * means).sum(axis=1), 0.0))
+
+
+def smoothed(table: Cells, axes: Sequence[int]) -> Cells:
+    """Running means over three neighbours with weights 1, 2, 1 along some axes, edges repeated."""
+    for axis in axes:
+        padded = np.concatenate([table.take([0], axis), table, table.take([-1], axis)], axis)
+        n = table.shape[axis]
+        left, middle, right = (padded.take(np.arange(start, start + n), axis) for start in range(3))
+        table = (left + 2 * middle + right) / 4
+    return table
+
+
+def denoised(noisy: Cells, expected: Cells, deviation: float, ordered: NDArray[np.bool_], *, laplace: bool) -> Cells:
+    """A table's most likely true counts; along ordered axes neighbours learn from each other first.
+
+    Args:
+        noisy: noisy counts.
+        expected: what they are expected to be, same shape.
+        deviation: standard deviation of the noise of a cell.
+        ordered: whether the buckets of each axis have an order that carries meaning.
+        laplace: whether the noise is Laplace.
+    """
+    axes = [axis for axis in range(noisy.ndim) if ordered[axis] and noisy.shape[axis] >= _FEWEST_BUCKETS]
+    prior = expected
+    if axes:
+        blurred, level = smoothed(noisy, axes), smoothed(expected, axes)
+        narrower = deviation * (6 / 16) ** (len(axes) / 2)
+        # The mean of several Laplace draws is close to Gaussian.
+        found = posterior_mean(blurred.ravel(), level.ravel(), narrower, laplace=False).reshape(noisy.shape)
+        prior = expected * found / np.maximum(level, 1e-9)
+    return posterior_mean(noisy.ravel(), prior.ravel(), deviation, laplace=laplace).reshape(noisy.shape)

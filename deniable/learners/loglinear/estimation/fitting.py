@@ -1,0 +1,289 @@
+"""The law of one attribute given those before it: log-linear in the tables that end in it, fitted to them.
+
+By iterative proportional fitting to a population whose earlier attributes are made up already. Which tables there are,
+and in which order the attributes come, do not belong here.
+"""
+
+# numba infers the types of kernels
+# mypy: disallow-untyped-defs=False, disallow-untyped-calls=False, disallow-untyped-decorators=False
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from deniable.learners.loglinear.estimation.noisy_marginals import Cells
+from deniable.models.loglinear.flat_tables import Attributes, strides_of
+
+PASSES = 6
+PASSES_WITHOUT = 2
+"""Passes after one table was left out: the others are nearly fitted already."""
+LARGEST_FACTOR = 6.0
+"""No factor is above e^6 or below e^-6: with a functional dependency they would run away from unseen configurations."""
+FLOOR = 5e-4
+"""Share of its margin that each cell of a target has at least."""
+_RAKING = 20
+_TINY = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """What is known of the attributes, for gluing.
+
+    Attributes:
+        sizes: number of buckets of each attribute.
+        ordered: whether the buckets have an order that carries meaning.
+        target: the attribute that comes first, if any.
+        laplace: whether the noise is Laplace.
+    """
+
+    sizes: tuple[int, ...]
+    ordered: NDArray[np.bool_]
+    target: int | None
+    laplace: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """A table's contribution to the logarithm of an attribute's odds.
+
+    Attributes:
+        parents: the table's other attributes, which stand before.
+        weights: natural logarithms, shape (configurations of the parents, buckets of the attribute).
+    """
+
+    parents: Attributes
+    weights: Cells
+
+
+Sums = tuple[tuple[int, ...], Cells]
+"""What a table is to add up to: over all but some axes, rising, to these counts."""
+
+
+def raked(table: Cells, wanted: Sequence[Sums]) -> Cells:
+    """A table scaled in turn until it adds up to what is wanted."""
+    table = np.ascontiguousarray(table + _TINY)
+    if [axes for axes, _ in wanted] == [(0,), (1,)]:
+        _rake_pair(table, wanted[0][1], wanted[1][1], _RAKING)
+        return table
+    every = range(table.ndim)
+    scaled = [
+        (
+            tuple(axis for axis in every if axis not in axes),
+            counts.reshape([table.shape[axis] if axis in axes else 1 for axis in every]),
+        )
+        for axes, counts in wanted
+    ]
+    for _ in range(_RAKING):
+        for others, counts in scaled:
+            table *= counts / np.maximum(table.sum(axis=others, keepdims=True), _TINY)
+    return table
+
+
+class Fit:
+    """The fit of one attribute's law given those before it.
+
+    Attributes:
+        group: number of each record's group, of those that the attribute's tables do not tell apart, shape (records,).
+        law: each group's law, shape (groups, buckets).
+        factors: the attribute's factors.
+    """
+
+    def __init__(
+        self, attribute: int, tables: Sequence[Attributes], shape: Shape, population: NDArray[np.int32]
+    ) -> None:
+        self._attribute, self._tables, self._size = attribute, tables, shape.sizes[attribute]
+        self._records = population.shape[1]
+        self._parents = [tuple(other for other in attributes if other != attribute) for attributes in tables]
+        self._shapes = [tuple(shape.sizes[other] for other in those) for those in self._parents]
+        codes = np.zeros((len(tables), self._records), np.int64)
+        for j, (those, sizes) in enumerate(zip(self._parents, self._shapes, strict=True)):
+            codes[j] = strides_of(sizes) @ population[list(those)]
+        self.group, first = _grouped(codes)
+        self._codes = np.ascontiguousarray(codes[:, first])
+        self._weights = np.bincount(self.group, minlength=len(first)) / self._records
+        self.law = np.empty((0, 0))
+        self.factors: tuple[Factor, ...] = ()
+
+    def run(self, share: Cells, counts: Sequence[Cells]) -> None:
+        """Fit to the tables' counts, with a share of the records in each bucket."""
+        margin = np.maximum(share, _TINY)
+        self._margin = margin / margin.sum()
+        self.law = np.tile(self._margin, (len(self._weights), 1))
+        if not self._tables:
+            return
+        self._targets = [self._target(j, count) for j, count in enumerate(counts)]
+        fitted = [np.zeros_like(target) for target in self._targets]
+        self._scale(self.law, range(len(self._tables)), fitted, PASSES)
+        self.factors = tuple(Factor(those, weights) for those, weights in zip(self._parents, fitted, strict=True))
+
+    def expected(self, others: NDArray[np.int32], size: int) -> Cells:
+        """Shares of the records by an earlier attribute's bucket and this one's, shape (size, buckets)."""
+        found = np.zeros((size, self._size))
+        _expect(others, self.group, self.law, found)
+        return np.asarray(found / self._records)
+
+    def without(self, j: int) -> Cells:
+        """Shares of the records in the cells of the j-th table, by a law that was not fitted to that table.
+
+        Nor to any table that holds its attributes and more: those were made to add up to it.
+        """
+        holding = [k for k, attributes in enumerate(self._tables) if {*self._tables[j]} <= {*attributes}]
+        law = self.law * np.exp(-sum(self.factors[k].weights[self._codes[k]] for k in holding))
+        law /= law.sum(axis=1, keepdims=True)
+        others = [other for other in range(len(self._tables)) if other not in holding]
+        if others:
+            self._scale(law, others, [self.factors[other].weights.copy() for other in others], PASSES_WITHOUT)
+        found = np.zeros_like(self._targets[j])
+        _expect(self._codes[j], np.arange(len(law), dtype=np.int32), law * self._weights[:, None], found)
+        place = self._tables[j].index(self._attribute)
+        return np.asarray(np.moveaxis(found.reshape(*self._shapes[j], self._size), -1, place))
+
+    def _target(self, j: int, count: Cells) -> Cells:
+        """Shares that the law is to have by the parents' configurations in the population and by its margin."""
+        table = np.moveaxis(count, self._tables[j].index(self._attribute), -1).reshape(-1, self._size)
+        table = table / table.sum()
+        table = np.maximum(table, FLOOR * table.sum(axis=1, keepdims=True) * self._margin)
+        seen = np.bincount(self._codes[j], weights=self._weights, minlength=len(table)).astype(np.float64)
+        return raked(table, [((0,), seen), ((1,), self._margin)])
+
+    def _scale(self, law: Cells, tables: Sequence[int], fitted: Sequence[Cells], passes: int) -> None:
+        """Fit a law to some of the tables; the logarithms of the scales are added to `fitted`."""
+        chosen = [self._targets[j] for j in tables]
+        offsets = np.cumsum([0, *(target.size for target in chosen)]).astype(np.int64)
+        flat = np.concatenate([logs.ravel() for logs in fitted])
+        targets = np.concatenate([target.ravel() for target in chosen])
+        _fit(self._weights, self._codes[list(tables)], offsets, targets, flat, law, passes, LARGEST_FACTOR)
+        for logs, start, end in zip(fitted, offsets, offsets[1:], strict=False):
+            logs[...] = flat[start:end].reshape(logs.shape)
+
+
+@numba.njit(nogil=True, cache=True)
+def _rake_pair(table, rows, columns, passes):
+    """Scale a table of two axes to its rows' and its columns' sums in turn."""
+    for _ in range(passes):
+        for i in range(table.shape[0]):
+            scale = rows[i] / max(table[i].sum(), _TINY)
+            for j in range(table.shape[1]):
+                table[i, j] *= scale
+        sums = np.zeros(table.shape[1])
+        for i in range(table.shape[0]):
+            for j in range(table.shape[1]):
+                sums[j] += table[i, j]
+        for j in range(table.shape[1]):
+            sums[j] = columns[j] / max(sums[j], _TINY)
+        for i in range(table.shape[0]):
+            for j in range(table.shape[1]):
+                table[i, j] *= sums[j]
+
+
+def _grouped(codes: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Number the distinct columns of some codes; each column's number, and where each was first seen."""
+    group = np.zeros(codes.shape[1], np.int32)
+    first = np.zeros(1, np.int64)
+    for row in codes:
+        made = np.zeros(len(group), np.int64)
+        count = _refine(group, row, made)
+        first = made[:count]
+    return group, first
+
+
+@numba.njit(nogil=True, cache=True)
+def _refine(group, codes, first):
+    """Split groups by one more code, by an open hash table; the number of groups."""
+    size = 1
+    while size < 2 * len(group):
+        size *= 2
+    mask = size - 1
+    keys = np.full(size, -1, np.int64)
+    number = np.zeros(size, np.int32)
+    made = 0
+    for r in range(len(group)):
+        key = (np.int64(group[r]) << 32) | np.int64(codes[r])
+        slot = ((key * 0x9E3779B97F4A7C1) ^ (key >> 29)) & mask
+        while keys[slot] != -1 and keys[slot] != key:
+            slot = (slot + 1) & mask
+        if keys[slot] == -1:
+            keys[slot] = key
+            number[slot] = made
+            first[made] = r
+            made += 1
+        group[r] = number[slot]
+    return made
+
+
+@numba.njit(nogil=True, cache=True)
+def _fit(weights, codes, offsets, targets, factors, law, passes, largest):  # noqa: C901, PLR0912 - one kernel
+    """Scale the law by one table after the other until its sums are the targets; the scales' logarithms add up.
+
+    Args:
+        weights: share of each group, shape (groups,).
+        codes: parent configuration of each group in each table, shape (tables, groups).
+        offsets: where each table begins in `targets`, shape (tables + 1,).
+        targets: shares of all tables' cells, rows of `law`'s width.
+        factors: logarithms of the scales, in the shape of `targets`; filled.
+        law: each group's law, shape (groups, buckets); changed.
+        passes: how often each table's turn comes.
+        largest: bound on the logarithms.
+    """
+    tables, groups = codes.shape
+    size = law.shape[1]
+    model = np.zeros(len(targets))
+    scale = np.ones(len(targets))
+    for turn in range(passes * tables + 1):
+        now = turn % tables
+        before = (turn - 1) % tables
+        last = turn == passes * tables
+        if not last:
+            for i in range(offsets[now], offsets[now + 1]):
+                model[i] = 0.0
+        for g in range(groups):
+            total = 0.0
+            if turn > 0:
+                row = offsets[before] + codes[before, g] * size
+                for x in range(size):
+                    law[g, x] *= scale[row + x]
+                    total += law[g, x]
+            else:
+                for x in range(size):
+                    total += law[g, x]
+            part = 1.0 / total
+            if last:
+                for x in range(size):
+                    law[g, x] *= part
+            else:
+                row = offsets[now] + codes[now, g] * size
+                for x in range(size):
+                    law[g, x] *= part
+                    model[row + x] += weights[g] * law[g, x]
+        if not last:
+            for i in range(offsets[now], offsets[now + 1]):
+                moved = factors[i]
+                if model[i] > 0.0:
+                    moved = np.log(targets[i] / model[i]) + factors[i]
+                    moved = min(max(moved, -largest), largest)
+                scale[i] = np.exp(moved - factors[i])
+                factors[i] = moved
+
+
+@numba.njit(nogil=True, cache=True)
+def _expect(others, group, law, expected):
+    """Add each record's law to the row of another attribute's bucket."""
+    for r in range(len(group)):
+        for x in range(law.shape[1]):
+            expected[others[r], x] += law[group[r], x]
+
+
+@numba.njit(nogil=True, cache=True)
+def draw(group, law, words, drawn):
+    """Give each record a bucket by the law of its group."""
+    for r in range(len(group)):
+        uniform = words[r] / 4294967296.0
+        x = 0
+        running = law[group[r], 0]
+        while running <= uniform and x < law.shape[1] - 1:
+            x += 1
+            running += law[group[r], x]
+        drawn[r] = x

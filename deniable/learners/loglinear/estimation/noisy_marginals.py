@@ -1,0 +1,161 @@
+"""Tables as they were released: integers with a public multiplier, and what they say of the counts.
+
+Nothing here holds a floating-point number: what is read off a table is worked out of its integers, whenever it is asked
+for. A float that was made of a count before it was written down would say more of the count than the noisy integer does
+(Mironov 2012). How tables are counted, and what noise they get, do not belong here.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import sqrt
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deniable.foundation.errors import InvalidInput
+
+Cells = NDArray[np.float64]
+Sums = NDArray[np.int64]
+Noise = Literal["laplace", "gaussian"]
+
+_EXACT_AS_FLOATS = 1 << 53
+
+
+@dataclass(frozen=True, eq=False)
+class NoisySums:
+    """One release of one table.
+
+    Attributes:
+        sums: multiplier times what was asked for, plus integer noise, in the shape of what was asked for.
+        multiplier: how often it was counted into the sums; public.
+        shares: shares of the budget that it was given.
+        turn: which of all questions it was, 1 or more.
+
+    Raises:
+        InvalidInput: the sums are not integers, or a number is below 1.
+    """
+
+    sums: Sums
+    multiplier: int
+    shares: int
+    turn: int
+
+    def __post_init__(self) -> None:
+        """Refuse floats, whoever made them."""
+        if not isinstance(self.sums, np.ndarray) or self.sums.dtype != np.int64:
+            got = getattr(self.sums, "dtype", type(self.sums).__name__)
+            raise InvalidInput(f"what is released of a table must be 64-bit integers, got {got}; release the sums.")
+        if not all(type(number) is int and number >= 1 for number in (self.multiplier, self.shares, self.turn)):
+            raise InvalidInput("multiplier, shares and turn of a release must be whole numbers, at least 1.")
+
+    def document(self) -> dict[str, Any]:
+        """The release, ready for JSON."""
+        return {
+            "turn": self.turn,
+            "shares": self.shares,
+            "multiplier": self.multiplier,
+            "sums": self.sums.tolist(),
+        }
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any]) -> "NoisySums":
+        """Read a release back.
+
+        Raises:
+            InvalidInput: a number is no integer.
+            KeyError: something is missing.
+        """
+        sums = np.asarray(document["sums"])
+        return cls(sums, document["multiplier"], document["shares"], document["turn"])
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyMarginal:
+    """All that was released of one table.
+
+    Attributes:
+        attributes: the table's attributes.
+        releases: its releases, of one shape, each with noise of its own.
+        noise: the kind of noise.
+        amount: variance (Gaussian) or scale (Laplace) of the noise of one share.
+        terms: how many of the released numbers each entry is the sum of, of the table's shape; one if it is not given.
+    """
+
+    attributes: tuple[int, ...]
+    releases: tuple[NoisySums, ...]
+    noise: Noise
+    amount: Fraction
+    terms: Sums | None = None
+
+    @classmethod
+    def from_document(
+        cls, attributes: tuple[int, ...], releases: Sequence[Mapping[str, Any]], noise: Noise, amount: str
+    ) -> "NoisyMarginal":
+        """Read a table back from what `measured.json` says of it.
+
+        Args:
+            attributes: its attributes.
+            releases: what `NoisySums.document` wrote of each release.
+            noise: the kind of noise.
+            amount: variance or scale of the noise of one share, an exact fraction in words.
+
+        Raises:
+            InvalidInput: a number is no integer.
+            KeyError: something is missing.
+        """
+        return cls(attributes, tuple(NoisySums.from_document(each) for each in releases), noise, Fraction(amount))
+
+    @property
+    def shares(self) -> int:
+        """Shares of the budget that it was given."""
+        return sum(release.shares for release in self.releases)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of what was released."""
+        return self.releases[0].sums.shape
+
+    @cached_property
+    def values(self) -> Cells:
+        """The mean of the releases by their precision: noisy counts, along axes of two buckets their differences.
+
+        A sum of Gaussian noise has the precision of its shares for each of the counts it holds: the sums are added up.
+        The precision of Laplace noise grows with the square of its shares. Each value is a correctly rounded quotient
+        of two integers.
+        """
+        weights = [1 if self.noise == "gaussian" else release.shares**2 for release in self.releases]
+        divisor = sum(weight * release.multiplier for weight, release in zip(weights, self.releases, strict=True))
+        return _quotients([release.sums for release in self.releases], weights, divisor)
+
+    @cached_property
+    def deviation(self) -> Cells:
+        """Standard deviation of the noise of `values`, of no shape, or of the table's where entries are sums."""
+        if self.noise == "laplace":
+            own = sqrt(2) * float(self.amount) / sqrt(sum(release.shares**2 for release in self.releases))
+        else:
+            own = sqrt(float(self.amount) / self.shares)
+        return np.asarray(own if self.terms is None else own * np.sqrt(self.terms), np.float64)
+
+    def differences(self, sizes: Sequence[int]) -> list[int]:
+        """The attributes, of these numbers of buckets, of which the table has only the difference of two."""
+        return [i for i, entries in zip(self.attributes, self.shape, strict=True) if entries == 1 < sizes[i]]
+
+    def joined(self, other: "NoisyMarginal") -> "NoisyMarginal":
+        """The table with another's releases of it after its own."""
+        return NoisyMarginal(self.attributes, (*self.releases, *other.releases), self.noise, self.amount, self.terms)
+
+
+def _quotients(sums: Sequence[Sums], weights: Sequence[int], divisor: int) -> Cells:
+    """The weighted sums over the divisor, each rounded once."""
+    largest = sum(weight * max(int(np.abs(own).max(initial=0)), 1) for weight, own in zip(weights, sums, strict=True))
+    if max(largest, divisor) <= _EXACT_AS_FLOATS:
+        added: Sums = sum((weight * own for weight, own in zip(weights, sums, strict=True)), np.zeros_like(sums[0]))
+        # In one order in memory, whatever that of the counts was: later sums are rounded in the same order.
+        return np.ascontiguousarray(added / divisor, np.float64)
+    # Python divides whole numbers of any size with one rounding; numpy would round them first.
+    flat = zip(*(own.ravel().tolist() for own in sums), strict=True)
+    exact = [sum(weight * one for weight, one in zip(weights, each, strict=True)) / divisor for each in flat]
+    return np.asarray(exact, np.float64).reshape(sums[0].shape)

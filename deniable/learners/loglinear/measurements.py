@@ -1,0 +1,113 @@
+"""The two doors between the rows and a model: a table with noise, and a choice by noisy preference.
+
+All that learning may know of the data goes through them, as integers, and they keep the account. What to ask does not
+belong here.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from deniable.foundation.errors import InvalidInput
+from deniable.foundation.keys import Parameter, StreamOpener
+from deniable.foundation.tables import Counts
+from deniable.learners.loglinear.estimation.counting import Partition
+from deniable.learners.loglinear.estimation.noisy_marginals import NoisyMarginal, NoisySums
+from deniable.learners.loglinear.exponential_mechanism import choose
+from deniable.learners.loglinear.plan import LoglinearPlan
+from deniable.models.loglinear.flat_tables import Attributes
+
+
+class PrivateQueries(Protocol):
+    """What learning is handed; one that forces recorded answers is how learning is audited."""
+
+    def measure(self, attributes: Attributes, partition: Partition, counts: Counts, shares: int) -> NoisyMarginal:
+        """Release a table over a partition, of counts or differences, with some shares of the budget.
+
+        One row may change one entry of it by one.
+        """
+
+    def choose(self, purpose: str, scores: Sequence[int]) -> int:
+        """Release the number of a candidate, preferring high scores; one row may change each of them by 1."""
+
+
+@dataclass(eq=False)
+class Measurements:
+    """The doors, open to keyed noise.
+
+    Attributes:
+        plan: what may be spent.
+        open_stream: opens the streams of this step.
+        one_way: shares spent on attributes by themselves.
+        shares: shares spent on tables of several attributes.
+        choices: choices made, by purpose.
+    """
+
+    plan: LoglinearPlan
+    open_stream: StreamOpener
+    one_way: dict[int, int] = field(default_factory=dict)
+    shares: int = 0
+    choices: dict[str, int] = field(default_factory=dict)
+    _turn: int = 0
+
+    def measure(self, attributes: Attributes, partition: Partition, counts: Counts, shares: int) -> NoisyMarginal:
+        """Add noise to a table; see `PrivateQueries`.
+
+        Raises:
+            InvalidInput: more is asked than was planned; nothing was drawn.
+        """
+        layout = self.plan.layout
+        alone = self.one_way.get(attributes[0], 0) + shares if len(attributes) == 1 else 0
+        if 0 < alone <= dict(zip(layout.counted, layout.one_way_shares, strict=True)).get(attributes[0], 0):
+            self.one_way[attributes[0]] = alone
+        elif 0 < shares <= layout.table_shares - self.shares:
+            self.shares += shares
+        else:
+            raise InvalidInput(f"a table must stay within the shares that were planned, got {shares} more; plan more.")
+        law = self.plan.law(shares)
+        stream = self.open_stream(mechanism="counts", parameters=self._parameters(attributes, partition, shares))
+        multiplier = 1 if self.plan.noise == "laplace" else shares
+        noise = law.sample(stream, multiplier * counts.size).reshape(multiplier, *counts.shape)
+        # The mean of the noisy counts would be a float whose last bits depend on the count itself: the sum is released.
+        sums = multiplier * counts + noise.sum(axis=0)
+        release = NoisySums(sums, multiplier, shares, self._turn)
+        return NoisyMarginal(attributes, (release,), self.plan.noise, self.plan.amount)
+
+    def choose(self, purpose: str, scores: Sequence[int]) -> int:
+        """Make a choice by the exponential mechanism; see `PrivateQueries`.
+
+        Raises:
+            InvalidInput: more is asked than was planned; nothing was drawn.
+        """
+        planned = {"tree": self.plan.layout.tree_choices, "extra": self.plan.layout.extra_choices}
+        made = self.choices.get(purpose, 0)
+        if made >= planned.get(purpose, 0):
+            raise InvalidInput(f"there must be no more choices than were planned, got one more than {made}; plan more.")
+        self.choices[purpose] = made + 1
+        stream = self.open_stream(
+            mechanism="choice",
+            parameters={
+                "turn": self._next_turn(),
+                "purpose": purpose,
+                "number": made,
+                "candidates": len(scores),
+                "epsilon": self.plan.choice_epsilon,
+                "domain": self.plan.domain.digest,
+            },
+        )
+        return choose(scores, sensitivity=1, epsilon=self.plan.choice_epsilon, stream=stream)
+
+    def _parameters(self, attributes: Attributes, partition: Partition, shares: int) -> dict[str, Parameter]:
+        return {
+            "turn": self._next_turn(),
+            "attributes": [self.plan.domain.names[attribute] for attribute in attributes],
+            "buckets": [partition.buckets[attribute].tolist() for attribute in attributes],
+            "shares": shares,
+            "noise": self.plan.noise,
+            "amount": self.plan.amount,
+            "domain": self.plan.domain.digest,
+        }
+
+    def _next_turn(self) -> int:
+        self._turn += 1
+        return self._turn

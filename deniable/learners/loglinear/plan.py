@@ -1,0 +1,337 @@
+"""What learning costs, fixed before any data is read: how many noisy tables and choices there are, with what noise.
+
+The budget is cut into equal shares. A table that is given s shares is counted once and released s times, each time with
+noise of its own (with Laplace noise once, with s times the epsilon), and earlier answers may say which table gets how
+many. Whatever they say, the same multiset of mechanisms is run, each on the rows as they are: by induction over the
+shares left, the composition is dominated by the product of their dominating pairs, in whatever turn they are used. So
+the total is that of a composition fixed in advance, and the tight accountants hold. What is asked does not belong here.
+
+Laplace tables of several attributes have epsilons that earlier answers choose, with a sum that is fixed: all of them
+together are one interactive mechanism whose likelihood ratio is at most e^sum whatever is asked, and choices are made
+between its answers. Interactive mechanisms of pure epsilon compose, at the same time, as randomized responses do
+(Vadhan and Wang 2021, for pure differential privacy; Vadhan and Zhang 2023, for any trade-off function): that is the
+pair that such an event stands for.
+
+Source: Zhu, Dong, Wang 2022, Theorem 10, for the adaptive composition of dominating pairs.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from math import log, log10, pi, sqrt
+from typing import TYPE_CHECKING, Literal
+
+from deniable.foundation.domain import Domain
+from deniable.foundation.errors import InvalidInput
+from deniable.privacy.accounting import best
+from deniable.privacy.composition import epsilon_to_zcdp
+from deniable.privacy.loss import (
+    ApproximateEvent,
+    ExponentialEvent,
+    Guarantee,
+    MechanismEvent,
+    noisy_integers,
+)
+
+if TYPE_CHECKING:
+    from deniable.foundation.noise import Law
+
+Noise = Literal["laplace", "gaussian"]
+NoiseChoice = Literal["auto", "laplace", "gaussian"]
+
+ONE_WAY_SHARES = 12
+"""Shares of the budget that the counts of one attribute by itself get, in the mean; fewer and larger ones where they
+are many."""
+TABLE_SHARES = Fraction(11, 3)
+"""Shares that tables of several attributes get, for each share that one attribute gets by itself."""
+MANY_ATTRIBUTES = 20
+FEWEST_SHARES = 2
+"""Shares that one attribute by itself gets in the mean, however many attributes there are. Tables then get 7 or more
+for each attribute, and there are at most 6 of them: one for the tree, one with the target, four extra ones."""
+_MOST_VALUES = 40
+"""Values from which on more of them give an attribute no more shares: neighbours, and rare ones, share a bucket."""
+CHOICE_BUDGET = Fraction(3, 100)
+"""Part of the budget that all choices get together."""
+
+EXTRAS_PER_ATTRIBUTE = 4
+"""Most tables for each attribute that are chosen beyond those of the tree and of the target."""
+TABLES_PER_ATTRIBUTE = 3
+"""About how many tables of several attributes there are for each attribute."""
+BATCHES = 3
+"""In how many rounds they are chosen and measured."""
+PART = "parameters"
+
+# The search for the least noise: steps at most, and a share of the budget that is not worth another step.
+_SEARCH = 6
+_FINE_ENOUGH = 1e-3
+
+
+@dataclass(frozen=True)
+class LoglinearRecipe:
+    """What the model may cost.
+
+    Attributes:
+        epsilon: epsilon of all that is read.
+        delta: delta of all that is read; 0 for pure differential privacy.
+        noise: discrete Laplace, discrete Gaussian, or whichever of them leaves the smaller errors.
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    noise: NoiseChoice = "auto"
+
+    def calibrate(self, domain: Domain) -> "LoglinearPlan":
+        """Scale the noise, from the budget and the public domain alone.
+
+        Raises:
+            InvalidInput: Gaussian noise is asked for at delta 0, or at a delta that covers it alone.
+        """
+        layout = Layout.of(domain)
+        if self.noise_for(layout) == "laplace":
+            return self.with_laplace(domain)
+        return _calibrate_gaussian(self, domain, layout)
+
+    def noise_for(self, layout: "Layout") -> Noise:
+        """The kind of noise that a layout gets.
+
+        Raises:
+            InvalidInput: Gaussian noise is asked for at delta 0.
+        """
+        if self.noise == "gaussian" and self.delta == 0:
+            raise InvalidInput("delta must be above 0 for Gaussian noise, got 0; raise it or take Laplace noise.")
+        if not layout.counted or self.delta == 0 or self.noise == "laplace":
+            return "laplace"
+        tables = TABLES_PER_ATTRIBUTE * len(layout.counted)
+        typical = sqrt(2 / pi) * sqrt(tables / (2 * self.rho)), tables / self.epsilon
+        return "laplace" if self.noise == "auto" and typical[0] >= typical[1] else "gaussian"
+
+    def with_laplace(self, domain: Domain) -> "LoglinearPlan":
+        """The plan with Laplace noise, exact: epsilon spread over all shares and choices, by basic composition."""
+        layout = Layout.of(domain)
+        if not layout.counted:
+            return LoglinearPlan(self, domain, layout, "laplace", Fraction(1), Fraction(0))
+        table_epsilon = self.epsilon * (1 - CHOICE_BUDGET * bool(layout.choices)) / layout.shares
+        choice_epsilon = self.epsilon * CHOICE_BUDGET / max(layout.choices, 1)
+        return LoglinearPlan(self, domain, layout, "laplace", 1 / table_epsilon, choice_epsilon)
+
+    @property
+    def rho(self) -> float:
+        """Concentrated privacy that is surely within the recipe."""
+        return epsilon_to_zcdp(float(self.epsilon), float(self.delta))
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How many answers there are of each kind; public.
+
+    Attributes:
+        counted: attributes with more than one value.
+        tree_choices: pairs of attributes that are chosen for the tree.
+        extra_choices: most tables that are chosen beyond the tree.
+        one_way_shares: shares of the budget for each counted attribute by itself, those of many values with more.
+        table_shares: shares of the budget for tables of several attributes, together.
+        target: the attribute that is measured with each other one; none where the table has none of several values.
+    """
+
+    counted: tuple[int, ...]
+    tree_choices: int
+    extra_choices: int
+    one_way_shares: tuple[int, ...]
+    table_shares: int
+    target: int | None
+
+    @classmethod
+    def of(cls, domain: Domain) -> "Layout":
+        """The layout for a domain."""
+        counted = [i for i, size in enumerate(domain.cardinalities) if size > 1]
+        m = len(counted)
+        target = None if domain.target is None else domain.index(domain.target)
+        in_tree = m - (target in counted)
+        pairs = m * (m - 1) // 2
+        alone = max(FEWEST_SHARES, ONE_WAY_SHARES * MANY_ATTRIBUTES // max(m, MANY_ATTRIBUTES))
+        weights = [sqrt(min(domain.cardinalities[i], _MOST_VALUES)) for i in counted]
+        tables_first = max(in_tree - 1, 0) + (m - 1 if target in counted else 0)
+        return cls(
+            counted=tuple(counted),
+            tree_choices=max(in_tree - 1, 0),
+            extra_choices=EXTRAS_PER_ATTRIBUTE * m if pairs > tables_first else 0,
+            one_way_shares=tuple(max(1, round(alone * m * weight / sum(weights))) for weight in weights),
+            table_shares=int(TABLE_SHARES * alone * m) if m > 1 else 0,
+            target=target if target in counted else None,
+        )
+
+    @property
+    def first_tables(self) -> int:
+        """Tables of the tree and of the target, which are measured before any other."""
+        return self.tree_choices + (len(self.counted) - 1 if self.target is not None else 0)
+
+    @property
+    def extra_slots(self) -> list[str]:
+        """Each choice beyond the tree, by its round and its turn in it; earlier answers may leave some out."""
+        rounds = [self.extra_choices * (each + 1) // BATCHES for each in range(BATCHES)]
+        sizes = [upto - before for upto, before in zip(rounds, [0, *rounds], strict=False)]
+        return [f"batch {each}, {turn}" for each, size in enumerate(sizes, 1) for turn in range(1, size + 1)]
+
+    @property
+    def choices(self) -> int:
+        """Choices in all."""
+        return self.tree_choices + self.extra_choices
+
+    @property
+    def shares(self) -> int:
+        """Shares of the budget in all."""
+        return sum(self.one_way_shares) + self.table_shares
+
+    def gaussian_variance(self, rho: float) -> float:
+        """Variance of the noise of one share at which all shares and choices have a concentrated privacy together."""
+        return self.shares / (2 * (rho - self._for_choices(rho)))
+
+    def choice_epsilon(self, rho: float) -> float:
+        """Epsilon of one choice, likewise."""
+        return sqrt(8 * self._for_choices(rho) / self.choices) if self.choices else 0.0
+
+    def rho_of(self, variance: float) -> float:
+        """Concentrated privacy of all shares and choices together at a variance of the noise of one share."""
+        return self.shares / (2 * variance) / (1 - self._for_choices(1.0))
+
+    def _for_choices(self, rho: float) -> float:
+        return float(CHOICE_BUDGET) * rho if self.choices else 0.0
+
+
+@dataclass(frozen=True)
+class LoglinearPlan:
+    """A recipe with its noise: everything that will be done to the data.
+
+    Attributes:
+        recipe: what it may cost.
+        domain: the public domain.
+        layout: how many answers there are.
+        noise: kind of noise of the tables.
+        amount: variance (Gaussian) or scale (Laplace) of the noise of one share.
+        choice_epsilon: epsilon of one choice.
+    """
+
+    recipe: LoglinearRecipe
+    domain: Domain
+    layout: Layout
+    noise: Noise
+    amount: Fraction
+    choice_epsilon: Fraction
+
+    @property
+    def events(self) -> tuple[MechanismEvent, ...]:
+        """What is done to the data, or more: each table and each choice by itself, known before it is read.
+
+        Each table of several attributes is listed with one share of the noise; how the others are divided among them,
+        earlier answers say. A share of a table that is not measured goes to another one, or to a single attribute.
+        """
+        layout = self.layout
+        return (
+            *(
+                self._counted(f"counts of {self.domain.names[i]}", shares)
+                for i, shares in zip(layout.counted, layout.one_way_shares, strict=True)
+            ),
+            *(self._chosen(f"choice of tree table {turn}") for turn in range(1, layout.tree_choices + 1)),
+            *(self._chosen(f"choice of extra table, {slot}") for slot in layout.extra_slots),
+            *self._tables(),
+        )
+
+    @cached_property
+    def guarantee(self) -> Guarantee:
+        """What all of it costs, by the tightest accountant."""
+        return best(self.events, self.recipe.delta) if self.layout.counted else Guarantee(0.0, 0.0, "basic")
+
+    def law(self, shares: int) -> "Law":
+        """The noise of one release of a table that is given some shares."""
+        # Noise is drawn by compiled code, which whoever verifies a plan may not have.
+        from deniable.foundation.noise import DiscreteGaussian, DiscreteLaplace  # noqa: PLC0415
+
+        if self.noise == "laplace":
+            return DiscreteLaplace(self.amount / shares)
+        return DiscreteGaussian(self.amount)
+
+    def deviation(self, shares: float) -> float:
+        """Standard deviation of the noise of a table with some shares, its releases averaged."""
+        if self.noise == "laplace":
+            return sqrt(2) * float(self.amount) / shares
+        return sqrt(float(self.amount) / shares)
+
+    def mean_noise(self, shares: float) -> float:
+        """Mean absolute noise of a table with some shares."""
+        return self.deviation(shares) * (sqrt(0.5) if self.noise == "laplace" else sqrt(2 / pi))
+
+    def share_weight(self, cells: float) -> float:
+        """How many shares a table should have, up to a factor: these minimise the sum of cells times noise."""
+        return float(cells ** (1 / 2 if self.noise == "laplace" else 2 / 3))
+
+    def _tables(self) -> list[MechanismEvent]:
+        """Events of the tables of several attributes."""
+        layout, names = self.layout, self.domain.names
+        if not layout.table_shares:
+            return []
+        if self.noise == "laplace":
+            # Shares of Laplace noise are not composed one by one: all that is known beforehand is their sum.
+            query = (
+                "counts of several and single attributes, all tables together, as earlier answers divide their epsilon"
+            )
+            whole = layout.table_shares / self.amount
+            return [ApproximateEvent(query=query, part=PART, outputs=1, epsilon_per_output=whole)]
+        others = [i for i in layout.counted if i != layout.target] if layout.target is not None else []
+        target = "" if layout.target is None else names[layout.target]
+        queries = [
+            *(f"tree table {turn}" for turn in range(1, layout.tree_choices + 1)),
+            *(f"counts of {names[i]} and {target}" for i in others),
+            *(f"extra table, {slot}" for slot in layout.extra_slots),
+        ][: layout.table_shares]
+        rest = layout.table_shares - len(queries)
+        further = "further shares of such tables or of single attributes, as earlier answers divide them"
+        return [*(self._counted(query, 1) for query in queries), *([self._counted(further, rest)] if rest else [])]
+
+    def _counted(self, query: str, shares: int) -> MechanismEvent:
+        # A share of Gaussian noise is a release of its own; Laplace noise is drawn once, at a smaller scale.
+        outputs, amount = (1, self.amount / shares) if self.noise == "laplace" else (shares, self.amount)
+        return noisy_integers(self.noise, amount, query=query, part=PART, outputs=outputs)
+
+    def _chosen(self, query: str) -> MechanismEvent:
+        return ExponentialEvent(query=query, part=PART, outputs=1, epsilon_per_choice=self.choice_epsilon)
+
+
+@lru_cache(maxsize=16)
+def _calibrate_gaussian(recipe: LoglinearRecipe, domain: Domain, layout: Layout) -> LoglinearPlan:
+    """About the least noise that stays within a recipe, shares and choices in proportion."""
+
+    def plan(total: float) -> LoglinearPlan:
+        variance, choice = layout.gaussian_variance(total), layout.choice_epsilon(total)
+        return LoglinearPlan(recipe, domain, layout, "gaussian", _rounded(variance, 1), _rounded(choice, -1))
+
+    # What zCDP alone allows is sure; the tight accountant allows a tenth more or so. Epsilon grows like a power of rho.
+    good, spent = recipe.rho * (1 - 1e-3), float(recipe.epsilon)
+    found, step = plan(good), 1.1
+    spent = found.guarantee.epsilon
+    if not spent:
+        raise InvalidInput(
+            "epsilon must be large enough beside delta for Gaussian noise to be scaled to it, got epsilon "
+            f"{float(recipe.epsilon):g} and delta {float(recipe.delta):g}, which alone covers the noise; lower delta "
+            "or take Laplace noise."
+        )
+    for _ in range(_SEARCH):
+        tried = plan(good * step)
+        epsilon = tried.guarantee.epsilon
+        power = log(epsilon / spent) / log(step) if epsilon > spent else 1.0
+        if epsilon <= recipe.epsilon:
+            good, found, spent = good * step, tried, epsilon
+            step = (float(recipe.epsilon) / epsilon) ** (1 / power) * (1 - 1e-4)
+        else:
+            step = 1 + (step * (float(recipe.epsilon) / epsilon) ** (1 / power) - 1) * 0.98
+        if step < 1 + _FINE_ENOUGH:
+            break
+    return found
+
+
+def _rounded(value: float, direction: int) -> Fraction:
+    """A number with four digits, up or down: every machine arrives at the same one, or at its neighbour."""
+    if value == 0:
+        return Fraction(0)
+    exponent = int(log10(value) // 1) - 3
+    unit = Fraction(10) ** exponent
+    return (int(Fraction(value) / unit) + (direction > 0)) * unit

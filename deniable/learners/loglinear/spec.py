@@ -1,0 +1,35 @@
+"""The entry of this learner in a release spec."""
+
+from collections.abc import Mapping
+from typing import ClassVar, Literal
+
+from pydantic import field_validator
+
+from deniable.learners.entry import CountingEntry, ParameterBudget, StructureBudget
+
+
+class Entry(CountingEntry):
+    """A log-linear network that is joined from small noisy tables.
+
+    Attributes:
+        noise: which noise the tables get; `auto` takes whichever leaves the smaller errors.
+        structure: everything is learnt with the budget of the parameters; what a spec says here is left out, so that
+            one word changes the learner.
+        parameters: the budget; no use is made of prior and estimate.
+    """
+
+    parts: ClassVar[tuple[str, ...]] = ("parameters",)
+    leaves: ClassVar[tuple[str, ...]] = ("structure",)
+    steps: ClassVar[Mapping[str, str]] = {
+        "learn_parameters": "Learns graph and probabilities of the model from small noisy tables.",
+    }
+
+    kind: Literal["loglinear"]
+    noise: Literal["auto", "laplace", "gaussian"]
+    structure: StructureBudget | None = None
+    parameters: ParameterBudget
+
+    @field_validator("structure")
+    @classmethod
+    def _has_none(cls, _: StructureBudget | None) -> None:
+        """Everything is learnt in one step."""

@@ -1,0 +1,71 @@
+"""What this learner does: small noisy tables of one part, chosen one after the other, make graph and model."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from itertools import count as numbers
+from typing import Any
+
+from deniable.foundation.domain import Domain
+from deniable.foundation.keys import StreamOpener
+from deniable.foundation.tables import Counts
+from deniable.learners.loglinear.dependency_graph import dependences
+from deniable.learners.loglinear.estimation.counting import Partition, SmallTables
+from deniable.learners.loglinear.mechanism import learn_network
+from deniable.learners.loglinear.plan import LoglinearPlan, LoglinearRecipe
+from deniable.learners.loglinear.spec import Entry
+from deniable.mechanisms import GRAPH, MODEL, Counter, Made, PartDelta, PlannedStep, Product
+from deniable.models.loglinear.flat_tables import Attributes
+
+MEASURED = Product(name="measured", file="measured.json", is_shown=True)
+"""The noisy tables that the model was made of, and what became of them."""
+
+
+def steps(entry: Entry, domain: Domain, delta_of: PartDelta) -> tuple[PlannedStep, ...]:
+    """Plan what a spec asks for.
+
+    Args:
+        entry: the spec's entry.
+        domain: the public domain.
+        delta_of: see PartDelta.
+    """
+    budget = entry.parameters
+    plan = LoglinearRecipe(epsilon=budget.epsilon, delta=delta_of(budget.delta), noise=entry.noise).calibrate(domain)
+    step = PlannedStep(
+        # What other learners do in two steps is one here; it has the name of the one that costs.
+        name="learn_parameters",
+        part="parameters",
+        events=plan.events,
+        guarantee=plan.guarantee,
+        parameters={"learner": entry.kind, "noise": plan.noise, "amount": plan.amount},
+        shown={
+            "learner": entry.kind,
+            "noise": plan.noise,
+            "shares": plan.layout.shares,
+            "choices": plan.layout.choices,
+        },
+        makes=(GRAPH, MODEL, MEASURED),
+        run=partial(_learn, plan),
+    )
+    return (step,)
+
+
+def _learn(plan: LoglinearPlan, counter: Counter, _: Mapping[str, Any], open_stream: StreamOpener) -> Made:
+    net, learnt = learn_network(plan, InRounds(counter), open_stream)
+    products = {
+        "graph": dependences(net, learnt).document(plan.domain),
+        "model": net.document(),
+        "measured": learnt.document(plan),
+    }
+    return Made(products=products, figures={"tables": len(learnt.tables)})
+
+
+class InRounds:
+    """Counts the tables that are asked for together in one go."""
+
+    def __init__(self, counter: Counter) -> None:
+        self._counter, self._rounds = counter, numbers()
+
+    def tables(self, partition: Partition, wanted: Sequence[Attributes]) -> list[Counts]:
+        """Count several tables, each of the shape `partition.shape` says."""
+        empty = partial(SmallTables, partition, tuple(wanted))
+        return self._counter.count(empty, f"round-{next(self._rounds):03d}").tables

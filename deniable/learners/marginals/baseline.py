@@ -1,0 +1,24 @@
+"""The papers' baseline: marginals at the noise of a learner's counts, to compare with beside any learner."""
+
+from deniable.foundation.domain import Domain
+from deniable.learners.cfs.parameters import ParameterMechanism, ParameterRecipe
+from deniable.learners.entry import CountingEntry
+from deniable.mechanisms import PartDelta
+
+
+def baseline_of(entry: CountingEntry, domain: Domain, delta_of: PartDelta) -> ParameterMechanism:
+    """Scale the noise of the marginals to the budget that a learner has for its counts.
+
+    Args:
+        entry: the learner's entry of the spec.
+        domain: the public domain.
+        delta_of: see PartDelta.
+    """
+    budget = entry.parameters
+    return ParameterRecipe(
+        epsilon=budget.epsilon,
+        delta=delta_of(budget.delta),
+        noise="laplace" if entry.noise == "auto" else entry.noise,
+        prior=budget.prior,
+        estimate=budget.estimate,
+    ).calibrate(domain)

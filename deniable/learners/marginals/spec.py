@@ -1,0 +1,36 @@
+"""The entry of this learner in a release spec."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field, field_validator
+
+from deniable.learners.entry import CountingEntry, ParameterBudget
+
+
+class Entry(CountingEntry):
+    """Each attribute by itself.
+
+    Attributes:
+        noise: which noise the counts get.
+        structure: must be left out: attributes are independent.
+        parameters: how the probabilities are learnt.
+    """
+
+    parts: ClassVar[tuple[str, ...]] = ("parameters",)
+    steps: ClassVar[Mapping[str, str]] = {
+        "learn_structure": "Makes the graph without edges, for which no record is read.",
+        "learn_parameters": "Learns the probabilities of the model from noisy counts.",
+    }
+
+    kind: Literal["marginals"]
+    noise: Literal["laplace", "gaussian"]
+    structure: None = Field(default=None)
+    parameters: ParameterBudget
+
+    @field_validator("structure", mode="before")
+    @classmethod
+    def _is_left_out(cls, structure: Any) -> Any:
+        if structure is not None:
+            raise ValueError("must be left out for a learner of kind marginals, which learns none")
+        return structure

@@ -1,0 +1,41 @@
+"""What this learner does: the graph without edges is given, and noisy counts of each attribute make the model."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from deniable.foundation.domain import Domain
+from deniable.foundation.keys import StreamOpener
+from deniable.learners.cfs.parameters import ParameterRecipe
+from deniable.learners.cfs.steps import parameter_step
+from deniable.learners.marginals.spec import Entry
+from deniable.mechanisms import GRAPH, Counter, Made, PartDelta, PlannedStep
+from deniable.models.graph import Graph
+
+
+def steps(entry: Entry, domain: Domain, delta_of: PartDelta) -> tuple[PlannedStep, ...]:
+    """Plan what a spec asks for.
+
+    Args:
+        entry: the spec's entry.
+        domain: the public domain.
+        delta_of: see PartDelta.
+    """
+    parameters = entry.parameters
+    recipe = ParameterRecipe(
+        epsilon=parameters.epsilon,
+        delta=delta_of(parameters.delta),
+        noise=entry.noise,
+        prior=parameters.prior,
+        estimate=parameters.estimate,
+    )
+    return without_edges(domain), parameter_step(recipe, domain)
+
+
+def without_edges(domain: Domain) -> PlannedStep:
+    """Plan the graph without edges, for which nothing is read."""
+    return PlannedStep(name="learn_structure", part=None, makes=(GRAPH,), run=partial(_without_edges, domain))
+
+
+def _without_edges(domain: Domain, _: Counter, __: Mapping[str, Any], ___: StreamOpener) -> Made:
+    return Made(products={"graph": Graph.without_edges(domain).document(domain)})

@@ -1,0 +1,56 @@
+"""The learners, by the name that a spec asks for them by. A new one has a folder of its own and a line here.
+
+Folders are imported when they are asked for: whoever verifies a release needs no learner's compiled code.
+"""
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+from deniable.foundation.domain import Domain
+from deniable.privacy.planned import ExpectedStep
+
+if TYPE_CHECKING:
+    from deniable.learners.entry import LearnerEntry
+    from deniable.mechanisms import PartDelta, PlannedStep
+
+LEARNERS: Final = (
+    "loglinear",
+    "cfs",
+    "marginals",
+)
+
+
+def expected_steps(kind: str) -> Mapping[str, ExpectedStep]:
+    """What each step that costs must do, by its name and in order; nothing of a learner that is not known."""
+    if kind not in LEARNERS:
+        return {}
+    steps: Mapping[str, ExpectedStep] = import_module(f"deniable.learners.{kind}.verification").EXPECTED_STEPS
+    return steps
+
+
+def entries() -> "Sequence[type[LearnerEntry]]":
+    """The entries of a spec that there are, one for each learner."""
+    return [import_module(f"deniable.learners.{kind}.spec").Entry for kind in LEARNERS]
+
+
+def kinds_that_read(part: str) -> list[str]:
+    """Names of the learners that read a part of the rows."""
+    return [kind for kind, entry in zip(LEARNERS, entries(), strict=True) if part in entry.parts]
+
+
+def steps_of(entry: "LearnerEntry", domain: Domain, delta_of: "PartDelta") -> "tuple[PlannedStep, ...]":
+    """Plan the steps that an entry of a spec asks for, in order.
+
+    Args:
+        entry: the entry.
+        domain: the public domain.
+        delta_of: see PartDelta.
+
+    Raises:
+        InvalidInput: the budget does not suffice.
+    """
+    steps: tuple[PlannedStep, ...] = import_module(f"deniable.learners.{entry.kind}.steps").steps(
+        entry, domain, delta_of
+    )
+    return steps

@@ -1,0 +1,787 @@
+"""The entries of a privacy ledger: facts about what was asked of which dataset, each bound to the one before.
+
+An entry carries the SHA-256 of its own content and of its predecessor's digest, so that none can be altered, removed,
+repeated, reordered or inserted without every later digest changing. Of the content only a seal goes into the entry's
+digest, so that an entry can be shown without its content and still be seen to stand in its place. What entries add up
+to does not belong here (budget), nor does finding out whether others kept them well (ledger_verification), nor where
+they are kept.
+
+A ledger must be readable in ten years: kinds of entries and their fields are only ever added.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import isfinite
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, cast, get_args
+
+from deniable.foundation.errors import InvalidInput
+from deniable.foundation.exact_numbers import exact_number
+from deniable.privacy.loss import Guarantee, MechanismEvent, PrivacyTestEvent, from_record
+from deniable.privacy.rounding import claimed
+
+if TYPE_CHECKING:
+    from deniable.foundation.keys import Parameter
+
+NOTHING_BEFORE = "0" * 64
+"""What the first entry of a ledger gives as the digest of its predecessor."""
+ALL_ROWS = "all"
+"""The part that every record is in: what is charged to it adds to whatever else is charged."""
+
+SeedCost = Literal["total", "per_record"]
+"""What counts of candidates tested for plausible deniability: all of them together, or one attempt alone."""
+PeriodLength = Literal["year", "quarter", "month"]
+
+Content: TypeAlias = Mapping[str, Any]
+
+_FORMAT = 2
+_FIELDS = ("number", "time", "kind", "content", "salt", "previous", "digest")
+_SEALED_FIELDS = ("number", "time", "kind", "sealed", "previous", "digest")
+# In version 1 the digest was made of the content itself.
+_FIELDS_OF_VERSION_1 = ("number", "time", "kind", "content", "previous", "digest")
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_TIME = re.compile(r"\d{4}-(0[1-9]|1[0-2])-[0-3]\dT[0-2]\d:[0-5]\d:[0-6]\d\.\d{6}Z")
+_NUMBER = re.compile(r"\d+(\.\d+|/\d+)?")
+_IDENTITY = "deniable/v1/charge"
+_PERIODS: dict[PeriodLength, Callable[[str], str]] = {
+    "year": lambda time: time[:4],
+    "quarter": lambda time: f"{time[:4]}-Q{(int(time[5:7]) + 2) // 3}",
+    "month": lambda time: time[:7],
+}
+# Enough for any cost to be told from any other, and few enough for a decimal number that was written to stay as it is.
+_MOST_PLACES = 64
+_SHOWN = 60
+
+
+class OtherVersion(InvalidInput):
+    """A ledger whose entries are of another form than those that this version writes."""
+
+
+def canonical(value: object) -> str:
+    """Write a value as JSON in the one way that digests are made of: names in order, no spaces, no escapes.
+
+    Raises:
+        InvalidInput: the value is not made of text, whole numbers, truth values, lists and named values.
+    """
+    try:
+        text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+        text.encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInput(f"an entry must be made of plain JSON values; {error}.") from None
+    return text
+
+
+def digest_of(value: object) -> str:
+    """SHA-256 of a value's canonical JSON, in hexadecimal."""
+    return hashlib.sha256(canonical(value).encode()).hexdigest()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opening:
+    """The first entry: which ledger this is.
+
+    Attributes:
+        ledger: the ledger's name.
+        version: version of the form of its entries.
+    """
+
+    kind: ClassVar[str] = "genesis"
+
+    ledger: str
+    version: int = _FORMAT
+
+    def __post_init__(self) -> None:
+        """Refuse a ledger that this version cannot read."""
+        _require_text("ledger", self.ledger)
+        if self.version != _FORMAT or isinstance(self.version, bool):
+            raise OtherVersion(_of_another_version(self.version))
+
+    def to_content(self) -> Content:
+        """The fact as plain values."""
+        return {"ledger": self.ledger, "version": self.version}
+
+    @classmethod
+    def from_content(cls, content: Content) -> "Opening":
+        """Read the fact back."""
+        return cls(**content)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """Differential privacy spent or to be spent, exact, so that no comparison with a cap is decided by rounding."""
+
+    epsilon: Fraction
+    delta: Fraction
+
+    def __post_init__(self) -> None:
+        """Refuse what is no cost."""
+        if self.epsilon < 0 or self.delta < 0:
+            raise InvalidInput(f"a cost must be at least 0, got epsilon={self.epsilon}, delta={self.delta}.")
+
+    def __add__(self, other: "Cost") -> "Cost":
+        """Basic composition. Source: Bindschaedler, Shokri, Gunter 2017, Theorem 2."""
+        return Cost(epsilon=self.epsilon + other.epsilon, delta=self.delta + other.delta)
+
+    def exceeds(self, limit: "Cost") -> bool:
+        """Whether either number is above the limit's."""
+        return self.epsilon > limit.epsilon or self.delta > limit.delta
+
+    def to_content(self) -> dict[str, str]:
+        """The cost as decimal numbers."""
+        return {"epsilon": written(self.epsilon), "delta": written(self.delta)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class PeriodCap:
+    """What may be spent in each calendar period, by Coordinated Universal Time.
+
+    Attributes:
+        length: the period.
+        limit: the cap of one period.
+    """
+
+    length: PeriodLength
+    limit: Cost
+
+    def __post_init__(self) -> None:
+        """Refuse a period that no calendar has."""
+        if self.length not in get_args(PeriodLength):
+            raise InvalidInput(f"a period must be a year, quarter or month, got {self.length}.")
+        _require_cap(self.limit)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Policy:
+    """What may be spent on a dataset, from this entry on.
+
+    Attributes:
+        dataset: the dataset's name.
+        limit: cap over the dataset's lifetime.
+        period: cap of each calendar period, if there is one.
+        seed_cost: whether all candidates tested count together, or one attempt alone.
+        set_by: who set the policy.
+    """
+
+    kind: ClassVar[str] = "policy"
+
+    dataset: str
+    limit: Cost
+    period: PeriodCap | None = None
+    seed_cost: SeedCost = "total"
+    set_by: str
+
+    def __post_init__(self) -> None:
+        """Refuse a policy that bounds nothing."""
+        _require_text("dataset", self.dataset)
+        _require_text("set_by", self.set_by)
+        _require_cap(self.limit)
+        if self.seed_cost not in get_args(SeedCost):
+            raise InvalidInput(f"seed_cost must be total or per_record, got {self.seed_cost}.")
+
+    def to_content(self) -> Content:
+        """The fact as plain values."""
+        period = None if self.period is None else {"length": self.period.length, **self.period.limit.to_content()}
+        return {
+            "dataset": self.dataset,
+            **self.limit.to_content(),
+            "period": period,
+            "seed_cost": self.seed_cost,
+            "set_by": self.set_by,
+        }
+
+    @classmethod
+    def from_content(cls, content: Content) -> "Policy":
+        """Read the fact back."""
+        period = content["period"]
+        return cls(
+            dataset=content["dataset"],
+            limit=_cost(content),
+            period=None if period is None else PeriodCap(length=period["length"], limit=_cost(period)),
+            seed_cost=content["seed_cost"],
+            set_by=content["set_by"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """A guarantee as the ledger adds it up: exact, and never below what it was made of.
+
+    Attributes:
+        cost: epsilon and delta.
+        accountant: name of the theorem or accountant that gives the numbers.
+    """
+
+    cost: Cost
+    accountant: str
+
+    @classmethod
+    def of(cls, guarantee: Guarantee) -> "Claim":
+        """Take a guarantee as the decimal numbers that it is written in, rounded up to 12 digits where it has more.
+
+        Raises:
+            InvalidInput: epsilon is infinite.
+        """
+        if not isfinite(guarantee.epsilon):
+            raise InvalidInput(
+                "what is charged must have a finite epsilon, got none; privacy test 1 gives no differential privacy: "
+                "use test 2, or test fewer candidates."
+            )
+        return cls(
+            cost=Cost(epsilon=claimed(guarantee.epsilon), delta=claimed(guarantee.delta)),
+            accountant=guarantee.accountant,
+        )
+
+    def to_content(self) -> Content:
+        """The claim as plain values."""
+        return {**self.cost.to_content(), "accountant": self.accountant}
+
+    @classmethod
+    def from_content(cls, content: Content) -> "Claim":
+        """Read the claim back."""
+        return cls(cost=_cost(content), accountant=content["accountant"])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Charge:
+    """What one step of a release is about to spend on one part of a dataset, before it draws.
+
+    A draw is known by its `identity`. All noise comes from streams that are derived from what makes the identity, so
+    the same identity draws the same numbers, reveals nothing new and is charged once; anything else is another draw.
+
+    Attributes:
+        dataset: name of the dataset that pays.
+        release: id of the release that asks.
+        step: name of the step.
+        mechanism: name of what is drawn, and its version should its code ever draw differently from the same stream.
+        part: part of the split that is read; `all` for what reads every record.
+        probability: probability with which a record is in that part.
+        split: digest of what was split and of the probabilities; empty for the part `all`. The parts of one split
+            under one key are disjoint, and nothing else is taken to be.
+        claim: what the step guarantees for its part.
+        per_record: for candidates tested for plausible deniability, what one attempt spends (Theorem 1).
+        events: what is done to the data.
+        inputs: keyed digest of the exact inputs.
+        parameters: the exact parameters; public, and all that the draw depends on beside inputs and key.
+        commitment: commitment to the release key.
+    """
+
+    kind: ClassVar[str] = "reserved"
+
+    dataset: str
+    release: str
+    step: str
+    mechanism: str
+    part: str
+    probability: Fraction
+    split: str
+    claim: Claim
+    per_record: Claim | None = None
+    events: tuple[MechanismEvent, ...]
+    inputs: str
+    parameters: "Mapping[str, Parameter]" = field(default_factory=dict)
+    commitment: str
+
+    def __post_init__(self) -> None:
+        """Refuse a charge that does not say what is done to whom."""
+        for name in ("dataset", "release", "step", "mechanism", "part", "inputs", "commitment"):
+            _require_text(name, getattr(self, name))
+        if not 0 < self.probability <= 1:
+            raise InvalidInput(f"the probability of a part must be in (0, 1], got {self.probability}.")
+        if not isinstance(self.split, str):
+            raise InvalidInput(f"split must be a text, got {type(self.split).__name__}.")
+        if (self.part == ALL_ROWS) != (self.split == "") or (self.part == ALL_ROWS and self.probability != 1):
+            raise InvalidInput(
+                f"a part must name the split it is of, and the part {ALL_ROWS} is of none and has probability 1, got "
+                f"the part {self.part} of probability {self.probability} and the split {self.split or '(none)'}."
+            )
+        if not self.events or {event.part for event in self.events} != {self.part}:
+            raise InvalidInput(
+                f"a charge must have events, all of its part {self.part}, got events of "
+                f"{', '.join(sorted({event.part for event in self.events})) or 'none'}."
+            )
+        tests = sum(isinstance(event, PrivacyTestEvent) for event in self.events)
+        if tests and len(self.events) != 1:
+            raise InvalidInput("candidates tested for plausible deniability must be charged apart, got other events.")
+        if self.per_record is not None and not tests:
+            raise InvalidInput("only candidates tested for plausible deniability have a cost per record, got others.")
+
+    @property
+    def identity(self) -> str:
+        """Digest of all that decides what is drawn."""
+        parameters = _plain_items(self.parameters)
+        return digest_of([_IDENTITY, self.dataset, self.step, self.mechanism, self.inputs, parameters, self.commitment])
+
+    def differs_from(self, other: "Charge") -> str | None:
+        """Name a fact on which two charges of one identity disagree, although it cannot have changed; None if none."""
+        for name in ("part", "probability", "split", "events"):
+            if getattr(self, name) != getattr(other, name):
+                return name
+        return None
+
+    def cost(self, seed_cost: SeedCost) -> Cost:
+        """What counts of this charge under a policy."""
+        counted = self.per_record if seed_cost == "per_record" and self.per_record is not None else self.claim
+        return counted.cost
+
+    def to_content(self) -> Content:
+        """The fact as plain values."""
+        return {
+            "identity": self.identity,
+            "dataset": self.dataset,
+            "release": self.release,
+            "step": self.step,
+            "mechanism": self.mechanism,
+            "part": self.part,
+            "probability": written(self.probability),
+            "split": self.split,
+            "claim": self.claim.to_content(),
+            "per_record": None if self.per_record is None else self.per_record.to_content(),
+            "events": [event.to_record() for event in self.events],
+            "inputs": self.inputs,
+            "parameters": _plain_items(self.parameters),
+            "commitment": self.commitment,
+        }
+
+    @classmethod
+    def from_content(cls, content: Content) -> "Charge":
+        """Read the fact back."""
+        per_record = content["per_record"]
+        return cls(
+            **{name: content[name] for name in ("dataset", "release", "step", "mechanism", "part", "split")},
+            probability=_exact(content["probability"]),
+            claim=Claim.from_content(content["claim"]),
+            per_record=None if per_record is None else Claim.from_content(per_record),
+            events=tuple(from_record(event) for event in content["events"]),
+            inputs=content["inputs"],
+            parameters={name: _parameter(value) for name, value in content["parameters"].items()},
+            commitment=content["commitment"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Output:
+    """What was drawn is stored.
+
+    Attributes:
+        identity: identity of the charge.
+        output: keyed digest of what was drawn.
+    """
+
+    kind: ClassVar[str] = "committed"
+
+    identity: str
+    output: str
+
+    def __post_init__(self) -> None:
+        """Refuse an output that is none."""
+        _require_text("identity", self.identity)
+        _require_text("output", self.output)
+
+    def to_content(self) -> Content:
+        """The fact as plain values."""
+        return {"identity": self.identity, "output": self.output}
+
+    @classmethod
+    def from_content(cls, content: Content) -> "Output":
+        """Read the fact back."""
+        return cls(**content)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Publication:
+    """A release is public.
+
+    Attributes:
+        dataset: the dataset's name.
+        release: id of the release.
+        output: digest of what was published.
+    """
+
+    kind: ClassVar[str] = "released"
+
+    dataset: str
+    release: str
+    output: str
+
+    def __post_init__(self) -> None:
+        """Refuse a publication of nothing."""
+        for name in ("dataset", "release", "output"):
+            _require_text(name, getattr(self, name))
+
+    def to_content(self) -> Content:
+        """The fact as plain values."""
+        return {"dataset": self.dataset, "release": self.release, "output": self.output}
+
+    @classmethod
+    def from_content(cls, content: Content) -> "Publication":
+        """Read the fact back."""
+        return cls(**content)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recovery:
+    """A ledger that lacked entries that a state folder knows of was taken up again, by a person.
+
+    Attributes:
+        set_by: who did it.
+        reason: why, in their words.
+        known: number of entries that the state folder knew of, and `known_head`, the digest of the last of them.
+        found: number of entries that the ledger had, and `found_head`, the digest of the last of them.
+        restored: number of entries that were brought back from copies.
+        accepted: whether it was accepted that entries are lost, or that this is another ledger.
+    """
+
+    kind: ClassVar[str] = "recovered"
+
+    set_by: str
+    reason: str
+    known: int
+    known_head: str
+    found: int
+    found_head: str
+    restored: int
+    accepted: bool
+
+    def __post_init__(self) -> None:
+        """Refuse a recovery that nobody answers for."""
+        for name in ("set_by", "reason"):
+            _require_text(name, getattr(self, name))
+        for name in ("known", "found", "restored"):
+            if not isinstance(getattr(self, name), int) or getattr(self, name) < 0:
+                raise InvalidInput(f"{name} must be a number of entries, got {getattr(self, name)!r}.")
+
+    def to_content(self) -> Content:
+        """The fact as plain values."""
+        return {
+            "set_by": self.set_by,
+            "reason": self.reason,
+            "known": self.known,
+            "known_head": self.known_head,
+            "found": self.found,
+            "found_head": self.found_head,
+            "restored": self.restored,
+            "accepted": self.accepted,
+        }
+
+    @classmethod
+    def from_content(cls, content: Content) -> "Recovery":
+        """Read the fact back."""
+        return cls(**content)
+
+
+Fact = Opening | Policy | Charge | Output | Publication | Recovery
+KINDS: dict[str, type[Fact]] = {kind.kind: kind for kind in (Opening, Policy, Charge, Output, Publication, Recovery)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SealedEntry:
+    """An entry without its content: that there is one, when it was made and where it stands, not what it says.
+
+    Attributes:
+        number: how many entries come before.
+        time: when it was entered, by Coordinated Universal Time, `2026-11-20T07:45:00.000000Z`; never before the
+            entry's predecessor, whatever a clock said.
+        kind: kind of the fact.
+        sealed: SHA-256 of its salt and its content, which nobody who lacks the salt can confirm a guess by.
+        previous: digest of the entry before.
+        digest: SHA-256 of all the others.
+    """
+
+    number: int
+    time: str
+    kind: str
+    sealed: str
+    previous: str
+    digest: str
+
+    def to_record(self) -> dict[str, Any]:
+        """The entry as plain values."""
+        return {name: getattr(self, name) for name in _SEALED_FIELDS}
+
+    def fault(self) -> str | None:
+        """What is wrong with this entry by itself; None if nothing is."""
+        return _fault(self, self.sealed)
+
+    def fault_after(self, predecessor: "AnyEntry | None") -> str | None:
+        """What is wrong with this entry where it stands; None if nothing is."""
+        return self.fault() or _misplaced(self, predecessor)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """A fact in its place in a ledger.
+
+    Attributes:
+        number: how many entries come before.
+        time: when it was entered, by Coordinated Universal Time, `2026-11-20T07:45:00.000000Z`; never before the
+            entry's predecessor, whatever a clock said.
+        kind: kind of the fact.
+        content: the fact as plain values.
+        salt: what nobody can guess, in hexadecimal, so that a sealed content cannot be guessed either.
+        previous: digest of the entry before.
+        digest: SHA-256 of number, time, kind, seal and previous.
+    """
+
+    number: int
+    time: str
+    kind: str
+    content: Content
+    salt: str
+    previous: str
+    digest: str
+
+    @classmethod
+    def first(cls, fact: Fact, time: str, salt: str) -> "Entry":
+        """Begin a ledger, which must be by its opening."""
+        return cls._bound(0, time, fact, salt, NOTHING_BEFORE)
+
+    def followed_by(self, fact: Fact, time: str, salt: str) -> "Entry":
+        """Enter a fact after this one; a clock that is behind this entry's time is not believed.
+
+        Args:
+            fact: the fact.
+            time: the time by the clock.
+            salt: fresh for this entry (keys.fresh_salt).
+        """
+        require_time(time)
+        return self._bound(self.number + 1, max(time, self.time), fact, salt, self.digest)
+
+    @classmethod
+    def _bound(cls, number: int, time: str, fact: Fact, salt: str, previous: str) -> "Entry":
+        require_time(time)
+        if not _DIGEST.fullmatch(salt):
+            raise InvalidInput("the salt of an entry must be 64 hexadecimal digits; make one with keys.fresh_salt().")
+        content = fact.to_content()
+        bound = _bound_values(number, time, fact.kind, _seal(salt, content), previous)
+        whole = {
+            "number": number,
+            "time": time,
+            "kind": fact.kind,
+            "content": content,
+            "salt": salt,
+            "previous": previous,
+            "digest": digest_of(bound),
+        }
+        # Read back from its own text, so that an entry just made and one read from a file are the same.
+        return cls(**json.loads(canonical(whole)))
+
+    @property
+    def seal(self) -> str:
+        """SHA-256 of the salt and the content: what stands in the place of the content in the entry's digest.
+
+        Raises:
+            InvalidInput: the content is not made of plain values.
+        """
+        return _seal(self.salt, self.content)
+
+    def sealed(self) -> SealedEntry:
+        """The entry without its content."""
+        return SealedEntry(
+            number=self.number,
+            time=self.time,
+            kind=self.kind,
+            sealed=self.seal,
+            previous=self.previous,
+            digest=self.digest,
+        )
+
+    def to_record(self) -> dict[str, Any]:
+        """The entry as plain values."""
+        return {name: getattr(self, name) for name in _FIELDS}
+
+    def to_line(self) -> str:
+        """The entry as one line of JSON, without the line's end."""
+        return canonical(self.to_record())
+
+    @classmethod
+    def from_record(cls, record: object) -> "Entry":
+        """Take plain values as an entry, whether or not it is sound (`fault` says).
+
+        Raises:
+            InvalidInput: they do not have the form of one.
+        """
+        values = _with_fields(record, _FIELDS)
+        if not isinstance(values["content"], Mapping):
+            raise InvalidInput("an entry must have a content of named values.")
+        return cls(**values)
+
+    def fault(self) -> str | None:
+        """What is wrong with this entry by itself; None if nothing is."""
+        try:
+            return _fault(self, self.seal)
+        except InvalidInput as error:
+            return str(error)
+
+    def fault_after(self, predecessor: "AnyEntry | None") -> str | None:
+        """What is wrong with this entry where it stands; None if nothing is."""
+        return self.fault() or _misplaced(self, predecessor)
+
+    def fact(self) -> Fact:
+        """Read the fact.
+
+        Raises:
+            InvalidInput: the kind is unknown, or the content is not that of its kind.
+        """
+        kind = KINDS.get(self.kind)
+        if kind is None:
+            raise InvalidInput(
+                f"an entry must be of the kind {', '.join(KINDS)}, got {self.kind}; read the ledger with the version "
+                "that wrote it, or a later one."
+            )
+        try:
+            fact = kind.from_content(self.content)
+        except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
+            raise InvalidInput(f"the content is not that of the kind {self.kind}: {error}") from None
+        if canonical(fact.to_content()) != canonical(self.content):
+            raise InvalidInput(f"the content is not written as the kind {self.kind} writes it, or has more in it")
+        return fact
+
+
+AnyEntry: TypeAlias = Entry | SealedEntry
+
+
+def entry_of(record: object) -> AnyEntry:
+    """Take plain values as an entry, shown or sealed, whether or not it is sound (`fault` says).
+
+    Raises:
+        InvalidInput: they do not have the form of either.
+    """
+    if isinstance(record, Mapping) and "sealed" in record:
+        return SealedEntry(**_with_fields(record, _SEALED_FIELDS))
+    return Entry.from_record(record)
+
+
+def _with_fields(record: object, names: Sequence[str]) -> dict[str, Any]:
+    """Plain values that have exactly some fields, of the types that entries have."""
+    if isinstance(record, Mapping) and set(record) == set(_FIELDS_OF_VERSION_1):
+        raise OtherVersion(_of_another_version(1))
+    if not isinstance(record, Mapping) or set(record) != set(names):
+        raise InvalidInput(f"an entry must have {', '.join(names)} and nothing else.")
+    whole = isinstance(record["number"], int) and not isinstance(record["number"], bool)
+    texts = all(isinstance(record[name], str) for name in names if name not in ("number", "content"))
+    if not (whole and texts):
+        raise InvalidInput("an entry must have a whole number, texts and a content.")
+    return dict(record)
+
+
+def _of_another_version(version: object) -> str:
+    return (
+        f"a ledger must be of version {_FORMAT} to be read, got {version}; read it with the version of this program "
+        "that wrote it."
+    )
+
+
+def _seal(salt: str, content: Content) -> str:
+    return digest_of({"salt": salt, "content": content})
+
+
+def _bound_values(number: int, time: str, kind: str, sealed: str, previous: str) -> dict[str, Any]:
+    """All that the digest of an entry is made of: the entry as it is when it is sealed."""
+    return {"number": number, "time": time, "kind": kind, "sealed": sealed, "previous": previous}
+
+
+def _fault(entry: AnyEntry, seal: str) -> str | None:
+    """What is wrong with an entry by itself."""
+    if not _TIME.fullmatch(entry.time):
+        return f"its time is not one: {entry.time}"
+    try:
+        expected = digest_of(_bound_values(entry.number, entry.time, entry.kind, seal, entry.previous))
+    except InvalidInput as error:
+        return str(error)
+    return None if entry.digest == expected else "its content is not what its digest was made of: it was altered"
+
+
+def _misplaced(entry: AnyEntry, predecessor: AnyEntry | None) -> str | None:
+    """What is wrong with where an entry stands."""
+    expected = 0 if predecessor is None else predecessor.number + 1
+    if entry.number > expected:
+        return f"entry {expected} should come before it: entries are missing"
+    if entry.number < expected:
+        return "it comes too late or twice: entries were repeated or reordered"
+    if entry.previous != (NOTHING_BEFORE if predecessor is None else predecessor.digest):
+        return "it was not made to follow the entry before it: one of them was altered, inserted or removed"
+    if predecessor is not None and entry.time < predecessor.time:
+        return "its time is before that of its predecessor"
+    return None
+
+
+def require_time(time: str) -> None:
+    """Refuse a time that is not written as the entries' are.
+
+    Raises:
+        InvalidInput: it is written in another way.
+    """
+    if not _TIME.fullmatch(time):
+        raise InvalidInput(f"a time must be written like 2026-11-20T07:45:00.000000Z, got {time}.")
+
+
+def day_of(time: str) -> str:
+    """The day of a time by Coordinated Universal Time, such as 2026-11-22."""
+    return time[: len("2026-11-22")]
+
+
+def period_of(time: str, length: PeriodLength) -> str:
+    """Name of the calendar period that a time is in, such as 2026, 2026-Q4 or 2026-11."""
+    return _PERIODS[length](time)
+
+
+def written(value: Fraction) -> str:
+    """Write an exact number as a decimal number where it is one, else as numerator/denominator."""
+    for places in range(_MOST_PLACES):
+        scaled = value * 10**places
+        if scaled.denominator == 1:
+            digits = f"{scaled.numerator:0{places + 1}d}"
+            return f"{digits[:-places]}.{digits[-places:]}" if places else digits
+    return str(value)
+
+
+def _cost(content: Content) -> Cost:
+    return Cost(epsilon=_exact(content["epsilon"]), delta=_exact(content["delta"]))
+
+
+def _exact(text: object) -> Fraction:
+    if not isinstance(text, str) or not _NUMBER.fullmatch(text):
+        raise InvalidInput(f"an exact number must be written like 0.5 or 1/3, got {str(text)[:_SHOWN]}.")
+    return exact_number(text)
+
+
+def _plain_items(parameters: "Mapping[str, Parameter]") -> dict[str, Any]:
+    return {name: _plain(name, value) for name, value in parameters.items()}
+
+
+def _plain(name: str, value: "Parameter") -> Any:
+    """A parameter as JSON has it; a fraction becomes an object, which no other parameter does."""
+    if isinstance(value, str | int):
+        return value
+    if isinstance(value, Fraction):
+        return {"fraction": str(value)}
+    if isinstance(value, list | tuple):
+        return [_plain(name, entry) for entry in value]
+    raise InvalidInput(
+        f"the parameter {name} must be made of int, bool, str, Fraction, list and tuple, got {type(value).__name__}; "
+        "write a number that is not whole as a Fraction."
+    )
+
+
+def _parameter(plain: Any) -> "Parameter":
+    if isinstance(plain, Mapping):
+        return exact_number(str(plain["fraction"]))
+    if isinstance(plain, list):
+        return [_parameter(entry) for entry in plain]
+    return cast("Parameter", plain)
+
+
+def _require_text(name: str, value: object) -> None:
+    if not isinstance(value, str) or not value:
+        raise InvalidInput(f"{name} must be a text that is not empty, got {value!r}.")
+
+
+def _require_cap(limit: Cost) -> None:
+    if limit.epsilon <= 0 or limit.delta > 1:
+        raise InvalidInput(
+            f"a cap must have an epsilon above 0 and a delta of at most 1, got {written(limit.epsilon)} and "
+            f"{written(limit.delta)}; give epsilon 3 and delta 0.00001, say."
+        )

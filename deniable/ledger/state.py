@@ -1,0 +1,248 @@
+"""The books of a ledger: what follows from its entries, kept up entry by entry.
+
+How costs add up does not belong here (budget), nor does where entries are kept.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from deniable.foundation.errors import DeniableError, InvalidInput, Refused
+from deniable.ledger.budget import LIFETIME, Balance, BudgetExceeded, Tally
+from deniable.ledger.entries import (
+    Charge,
+    Cost,
+    Entry,
+    Fact,
+    Opening,
+    Output,
+    PeriodLength,
+    Policy,
+    Publication,
+    SeedCost,
+    period_of,
+    require_time,
+)
+
+
+class LedgerBroken(DeniableError):
+    """Entries do not follow from one another: the ledger was altered, or is not one."""
+
+
+class NoPolicy(Refused):
+    """Nobody has said what may be spent on a dataset."""
+
+
+@dataclass(frozen=True)
+class Charged:
+    """A charge as it stands in a ledger.
+
+    Attributes:
+        entry: the entry that reserved it.
+        charge: the charge.
+        output: digest of what was drawn; None until it is stored.
+    """
+
+    entry: Entry
+    charge: Charge
+    output: str | None = None
+
+
+@dataclass(frozen=True)
+class _Span:
+    """The time that a cap is for: all of it, or one calendar period."""
+
+    length: PeriodLength | None = None
+    name: str = LIFETIME
+
+    @classmethod
+    def around(cls, time: str, length: PeriodLength) -> "_Span":
+        return cls(length, period_of(time, length))
+
+    def covers(self, entry: Entry) -> bool:
+        return self.length is None or period_of(entry.time, self.length) == self.name
+
+
+class LedgerState:
+    """All that follows from the entries of a ledger, kept up entry by entry."""
+
+    def __init__(self) -> None:
+        self.head: Entry | None = None
+        self.name = ""
+        self.policies: dict[str, Policy] = {}
+        self.published: dict[str, Publication] = {}
+        self.recoveries: list[Entry] = []
+        self._charges: dict[str, Charged] = {}
+        self._tallies: dict[tuple[str, SeedCost, _Span], Tally] = {}
+
+    def enter(self, entry: Entry) -> None:
+        """Take the next entry into account.
+
+        Raises:
+            LedgerBroken: it does not follow from the entries before; nothing is taken into account.
+        """
+        fault = entry.fault_after(self.head)
+        if fault is None:
+            try:
+                self._take(entry)
+            except (InvalidInput, LedgerBroken) as error:
+                fault = str(error)
+        if fault is not None:
+            raise LedgerBroken(f"entry {entry.number}: {fault}")
+        self.head = entry
+
+    def charges(self, dataset: str | None = None) -> list[Charged]:
+        """The charges to a dataset, or to all, in the order in which they were reserved."""
+        return [charged for charged in self._charges.values() if dataset in (None, charged.charge.dataset)]
+
+    def charged(self, identity: str) -> Charged:
+        """The charge of an identity.
+
+        Raises:
+            Refused: there is none.
+        """
+        if identity not in self._charges:
+            raise Refused(f"draw {identity} has no charge in the ledger; reserve its cost before drawing.")
+        return self._charges[identity]
+
+    def next_entry(self, fact: Fact, time: str, salt: str) -> Entry:
+        """Make the entry that a fact would be; the books are as before.
+
+        Args:
+            fact: the fact.
+            time: the time by the clock.
+            salt: fresh for this entry (keys.fresh_salt).
+
+        Raises:
+            InvalidInput: what would be written could not be read again.
+        """
+        entry = Entry.first(fact, time, salt) if self.head is None else self.head.followed_by(fact, time, salt)
+        entry.fact()
+        return entry
+
+    def policy(self, dataset: str) -> Policy:
+        """The policy in force for a dataset.
+
+        Raises:
+            NoPolicy: there is none.
+        """
+        if dataset not in self.policies:
+            raise NoPolicy(
+                f"dataset {dataset} must have a policy before anything may be spent on it, got none; set one by "
+                f"python -m flows ledger policy {dataset} --epsilon 3 --delta 1e-5, with the numbers that its "
+                "custodian allows."
+            )
+        return self.policies[dataset]
+
+    def balances(self, dataset: str, time: str) -> tuple[Balance, ...]:
+        """The caps of a dataset and what was spent of them: lifetime first, then the period that a time is in.
+
+        Raises:
+            NoPolicy: the dataset has no policy.
+        """
+        return self._balances(dataset, time, lambda tally: tally.cost)
+
+    def require_room(self, charges: Sequence[Charge], time: str) -> None:
+        """Refuse charges to one dataset that exceed any of its caps together; those made before cost nothing.
+
+        Raises:
+            NoPolicy: the dataset has no policy.
+            BudgetExceeded: a cap would be exceeded.
+            Refused: a charge contradicts one of the same identity.
+            InvalidInput: the charges are to several datasets, or the parts of a split do not fit together.
+        """
+        datasets = {charge.dataset for charge in charges}
+        if len(datasets) != 1:
+            raise InvalidInput(f"charges must be to one dataset, got {len(datasets)}; ask for one after the other.")
+        fresh = list({charge.identity: charge for charge in charges if self.known(charge) is None}.values())
+        dataset = datasets.pop()
+        balances = self.balances(dataset, time)
+        after = self._balances(dataset, time, lambda tally: tally.cost_with(fresh))
+        for balance, would_be in zip(balances, after, strict=True):
+            if fresh and would_be.spent.exceeds(balance.limit):
+                raise BudgetExceeded.between(balance, would_be, fresh)
+
+    def known(self, charge: Charge) -> Charged | None:
+        """The charge of the same identity, if it was made before.
+
+        Raises:
+            Refused: it was made before with other facts, so that the identity does not tell two draws apart.
+        """
+        charged = self._charges.get(charge.identity)
+        difference = charged and charge.differs_from(charged.charge)
+        if charged is None or difference is None:
+            return charged
+        raise Refused(
+            f"a draw must be the same whenever it is repeated, got step {charge.step} of release {charge.release}, "
+            f"which differs in its {difference} from what entry {charged.entry.number} charged for that draw; name all "
+            "that the draw depends on among its parameters."
+        )
+
+    def _balances(self, dataset: str, time: str, spent: Callable[[Tally], Cost]) -> tuple[Balance, ...]:
+        require_time(time)
+        policy = self.policy(dataset)
+        caps = [(_Span(), policy.limit)]
+        if policy.period is not None:
+            caps.append((_Span.around(time, policy.period.length), policy.period.limit))
+        return tuple(
+            Balance(
+                dataset=dataset,
+                cap=span.name,
+                limit=limit,
+                spent=spent(self._tally(dataset, policy.seed_cost, span)),
+                seed_cost=policy.seed_cost,
+            )
+            for span, limit in caps
+        )
+
+    def _tally(self, dataset: str, seed_cost: SeedCost, span: "_Span") -> Tally:
+        """The sum that a cap bounds, added up when it is first asked for and kept up from then on."""
+        key = dataset, seed_cost, span
+        if key not in self._tallies:
+            tally = Tally(seed_cost)
+            for charged in self.charges(dataset):
+                if span.covers(charged.entry):
+                    tally.add(charged.charge)
+            self._tallies[key] = tally
+        return self._tallies[key]
+
+    def _take(self, entry: Entry) -> None:
+        fact = entry.fact()
+        if isinstance(fact, Opening) != (self.head is None):
+            raise LedgerBroken("a ledger is opened by its first entry and by no other")
+        if isinstance(fact, Opening):
+            self.name = fact.ledger
+        elif isinstance(fact, Policy):
+            self.policies[fact.dataset] = fact
+        elif isinstance(fact, Charge):
+            self._reserve(entry, fact)
+        elif isinstance(fact, Output):
+            self._commit(fact)
+        elif isinstance(fact, Publication):
+            self._publish(fact)
+        else:
+            self.recoveries.append(entry)
+
+    def _reserve(self, entry: Entry, charge: Charge) -> None:
+        if charge.identity in self._charges:
+            raise LedgerBroken(f"the draw was charged before, by entry {self._charges[charge.identity].entry.number}")
+        if charge.dataset not in self.policies:
+            raise LedgerBroken(f"dataset {charge.dataset} has no policy")
+        # The lifetime's sum first: it is there for every dataset, and refuses parts that do not fit together.
+        self._tally(charge.dataset, self.policies[charge.dataset].seed_cost, _Span())
+        for (dataset, _, span), tally in self._tallies.items():
+            if dataset == charge.dataset and span.covers(entry):
+                tally.add(charge)
+        self._charges[charge.identity] = Charged(entry, charge)
+
+    def _commit(self, output: Output) -> None:
+        charged = self._charges.get(output.identity)
+        if charged is None:
+            raise LedgerBroken("what it says is stored was never charged")
+        if charged.output is not None:
+            raise LedgerBroken(f"what entry {charged.entry.number} charged was stored before")
+        self._charges[output.identity] = Charged(charged.entry, charged.charge, output.output)
+
+    def _publish(self, publication: Publication) -> None:
+        if publication.release in self.published:
+            raise LedgerBroken(f"release {publication.release} was published before")
+        self.published[publication.release] = publication

@@ -1,0 +1,277 @@
+"""A Bayesian network over codes: resample a seed, score a record, in integers.
+
+Every probability is a whole number of 2^-32, so that the sampler and the density are one mechanism on every machine.
+How the numbers were learnt, and whether a candidate may be released, do not belong here.
+
+Source: Bindschaedler, Shokri, Gunter 2017, section 3.1 and 3.2 (eq. 2, 3 and 7).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from numba.extending import overload
+from numpy.typing import NDArray
+
+from deniable.foundation.domain import Codes, Domain
+from deniable.foundation.errors import InvalidInput
+from deniable.foundation.tables import configuration_count, configuration_strides
+from deniable.models.graph import Graph
+from deniable.models.sequential_kernels import draw_column, draw_next, factor_of
+from deniable.models.sequential_model import SequentialModel, places, require_format, starts
+
+UNIT = 2**32
+"""What one configuration's weights add up to."""
+
+FORMAT = "deniable/bayes-net/1"
+
+Weights = NDArray[np.uint64]
+
+# Slots of an attribute's guide; a larger one would not stay within the processor's cache.
+_MAX_GUIDE = 1 << 17
+
+
+class NetArrays(NamedTuple):
+    """A network as flat arrays for compiled code. Attributes stand in topological order, at positions 0..m-1.
+
+    Attributes:
+        cardinality: values of the attribute at each position, shape (m,).
+        parent_start: where each position's parents begin in `parent` and `stride`, shape (m + 1,).
+        parent: positions of the parents.
+        stride: what a parent's bucket counts for in the configuration number.
+        bucket_start: where each position's buckets begin in `bucket`, shape (m,).
+        bucket: bucket of each value.
+        table_start: where each position's table begins in `cumulative` and `factor`, shape (m,).
+        cumulative: running sums of a configuration's weights, the last one 2^32.
+        factor: the weights as probabilities.
+        guide_shift: number of a word's low bits that each position's guide leaves out, shape (m,).
+        guide_start: where each position's guide begins, shape (m,).
+        guide: by a configuration and a word's leading bits, the first value that such words may stand for.
+    """
+
+    cardinality: NDArray[np.int64]
+    parent_start: NDArray[np.int64]
+    parent: NDArray[np.int64]
+    stride: NDArray[np.int64]
+    bucket_start: NDArray[np.int64]
+    bucket: NDArray[np.int64]
+    table_start: NDArray[np.int64]
+    cumulative: NDArray[np.uint64]
+    factor: NDArray[np.float64]
+    guide_shift: NDArray[np.int64]
+    guide_start: NDArray[np.int64]
+    guide: NDArray[np.uint16]
+
+
+@numba.njit(nogil=True, cache=True, inline="always")
+def table_row(net, position, record):
+    """Where the weights of an attribute begin, given the values before it in `record`."""
+    configuration = 0
+    for p in range(net.parent_start[position], net.parent_start[position + 1]):
+        parent = net.parent[p]
+        configuration += net.stride[p] * net.bucket[net.bucket_start[parent] + record[parent]]
+    return net.table_start[position] + configuration * net.cardinality[position]
+
+
+@numba.njit(nogil=True, cache=True, inline="always")
+def draw_value(net, position, row, word):
+    """The value whose share of [0, 2^32) holds the word: the first one whose running sum exceeds it."""
+    low = 0
+    high = net.cardinality[position] - 1
+    while low < high:
+        middle = (low + high) >> 1
+        if np.uint64(word) < net.cumulative[row + middle]:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@overload(draw_next, inline="always")
+def _draw_next(net, position, record, word):  # noqa: ARG001 - numba matches the names
+    if getattr(net, "instance_class", None) is NetArrays:
+        return lambda net, position, record, word: draw_value(net, position, table_row(net, position, record), word)
+    return None
+
+
+@overload(factor_of, inline="always")
+def _factor_of(net, position, record):  # noqa: ARG001 - numba matches the names
+    if getattr(net, "instance_class", None) is NetArrays:
+        return lambda net, position, record: net.factor[table_row(net, position, record) + record[position]]
+    return None
+
+
+@numba.njit(nogil=True, cache=True)
+def _draw_column(net, position, block, words, live, scored):
+    """See `draw_column`: `draw_value` for each attempt, from where a guide by the word's leading bits says to begin.
+
+    The arrays are taken out of the tuples once: otherwise numba counts references to them for every attempt.
+    """
+    records, factors, copies, ats = block.records, block.factors[position], block.copied, block.at
+    values = records[position]
+    parents, strides, buckets, bucket_start = net.parent, net.stride, net.bucket, net.bucket_start
+    one = np.uint64(1)
+    card = np.uint64(net.cardinality[position])
+    rows = np.zeros(len(values), np.int64)
+    drawn = np.empty(len(values), np.uint16)
+    for p in range(net.parent_start[position], net.parent_start[position + 1]):
+        stride, others = strides[p], records[parents[p]]
+        bucket = buckets[bucket_start[parents[p]] :]
+        for i in range(live):
+            rows[i] += stride * bucket[np.uint64(others[i])]
+    shift = np.uint64(net.guide_shift[position])
+    cumulative = net.cumulative[net.table_start[position] :]
+    factor = net.factor[net.table_start[position] :]
+    guide = net.guide[net.guide_start[position] :]
+    bits = np.uint64(32) - shift
+    for i in range(live):
+        # A word for those that copy the value too, which is then not used: no branch, and so none that is mistaken.
+        word = np.uint64(words[np.uint64(max(ats[i] + position, 0))])
+        row = np.uint64(rows[i])
+        first = row * card
+        place = first + np.uint64(guide[(row << bits) + (word >> shift)])
+        # Hardly ever more than one further, and so far without a branch.
+        place += np.uint64(word >= cumulative[place])
+        while word >= cumulative[place]:
+            place += one
+        drawn[i] = place - first
+    for i in range(live):
+        values[i] ^= (values[i] ^ drawn[i]) * np.uint16(position >= copies[i])
+    if scored:
+        for i in range(live):
+            factors[i] = factor[np.uint64(rows[i]) * card + np.uint64(values[i])]
+
+
+@overload(draw_column)
+def _of_column(net, position, block, words, live, scored):  # noqa: ARG001 - numba matches the names
+    if getattr(net, "instance_class", None) is NetArrays:
+        return lambda net, position, block, words, live, scored: _draw_column(  # noqa: PLW0108
+            net, position, block, words, live, scored
+        )
+    return None
+
+
+@numba.njit(nogil=True, cache=True)
+def _sample(net, words, records):
+    """Fill records from one word a value, positions in order."""
+    rows, m = records.shape
+    for r in range(rows):
+        record = records[r]
+        for position in range(m):
+            row = table_row(net, position, record)
+            record[position] = draw_value(net, position, row, words[r * m + position])
+
+
+@dataclass(frozen=True, eq=False)
+class BayesNet(SequentialModel):
+    """A product of conditional probability tables along a graph: Pr{x} = prod_i Pr{x_i | bkt(x_parents)}.
+
+    Attributes:
+        domain: the table's domain, m attributes.
+        graph: the dependency graph and its topological order.
+        weights: for each attribute the weights out of 2^32, shape (configurations, |x_i|), each row adding up to 2^32.
+    """
+
+    domain: Domain
+    graph: Graph
+    weights: tuple[Weights, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse what is not a network: an order with children before parents, tables of another shape or sum."""
+        place = places(self.graph.order, len(self.domain))
+        for child, parents in enumerate(self.graph.parents):
+            name = self.domain.names[child]
+            if any(place[parent] >= place[child] for parent in parents):
+                msg = f"the parents of {name} must come before it in the order, got one after it; order it again."
+                raise InvalidInput(msg)
+            shape = (configuration_count(self.domain, parents), self.domain.cardinalities[child])
+            table = self.weights[child]
+            if table.shape != shape or bool((table.sum(axis=1) != UNIT).any()):
+                msg = f"the table of {name} must have shape {shape} and rows that add up to 2^32; learn it again."
+                raise InvalidInput(msg)
+
+    @cached_property
+    def order(self) -> NDArray[np.int64]:
+        """Column number of the attribute at each position, shape (m,)."""
+        return np.asarray(self.graph.order, np.int64)
+
+    @cached_property
+    def arrays(self) -> NetArrays:
+        """The network as flat arrays, positions in topological order."""
+        attributes = [self.domain.attributes[i] for i in self.graph.order]
+        parents = [self.graph.parents[i] for i in self.graph.order]
+        place = places(self.graph.order, len(self.domain))
+        strides = [configuration_strides(self.domain, those) for those in parents]
+        tables = [self.weights[i] for i in self.graph.order]
+        sums = [np.cumsum(table, axis=1, dtype=np.uint64) for table in tables]
+        bits = [_guide_bits(table) for table in tables]
+        guides = [_guide(running, those) for running, those in zip(sums, bits, strict=True)]
+        return NetArrays(
+            cardinality=np.asarray([attribute.cardinality for attribute in attributes], np.int64),
+            parent_start=starts([len(those) for those in parents], closed=True),
+            parent=np.asarray([place[parent] for those in parents for parent in those], np.int64),
+            stride=np.asarray([stride for those in strides for stride in those], np.int64),
+            bucket_start=starts([attribute.cardinality for attribute in attributes]),
+            bucket=np.concatenate([attribute.bucket_of for attribute in attributes]).astype(np.int64),
+            table_start=starts([table.size for table in tables]),
+            cumulative=np.concatenate([running.ravel() for running in sums]),
+            factor=np.concatenate([table.ravel() for table in tables]).astype(np.float64) / UNIT,
+            guide_shift=np.asarray([32 - those for those in bits], np.int64),
+            guide_start=starts([guide.size for guide in guides]),
+            guide=np.concatenate([guide.ravel() for guide in guides]),
+        )
+
+    def fill(self, words: NDArray[np.uint32], records: Codes) -> None:
+        """Fill records, positions in order, from one word a value."""
+        _sample(self.arrays, words, records)
+
+    def document(self) -> dict[str, Any]:
+        """The network in names and integers, ready for JSON."""
+        return {
+            "format": FORMAT,
+            "unit": UNIT,
+            "graph": self.graph.document(self.domain),
+            "weights": {name: table.tolist() for name, table in zip(self.domain.names, self.weights, strict=True)},
+        }
+
+    @classmethod
+    def from_document(cls, domain: Domain, document: Mapping[str, Any]) -> "BayesNet":
+        """The network that a document describes.
+
+        Raises:
+            InvalidInput: it is of another format, or describes no network over this domain.
+        """
+        require_format(document, FORMAT)
+        weights = document["weights"]
+        return cls(
+            domain=domain,
+            graph=Graph.from_document(domain, document["graph"]),
+            weights=tuple(np.asarray(weights[name], np.uint64) for name in domain.names),
+        )
+
+
+def _guide_bits(table: Weights) -> int:
+    """Leading bits of a word that a guide is looked up by: some slots for each value, fewer where rows are many."""
+    rows, values = table.shape
+    return max(min(int(values).bit_length() + 2, (_MAX_GUIDE // int(rows)).bit_length() - 1), 0)
+
+
+@numba.njit(cache=True)
+def _fill_guide(sums, bits, guide):
+    """For each row and each number that words may begin with, the first value whose running sum exceeds such words."""
+    for row in range(len(sums)):
+        value = 0
+        for leading in range(1 << bits):
+            while sums[row, value] <= np.uint64(leading) << np.uint64(32 - bits):
+                value += 1
+            guide[row, leading] = value
+
+
+def _guide(sums: Weights, bits: int) -> NDArray[np.uint16]:
+    """See `_fill_guide`."""
+    guide = np.empty((len(sums), 1 << bits), np.uint16)
+    _fill_guide(sums, bits, guide)
+    return guide

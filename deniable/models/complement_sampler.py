@@ -1,0 +1,143 @@
+"""A network's records that begin with none of some prefixes: one word a value, and no draw is refused.
+
+A value is drawn by its probability times the share of what follows it that lies elsewhere, which is worked out once for
+every beginning of a prefix; behind a value that begins none of them the network goes on as it is. Shares are whole
+numbers of 2^-32 again, so that sampler and density are one mechanism. Which prefixes they are does not belong here.
+"""
+
+# numba infers the types of kernels
+# mypy: disallow-untyped-defs=False, disallow-untyped-calls=False, disallow-untyped-decorators=False
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from deniable.foundation.domain import Codes
+from deniable.foundation.tables import Counts
+from deniable.models.sequential_kernels import Network, factor_of
+
+_UNIT = 4294967296.0
+_NOWHERE = -1
+
+
+class ComplementSampler(NamedTuple):
+    """The beginnings of prefixes as a tree, for compiled code. Beginnings of one length stand together, shortest first.
+
+    Attributes:
+        length: number of attributes of a prefix.
+        start: where each beginning's values begin in `child` and `bound`; of whole prefixes, nowhere.
+        child: number of the beginning that a value leads to, -1 if no prefix goes on with it.
+        bound: end of each value's share of [0, 2^32).
+        mass: share of what the network draws behind each beginning that has none of the prefixes.
+    """
+
+    length: int
+    start: Counts
+    child: Counts
+    bound: NDArray[np.uint64]
+    mass: NDArray[np.float64]
+
+    @property
+    def share(self) -> float:
+        """Share of the network's records that begin with none of the prefixes."""
+        return float(self.mass[0]) if len(self.mass) else 1.0
+
+
+@numba.njit(nogil=True, cache=True)
+def _factor_own(net, position, record):
+    # A function of its own: numba must not put the same code in line at two places of one function.
+    return factor_of(net, position, record)
+
+
+@numba.njit(nogil=True, cache=True)
+def _weigh(net, beginnings, first, tree):
+    """Fill in shares and masses of the beginnings of one length, those of the longer ones being known."""
+    position = beginnings.shape[1]
+    record = np.zeros(tree.length, np.uint16)
+    _, start, child, bound, mass = tree
+    for number in range(len(beginnings)):
+        node = first + number
+        record[:position] = beginnings[number]
+        size = start[node + 1] - start[node]
+        running = np.zeros(size)
+        total = 0.0
+        for value in range(size):
+            record[position] = value
+            after = child[start[node] + value]
+            total += _factor_own(net, position, record) * (mass[after] if after >= 0 else 1.0)
+            running[value] = total
+        mass[node] = total
+        if total > 0:
+            for value in range(size):
+                bound[start[node] + value] = np.uint64(running[value] / total * _UNIT)
+
+
+@numba.njit(nogil=True, cache=True, inline="always")
+def complement_place(tree, node, word):
+    """Where the value that a word stands for behind a beginning lies in `child` and `bound`."""
+    nearest = tree.start[node]
+    furthest = tree.start[node + 1] - 1
+    while nearest < furthest:
+        between = (nearest + furthest) >> 1
+        if np.uint64(word) < tree.bound[between]:
+            furthest = between
+        else:
+            nearest = between + 1
+    return nearest
+
+
+@numba.njit(nogil=True, cache=True)
+def complement_density(net, tree, record):
+    """Probability of a record among those that begin with none of the prefixes."""
+    found = 1.0
+    node = 0 if len(tree.mass) else _NOWHERE
+    for position in range(len(record)):
+        if node < 0:
+            found *= _factor_own(net, position, record)
+        elif position == tree.length:
+            return 0.0
+        else:
+            place = tree.start[node] + record[position]
+            before = tree.bound[place - 1] if record[position] > 0 else np.uint64(0)
+            found *= float(tree.bound[place] - before) / _UNIT
+            node = tree.child[place]
+    return found if node < 0 else 0.0
+
+
+def complement(net: Network, cells: Codes) -> ComplementSampler:
+    """Work out a network's shares outside of some prefixes.
+
+    Args:
+        net: the network.
+        cells: the prefixes, codes of its first attributes, in lexicographic order, shape (v, L).
+    """
+    length = cells.shape[1]
+    if not len(cells):
+        none = np.zeros(0, np.int64)
+        return ComplementSampler(length, np.zeros(1, np.int64), none, none.astype(np.uint64), none.astype(np.float64))
+    sizes = [net.domain.cardinalities[column] for column in net.order[:length].tolist()]
+    # The number, among those of its length, of each prefix's beginning of each length.
+    numbers = [np.zeros(len(cells), np.int64)]
+    for position in range(length):
+        new = (cells[1:, : position + 1] != cells[:-1, : position + 1]).any(axis=1)
+        numbers.append(np.concatenate([[0], np.cumsum(new)]))
+    counts = [int(those[-1]) + 1 for those in numbers]
+    firsts = np.concatenate([[0], np.cumsum(counts)]).tolist()
+    widths = np.repeat([*sizes, 0], counts)
+    start = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
+    tree = ComplementSampler(
+        length=length,
+        start=start,
+        child=np.full(start[-1], _NOWHERE, np.int64),
+        bound=np.zeros(start[-1], np.uint64),
+        mass=np.zeros(firsts[-1], np.float64),
+    )
+    for position in range(length):
+        nodes = firsts[position] + numbers[position]
+        tree.child[start[nodes] + cells[:, position]] = firsts[position + 1] + numbers[position + 1]
+    for position in reversed(range(length)):
+        _, example = np.unique(numbers[position], return_index=True)
+        _weigh(net.arrays, np.ascontiguousarray(cells[example, :position]), firsts[position], tree)
+    return tree

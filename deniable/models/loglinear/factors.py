@@ -1,0 +1,57 @@
+"""Factors of a log-linear law: tables of logarithms, and the fewer tables that give the same law.
+
+How a law is drawn from them does not belong here (kernels).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deniable.models.loglinear.flat_tables import Attributes
+
+# Factors are added up beforehand as long as a table of them stays within the processor's cache.
+_MERGED_CELLS = 1 << 15
+
+Logs = NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class LogTable:
+    """One factor: whole numbers of 2^-12 bit that an attribute's log-odds gain.
+
+    Attributes:
+        parents: the attributes it depends on, by column number.
+        logs: shape (buckets of each parent ..., buckets of the attribute).
+    """
+
+    parents: Attributes
+    logs: Logs
+
+
+def merged(factors: Sequence[LogTable], sizes: Sequence[int]) -> list[LogTable]:
+    """The same law from fewer tables: sums of tables, two at a time, the smallest sum first."""
+    groups = list(factors)
+    while len(groups) > 1:
+        cells = [
+            (int(np.prod([float(sizes[p]) for p in {*a.parents, *b.parents}], initial=a.logs.shape[-1])), i, j)
+            for j, b in enumerate(groups)
+            for i, a in enumerate(groups[:j])
+        ]
+        least, i, j = min(cells)
+        if least > _MERGED_CELLS:
+            break
+        groups[i] = _added(groups[i], groups.pop(j), sizes)
+    return groups
+
+
+def _added(a: LogTable, b: LogTable, sizes: Sequence[int]) -> LogTable:
+    """A table that gives what two give together."""
+    parents = tuple(sorted({*a.parents, *b.parents}))
+    total = np.zeros((*(sizes[p] for p in parents), a.logs.shape[-1]), np.int32)
+    for table in (a, b):
+        ascending = np.argsort(table.parents).tolist()
+        logs = table.logs.transpose(*ascending, len(ascending))
+        total += logs.reshape([*(sizes[p] if p in table.parents else 1 for p in parents), -1])
+    return LogTable(parents, total)

@@ -1,0 +1,409 @@
+"""How a log-linear network's laws are drawn from and scored, in integers: compiled code and the arrays it reads.
+
+An attribute's law is a product of small tables of those before it. The tables' logarithms are whole numbers of 2^-12
+bit; the weights they add up to, and the shares of 2^32 that follow, are made in integers alone, so that sampler and
+density are one mechanism on every machine. Which laws are at hand ready made changes nothing but speed. What a network
+is does not belong here (net), nor whether a record may be released.
+"""
+
+# numba infers the types of kernels
+# mypy: disallow-untyped-defs=False, disallow-untyped-calls=False, disallow-untyped-decorators=False
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+from numba.extending import overload
+from numpy.typing import NDArray
+
+from deniable.models.loglinear.factors import Logs
+from deniable.models.loglinear.stratified_sampling import TOGETHER, spread
+from deniable.models.sequential_kernels import draw_column, draw_next, factor_of
+
+STEPS = 4096
+"""Logarithms are whole numbers of 1 / 4096 bit."""
+WITHIN = 1 << 30
+"""What the weights of the values in one bucket add up to."""
+_TOTAL_BITS = 30
+LEADING = np.rint(2.0 ** (_TOTAL_BITS - np.arange(STEPS) / STEPS)).astype(np.int32)
+"""2^30 times 2^(-k / 4096)."""
+_STEP_BITS = 12
+_STEP_MASK = STEPS - 1
+_AT_A_TIME = 256
+"""Records that are filled together."""
+
+
+class LoglinearArrays(NamedTuple):
+    """A network as flat arrays for compiled code. Attributes stand in the network's order, at positions 0..m-1.
+
+    Attributes:
+        size: buckets of the attribute at each position, shape (m,).
+        shift: number of bits that its weights are shorter than 2^30, so that their sum is at most 2^30, shape (m,).
+        group_start: where each position's groups of factors begin, shape (m + 1,).
+        table_start: where each group's table begins in `logs`, shape (groups,).
+        parent_start: where each group's parents begin in `parent` and `stride`, shape (groups + 1,).
+        parent: positions of the parents.
+        stride: what a parent's bucket counts for in the table.
+        logs: the groups' tables.
+        ready: where a position's running sums begin in `running` if it has one group of a fair size; -1 for no.
+        running: running sums of the weights.
+        leading: 2^30 times 2^(-k / 4096).
+        value_start: where each position's values begin in `bucket`, shape (m,).
+        bucket: bucket of each value.
+        within_start: where each position's values begin in `low` and `high`, guide in its first bucket, shape (m,).
+        guide: position of the guide; the first position where there is none.
+        guide_stride: what the guide's bucket counts for in `low` and `high`; 0 where there is none.
+        low: weights of the bucket's values before each value, out of 2^30.
+        high: the same and the value's own.
+        bucket_start: where each position's buckets begin in `member_start`, shape (m,).
+        member_start: where each bucket's values begin in `member`, and after each position's last bucket where they
+            end.
+        member: the values, bucket by bucket.
+    """
+
+    size: NDArray[np.int64]
+    shift: NDArray[np.int64]
+    group_start: NDArray[np.int64]
+    table_start: NDArray[np.int64]
+    parent_start: NDArray[np.int64]
+    parent: NDArray[np.int64]
+    stride: NDArray[np.int64]
+    logs: Logs
+    ready: NDArray[np.int64]
+    running: NDArray[np.int32]
+    leading: NDArray[np.int32]
+    value_start: NDArray[np.int64]
+    bucket: NDArray[np.int32]
+    within_start: NDArray[np.int64]
+    guide: NDArray[np.int64]
+    guide_stride: NDArray[np.int64]
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+    bucket_start: NDArray[np.int64]
+    member_start: NDArray[np.int64]
+    member: NDArray[np.int32]
+
+
+@numba.njit(nogil=True, cache=True, inline="always")
+def _running_sums(net, position, buckets, sums):
+    """Fill the running sums of an attribute's weights given the buckets before it; their total is at most 2^30."""
+    size = net.size[position]
+    first = net.group_start[position]
+    last = net.group_start[position + 1]
+    best = np.int32(-2147483648)
+    for group in range(first, last):
+        row = net.table_start[group]
+        for p in range(net.parent_start[group], net.parent_start[group + 1]):
+            row += net.stride[p] * buckets[net.parent[p]]
+        if group == first:
+            for x in range(size):
+                sums[x] = net.logs[row + x]
+        else:
+            for x in range(size):
+                sums[x] += net.logs[row + x]
+    for x in range(size):
+        best = max(best, sums[x])
+    shift = net.shift[position]
+    total = 0
+    for x in range(size):
+        below = best - sums[x]
+        bits = min(below >> _STEP_BITS, 31)
+        total += max(net.leading[below & _STEP_MASK] >> (bits + shift), 1)
+        sums[x] = total
+
+
+@numba.njit(nogil=True, cache=True, inline="always")
+def _bound(part, total):
+    """The least number below 2^32 whose ticket of `total` is `part` or more."""
+    # Nothing is negative; of signed numbers the compiled code would look after the signs.
+    wanted = np.uint64((np.int64(part) << 32) + total - 1)
+    return np.int64(wanted // np.uint64(total))
+
+
+@numba.njit(nogil=True, cache=True)
+def _rows(parent, stride, first, last, begin, buckets, done, rows):
+    """Where each record's row of a table begins: one pass a parent, records beside each other."""
+    rows[:] = begin
+    for p in range(first, last):
+        own, by = buckets[parent[p]][done : done + len(rows)], stride[p]
+        for r in range(len(rows)):
+            rows[r] += by * own[r]
+
+
+@numba.njit(nogil=True, cache=True)
+def _draw_some(logs, leading, shorter, n, at, sums, words, drawn, totals):  # noqa: C901 - one kernel
+    """`_running_sums` and a pick for records beside each other: loops that the compiler makes vectors of."""
+    some = at.shape[1]
+    best = np.empty(some, np.int32)
+    for i in range(n):
+        for r in range(some):
+            sums[i, r] = logs[np.uint64(at[0, r] + i)]
+        for g in range(1, len(at)):
+            for r in range(some):
+                sums[i, r] += logs[np.uint64(at[g, r] + i)]
+    best[:] = sums[0, :some]
+    for i in range(1, n):
+        for r in range(some):
+            best[r] = max(best[r], sums[i, r])
+    total = np.zeros(some, np.int32)
+    for i in range(n):
+        for r in range(some):
+            below = np.uint32(best[r] - sums[i, r])
+            weight = leading[np.uint64(below & np.uint32(_STEP_MASK))] >> min(
+                (below >> np.uint32(_STEP_BITS)) + np.uint32(shorter), np.uint32(31)
+            )
+            total[r] += max(weight, np.int32(1))
+            sums[i, r] = total[r]
+    for r in range(some):
+        totals[r] = total[r]
+        total[r] = (words[r] * totals[r]) >> 32
+        drawn[r] = 0
+    for i in range(n):
+        for r in range(some):
+            drawn[r] += sums[i, r] <= total[r]
+
+
+@numba.njit(nogil=True, cache=True)
+def _draw_some_ready(running, n, rows, words, drawn, totals):
+    """The same where running sums are at hand, from where each record's begin."""
+    for r in range(len(rows)):
+        row = rows[r]
+        total = np.int64(running[np.uint64(row + n - 1)])
+        ticket = np.int32((words[r] * total) >> 32)
+        x = 0
+        for i in range(n):
+            x += running[np.uint64(row + i)] <= ticket
+        drawn[r], totals[r] = x, total
+
+
+@numba.njit(nogil=True, cache=True)
+def sample(net, strata, words, records):  # noqa: C901, PLR0912, PLR0915 - one kernel
+    """Fill records from one word a value, as `_column` does; evenly if in strata.
+
+    Words come record by record, positions in order; if evenly, position by position. Some records are filled at a
+    time, attribute by attribute: what belongs to a position is then at hand for all of them. The arrays are taken out
+    of the tuple once; otherwise numba counts references to all of them for every value.
+    """
+    size, shift, group_start, table_start = net.size, net.shift, net.group_start, net.table_start
+    parent_start, parent, stride, logs = net.parent_start, net.parent, net.stride, net.logs
+    ready, running, leading = net.ready, net.running, net.leading
+    within_start, guide, guide_stride, high = net.within_start, net.guide, net.guide_stride, net.high
+    bucket_start, member_start, members = net.bucket_start, net.member_start, net.member
+    room, parents_of, stratum_parent, stratum_stride = strata.room, strata.parent_start, strata.parent, strata.stride
+    evenly = len(room) > 0
+    whole, m = records.shape
+    together = max(min(whole, TOGETHER), 1) if evenly else _AT_A_TIME
+    groups = np.int64(1)
+    for position in range(m):
+        groups = max(groups, group_start[position + 1] - group_start[position])
+    buckets = np.zeros((m, together), np.int32)
+    strata_of, moved = np.zeros(together, np.int64), np.zeros(together, np.int64)
+    at = np.zeros((groups, _AT_A_TIME), np.int64)
+    sums = np.zeros((size.max(), _AT_A_TIME), np.int32)
+    of_record = np.zeros(_AT_A_TIME, np.int64)
+    totals, befores, afters = of_record.copy(), of_record.copy(), of_record.copy()
+    for begun in range(0, whole, together):
+        in_all = min(whole - begun, together)
+        for position in range(m):
+            n = size[position]
+            group = group_start[position]
+            others = group_start[position + 1] - group
+            made = ready[position] >= 0
+            weights, by = within_start[position], guide_stride[position]
+            if evenly:
+                _rows(
+                    stratum_parent,
+                    stratum_stride,
+                    parents_of[position],
+                    parents_of[position + 1],
+                    0,
+                    buckets,
+                    0,
+                    strata_of[:in_all],
+                )
+                spread(
+                    strata_of[:in_all],
+                    room[position],
+                    words[position * whole + begun : position * whole + begun + in_all],
+                    moved,
+                )
+            for done in range(0, in_all, _AT_A_TIME):
+                some = min(in_all - done, _AT_A_TIME)
+                own = buckets[position][done : done + some]
+                for g in range(others):
+                    begin = ready[position] if made else table_start[group + g]
+                    _rows(
+                        parent,
+                        stride,
+                        parent_start[group + g],
+                        parent_start[group + g + 1],
+                        begin,
+                        buckets,
+                        done,
+                        at[g, :some],
+                    )
+                if evenly:
+                    of_record[:some] = moved[done : done + some]
+                else:
+                    for r in range(some):
+                        of_record[r] = np.int64(words[(begun + r) * m + position])
+                if made:
+                    _draw_some_ready(running, n, at[0, :some], of_record, own, totals)
+                    for r in range(some):
+                        row, x = at[0, r], own[r]
+                        afters[r] = running[row + x]
+                        befores[r] = running[row + x - 1] if x > 0 else 0
+                else:
+                    _draw_some(logs, leading, shift[position], n, at[:others, :some], sums, of_record, own, totals)
+                    for r in range(some):
+                        x = own[r]
+                        afters[r] = sums[x, r]
+                        befores[r] = sums[x - 1, r] if x > 0 else 0
+                guiding = buckets[guide[position]][done : done + some]
+                for r in range(some):
+                    first = bucket_start[position] + own[r]
+                    member = member_start[first]
+                    last = member_start[first + 1] - 1
+                    if member < last:
+                        low = _bound(befores[r], totals[r])
+                        width = _bound(afters[r], totals[r]) - low
+                        place = of_record[r] - low
+                        start = weights + by * guiding[r]
+                        while member < last and (high[start + members[member]] * width) >> 30 <= place:
+                            member += 1
+                    records[begun + done + r, position] = members[member]
+
+
+@numba.njit(nogil=True, cache=True)
+def _column(net, position, records, at, words, factors):  # noqa: C901, PLR0912, PLR0915 - one kernel
+    """Draw the values of records at a position, and score them.
+
+    The arrays are taken out of the tuple once, and records are beside each other: see `sample`.
+
+    Args:
+        net: the network's arrays.
+        position: the position; values before it are known.
+        records: the records, one a column, shape (m, at least n).
+        at: number of the word that each record's value is drawn from; -1 if it has its value.
+        words: the words.
+        factors: filled with the values' probabilities, shape (n,); not if it is empty.
+    """
+    parent, stride, running, members = net.parent, net.stride, net.running, net.member
+    parent_start, value_start, member_start = net.parent_start, net.value_start, net.member_start
+    low, high = net.low, net.high
+    size, ready = net.size[position], net.ready[position]
+    group, last_group = net.group_start[position], net.group_start[position + 1]
+    own_buckets = net.bucket_start[position]
+    some = len(at)
+    values, bucket = records[position], net.bucket[value_start[position] :]
+    buckets = np.empty((position + 1, some), np.int32)
+    for p in range(parent_start[group], parent_start[last_group]):
+        known, bucket_of, of_parent = records[parent[p]], net.bucket[value_start[parent[p]] :], buckets[parent[p]]
+        for r in range(some):
+            of_parent[r] = bucket_of[np.uint64(known[r])]
+    rows = np.empty((last_group - group, some), np.int64)
+    for g in range(len(rows)):
+        begin = ready if ready >= 0 else net.table_start[group + g]
+        _rows(parent, stride, parent_start[group + g], parent_start[group + g + 1], begin, buckets, 0, rows[g])
+    weights = np.full(some, net.within_start[position])
+    if net.guide_stride[position] > 0:
+        guide, by = net.guide[position], net.guide_stride[position]
+        known, bucket_of = records[guide], net.bucket[value_start[guide] :]
+        for r in range(some):
+            weights[r] += by * bucket_of[np.uint64(known[r])]
+
+    word, drawn, totals = np.zeros(some, np.int64), buckets[position], np.empty(some, np.int64)
+    if len(words) > 0:
+        for r in range(some):
+            word[r] = words[np.uint64(max(at[r], 0))]
+    sums = np.empty((0 if ready >= 0 else size, some), np.int32)
+    if ready >= 0:
+        _draw_some_ready(running, size, rows[0], word, drawn, totals)
+    else:
+        _draw_some(net.logs, net.leading, net.shift[position], size, rows, sums, word, drawn, totals)
+    scored = len(factors) > 0
+    for r in range(some):
+        x = drawn[r] if at[r] >= 0 else bucket[np.uint64(values[r])]
+        member = member_start[own_buckets + x]
+        end = member_start[own_buckets + x + 1] - 1
+        least = np.int64(0)
+        width = np.int64(0)
+        if scored or member < end:
+            if ready >= 0:
+                after = running[rows[0, r] + x]
+                before = running[rows[0, r] + x - 1] if x > 0 else np.int32(0)
+            else:
+                after = sums[x, r]
+                before = sums[x - 1, r] if x > 0 else np.int32(0)
+            least = _bound(before, totals[r])
+            width = _bound(after, totals[r]) - least
+        if at[r] >= 0:
+            place = word[r] - least
+            while member < end and (high[weights[r] + members[member]] * width) >> 30 <= place:
+                member += 1
+            values[r] = members[member]
+        if scored:
+            value = weights[r] + values[r]
+            factors[r] = (((high[value] * width) >> 30) - ((low[value] * width) >> 30)) / 4294967296.0
+
+
+@numba.njit(nogil=True, cache=True)
+def _draw_alone(net, position, record, word):
+    own = record.copy().reshape(-1, 1)
+    _column(net, position, own, np.zeros(1, np.int64), np.full(1, word, np.uint32), np.empty(0))
+    return np.int64(own[position, 0])
+
+
+@numba.njit(nogil=True, cache=True)
+def _factor_alone(net, position, record):
+    factors = np.empty(1)
+    _column(net, position, record.copy().reshape(-1, 1), np.full(1, -1), np.empty(0, np.uint32), factors)
+    return factors[0]
+
+
+@overload(draw_next)
+def _draw_next(net, position, record, word):  # noqa: ARG001 - numba matches the names
+    if getattr(net, "instance_class", None) is LoglinearArrays:
+        return lambda net, position, record, word: _draw_alone(net, position, record, word)  # noqa: PLW0108
+    return None
+
+
+@overload(factor_of)
+def _factor_of(net, position, record):  # noqa: ARG001 - numba matches the names
+    if getattr(net, "instance_class", None) is LoglinearArrays:
+        return lambda net, position, record: _factor_alone(net, position, record)  # noqa: PLW0108
+    return None
+
+
+@numba.njit(nogil=True, cache=True)
+def _draw_column(net, position, block, words, live, scored):
+    """See `draw_column`."""
+    copied, first, at = block.copied, block.at, np.empty(live, np.int64)
+    for i in range(live):
+        at[i] = first[i] + position if position >= copied[i] else -1
+    _column(net, position, block.records, at, words, block.factors[position, : live if scored else 0])
+
+
+@overload(draw_column)
+def _of_column(net, position, block, words, live, scored):  # noqa: ARG001 - numba matches the names
+    if getattr(net, "instance_class", None) is LoglinearArrays:
+        return lambda net, position, block, words, live, scored: _draw_column(  # noqa: PLW0108
+            net, position, block, words, live, scored
+        )
+    return None
+
+
+@numba.njit(nogil=True, cache=True)
+def all_running_sums(net, position, table):
+    """The running sums of every configuration of a position with one group."""
+    size = net.size[position]
+    group = net.group_start[position]
+    first = net.parent_start[group]
+    last = net.parent_start[group + 1]
+    buckets = np.zeros(len(net.size), np.int64)
+    for row in range(0, len(table), size):
+        rest = row
+        for p in range(first, last):
+            buckets[net.parent[p]] = rest // net.stride[p]
+            rest %= net.stride[p]
+        _running_sums(net, position, buckets, table[row : row + size])

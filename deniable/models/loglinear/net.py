@@ -1,0 +1,219 @@
+"""A log-linear network over codes: an order, and for each attribute small tables of those before it.
+
+How its laws are drawn from, in integers alone, does not belong here (kernels), nor how the tables were learnt.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from math import ceil, log2
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deniable.foundation.domain import Codes, Domain
+from deniable.foundation.errors import InvalidInput
+from deniable.models.loglinear.factors import LogTable, merged
+from deniable.models.loglinear.flat_tables import Attributes, strides_of
+from deniable.models.loglinear.kernels import LEADING, STEPS, WITHIN, LoglinearArrays, all_running_sums, sample
+from deniable.models.loglinear.stratified_sampling import no_strata, strata
+from deniable.models.sequential_model import SequentialModel, places, require_format, starts
+
+FORMAT = "deniable/loglinear-net/2"
+
+LARGEST_LOG = 1 << 24
+"""Bound on the logarithms, 4096 bits."""
+_MOST_FACTORS = 1 << 7
+"""So many of them at most, less one, add up to a whole number of 32 bits."""
+
+# Running sums are made beforehand as long as a table of them stays within the processor's cache.
+_READY_CELLS = 1 << 17
+
+
+@dataclass(frozen=True, eq=False)
+class LoglinearNet(SequentialModel):
+    """A product of log-linear laws along an order: Pr{x} = prod_i Pr{x_i | buckets of those before}.
+
+    A bucket is drawn by the factors, and a value in it by weights that may depend on the bucket of one other attribute,
+    the guide: so that what is another attribute's recoding stays so within its buckets.
+
+    Attributes:
+        domain: the table's domain, m attributes.
+        order: column number of the attribute at each position, shape (m,).
+        buckets: bucket of each value of each attribute.
+        guides: column number of the attribute whose bucket the weights of each attribute's values depend on; or none.
+        within: weights of the values, shape (buckets of the guide, cardinality) or (1, cardinality), those of each
+            bucket adding up to 2^30 in each row.
+        factors: the factors of each attribute, by column number; the first has no parents.
+    """
+
+    domain: Domain
+    order: NDArray[np.int64]
+    buckets: tuple[Codes, ...]
+    guides: tuple[int | None, ...]
+    within: tuple[NDArray[np.int64], ...]
+    factors: tuple[tuple[LogTable, ...], ...]
+
+    def __post_init__(self) -> None:
+        """Refuse what is no network: an order with children before parents, tables of another shape or size."""
+        place = places(self.order.tolist(), len(self.domain))
+        if len(self.guides) != len(self.domain):
+            raise InvalidInput("a network must say of each attribute which guide it has or that it has none.")
+        for i, name in enumerate(self.domain.names):
+            self._require_weights(i, place)
+            if len(self.factors[i]) >= _MOST_FACTORS:
+                raise InvalidInput(f"the attribute {name} must have less than {_MOST_FACTORS} factors; learn it again.")
+            if not self.factors[i]:
+                raise InvalidInput(f"the attribute {name} must have a factor; learn it again.")
+            for factor in self.factors[i]:
+                shape = tuple(self.size(other) for other in (*factor.parents, i))
+                if any(place[other] >= place[i] for other in factor.parents):
+                    raise InvalidInput(f"the parents of {name} must come before it in the order; order it again.")
+                if factor.logs.shape != shape or bool((np.abs(factor.logs.astype(np.int64)) > LARGEST_LOG).any()):
+                    raise InvalidInput(f"a factor of {name} must have shape {shape} and entries of at most 2^24.")
+
+    def _require_weights(self, attribute: int, place: dict[int, int]) -> None:
+        name, guide, bucket = self.domain.names[attribute], self.guides[attribute], self.buckets[attribute]
+        if guide is not None and place.get(guide, place[attribute]) >= place[attribute]:
+            raise InvalidInput(f"the guide of {name} must be one that comes before it in the order; order it again.")
+        shape = (1 if guide is None else self.size(guide), self.domain.cardinalities[attribute])
+        within = self.within[attribute]
+        if within.shape != shape or bucket.shape != shape[1:]:
+            raise InvalidInput(f"the values of {name} must have a bucket each and weights of shape {shape}.")
+        sums = np.stack([np.bincount(bucket, weights=row) for row in within])
+        if bool((sums != WITHIN).any()) or bool((within < 0).any()):
+            raise InvalidInput(f"the values of {name} must have weights that add up to 2^30 in each bucket.")
+
+    def size(self, attribute: int) -> int:
+        """Number of buckets of an attribute."""
+        return int(self.buckets[attribute].max()) + 1
+
+    @property
+    def edges(self) -> dict[int, Attributes]:
+        """The attributes that each attribute's law depends on, by column number."""
+        found = {}
+        for i, guide in enumerate(self.guides):
+            others = {other for factor in self.factors[i] for other in factor.parents}
+            found[i] = tuple(sorted(others if guide is None else others | {guide}))
+        return found
+
+    @cached_property
+    def arrays(self) -> LoglinearArrays:
+        """The network as flat arrays, positions in its order."""
+        place = places(self.order.tolist(), len(self.domain))
+        groups = [merged(self.factors[i], [self.size(j) for j in range(len(self.domain))]) for i in self.order]
+        flat = [group for those in groups for group in those]
+        sizes = np.asarray([self.size(i) for i in self.order], np.int64)
+        members = [np.argsort(self.buckets[i], kind="stable") for i in self.order]
+        inside = [np.bincount(self.buckets[i]) for i in self.order]
+        guides = [self.guides[i] for i in self.order]
+        low, high = zip(*(_running(self.buckets[i], self.within[i]) for i in self.order), strict=True)
+        member_start, begun = [], 0
+        for counts in inside:
+            member_start.append(begun + np.concatenate([[0], np.cumsum(counts)]))
+            begun += int(counts.sum())
+        arrays = LoglinearArrays(
+            size=sizes,
+            shift=np.asarray([ceil(log2(size)) for size in sizes], np.int64),
+            group_start=starts([len(those) for those in groups], closed=True),
+            table_start=starts([group.logs.size for group in flat]),
+            parent_start=starts([len(group.parents) for group in flat], closed=True),
+            parent=np.asarray([place[other] for group in flat for other in group.parents], np.int64),
+            stride=np.asarray(
+                [stride for group in flat for stride in strides_of(group.logs.shape)[:-1].tolist()], np.int64
+            ),
+            logs=np.concatenate([group.logs.ravel() for group in flat]),
+            ready=np.full(len(sizes), -1, np.int64),
+            running=np.zeros(0, np.int32),
+            leading=LEADING,
+            value_start=starts([len(self.buckets[i]) for i in self.order]),
+            bucket=np.concatenate([self.buckets[i] for i in self.order]).astype(np.int32),
+            within_start=starts([self.within[i].size for i in self.order]),
+            guide=np.asarray([0 if guide is None else place[guide] for guide in guides], np.int64),
+            guide_stride=np.asarray(
+                [0 if guide is None else len(self.buckets[i]) for i, guide in zip(self.order, guides, strict=True)],
+                np.int64,
+            ),
+            low=np.concatenate(low),
+            high=np.concatenate(high),
+            bucket_start=starts([len(counts) + 1 for counts in inside]),
+            member_start=np.concatenate(member_start).astype(np.int64),
+            member=np.concatenate(members).astype(np.int32),
+        )
+        ready, running, begun = arrays.ready.copy(), [np.zeros(0, np.int32)], 0
+        for position, those in enumerate(groups):
+            if len(those) == 1 and those[0].logs.size <= _READY_CELLS:
+                table = np.empty(those[0].logs.size, np.int32)
+                all_running_sums(arrays, position, table)
+                ready[position] = begun
+                running.append(table)
+                begun += table.size
+        return arrays._replace(ready=ready, running=np.concatenate(running))
+
+    def fill(self, words: NDArray[np.uint32], records: Codes) -> None:
+        """Fill records, positions in order, from one word a value."""
+        sample(self.arrays, no_strata(), words, records)
+
+    def sample_evenly(self, words: NDArray[np.uint32]) -> Codes:
+        """Draw whole records that together are nearer to the network than independent ones; see `SequentialModel`."""
+        order, sizes = self.order.tolist(), [self.size(i) for i in range(len(self.domain))]
+        records = np.empty((len(words) // len(order), len(order)), np.uint16)
+        own = strata(self.factors, sizes, order, places(order, len(order)))
+        sample(self.arrays, own, words, records)
+        return self.in_columns(records)
+
+    def document(self) -> dict[str, Any]:
+        """The network in names and integers, ready for JSON."""
+        names = self.domain.names
+        return {
+            "format": FORMAT,
+            "steps": STEPS,
+            "order": [names[i] for i in self.order],
+            "attributes": {
+                name: {
+                    "buckets": self.buckets[i].tolist(),
+                    "guide": None if (guide := self.guides[i]) is None else names[guide],
+                    "within": self.within[i].tolist(),
+                    "factors": [
+                        {"parents": [names[other] for other in factor.parents], "logs": factor.logs.tolist()}
+                        for factor in self.factors[i]
+                    ],
+                }
+                for i, name in enumerate(names)
+            },
+        }
+
+    @classmethod
+    def from_document(cls, domain: Domain, document: Mapping[str, Any]) -> "LoglinearNet":
+        """The network that a document describes.
+
+        Raises:
+            InvalidInput: it is of another format, or describes no network over this domain.
+        """
+        require_format(document, FORMAT)
+        own = [document["attributes"][name] for name in domain.names]
+        return cls(
+            domain=domain,
+            order=np.asarray([domain.index(name) for name in document["order"]], np.int64),
+            buckets=tuple(np.asarray(entry["buckets"], np.uint16) for entry in own),
+            guides=tuple(None if entry["guide"] is None else domain.index(entry["guide"]) for entry in own),
+            within=tuple(np.asarray(entry["within"], np.int64) for entry in own),
+            factors=tuple(
+                tuple(
+                    LogTable(domain.subset(factor["parents"]), np.asarray(factor["logs"], np.int32))
+                    for factor in entry["factors"]
+                )
+                for entry in own
+            ),
+        )
+
+
+def _running(bucket: Codes, within: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Weights of each bucket's values before each value, and with it, row after row."""
+    high = np.zeros_like(within)
+    held = np.zeros((len(within), int(bucket.max()) + 1), np.int64)
+    for value, own in enumerate(bucket.tolist()):
+        held[:, own] += within[:, value]
+        high[:, value] = held[:, own]
+    return (high - within).ravel(), high.ravel()

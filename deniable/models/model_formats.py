@@ -1,0 +1,25 @@
+"""Networks by the format of their documents: whoever reads a model need not know which learner made it.
+
+What a network is does not belong here (bayes_net, loglinear.net).
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from deniable.foundation.domain import Domain
+from deniable.models import bayes_net
+from deniable.models.bayes_net import BayesNet
+from deniable.models.loglinear import net
+from deniable.models.loglinear.net import LoglinearNet
+from deniable.models.sequential_model import require_format
+
+_KINDS: dict[str, type[BayesNet] | type[LoglinearNet]] = {bayes_net.FORMAT: BayesNet, net.FORMAT: LoglinearNet}
+
+
+def model_from_document(domain: Domain, document: Mapping[str, Any]) -> BayesNet | LoglinearNet:
+    """The network that a document describes.
+
+    Raises:
+        InvalidInput: it is of no known format, or describes no network over this domain.
+    """
+    return _KINDS[require_format(document, *_KINDS)].from_document(domain, document)

@@ -1,0 +1,79 @@
+"""What compiled code asks of any network whose attributes are drawn one after the other, each from one word.
+
+A kind of network says how by an overload for the type of its arrays; kernels that resample, count plausible seeds or
+draw from histograms are compiled for each kind. What the laws are does not belong here.
+"""
+
+# numba infers the types of kernels
+# mypy: disallow-untyped-defs=False, disallow-untyped-calls=False, disallow-untyped-decorators=False
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from deniable.foundation.domain import Codes, Domain
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class Network(Protocol):
+    """A network over codes, its attributes in an order in which each depends on those before it alone.
+
+    Attributes:
+        domain: the table's domain, m attributes.
+        arrays: the network as flat arrays, positions in its order.
+        order: column number of the attribute at each position, shape (m,).
+    """
+
+    @property
+    def domain(self) -> Domain:
+        """The table's domain."""
+
+    @property
+    def arrays(self) -> Any:
+        """The network as flat arrays, for compiled code."""
+
+    @property
+    def order(self) -> "NDArray[np.int64]":
+        """Column number of the attribute at each position."""
+
+    def in_order(self, codes: Codes) -> Codes:
+        """Columns of the domain to positions of the order."""
+
+    def in_columns(self, records: Codes) -> Codes:
+        """Positions of the order back to columns of the domain."""
+
+    def sample(self, words: "NDArray[np.uint32]") -> Codes:
+        """Draw whole records from one word a value, columns as in the domain."""
+
+    def sample_evenly(self, words: "NDArray[np.uint32]") -> Codes:
+        """Draw whole records that together may be nearer to the network's law than independent ones."""
+
+    def document(self) -> dict[str, Any]:
+        """The network in names and integers, ready for JSON."""
+
+
+def draw_next(net, position, record, word):
+    """The value at a position that a word stands for, given the values before it in `record`; for compiled code."""
+    raise NotImplementedError
+
+
+def factor_of(net, position, record):
+    """Probability of the value at a position given those before it, a multiple of 2^-32; for compiled code."""
+    raise NotImplementedError
+
+
+def draw_column(net, position, block, words, live, scored):
+    """Draw the values at a position for a block of attempts, and score them where asked; for compiled code.
+
+    Args:
+        net: the network's arrays.
+        position: the position; those before it are drawn.
+        block: the attempts, see `mechanism_one_kernels.BlockArrays`; what `records` has at the position are the seeds'
+        values before
+            and the candidates' after. Those that copy the position keep what they have.
+        words: the words that values are drawn from, one each.
+        live: number of attempts.
+        scored: whether to fill `factors` at the position.
+    """
+    raise NotImplementedError

@@ -1,0 +1,108 @@
+"""What every kind of network shares: attributes in an order, records drawn along it from one word a value.
+
+What the laws are does not belong here, nor what compiled code asks of them (conditionals).
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deniable.foundation.domain import Codes, Domain
+from deniable.foundation.errors import InvalidInput
+
+
+class _Ordered(Protocol):
+    """What a kind of network has of its own."""
+
+    @property
+    def domain(self) -> Domain:
+        """The table's domain."""
+
+    @property
+    def order(self) -> NDArray[np.int64]:
+        """Column number of the attribute at each position."""
+
+    def fill(self, words: NDArray[np.uint32], records: Codes) -> None:
+        """Fill records, positions in order, from one word a value."""
+
+    def sample(self, words: NDArray[np.uint32]) -> Codes:
+        """Draw whole records, without a seed."""
+
+    def in_columns(self, records: Codes) -> Codes:
+        """Positions of the order back to columns of the domain."""
+
+
+class SequentialModel:
+    """A network whose attributes are drawn one after the other."""
+
+    def in_order(self: _Ordered, codes: Codes) -> Codes:
+        """Columns of the domain to positions of the order."""
+        return np.ascontiguousarray(codes[:, self.order])
+
+    def in_columns(self: _Ordered, records: Codes) -> Codes:
+        """Positions of the order back to columns of the domain."""
+        codes = np.empty_like(records)
+        codes[:, self.order] = records
+        return codes
+
+    def sample(self: _Ordered, words: NDArray[np.uint32]) -> Codes:
+        """Draw whole records, without a seed.
+
+        Args:
+            words: fresh uniform words, shape (rows * m,).
+
+        Returns:
+            Codes, shape (rows, m), columns as in the domain.
+        """
+        m = len(self.domain)
+        records = np.empty((len(words) // m, m), np.uint16)
+        self.fill(words, records)
+        return self.in_columns(records)
+
+    def sample_evenly(self: _Ordered, words: NDArray[np.uint32]) -> Codes:
+        """Draw whole records, without a seed, that together may be nearer to the network than independent ones.
+
+        Each by itself has the network's law. What a record is released for must not rest on their independence.
+
+        Args:
+            words: fresh uniform words, shape (rows * m,).
+
+        Returns:
+            Codes, shape (rows, m), columns as in the domain; independent where a kind of network knows no better.
+        """
+        return self.sample(words)
+
+
+def places(order: Sequence[int], m: int) -> dict[int, int]:
+    """Position of each of m attributes in an order.
+
+    Raises:
+        InvalidInput: it does not name each attribute once.
+    """
+    place = {attribute: position for position, attribute in enumerate(order)}
+    if len(order) != m or sorted(place) != list(range(m)):
+        raise InvalidInput("the order of a network must name each attribute once; learn it again.")
+    return place
+
+
+def starts(sizes: Sequence[int], *, closed: bool = False) -> NDArray[np.int64]:
+    """Where each of several runs begins, and where the last one ends if `closed`."""
+    begins = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+    return begins if closed else begins[:-1]
+
+
+def require_format(document: Mapping[str, Any], *formats: str) -> str:
+    """The format of a model's document.
+
+    Raises:
+        InvalidInput: it is none of those.
+    """
+    found = str(document.get("format"))
+    if found not in formats:
+        raise InvalidInput(
+            f"a model must have {'one of the formats' if len(formats) > 1 else 'the format'} {', '.join(formats)}, got "
+            f"{found}; read it with the version that wrote it."
+        )
+    return found

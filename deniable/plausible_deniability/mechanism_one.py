@@ -1,0 +1,212 @@
+"""Mechanism 1* over many candidates: draw a seed, draw a candidate from it, release it if it passes the privacy test.
+
+The number of candidates is fixed before the first is drawn; each has a seed and noise of its own, and each is tested
+once. How work is divided, where tables lie and what a candidate costs do not belong here.
+
+Source: Bindschaedler, Shokri, Gunter 2017, section 2, Mechanism 1 with Privacy Tests 1 and 2. Mechanism 1* adds what
+lets the outcome "nothing released" be seen too: with a public probability rho an attempt is dropped before anything
+else, and the seed is drawn from max(n, N0) places, of which those from n on are empty.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from deniable.foundation.domain import Codes
+from deniable.foundation.errors import InvalidInput
+from deniable.foundation.keys import Parameter, WordStream
+from deniable.foundation.noise import TIE, DiscreteLaplace
+from deniable.plausible_deniability.mechanism_one_kernels import AttemptArrays, BlockArrays, draw_seed, run
+from deniable.plausible_deniability.plausible_seeds import (
+    SeedIndex,
+    count_plausible,
+    count_plausible_by_scan,
+    probability_classes,
+)
+from deniable.plausible_deniability.privacy_tests import PrivacyTest
+from deniable.plausible_deniability.resampling import Model, SeedResampler
+
+# Attempts whose words are made at a time, so that they stay in the processor's cache.
+_AT_A_TIME = 8192
+_WORDS_AHEAD = 256
+_WORDS_BESIDE = 6
+"""Words that an attempt takes beside the re-sampled values, hardly ever more: ticket, place, number of them, noise."""
+
+
+@dataclass(frozen=True)
+class MechanismOne:
+    """Mechanism 1*, one attempt: everything about it that is public.
+
+    Attributes:
+        test: the privacy test.
+        drop_probability: rho, the probability of dropping the attempt unseen, in [0, 1).
+        public_rows: N0, a public number of places; seeds are drawn from max(n, N0) places.
+    """
+
+    test: PrivacyTest
+    drop_probability: Fraction = Fraction(0)
+    public_rows: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse what is no probability and no number of rows."""
+        if not 0 <= self.drop_probability < 1:
+            msg = f"drop_probability must be in [0, 1), got {self.drop_probability}; give a probability such as 0.01."
+            raise InvalidInput(msg)
+        if self.public_rows < 0:
+            msg = f"public_rows must be 0 or more, got {self.public_rows}."
+            raise InvalidInput(msg)
+
+    @property
+    def arrays(self) -> AttemptArrays:
+        """The parameters as integers."""
+        return AttemptArrays(
+            drop_numerator=self.drop_probability.numerator,
+            drop_denominator=self.drop_probability.denominator,
+            public_rows=self.public_rows,
+            k=self.test.k,
+            randomized=self.test.randomized,
+        )
+
+    def parameters(self, omega: dict[int, int]) -> dict[str, Parameter]:
+        """Everything that a candidate's law depends on beside the model and the seeds, for the key of its stream."""
+        return {
+            "k": self.test.k,
+            "gamma": self.test.gamma,
+            "eps0": self.test.eps0 if self.test.randomized and self.test.eps0 is not None else "deterministic",
+            "omega": " ".join(f"{number}:{weight}" for number, weight in sorted(omega.items())),
+            "drop_probability": self.drop_probability,
+            "public_rows": self.public_rows,
+        }
+
+    @property
+    def noise(self) -> DiscreteLaplace:
+        """The law of the noise on the threshold; the deterministic test does not draw from it."""
+        return DiscreteLaplace(Fraction(1) if self.test.eps0 is None else 1 / self.test.eps0)
+
+
+Counter = Callable[[Codes, int], int]
+"""Number of plausible seeds of a candidate, given the number of the seed that gave it."""
+
+
+def _make_attempt(
+    model: Model, seeds: Codes, attempt: MechanismOne, count: Counter, stream: WordStream
+) -> Codes | None:
+    """One attempt, word for word as `mechanism_one_kernels.run` makes it; the released record, or none."""
+    room = _WORDS_AHEAD
+    while True:
+        words = stream.peek(room)
+        seed, position = draw_seed(attempt.arrays, len(seeds), words, 0)
+        candidate = None
+        if position >= 0 and seed >= 0:
+            candidate, position = model.draw(seeds[seed], words, position)
+        if position >= 0:
+            break
+        room *= 2
+    stream.take(position)
+    if candidate is None:
+        return None
+    noise = int(attempt.noise.sample(stream, 1)[0]) if attempt.test.randomized else 0
+    return candidate if attempt.test.passes(count(candidate, int(seed)), noise) else None
+
+
+def synthesize(
+    model: SeedResampler, index: SeedIndex, attempt: MechanismOne, stream: WordStream, candidates: int
+) -> Codes:
+    """Make a fixed number of attempts, with plausible seeds counted exactly.
+
+    Args:
+        model: the synthesizer.
+        index: the seeds, indexed for the model's order and numbers of re-sampled attributes.
+        attempt: the mechanism's public parameters.
+        stream: fresh words; the result depends on them alone.
+        candidates: number of attempts.
+
+    Returns:
+        The released records in the order of their attempts, shape (released, m), columns as in the domain.
+    """
+    net = model.net
+    m = len(net.domain)
+    classes = probability_classes(attempt.test.gamma, m)
+    scratch = index.scratch()
+
+    def count(candidate: Codes, seed: int) -> int:
+        return int(count_plausible(net.arrays, index.arrays, classes, candidate, seed, scratch))
+
+    batches = [np.empty((0, m), np.uint16)]
+    block = BlockArrays.empty(m)
+    left = candidates
+    while left:
+        some = min(left, _AT_A_TIME)
+        room = np.empty((some, m), np.uint16)
+        words = stream.peek(some * (max(model.omega) + _WORDS_BESIDE) + _WORDS_AHEAD)
+        made, used, passed, position = run(
+            net.arrays,
+            index.arrays,
+            classes,
+            model.choice,
+            attempt.arrays,
+            attempt.noise.thresholds,
+            words,
+            some,
+            room,
+            block,
+        )
+        stream.take(used)
+        batches.append(room[:passed].copy())
+        left -= made
+        if position == TIE:
+            record = _make_attempt(model, index.arrays.seeds, attempt, count, stream)
+            batches.append(np.asarray([] if record is None else [record], np.uint16).reshape(-1, m))
+            left -= 1
+    return net.in_columns(np.concatenate(batches))
+
+
+def synthesize_by_scan(
+    model: Model,
+    seeds: Codes,
+    attempt: MechanismOne,
+    stream: WordStream,
+    candidates: int,
+    *,
+    max_plausible: int | None = None,
+    max_check_plausible: int | None = None,
+) -> Codes:
+    """Make a fixed number of attempts with any model that can score a candidate, looking at one seed after the other.
+
+    Uses the words of a stream exactly as `synthesize` does, so that both release the same records for the same model.
+
+    Args:
+        model: any model.
+        seeds: the seeds, shape (n, m), positions in the model's order, rows in an order independent of the data.
+        attempt: the mechanism's public parameters.
+        stream: fresh words.
+        candidates: number of attempts.
+        max_plausible: stop counting at this many plausible seeds, at least k.
+        max_check_plausible: look at no more seeds than this.
+
+    Returns:
+        The released records in the order of their attempts, shape (released, m), positions in the model's order.
+
+    Raises:
+        InvalidInput: `max_plausible` is less than k.
+    """
+    if max_plausible is not None and max_plausible < attempt.test.k:
+        msg = f"max_plausible must be at least k = {attempt.test.k}, got {max_plausible}."
+        raise InvalidInput(msg)
+    classes = probability_classes(attempt.test.gamma, seeds.shape[1])
+
+    def count(candidate: Codes, seed: int) -> int:
+        return count_plausible_by_scan(
+            lambda block: model.probabilities(candidate, block),
+            seeds,
+            seed,
+            classes,
+            max_plausible=max_plausible,
+            max_check_plausible=max_check_plausible,
+        )
+
+    attempts = (_make_attempt(model, seeds, attempt, count, stream) for _ in range(candidates))
+    released = [record for record in attempts if record is not None]
+    return np.asarray(released, np.uint16).reshape(len(released), seeds.shape[1])

@@ -1,0 +1,200 @@
+"""Attempts of Mechanism 1*, a block of them at a time: compiled code.
+
+What an attempt is, is said in `synthesis`, which also makes them one by one; the same words give the same records.
+Here the words of a block are told apart first, and then each thing is done for the whole block: seeds are fetched,
+values are drawn attribute by attribute, seeds are counted. So the processor waits for many fetches at once, and an
+attribute's tables stay within its cache.
+"""
+
+# numba infers the types of kernels
+# mypy: disallow-untyped-defs=False, disallow-untyped-calls=False, disallow-untyped-decorators=False
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from deniable.foundation.noise import OUT_OF_WORDS, draw_noise, uniform_below
+from deniable.models.sequential_kernels import draw_column
+from deniable.plausible_deniability.plausible_seeds import count_plausible_of_block
+
+ATTEMPTS_A_BLOCK = 256
+
+
+class AttemptArrays(NamedTuple):
+    """Mechanism 1*'s public parameters, for compiled code."""
+
+    drop_numerator: int
+    drop_denominator: int
+    public_rows: int
+    k: int
+    randomized: bool
+
+
+class BlockArrays(NamedTuple):
+    """A block of attempts that have a seed, or of records whose first attributes are known otherwise.
+
+    Attributes:
+        seed: number of the seed, shape (ATTEMPTS_A_BLOCK,).
+        copied: number of attributes that are copied.
+        at: position of the word of each attempt's value at position p, less p.
+        noise: noise on the threshold.
+        shared: number of attributes, from the first that any attempt draws on, up to which candidate and seed agree.
+        plausible: number of plausible seeds.
+        records: the seeds' values, and from where they are drawn the candidates'; positions in topological order, shape
+            (m, ATTEMPTS_A_BLOCK).
+        factors: probability of each value given those before it, shape (m, ATTEMPTS_A_BLOCK).
+    """
+
+    seed: NDArray[np.int64]
+    copied: NDArray[np.int64]
+    at: NDArray[np.int64]
+    noise: NDArray[np.int64]
+    shared: NDArray[np.uint16]
+    plausible: NDArray[np.int64]
+    records: NDArray[np.uint16]
+    factors: NDArray[np.float64]
+
+    @classmethod
+    def empty(cls, attributes: int) -> "BlockArrays":
+        """Room for a block; not to be shared by threads."""
+        return cls(
+            seed=np.zeros(ATTEMPTS_A_BLOCK, np.int64),
+            copied=np.zeros(ATTEMPTS_A_BLOCK, np.int64),
+            at=np.zeros(ATTEMPTS_A_BLOCK, np.int64),
+            noise=np.zeros(ATTEMPTS_A_BLOCK, np.int64),
+            shared=np.zeros(ATTEMPTS_A_BLOCK, np.uint16),
+            plausible=np.zeros(ATTEMPTS_A_BLOCK, np.int64),
+            records=np.zeros((attributes, ATTEMPTS_A_BLOCK), np.uint16),
+            factors=np.zeros((attributes, ATTEMPTS_A_BLOCK)),
+        )
+
+
+@numba.njit(nogil=True, cache=True, forceinline=True)
+def draw_seed(attempt, size, words, position):
+    """The number of an attempt's seed, -1 for none, and the next position, -1 if the words do not suffice."""
+    seed = np.int64(-1)
+    kept = True
+    if attempt.drop_numerator > 0:
+        ticket, position = uniform_below(words, position, attempt.drop_denominator)
+        kept = ticket >= attempt.drop_numerator
+    if kept and position >= 0:
+        place, position = uniform_below(words, position, max(size, attempt.public_rows))
+        if place < size:
+            seed = place
+    return seed, position
+
+
+@numba.njit(nogil=True, cache=True)
+def _part_words(block, choice, attempt, thresholds, size, m, words, used, attempts):
+    """Tell the words of up to a block of attempts apart.
+
+    Returns:
+        Attempts, those of them with a seed, words used, and the position after the last one or why there is none.
+    """
+    levels, cumulative = choice.levels, choice.cumulative
+    seeds, copies, ats, noises = block.seed, block.copied, block.at, block.noise
+    several = len(levels) > 1
+    made = 0
+    live = 0
+    position = used
+    while made < attempts and made < ATTEMPTS_A_BLOCK and position >= 0:
+        seed, position = draw_seed(attempt, size, words, used)
+        if position >= 0 and seed >= 0:
+            level = 0
+            if several:
+                pick, position = uniform_below(words, position, cumulative[-1])
+                # No way out: a branch would be mistaken more often than not.
+                for below in range(len(cumulative)):
+                    level += pick >= cumulative[below]
+            copied = levels[np.uint64(level)]
+            at = position - copied
+            drawn = m - copied
+            if position >= 0 and position + drawn > len(words):
+                position = OUT_OF_WORDS
+            noise = np.int64(0)
+            if position >= 0:
+                position += drawn
+                if attempt.randomized:
+                    noise, position = draw_noise(words, position, thresholds)
+            if position >= 0:
+                seeds[live] = seed
+                copies[live] = copied
+                ats[live] = at
+                noises[live] = noise
+                live += 1
+        if position >= 0:
+            used = position
+            made += 1
+    return made, live, used, position
+
+
+@numba.njit(nogil=True, cache=True)
+def _fetch(block, index, live):
+    """Copy the seeds, all of each: what is drawn anew is written over."""
+    records, seeds, nodes = block.records, index.seeds, index.nodes
+    those, plausible = block.seed, block.plausible
+    m = len(records)
+    # The first entry of each, so that all are on their way before one is waited for.
+    for i in range(live):
+        seed = np.uint64(those[i])
+        plausible[i] = seeds[seed, 0] + nodes[seed, 0]
+    for i in range(live):
+        seed = np.uint64(those[i])
+        for p in range(m):
+            records[p, i] = seeds[seed, p]
+
+
+@numba.njit(nogil=True, cache=True)
+def _compare(values, before, agrees, shared):
+    """Count one more attribute for the candidates that have agreed with their seeds so far and do so here."""
+    for i in range(ATTEMPTS_A_BLOCK):
+        agrees[i] &= values[i] == before[i]
+        shared[i] += agrees[i]
+
+
+@numba.njit(nogil=True, cache=True)
+def _keep(block, attempt, live, released, passed):
+    """Move what passes to the released records; how many there are then."""
+    plausible, noise, records = block.plausible, block.noise, block.records
+    for i in range(live):
+        if plausible[i] >= attempt.k + noise[i]:
+            for p in range(released.shape[1]):
+                released[passed, p] = records[p, i]
+            passed += 1
+    return passed
+
+
+@numba.njit(nogil=True, cache=True)
+def run(net, index, classes, choice, attempt, thresholds, words, attempts, released, block):
+    """Make attempts until they are done, the words run out, or noise meets a tie.
+
+    Returns:
+        Attempts made, words used by them, records released, and the position after the last attempt or why there is
+        none.
+    """
+    m = released.shape[1]
+    levels = choice.levels
+    scored = len(levels) > 1
+    agrees, before = np.empty(ATTEMPTS_A_BLOCK, np.uint16), np.empty(ATTEMPTS_A_BLOCK, np.uint16)
+    made = 0
+    used = 0
+    passed = 0
+    position = 0
+    while made < attempts and position >= 0:
+        more, live, used, position = _part_words(
+            block, choice, attempt, thresholds, len(index.seeds), m, words, used, attempts - made
+        )
+        made += more
+        _fetch(block, index, live)
+        agrees[:] = 1
+        block.shared[:] = 0
+        for p in range(levels[0], m):
+            before[:] = block.records[p]
+            draw_column(net, p, block, words, live, scored)
+            if p < levels[-1]:
+                _compare(block.records[p], before, agrees, block.shared)
+        count_plausible_of_block(index, classes, block, live)
+        passed = _keep(block, attempt, live, released, passed)
+    return made, used, passed, position

@@ -1,0 +1,531 @@
+"""How many seeds could have given a record: exactly, from counts of shared prefixes, and by scanning as the papers do.
+
+A seed's copied attributes are the first ones of the order, so a candidate's probability given a seed depends on the
+seed only through the length of their common prefix. Drawing candidates and deciding about them do not belong here.
+
+Let h_L(y) be the number of seeds that agree with y on its first L attributes, w the public weights of the numbers of
+re-sampled attributes, and R_L(y) the product of y's conditional probabilities from position L on (parents stand
+before, copied or re-sampled, so R does not depend on the seed). Then p_d(y) = A_l(y) = sum over levels L <= l of w_L
+R_L(y), where l is the length of the longest prefix on which d and y agree. A is nondecreasing in l, hence the seeds
+whose probability falls in a bucket i are those with l in an interval [a, b], and there are h_a(y) - h_b'(y) of them,
+b' the next level after b. With a single level all plausible seeds have the same probability and their number is
+h_L(y), whatever gamma is.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from deniable.foundation.domain import Codes
+from deniable.foundation.errors import InvalidInput
+from deniable.models.sequential_kernels import factor_of
+from deniable.plausible_deniability.seed_prefixes import CODE_BITS, EMPTY, SeedPrefixes, hashed, slot_of
+
+Scratch = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]
+
+_STEP = 2.0**-500
+_UNSTEP = 2.0**500
+
+
+class IndexArrays(NamedTuple):
+    """A seed index as flat arrays for compiled code.
+
+    A node is a prefix that some seed has; the root, node 0, is the empty one. Nodes are numbered over all depths.
+
+    Attributes:
+        seeds: the seeds' codes, positions in topological order, shape (n, m).
+        nodes: the node of each seed's prefix at each level, shape (n, levels).
+        node_count: number of seeds that share each node's prefix, shape (nodes,).
+        levels: lengths of prefixes that may be copied, ascending, shape (levels,).
+        weights: share of candidates that copy each of them, shape (levels,).
+        slot_start: where each depth's hash table begins in `keys`, from the first level on, shape (depths + 1,).
+        keys: node << 16 | code of the edges that lead one attribute deeper, or all ones.
+        children: the nodes they lead to.
+    """
+
+    seeds: Codes
+    nodes: NDArray[np.int32]
+    node_count: NDArray[np.int32]
+    levels: NDArray[np.int64]
+    weights: NDArray[np.float64]
+    slot_start: NDArray[np.int64]
+    keys: NDArray[np.uint64]
+    children: NDArray[np.int32]
+
+
+class ClassArrays(NamedTuple):
+    """The bounds gamma^-i of the probability classes, in steps and fractions; see `_renormalise`."""
+
+    steps: NDArray[np.int64]
+    fractions: NDArray[np.float64]
+    classes_a_bit: float
+
+
+# ---- probabilities too small for a float
+#
+# A value is fraction * 2^(-500 steps) with a fraction in (2^-500, 1]: unique, so that comparing pairs compares values,
+# and the same sequence of multiplications gives the same pair on every machine. Zero is (0, 0.0).
+
+
+@numba.njit(nogil=True, cache=True, inline="always")
+def _renormalise(steps, fraction):
+    """Bring a product of two fractions back to (2^-500, 1]."""
+    if 0.0 < fraction <= _STEP:
+        return steps + 1, fraction * _UNSTEP
+    return steps, fraction
+
+
+@numba.njit(nogil=True, cache=True, inline="always")
+def _add(steps, fraction, other_steps, other_fraction):
+    """Add two values; what is two steps below the other does not reach its last digit."""
+    if other_fraction == 0.0:
+        return steps, fraction
+    if fraction == 0.0 or steps > other_steps + 1:
+        return other_steps, other_fraction
+    if other_steps > steps + 1:
+        return steps, fraction
+    if steps > other_steps:
+        steps, total = other_steps, other_fraction + fraction * _STEP
+    elif other_steps > steps:
+        total = fraction + other_fraction * _STEP
+    else:
+        total = fraction + other_fraction
+    if total > 1.0 and steps > 0:
+        return steps - 1, total * _STEP
+    return steps, total
+
+
+@numba.njit(nogil=True, cache=True, inline="always")
+def _class_near(i, steps, fraction, class_steps, class_fractions):
+    """The class of p > 0, looked for from a class i on."""
+    last = len(class_steps) - 2
+    i = min(max(i, 0), last)
+    while i < last and (
+        class_steps[i + 1] < steps or (class_steps[i + 1] == steps and class_fractions[i + 1] >= fraction)
+    ):
+        i += 1
+    while i > 0 and (class_steps[i] > steps or (class_steps[i] == steps and class_fractions[i] < fraction)):
+        i -= 1
+    return i
+
+
+@numba.njit(nogil=True, cache=True, inline="always")
+def probability_class(steps, fraction, classes):
+    """The i >= 0 with gamma^(-i-1) < p <= gamma^-i; -1 for p = 0. The exponent only says where to begin looking."""
+    i = -1
+    if fraction > 0.0:
+        part, power = math.frexp(fraction)
+        # 2 part - 2 is less than a tenth from the logarithm of base 2.
+        near = int((500 * steps - power + 2 - 2 * part) * classes.classes_a_bit)
+        i = _class_near(near, steps, fraction, classes.steps, classes.fractions)
+    return i
+
+
+def probability_classes(gamma: Fraction, attributes: int) -> ClassArrays:
+    """The bounds gamma^-i down to the smallest probability that a record of some attributes can have, 2^(-32 m).
+
+    Args:
+        gamma: ratio of a class's bounds, above 1.
+        attributes: number of attributes, m.
+    """
+    steps, fractions = [0], [1.0]
+    while steps[-1] * 500 - np.log2(fractions[-1]) <= 32 * attributes + 64:
+        step, fraction = steps[-1], fractions[-1] / float(gamma)
+        if fraction <= _STEP:
+            step, fraction = step + 1, fraction * _UNSTEP
+        steps.append(step)
+        fractions.append(fraction)
+    return ClassArrays(np.asarray(steps, np.int64), np.asarray(fractions), float(1 / np.log2(float(gamma))))
+
+
+# ---- the index
+
+
+def levels_of(omega: dict[int, int], m: int) -> list[int]:
+    """Lengths of the prefixes that candidates of m attributes may copy, ascending.
+
+    Raises:
+        InvalidInput: a number of re-sampled attributes is not in 0..m, or has no positive weight.
+    """
+    if not omega or not all(0 <= number <= m and weight > 0 for number, weight in omega.items()):
+        msg = f"omega must be numbers from 0 to {m} with positive weights, got {omega}."
+        raise InvalidInput(msg)
+    return sorted(m - number for number in omega)
+
+
+@dataclass(frozen=True, eq=False)
+class SeedIndex:
+    """Counts of the seeds' shared prefixes, for one model's order and one set of numbers of re-sampled attributes.
+
+    Attributes:
+        arrays: the index as flat arrays.
+    """
+
+    arrays: IndexArrays
+
+    @classmethod
+    def build(cls, seeds: Codes, omega: dict[int, int]) -> "SeedIndex":
+        """Count shared prefixes.
+
+        Args:
+            seeds: the seeds' codes, positions in topological order, shape (n, m).
+            omega: numbers of re-sampled attributes, 0..m, and their positive integer weights.
+
+        Raises:
+            InvalidInput: there are no seeds, or a number of re-sampled attributes is not in 0..m.
+
+        Time O(n m), memory O(n levels + prefixes).
+        """
+        return cls.of(SeedPrefixes.of(seeds, levels_of(omega, seeds.shape[1])), omega)
+
+    @classmethod
+    def of(cls, counted: SeedPrefixes, omega: dict[int, int]) -> "SeedIndex":
+        """The index of seeds whose prefixes are counted up to the last of `levels_of(omega, m)`.
+
+        Raises:
+            InvalidInput: there are no seeds, or a number of re-sampled attributes is not in 0..m.
+        """
+        n, m = counted.seeds.shape
+        if n == 0:
+            msg = "seeds must hold at least one record, got none; give the part `seeds` a larger share."
+            raise InvalidInput(msg)
+        levels = levels_of(omega, m)
+        # Nodes of all lengths are numbered one after the other; the root is the only one of length 0.
+        lengths = [1, *map(len, counted.edges)]
+        first = np.cumsum([0, *lengths]).tolist()
+        tables = [
+            hashed(counted.edges[depth] + np.uint64(first[depth] << CODE_BITS), first[depth + 1])
+            for depth in range(levels[0], levels[-1])
+        ]
+        total = sum(omega.values())
+        return cls(
+            IndexArrays(
+                seeds=counted.seeds,
+                nodes=counted.nodes + np.asarray([first[level] for level in levels], np.int32),
+                node_count=np.concatenate([np.asarray([n], np.int32), *counted.counts]),
+                levels=np.asarray(levels, np.int64),
+                weights=np.asarray([omega[m - level] / total for level in levels]),
+                slot_start=np.cumsum([0, *(len(keys) for keys, _ in tables)]).astype(np.int64),
+                keys=np.concatenate([keys for keys, _ in tables] or [np.zeros(0, np.uint64)]),
+                children=np.concatenate([children for _, children in tables] or [np.zeros(0, np.int32)]),
+            )
+        )
+
+    def scratch(self) -> Scratch:
+        """Room that `count_plausible` works in; not to be shared by threads."""
+        levels = len(self.arrays.levels)
+        return np.empty(levels, np.int64), np.empty(levels), np.empty(levels, np.int64)
+
+
+# The parts of `count_plausible` are inlined and have one way out each: otherwise numba counts references to every array
+# for every candidate.
+
+
+@numba.njit(nogil=True, cache=True, inline="always")
+def _shared_level(index, candidate, seed):
+    """The last level up to which a seed agrees with its candidate; re-sampling may draw the seed's own values."""
+    levels = index.levels
+    agree = levels[0]
+    while agree < levels[-1] and index.seeds[seed, agree] == candidate[agree]:
+        agree += 1
+    level = 0
+    while level + 1 < len(levels) and levels[level + 1] <= agree:
+        level += 1
+    return level
+
+
+@numba.njit(nogil=True, cache=True, inline="always")
+def _classify(steps, fractions, classes, found):
+    """The class of A_L at each level L, from w_L R_L at each: A from the first level up."""
+    step = 0
+    fraction = 0.0
+    for level in range(len(found)):
+        step, fraction = _add(step, fraction, steps[level], fractions[level])
+        found[level] = probability_class(step, fraction, classes)
+
+
+@numba.njit(nogil=True, cache=True, inline="always")
+def _classify_levels(net, index, classes, candidate, steps, fractions, found):
+    """The class of A_L at each level L: R_L from the last position down, then A from the first level up."""
+    levels = index.levels
+    step = 0
+    fraction = 1.0
+    position = len(candidate)
+    for level in range(len(levels) - 1, -1, -1):
+        while position > levels[level]:
+            position -= 1
+            step, fraction = _renormalise(step, fraction * factor_of(net, position, candidate))
+        steps[level], fractions[level] = _renormalise(step, fraction * index.weights[level])
+    _classify(steps, fractions, classes, found)
+
+
+@numba.njit(nogil=True, cache=True, inline="always")
+def _interval(found, own):
+    """The first of the levels around one's own that are of its class, and the first after them that is not."""
+    first = own
+    while first > 0 and found[first - 1] == found[own]:
+        first -= 1
+    beyond = own + 1
+    while beyond < len(found) and found[beyond] == found[own]:
+        beyond += 1
+    return first, beyond
+
+
+@numba.njit(nogil=True, cache=True, inline="always")
+def _child(slot_start, keys, children, depth, node, code):
+    """The node that a node's edge for a code leads to, -1 for none; depth counts from the first level on."""
+    start = slot_start[depth]
+    mask = slot_start[depth + 1] - start - 1
+    key = (np.uint64(node) << np.uint64(CODE_BITS)) | np.uint64(code)
+    slot = slot_of(key, mask)
+    while keys[start + slot] != EMPTY and keys[start + slot] != key:
+        slot = (slot + 1) & mask
+    return children[start + slot] if keys[start + slot] == key else np.int32(-1)
+
+
+@numba.njit(nogil=True, cache=True, inline="always")
+def _count_sharing(index, candidate, seed, level, deeper):
+    """Number of seeds that agree with the candidate up to a deeper level, from a seed's node down."""
+    node = index.nodes[seed, level]
+    position = index.levels[level]
+    while node >= 0 and position < index.levels[deeper]:
+        depth = position - index.levels[0]
+        node = _child(index.slot_start, index.keys, index.children, depth, node, candidate[position])
+        position += 1
+    return index.node_count[node] if node >= 0 else np.int32(0)
+
+
+@numba.njit(nogil=True, cache=True, inline="always")
+def count_plausible(net, index, classes, candidate, seed, scratch):
+    """Number of seeds whose probability of giving the candidate is in the class of the seed that gave it; exact, O(m).
+
+    Args:
+        net: the network's arrays.
+        index: the seed index's arrays.
+        classes: the probability classes' arrays; not read if there is one level.
+        candidate: positions in topological order, shape (m,).
+        seed: number of the seed that gave the candidate; they agree on the first levels[0] positions at least.
+        scratch: what `SeedIndex.scratch` gives, one for each thread.
+    """
+    steps, fractions, found = scratch
+    last = len(index.levels) - 1
+    first = own = last
+    beyond = last + 1
+    if last > 0:
+        own = _shared_level(index, candidate, seed)
+        _classify_levels(net, index, classes, candidate, steps, fractions, found)
+        first, beyond = _interval(found, own)
+    plausible = index.node_count[index.nodes[seed, first]]
+    if beyond <= last:
+        plausible -= _count_sharing(index, candidate, seed, own, beyond)
+    return plausible
+
+
+@numba.njit(nogil=True, cache=True)
+def _shared_levels(levels, shared, live, own):
+    """Fill the last level up to which each candidate agrees with its seed; see `_shared_level`."""
+    first = levels[0]
+    level_of = np.zeros(levels[-1] - first + 1, np.int64)
+    for level in levels[1:]:
+        level_of[level - first :] += 1
+    for i in range(live):
+        own[i] = level_of[np.uint64(shared[i])]
+
+
+@numba.njit(nogil=True, cache=True)
+def _score_levels(levels, weights, factors, live, scores):
+    """Fill A_L at each level L for each candidate of a block, as fractions of no steps; false where one needs steps."""
+    last = len(levels) - 1
+    product = np.ones(live)
+    position = len(factors)
+    small = 0
+    for level in range(last, -1, -1):
+        while position > levels[level]:
+            position -= 1
+            factor = factors[position]
+            for i in range(live):
+                product[i] *= factor[i]
+        weight, of_level = weights[level], scores[level]
+        for i in range(live):
+            score = product[i] * weight
+            of_level[i] = score
+            small += score <= _STEP
+    for level in range(1, last + 1):
+        before, of_level = scores[level - 1], scores[level]
+        for i in range(live):
+            of_level[i] += before[i]
+    return small == 0
+
+
+@numba.njit(nogil=True, cache=True)
+def _bounds(scores, own, live, classes, lower, upper):
+    """Fill the bounds of the class that each candidate's own score lies in."""
+    steps, fractions, classes_a_bit = classes.steps, classes.fractions, classes.classes_a_bit
+    last = len(steps) - 2
+    score = np.empty(live)
+    for i in range(live):
+        score[i] = scores[own[i], i]
+    bits = score.view(np.int64)
+    for i in range(live):
+        # The bits of a number in (0, 1], read as an integer, are its logarithm of base 2 to less than a tenth.
+        found = int((1023 - bits[i] * 2.0**-52) * classes_a_bit)
+        found = _class_near(found, 0, score[i], steps, fractions)
+        above, below, many = fractions[found], fractions[found + 1], steps[found + 1]
+        upper[i] = above if found > 0 else np.inf
+        # A bound with steps is smaller than any score without.
+        lower[i] = below if found < last and many == 0 else 0.0
+
+
+@numba.njit(nogil=True, cache=True)
+def _intervals(index, classes, factors, own, live, first, beyond):
+    """For each candidate of a block the levels whose seeds are plausible, as `count_plausible` finds them.
+
+    A is nondecreasing in the level: so many levels lie at or below the class's lower bound, so many above its upper.
+
+    Args:
+        index: the seed index's arrays.
+        classes: the probability classes' arrays.
+        factors: probability of each value given those before it, shape (m, at least live).
+        own: numbers of the levels that candidates share with their seeds.
+        live: number of attempts.
+        first: number of the first level, to be filled.
+        beyond: number of the first level after that is none, to be filled.
+
+    Returns:
+        Whether it could be done: not where a probability is too small for a float.
+    """
+    levels = len(index.levels)
+    scores = np.empty((levels, live))
+    done = _score_levels(index.levels, index.weights, factors, live, scores)
+    if done:
+        lower = np.empty(live)
+        upper = np.empty(live)
+        _bounds(scores, own, live, classes, lower, upper)
+        first[:] = 0
+        beyond[:] = levels
+        for level in range(levels):
+            of_level = scores[level]
+            for i in range(live):
+                first[i] += of_level[i] <= lower[i]
+                beyond[i] -= of_level[i] > upper[i]
+    return done
+
+
+@numba.njit(nogil=True, cache=True)
+def _intervals_with_steps(index, classes, factors, own, live, first, beyond):
+    """The same for probabilities of any size, one candidate after the other."""
+    levels, weights = index.levels, index.weights
+    last = len(levels) - 1
+    steps = np.empty(last + 1, np.int64)
+    fractions = np.empty(last + 1)
+    found = np.empty(last + 1, np.int64)
+    for i in range(live):
+        step = 0
+        fraction = 1.0
+        position = len(factors)
+        for level in range(last, -1, -1):
+            while position > levels[level]:
+                position -= 1
+                step, fraction = _renormalise(step, fraction * factors[position, i])
+            steps[level], fractions[level] = _renormalise(step, fraction * weights[level])
+        _classify(steps, fractions, classes, found)
+        first[i], beyond[i] = _interval(found, own[i])
+
+
+@numba.njit(nogil=True, cache=True)
+def count_plausible_of_block(index, classes, block, live):
+    """Fill the numbers of plausible seeds of a block of candidates: `count_plausible` for each.
+
+    Args:
+        index: the seed index's arrays.
+        classes: the probability classes' arrays; not read if there is one level.
+        block: the attempts, see `mechanism_one_kernels.BlockArrays`; factors are not read if there is one level.
+        live: number of attempts.
+    """
+    nodes, node_count, levels = index.nodes, index.node_count, index.levels
+    slot_start, keys, children = index.slot_start, index.keys, index.children
+    plausible, seeds, records = block.plausible, block.seed, block.records
+    last = len(levels) - 1
+    own = np.zeros(live, np.int64)
+    first = np.zeros(live, np.int64)
+    beyond = np.ones(live, np.int64)
+    if last > 0:
+        _shared_levels(levels, block.shared, live, own)
+        if not _intervals(index, classes, block.factors, own, live, first, beyond):
+            _intervals_with_steps(index, classes, block.factors, own, live, first, beyond)
+    for i in range(live):
+        plausible[i] = nodes[np.uint64(seeds[i]), np.uint64(first[i])]
+    for i in range(live):
+        plausible[i] = node_count[np.uint64(plausible[i])]
+    if last > 0:
+        for i in range(live):
+            if beyond[i] <= last:
+                node = nodes[seeds[i], own[i]]
+                position, end = levels[own[i]], levels[beyond[i]]
+                while node >= 0 and position < end:
+                    node = _child(slot_start, keys, children, position - levels[0], node, records[position, i])
+                    position += 1
+                plausible[i] -= node_count[node] if node >= 0 else np.int32(0)
+
+
+# ---- the scan
+
+
+@numba.njit(nogil=True, cache=True)
+def _classes_of(probabilities, classes, found):
+    """The class of each of several probabilities."""
+    for i in range(len(probabilities)):
+        fraction = probabilities[i]
+        steps = 0
+        while 0.0 < fraction <= _STEP:
+            fraction *= _UNSTEP
+            steps += 1
+        found[i] = probability_class(steps, fraction, classes)
+
+
+def count_plausible_by_scan(
+    probabilities: Callable[[Codes], NDArray[np.float64]],
+    seeds: Codes,
+    seed: int,
+    classes: ClassArrays,
+    *,
+    max_plausible: int | None = None,
+    max_check_plausible: int | None = None,
+    block_rows: int = 65_536,
+) -> int:
+    """Number of seeds in the probability class of the seed that gave a candidate, by scoring one seed after the other.
+
+    For models whose probability depends on the whole seed, and to check `count_plausible`. Stopping early has no
+    effect on Theorem 1 as long as the order of the seeds does not depend on the data (Bindschaedler, Shokri, Gunter
+    2017, section 5), but the time it takes tells how far it came.
+
+    Args:
+        probabilities: the probability of the candidate given each of some seeds, shape (rows,).
+        seeds: all seeds, shape (n, m), in an order that was drawn independently of the data.
+        seed: number of the seed that gave the candidate.
+        classes: the probability classes.
+        max_plausible: stop at this many, at least k of the test.
+        max_check_plausible: look at no more seeds than this.
+        block_rows: seeds scored at a time.
+
+    Returns:
+        The number found, at most `max_plausible`.
+    """
+    own = np.empty(1, np.int64)
+    _classes_of(probabilities(seeds[seed : seed + 1]), classes, own)
+    end = len(seeds) if max_check_plausible is None else min(len(seeds), max_check_plausible)
+    plausible = 0
+    for start in range(0, end, block_rows):
+        block = seeds[start : min(end, start + block_rows)]
+        found = np.empty(len(block), np.int64)
+        _classes_of(probabilities(block), classes, found)
+        plausible += int(np.count_nonzero(found == own[0]))
+        if max_plausible is not None and plausible >= max_plausible:
+            return max_plausible
+    return plausible

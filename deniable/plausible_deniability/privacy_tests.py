@@ -1,0 +1,487 @@
+"""Plausible deniability: its privacy tests, and what one attempt at a record spends.
+
+Counting plausible seeds does not belong here (plausible_seeds), nor does the cost of many candidates (seed_accounting).
+
+Mechanism 1 draws a seed from n rows and a candidate from the seed, counts the rows that give the candidate a
+probability in the same geometric bucket as the seed does, and releases the candidate if that count passes the privacy
+test.
+
+Source: Bindschaedler, Shokri, Gunter 2017, section 2. The noise on the threshold k is Laplace there and discrete
+Laplace here: counts are integers, and integers can be noised exactly. With a = e^-eps0, Pr[Z = z] = (1 - a) / (1 + a)
+a^|z|, and q(c) = Pr[c >= k + Z] is a^(k-c) / (1 + a) below k and 1 - a^(c-k+1) / (1 + a) from k on. Laplace noise has
+1/2 in place of 1 / (1 + a) below k, and 1 - a^(c-k) / 2 from k on. All that the proofs use holds for both: q(c) <=
+q(c+1) <= e^eps0 q(c), 1 - q(c+1) >= e^-eps0 (1 - q(c)), and q(c) <= a^(k-c).
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, exp, expm1, floor, log, log1p
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from deniable.foundation.errors import InvalidInput
+from deniable.privacy.composition import require_delta
+from deniable.privacy.loss import Guarantee
+
+NoiseLaw = Literal["discrete_laplace", "laplace"]
+"""Law of the noise on the threshold: the one that is drawn, and the one of the paper's formulas."""
+
+EXACT = "theorem_1_exact"
+"""Name of the exact form of Theorem 1, as accountants have one."""
+
+_REACH = 60.0
+# Logarithms tell the bucket of a probability unless it is this near to a bound, relatively.
+_NEAR_A_BOUND = 1e-9
+# Counts beyond this would take gigabytes to look at one by one.
+_MOST_COUNTS = 20_000_000
+# More than all floats between here and a bound on delta are off by.
+_ROUNDING = 1e-9
+_DECIMALS = 10**6
+_LARGEST_K = 100_000
+
+
+@dataclass(frozen=True)
+class PrivacyTest:
+    """Decides from the number of plausible seeds whether a candidate is released.
+
+    Test 1 passes when the count reaches k. It gives plausible deniability and no differential privacy. Test 2 passes
+    when the count reaches k plus discrete Laplace noise of scale 1 / eps0, fresh for each candidate.
+
+    Attributes:
+        k: plausible seeds asked for, at least 1.
+        gamma: base of the geometric buckets, above 1.
+        eps0: inverse scale of the noise; None for test 1.
+        randomized: whether this is test 2.
+    """
+
+    k: int
+    gamma: Fraction
+    eps0: Fraction | None
+    randomized: bool
+
+    def __post_init__(self) -> None:
+        """Refuse a test that the paper does not know."""
+        if self.k < 1:
+            raise InvalidInput(f"k must be at least 1, got {self.k}.")
+        if self.gamma <= 1:
+            raise InvalidInput(f"gamma must be above 1, got {self.gamma}; the paper's experiments use 4.")
+        if self.randomized and (self.eps0 is None or self.eps0 <= 0):
+            raise InvalidInput(f"the randomized test must have an eps0 above 0, got {self.eps0}.")
+        if not self.randomized and self.eps0 is not None:
+            raise InvalidInput(f"the deterministic test has no noise, got eps0={self.eps0}; leave it out.")
+
+    def passes(self, count: int, noise: int = 0) -> bool:
+        """Whether a count passes, given the noise drawn for this candidate (0 for test 1)."""
+        return count >= self.k + noise
+
+    def pass_probability(self, count: int) -> float:
+        """Probability q(c) that a count passes: 0 or 1 for test 1."""
+        if self.eps0 is None:
+            return float(count >= self.k)
+        return float(pass_probability(count, k=self.k, eps0=self.eps0))
+
+
+def pass_probability(
+    counts: ArrayLike, *, k: int, eps0: Fraction | float, law: NoiseLaw = "discrete_laplace"
+) -> NDArray[np.float64]:
+    """Probability q(c) that the randomized test passes, for each count of plausible seeds."""
+    distance, below, above, shrink = _around_threshold(counts, k, eps0, law)
+    return np.where(distance < 0, below * shrink, 1 - above * shrink)
+
+
+def fail_probability(
+    counts: ArrayLike, *, k: int, eps0: Fraction | float, law: NoiseLaw = "discrete_laplace"
+) -> NDArray[np.float64]:
+    """Probability 1 - q(c) that the randomized test fails, to full precision where it is tiny too."""
+    distance, below, above, shrink = _around_threshold(counts, k, eps0, law)
+    return np.where(distance < 0, 1 - below * shrink, above * shrink)
+
+
+def fewest_seeds(*, k: int, eps0: Fraction | float, candidates: int, probability: float) -> int | None:
+    """The largest m such that no candidate of fewer than m plausible seeds passes test 2, but with a given probability.
+
+    A candidate of c plausible seeds passes with probability q(c) = a^(k-c) / (1 + a) below k, whatever the others do,
+    so that one of fewer than m passes, among so many candidates, with probability at most candidates * q(m - 1).
+
+    Returns:
+        m, from 2 to k; None where the bound says nothing, for every candidate has its own seed.
+    """
+    require_delta(probability)
+    _require_parameters(1, eps0)
+    missing = max(1, ceil((log(candidates / probability) - log1p(exp(-float(eps0)))) / float(eps0)))
+    return k + 1 - missing if k + 1 - missing >= 2 else None
+
+
+def bucket(probability: Fraction | float, gamma: Fraction | float) -> int:
+    """The only integer i >= 0 with gamma^(-i-1) < probability <= gamma^-i, as if without rounding.
+
+    Args:
+        probability: in (0, 1]. Probability 0 has no bucket.
+        gamma: base of the buckets, above 1.
+
+    Raises:
+        InvalidInput: there is no such integer.
+
+    Source: Bindschaedler, Shokri, Gunter 2017, section 2.2, Privacy Test 1.
+    """
+    if not 0 < probability <= 1:
+        raise InvalidInput(f"a bucketed probability must be in (0, 1], got {probability}; 0 has no bucket.")
+    if gamma <= 1:
+        raise InvalidInput(f"gamma must be above 1, got {gamma}.")
+    exact, base = Fraction(probability), Fraction(gamma)
+    # The logarithm of a Fraction, which may be below the smallest float.
+    quotient = (log(exact.denominator) - log(exact.numerator)) / log(base)
+    found = max(0, floor(quotient))
+    if abs(quotient - round(quotient)) < _NEAR_A_BOUND * (1 + quotient):
+        while exact * base**found > 1:
+            found -= 1
+        while exact * base ** (found + 1) <= 1:
+            found += 1
+    return found
+
+
+def theorem_1(*, k: int, gamma: Fraction | float, eps0: Fraction | float, t: int) -> Guarantee:
+    """What one attempt spends as to its record: (eps0 + ln(1 + gamma / t), e^(-eps0 (k - t))), for any 1 <= t < k.
+
+    Neighbours differ by one row and both have at least k rows. The outputs are records: that nothing is released is not
+    among them, see `smallest_drop_probability`. Several candidates compose per candidate tested, see seed_accounting.
+
+    gamma = 1 is right where all plausible seeds of a candidate give it the same probability. That is so when the model
+    copies the first m - omega attributes, in an order with parents first, and re-samples the others, with omega fixed:
+    every re-sampled factor conditions on values that the candidate shows, so the probability is the same for every seed
+    that shares the copied prefix and 0 for the others.
+
+    Proof. Let D' = D + d', n = |D|, y a record, p > 0 its probability under d', and j the bucket of p, with c rows of
+    D in it and S the sum of their probabilities; p <= gamma S / c. The law of y is the sum over buckets of S_i q(c_i)
+    / n, and for D' only bucket j grows. If c >= t then (S + p) q(c+1) <= (1 + gamma / t) S e^eps0 q(c). If c < t then
+    q(c+1) <= q(t) <= e^(-eps0 (k - t)), and (S + p) / (n + 1) adds up to at most 1 over all y. Removing a row
+    multiplies the law of y by at most (n + 1) / n, which is less than 1 + gamma / t as t < k <= n.
+
+    Args:
+        k: plausible seeds asked for.
+        gamma: largest ratio between probabilities in one bucket, at least 1.
+        eps0: inverse scale of the noise on k.
+        t: trades epsilon against delta.
+
+    Raises:
+        InvalidInput: t is not in 1..k-1, gamma is below 1, or eps0 is not above 0.
+
+    Source: Bindschaedler, Shokri, Gunter 2017, Theorem 1.
+    """
+    _require_parameters(gamma, eps0)
+    if not 1 <= t < k:
+        raise InvalidInput(f"t must be from 1 to k - 1 = {k - 1}, got {t}.")
+    return Guarantee(
+        epsilon=float(eps0) + log1p(float(gamma) / t), delta=exp(-float(eps0) * (k - t)), accountant="theorem_1"
+    )
+
+
+def best_t(*, k: int, eps0: Fraction | float, delta: float) -> int:
+    """The t of Theorem 1 with the smallest epsilon whose delta is at most a given one.
+
+    Raises:
+        InvalidInput: no t does, because k is too small.
+    """
+    require_delta(delta)
+    _require_parameters(1, eps0)
+    t = min(k - 1, floor(k - log(1 / delta) / eps0) + 1)  # one more, as the quotient may have been rounded
+    while t >= 1 and exp(-float(eps0) * (k - t)) > delta:
+        t -= 1
+    if t < 1:
+        raise InvalidInput(
+            f"k must be at least {smallest_k(t=1, eps0=eps0, delta=delta)} for eps0={float(eps0):g} and "
+            f"delta={delta:g}, got {k}; raise k, eps0 or delta."
+        )
+    return t
+
+
+def t_for_epsilon(*, k: int, gamma: Fraction | float, eps0: Fraction | float, epsilon: float) -> int:
+    """The t of Theorem 1 with the smallest delta whose epsilon is at most a given one.
+
+    Raises:
+        InvalidInput: no t does, because k or epsilon is too small.
+    """
+    _require_parameters(gamma, eps0)
+    spare = epsilon - float(eps0)
+    t = max(1, ceil(float(gamma) / expm1(spare)) - 1) if spare > 0 else k  # one less, as it may have been rounded
+    while t < k and theorem_1(k=k, gamma=gamma, eps0=eps0, t=t).epsilon > epsilon:
+        t += 1
+    if t >= k:
+        raise InvalidInput(
+            f"epsilon must be at least eps0 + ln(1 + gamma / (k - 1)) = "
+            f"{float(eps0) + log1p(float(gamma) / max(k - 1, 1)):g}, got {epsilon:g}; raise k or lower eps0."
+        )
+    return t
+
+
+def smallest_k(*, t: int, eps0: Fraction | float, delta: float) -> int:
+    """The smallest k for which Theorem 1 at this t has at most this delta."""
+    require_delta(delta)
+    _require_parameters(1, eps0)
+    return t + max(1, ceil(log(1 / delta) / eps0))
+
+
+def smallest_drop_probability(*, epsilon: float, rows: int) -> float:
+    """How often an attempt must be dropped, whatever the data, for Theorem 1 to hold with "no output" as an output.
+
+    Without it, the outcome "nothing released" alone can spend delta = 1 / (n + 1): rows that are all alike make it
+    improbable, and a new row that is unlike them makes it happen whenever it is drawn.
+
+    Theorem 1'. If each attempt is first dropped with probability rho >= 1 / (1 + (n + 1) (e^epsilon - 1)), then the
+    (epsilon, delta) of Theorem 1 holds on records and "no output" together, provided t <= gamma n.
+
+    Proof. Dropping multiplies the records' laws by 1 - rho. Let B and B' be the probabilities of no output without
+    dropping. The new row is drawn with probability 1 / (n + 1), and makes no other row fail more often, so
+    B' <= n B / (n + 1) + 1 / (n + 1). With a = e^epsilon >= 1, rho + (1 - rho) B' - a (rho + (1 - rho) B) is at most
+    rho (1 - a) + (1 - rho) / (n + 1), which is at most 0. Conversely B <= e^eps0 (n + 1) / n B', and
+    (n + 1) / n <= 1 + gamma / t.
+
+    Args:
+        epsilon: the epsilon of Theorem 1.
+        rows: n, or a public lower bound on it.
+    """
+    return 1 / (1 + (rows + 1) * expm1(epsilon))
+
+
+def exact_delta(
+    *,
+    epsilon: float,
+    rows: int,
+    k: int,
+    gamma: Fraction | float,
+    eps0: Fraction | float,
+    law: NoiseLaw = "discrete_laplace",
+) -> float:
+    """The smallest delta that holds of the record that an attempt may end with, whatever model and table of n rows.
+
+    Theorem 1-T. For e^epsilon = a >= 1, the supremum of E_a(F(D') || F(D)) over records is the largest value of
+    q(c+1) (1 + c x) / (n + 1) - a c x q(c) / n with 0 <= c <= n and x in {1 / gamma, gamma}; removing a row spends
+    nothing from epsilon = ln(1 + 1/n) on.
+
+    Proof. With the notation of Theorem 1 and S = c x p, the excess at y is p times that bracket at most, the other
+    buckets having shrunk. The bracket is linear in x, so its largest values are at the ends of [1 / gamma, gamma],
+    and the p add up to at most 1 over y. A d' with all its mass on one y and c rows that give y the probability x p
+    come as near to it as one likes.
+
+    Args:
+        epsilon: at least 0.
+        rows: n, the number of rows of the smaller table.
+        k: plausible seeds asked for.
+        gamma: largest ratio between probabilities in one bucket, at least 1.
+        eps0: inverse scale of the noise on k.
+        law: law of that noise.
+    """
+    # (a (n+1) / n) in the place of a turns Theorem A's bracket into this one.
+    excess = np.array([expm1(epsilon) + exp(epsilon) / rows])
+    gain = largest_release_gain(excess, k=k, gamma=gamma, eps0=eps0, law=law, most=rows)
+    return float(gain[0]) / (rows + 1)
+
+
+def delta_of_attempt(
+    *,
+    epsilon: float,
+    k: int,
+    gamma: Fraction | float,
+    eps0: Fraction | float,
+    public_rows: int,
+    drop_probability: Fraction | float,
+    law: NoiseLaw = "discrete_laplace",
+) -> float:
+    """The smallest delta that holds of the record that one attempt of Mechanism 1* may end with, whatever the table.
+
+    Theorem 1-T for Mechanism 1*. An attempt is dropped with probability rho, and draws its seed from max(n, N0) places
+    (seed_accounting). For e^epsilon = a >= 1 + 1 / N0, the supremum of E_a over records, over all models, all tables
+    of any size and either neighbour, is (1 - rho) u(a) / N0, where u(a) is the largest value of
+    q(c+1) (1 + c x) - a c x q(c) with c >= 0 and x in {1 / gamma, gamma}, or 0.
+
+    Proof. Let W = max(n, N0) and W' = max(n + 1, N0). Adding a row: as for Theorem 1-T, the excess at y is at most
+    (1 - rho) p (q(c+1) (1 + c x) / W' - a c x q(c) / W); since W' >= W it is at most (1 - rho) p u(a) / W', and
+    W' >= N0. With c < N0 it is met as there, by a table of n = N0 - 1 rows, where W = W' = N0. Removing a row: every
+    F(y) <= (W' / W) F'(y), for counts only grow, and W' / W <= 1 + 1 / N0 <= a.
+
+    What is bounded is the attempt: the event that it ends with a record from a set, whether it ends with one or not. Of
+    a record that is known to have been released less holds. If an attempt ends with a record with probability at least
+    P on both tables, then, given that it does, epsilon is larger by at most ln(1 + 1 / N0), and delta is at most
+    (1 + 1 / N0) delta / P.
+
+    Proof. Let R and R' be the probabilities of a record on D and D'. By what was proved of removing,
+    R <= (1 + 1/N0) R', so that F'(Y) / R' <= a F(Y) / R' + delta / R' <= a (1 + 1/N0) F(Y) / R + delta / P. And
+    R' <= a R + delta, so that F(Y) / R <= (1 + 1/N0) (R' / R) F'(Y) / R' is at most (1 + 1/N0) a F'(Y) / R' +
+    (1 + 1/N0) delta / P. P depends on the table, and may be as small as one likes.
+
+    Args:
+        epsilon: at least ln(1 + 1 / N0).
+        k: plausible seeds asked for.
+        gamma: largest ratio between probabilities in one bucket, at least 1.
+        eps0: inverse scale of the noise on k.
+        public_rows: N0, a public number of places that seeds are drawn from at least.
+        drop_probability: rho, with which an attempt is dropped whatever the data.
+        law: law of the noise on k.
+    """
+    gain = largest_release_gain(np.array([expm1(epsilon)]), k=k, gamma=gamma, eps0=eps0, law=law)
+    return (1 - float(drop_probability)) * float(gain[0]) / public_rows
+
+
+def attempt_guarantee(
+    *,
+    delta: float,
+    k: int,
+    gamma: Fraction | float,
+    eps0: Fraction | float,
+    public_rows: int,
+    drop_probability: Fraction | float,
+    law: NoiseLaw = "discrete_laplace",
+) -> Guarantee:
+    """The smallest epsilon at a delta, of six decimals, for the record that one attempt of Mechanism 1* may end with.
+
+    `delta_of_attempt` turned round: h - (a - 1) s <= delta N0 / (1 - rho) for all its lines of height h at a = 1 and
+    slope s, so that a - 1 is the largest (h - delta N0 / (1 - rho)) / s.
+
+    Raises:
+        InvalidInput: no epsilon does at this delta, because k is too small.
+    """
+    require_delta(delta)
+    _require_parameters(gamma, eps0)
+    room = delta * public_rows / (1 - float(drop_probability)) * (1 - _ROUNDING)
+    excess = 1 / public_rows
+    for heights, slopes in _release_lines(k, gamma, eps0, law, None):
+        over = heights > room
+        if bool((slopes[over] == 0).any()):
+            raise InvalidInput(
+                f"k must be larger for any epsilon to hold of one record at delta={delta:g}, with eps0={float(eps0):g} "
+                f"and {public_rows:,} public rows, got {k}; raise k, eps0 or delta."
+            )
+        excess = max(excess, float(((heights[over] - room) / slopes[over]).max(initial=0.0)))
+    return Guarantee(ceil(log1p(excess) * _DECIMALS * (1 + _ROUNDING)) / _DECIMALS, delta, EXACT)
+
+
+def smallest_k_of_attempt(
+    *,
+    epsilon: float,
+    delta: float,
+    gamma: Fraction | float,
+    eps0: Fraction | float,
+    public_rows: int,
+    drop_probability: Fraction | float,
+) -> int | None:
+    """The smallest k at which one attempt of Mechanism 1* keeps to an epsilon and a delta; None where none is found.
+
+    The args are those of `attempt_guarantee`. None larger than the public rows is of any use, or looked for.
+    """
+    if epsilon < log1p(1 / public_rows):
+        return None
+
+    def keeps(k: int) -> bool:
+        spent = delta_of_attempt(
+            epsilon=epsilon,
+            k=k,
+            gamma=gamma,
+            eps0=eps0,
+            public_rows=public_rows,
+            drop_probability=drop_probability,
+        )
+        return spent <= delta * (1 - _ROUNDING)
+
+    most = min(public_rows, _LARGEST_K)
+    if not keeps(most):
+        return None
+    return bisect_left(range(most + 1), 1, lo=1, key=keeps)
+
+
+def largest_release_gain(
+    excess: NDArray[np.float64],
+    *,
+    k: int,
+    gamma: Fraction | float,
+    eps0: Fraction | float,
+    law: NoiseLaw = "discrete_laplace",
+    most: int | None = None,
+) -> NDArray[np.float64]:
+    """The largest q(c+1) (1 + c x) - a c x q(c), or 0, over counts c >= 0 and x in {1 / gamma, gamma}.
+
+    Counts beyond k + 60 / eps0 are bounded rather than tried: there q(c+1) - q(c) is below e^-60 and
+    c (q(c+1) - q(c)) decreases, so that the bracket is at most 1 + x (c (q(c+1) - q(c)) - (a - 1) c q(c)) at the first.
+
+    Args:
+        excess: a - 1 at least 0, ascending, shape (points,).
+        k: plausible seeds asked for.
+        gamma: largest ratio between probabilities in one bucket, at least 1.
+        eps0: inverse scale of the noise on k.
+        law: law of that noise.
+        most: the largest count there can be; None for no limit.
+
+    Returns:
+        The largest value at each point, shape (points,).
+    """
+    largest = np.zeros(len(excess))
+    for heights, slopes in _release_lines(k, gamma, eps0, law, most):
+        largest = np.maximum(largest, highest_of_falling_lines(heights, slopes, excess))
+    return largest
+
+
+def _release_lines(
+    k: int, gamma: Fraction | float, eps0: Fraction | float, law: NoiseLaw, most: int | None
+) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """For each x, a line in a - 1 for each count: its height at 0, and its slope downwards, each of shape (counts,)."""
+    counts = counts_that_matter(k, eps0, most)
+    now = pass_probability(counts, k=k, eps0=eps0, law=law)
+    after = pass_probability(counts + 1, k=k, eps0=eps0, law=law)
+    failing = fail_probability(counts, k=k, eps0=eps0, law=law) - fail_probability(counts + 1, k=k, eps0=eps0, law=law)
+    rise = np.where(counts < k, after - now, failing)
+    for x in {1 / float(gamma), float(gamma)}:
+        heights, slopes = after + x * counts * rise, x * counts * now
+        if most is None or most > counts[-1]:
+            heights, slopes = np.append(heights, 1 + x * counts[-1] * rise[-1]), np.append(slopes, slopes[-1])
+        yield heights, slopes
+
+
+def highest_of_falling_lines(
+    heights: NDArray[np.float64], slopes: NDArray[np.float64], points: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The largest height - slope * point, or 0, at each of some ascending points; slopes are at least 0."""
+    highest = np.zeros(len(points))
+    for place, point in enumerate(points):
+        values = heights - point * slopes
+        highest[place] = values.max(initial=0.0)
+        alive = values > 0  # what is below 0 only falls further
+        if not alive.all():
+            heights, slopes = heights[alive], slopes[alive]
+    return highest
+
+
+def counts_that_matter(k: int, eps0: Fraction | float, most: int | None = None) -> NDArray[np.int64]:
+    """The counts 0, 1, ... up to where the test fails with probability e^-60, or up to the largest there can be.
+
+    Raises:
+        InvalidInput: there are too many of them to look at.
+    """
+    last = k + ceil(_REACH / eps0)
+    if most is not None:
+        last = min(last, most)
+    if last > _MOST_COUNTS:
+        raise InvalidInput(
+            f"k + {_REACH:g} / eps0 must be at most {_MOST_COUNTS:,} for its cost to be computed, got {last:,}; "
+            "raise eps0."
+        )
+    return np.arange(last + 1)
+
+
+def _around_threshold(
+    counts: ArrayLike, k: int, eps0: Fraction | float, law: NoiseLaw
+) -> tuple[NDArray[np.float64], float, float, NDArray[np.float64]]:
+    """Distance of each count to k, the law's masses on either side of it, and their decay over that distance."""
+    decay = exp(-float(eps0))
+    below, above = (0.5, 0.5) if law == "laplace" else (1 / (1 + decay), decay / (1 + decay))
+    distance = np.asarray(counts, dtype=np.float64) - k
+    return distance, below, above, np.exp(-float(eps0) * np.abs(distance))
+
+
+def _require_parameters(gamma: Fraction | float, eps0: Fraction | float) -> None:
+    if gamma < 1:
+        raise InvalidInput(f"gamma must be at least 1, got {gamma}.")
+    if eps0 <= 0:
+        raise InvalidInput(f"eps0 must be above 0, got {eps0}.")

@@ -1,0 +1,312 @@
+"""Accountants: from the events of what was done to one set of rows to what it costs, and from a budget to the noise.
+
+The theorems themselves do not belong here (composition), nor do candidates tested for plausible deniability
+(seed_accounting). Events that read disjoint parts are composed part by part, and the parts by composition.parallel or
+composition.joint_split.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from math import ceil, expm1, inf, sqrt
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from deniable.foundation.errors import InvalidInput
+from deniable.privacy.composition import advanced_composition, epsilon_to_zcdp, require_delta, zcdp_to_epsilon
+from deniable.privacy.loss import (
+    DiscreteGaussianEvent,
+    DiscreteLaplaceEvent,
+    ExponentialEvent,
+    Guarantee,
+    MechanismEvent,
+    PrivacyTestEvent,
+)
+from deniable.privacy.loss_laws import MOST_INTEGERS, grid_step, pld_by_hand, too_fine
+
+__all__ = [
+    "Guarantee",
+    "LossComposer",
+    "MechanismEvent",
+    "best",
+    "best_again",
+    "calibrate_discrete_gaussian",
+    "calibrate_discrete_laplace",
+    "compose",
+    "pld_by_either",
+    "pld_by_library",
+]
+
+LossComposer: TypeAlias = Callable[[Sequence[MechanismEvent], float], float]
+"""Epsilon of all outputs of events by their privacy losses at a total delta; infinite where it can certify none."""
+
+# One composition by Fourier transform misplaces at most about this much probability.
+_ROUNDING = 64 * 2.0**-53
+# Discrete Gaussian noise this wide costs what any wider noise costs for its sensitivity, but for this share of epsilon.
+_SMOOTH_SIGMA = 1000
+_SMOOTHNESS = Fraction(1, 10_000)
+# Calibrated noise is a decimal number with this many digits, so that every machine arrives at the same one.
+_DIGITS = 4
+_SMALLEST, _PER_DECADE = 1000, 9000
+
+
+def pld_by_library(events: Sequence[MechanismEvent], delta: float) -> float:
+    """Epsilon by composing privacy loss distributions; infinite where delta is too near the rounding errors to tell."""
+    misplaced = _ROUNDING * sum(event.outputs for event in events)
+    if delta < 10 * misplaced or too_fine(events):
+        return inf
+    step = grid_step(events)
+    total = None
+    for event in _merged(events):
+        one = _loss_distribution(event, step)
+        composed = one.self_compose(event.outputs) if event.outputs > 1 else one
+        total = composed if total is None else total.compose(composed)
+    return inf if total is None else float(total.get_epsilon_for_delta(delta - misplaced))
+
+
+def pld_by_either(events: Sequence[MechanismEvent], delta: float) -> float:
+    """Epsilon by the library, and by our own derivation where delta is too small for the library to certify any.
+
+    What is claimed there rests on one derivation, for whoever verifies it has the same one.
+    """
+    by_library = pld_by_library(events, delta)
+    return by_library if by_library < inf else pld_by_hand(events, delta)
+
+
+def compose(
+    events: Sequence[MechanismEvent], delta: float | Fraction, *, pld: LossComposer = pld_by_either
+) -> dict[str, Guarantee]:
+    """What several events that read the same rows cost together, by each accountant that can say.
+
+    `basic` adds epsilons up; `advanced` is Theorem 3; `zcdp` adds concentrated privacy up and converts once; `pld`
+    composes privacy loss distributions, rounded against us.
+
+    Args:
+        events: what was done.
+        delta: total delta; 0 leaves basic composition alone, and at 1 there is nothing to prove.
+        pld: composes privacy loss distributions.
+
+    Returns:
+        For each accountant that certifies a finite epsilon, its guarantee.
+
+    Raises:
+        InvalidInput: candidates tested are among the events, or delta is not in [0, 1].
+    """
+    if any(isinstance(event, PrivacyTestEvent) for event in events):
+        raise InvalidInput(
+            "candidates tested for plausible deniability are composed by seed_accounting, got them among other events; "
+            "compose them apart and add the guarantees up with composition.sequential."
+        )
+    if delta == 1:
+        # Any mechanism whatever is (0, 1)-differentially private.
+        return {"trivial": Guarantee(0.0, 1.0, "trivial")}
+    if delta != 0:
+        require_delta(float(delta))
+    spent = sum((event.outputs * event.delta for event in events), start=Fraction(0))
+    slack = float(Fraction(delta) - spent)
+    if slack < 0:
+        return {}
+    totals = {"basic": Guarantee(_basic(events), float(spent), "basic")}
+    if slack > 0 and events:
+        totals["advanced"] = Guarantee(_advanced(events, slack), float(delta), "advanced")
+        totals["zcdp"] = Guarantee(_zcdp(events, slack), float(delta), "zcdp")
+        totals["pld"] = Guarantee(pld(events, float(delta)), float(delta), "pld")
+    return {name: guarantee for name, guarantee in totals.items() if guarantee.epsilon < inf}
+
+
+def best(events: Sequence[MechanismEvent], delta: float | Fraction, *, pld: LossComposer = pld_by_either) -> Guarantee:
+    """The tightest guarantee for several events that read the same rows.
+
+    Args:
+        events: what was done.
+        delta: total delta.
+        pld: composes privacy loss distributions.
+
+    Raises:
+        InvalidInput: no accountant certifies any.
+    """
+    totals = compose(events, delta, pld=pld)
+    if not totals:
+        raise InvalidInput(
+            f"delta must leave room for what the events spend of it, got {float(delta):g}; raise it, or use noise that "
+            "has an epsilon without it."
+        )
+    return min(totals.values(), key=lambda guarantee: guarantee.epsilon)
+
+
+def best_again(events: Sequence[MechanismEvent], delta: float | Fraction) -> Guarantee:
+    """The tightest guarantee, worked out by whoever verifies one: with no library's privacy loss distributions.
+
+    Raises:
+        InvalidInput: no accountant certifies any.
+    """
+    return best(events, delta, pld=pld_by_hand)
+
+
+def calibrate_discrete_laplace(
+    *, outputs: int, epsilon: float | Fraction, delta: float | Fraction, sensitivity: int = 1
+) -> Fraction:
+    """Largest epsilon per output, of four digits, at which discrete Laplace noise stays within a budget.
+
+    The noise is of scale sensitivity / (this epsilon). Sensitivity 1 is the worst: its losses are those of randomized
+    response, which dominates every mechanism with that epsilon, so that its result holds for other sensitivities too.
+
+    Args:
+        outputs: how many of the integers one record can change.
+        epsilon: total epsilon.
+        delta: total delta; 0 for pure differential privacy.
+        sensitivity: largest change of one integer.
+    """
+    budget = _exact(epsilon)
+
+    def fits(index: int) -> bool:
+        event = DiscreteLaplaceEvent(
+            query="", part="", outputs=outputs, sensitivity=sensitivity, scale=sensitivity / _decimal(index)
+        )
+        return best([event], delta).epsilon <= budget
+
+    sure = _index_below(budget / outputs)
+    return _decimal(sure if delta == 0 else _last_that_fits(fits, sure, 1))
+
+
+def calibrate_discrete_gaussian(
+    *, outputs: int, epsilon: float | Fraction, delta: float | Fraction, sensitivity: int = 1
+) -> Fraction:
+    """Smallest variance, of four digits, at which discrete Gaussian noise stays within a budget.
+
+    How much the noise hides depends a little on how fine the integers are. The variance found suffices for the
+    sensitivity given, and also when the sensitivity is multiplied by any whole number from 100 on and the variance by
+    its square: noise calibrated for sensitivity 1 may be scaled to a large sensitivity that is known later.
+
+    Args:
+        outputs: how many of the integers one record can change.
+        epsilon: total epsilon.
+        delta: total delta, above 0.
+        sensitivity: largest change of one integer.
+
+    Raises:
+        InvalidInput: delta is 0.
+    """
+    budget = _exact(epsilon)
+
+    def spends(variance: Fraction, scale: int) -> float:
+        event = DiscreteGaussianEvent(
+            query="", part="", outputs=outputs, sensitivity=sensitivity * scale, variance=variance * scale**2
+        )
+        return best([event], delta).epsilon
+
+    def fits(index: int) -> bool:
+        variance = _decimal(index)
+        finer = ceil(_SMOOTH_SIGMA / sqrt(variance))
+        return all(spends(variance, scale) <= budget * (1 - _SMOOTHNESS) for scale in {1, finer})
+
+    by_zcdp = outputs * sensitivity**2 / (2 * epsilon_to_zcdp(float(budget * (1 - _SMOOTHNESS)), float(delta)))
+    return _decimal(_last_that_fits(fits, _index_below(Fraction(by_zcdp)) + 1, -1))
+
+
+def _merged(events: Sequence[MechanismEvent]) -> list[MechanismEvent]:
+    """Events that differ in nothing but what was asked, as one: composing a law with itself is quicker."""
+    outputs: dict[MechanismEvent, int] = {}
+    for event in events:
+        kind = replace(event, query="", part="", outputs=1, sampling_rate=Fraction(1))
+        outputs[kind] = outputs.get(kind, 0) + event.outputs
+    return [replace(kind, outputs=times) for kind, times in outputs.items()]
+
+
+def _basic(events: Sequence[MechanismEvent]) -> float:
+    total = Fraction(0)
+    for event in events:
+        if event.epsilon is None:
+            return inf
+        total += event.outputs * event.epsilon
+    return float(total)
+
+
+def _advanced(events: Sequence[MechanismEvent], slack: float) -> float:
+    pairs = [(float(event.epsilon), event.outputs) for event in events if event.epsilon is not None]
+    return advanced_composition(pairs, slack) if len(pairs) == len(events) else inf
+
+
+def _zcdp(events: Sequence[MechanismEvent], slack: float) -> float:
+    total = Fraction(0)
+    for event in events:
+        if event.rho is None:
+            return inf
+        total += event.outputs * event.rho
+    return zcdp_to_epsilon(float(total), slack)
+
+
+def _loss_distribution(event: MechanismEvent, step: float) -> Any:
+    """The privacy loss distribution of one output, its losses put on a grid in a way that only raises the curve."""
+    # Slow to import, and not needed where noise is only drawn.
+    from dp_accounting.pld import common, pld_pmf  # noqa: PLC0415
+    from dp_accounting.pld import privacy_loss_distribution as pld  # noqa: PLC0415
+
+    if isinstance(event, DiscreteLaplaceEvent):
+        # Sensitivity 1 at the same epsilon dominates; see calibrate_discrete_laplace.
+        sensitivity = event.sensitivity if event.sensitivity <= MOST_INTEGERS else 1
+        return pld.from_discrete_laplace_mechanism(
+            float(event.epsilon / sensitivity), sensitivity, value_discretization_interval=step, use_connect_dots=True
+        )
+    if isinstance(event, DiscreteGaussianEvent):
+        return pld.from_discrete_gaussian_mechanism(
+            sqrt(event.variance), event.sensitivity, value_discretization_interval=step, use_connect_dots=True
+        )
+    if isinstance(event, ExponentialEvent):
+        epsilon = float(event.epsilon)
+        last = ceil(epsilon / step)
+        grid = np.arange(-last, last + 1) * step
+        # The supremum over mechanisms of bounded range epsilon, which choices made one after the other may reach:
+        # outcomes with loss t have P-probability (e^epsilon - e^t) / (e^epsilon - 1), others t - epsilon.
+        inside = np.clip(grid, -epsilon, epsilon)
+        curve = np.expm1((epsilon - inside) / 2) ** 2 * np.exp(inside) / expm1(epsilon)
+        curve = np.where(grid < -epsilon, -np.expm1(grid), curve)
+        return pld.PrivacyLossDistribution(
+            pld_pmf.create_pmf_pessimistic_connect_dots_fixed_gap(step, -last, last, np.clip(curve, 0, 1))
+        )
+    if event.epsilon is None:
+        raise InvalidInput(f"an event must have an epsilon to be composed, got one of the mechanism {event.mechanism}.")
+    return pld.from_privacy_parameters(
+        common.DifferentialPrivacyParameters(float(event.epsilon), float(event.delta)),
+        value_discretization_interval=step,
+    )
+
+
+def _exact(epsilon: float | Fraction) -> Fraction:
+    """A budget as the decimal number that was written: 0.3 is three tenths."""
+    exact = epsilon if isinstance(epsilon, Fraction) else Fraction(str(epsilon))
+    if exact <= 0:
+        raise InvalidInput(f"epsilon must be above 0, got {epsilon}.")
+    return exact
+
+
+def _decimal(index: int) -> Fraction:
+    """The index-th decimal number of four digits, counted from 1."""
+    decade, digits = divmod(index, _PER_DECADE)
+    return (_SMALLEST + digits) * _power_of_ten(decade - _DIGITS + 1)
+
+
+def _index_below(value: Fraction) -> int:
+    """Index of the largest decimal number of four digits that is not above a value."""
+    decade = len(str(int(value))) - 1 if value >= 1 else -len(str(int(1 / value)))
+    if value == _power_of_ten(decade + 1):
+        decade += 1
+    return decade * _PER_DECADE + int(value / _power_of_ten(decade - _DIGITS + 1)) - _SMALLEST
+
+
+def _power_of_ten(exponent: int) -> Fraction:
+    power: Fraction = Fraction(10) ** exponent
+    return power
+
+
+def _last_that_fits(fits: Callable[[int], bool], start: int, direction: int) -> int:
+    """The furthest index that fits, going from one that does in a direction until one does not."""
+    stride = 1
+    while fits(start + direction * stride):
+        stride *= 4
+    good, bad = start + direction * (stride // 4), start + direction * stride
+    while abs(bad - good) > 1:
+        middle = (good + bad) // 2
+        good, bad = (middle, bad) if fits(middle) else (good, middle)
+    return good

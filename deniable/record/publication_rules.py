@@ -1,0 +1,70 @@
+"""What the publication of a release tells by itself, and which rows had no part in it, by the rules of its spec.
+
+None of it is covered by any epsilon, but where it says so. All of it follows from the spec: no number of rows is
+stated, and none is needed.
+"""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from deniable.samplers.registry import words_of
+
+NOBODY = "nobody: it publishes by itself, whatever was measured of utility and risk"
+PERSON = "a person, who is asked whatever was measured, and may see figures of the real records"
+EXACT = "exact figures of the real records, and a person where they leave it open"
+
+RULES = (
+    "rows that are not in the schema's universe, where it names one",
+    "rows in which an attribute has no value, or a code that the schema says stands for none",
+    "rows in which an attribute has a value that the schema does not list, or one outside its range",
+    "rows with more or fewer fields than the table has columns",
+)
+"""Which rows are left out, whatever the others hold; each is judged by what stands in it alone."""
+
+_INVALID = "At most {share:g} of the rows in scope were invalid, counted exactly; with more, it would have stopped."
+_READ = "The source could be read as spec and schema say, and the schema's code ran on it; else it would have stopped."
+_NONE_EMPTY = "No part of the split was empty, and utility and risk could be measured; else it would have stopped."
+_CHANGED = "It may come of a refresh, which publishes only if the rows are not exactly those of an earlier release."
+_EXACT = "Exact figures of the real records were within bounds: {bounds}."
+_ASKED = "Unless a person approved it, which the record says, exact figures were within bounds: {bounds}."
+_SIDES = {"max": "at most", "min": "at least"}
+
+
+def rows_left_out(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Which rows have no part in a release, by rule and not by number.
+
+    Args:
+        spec: the spec, as the record has it.
+    """
+    return {
+        "rules": list(RULES),
+        "largest_share_of_invalid_rows": float(Fraction(spec["max_invalid_share"])),
+        "number": "not stated: it is measured without noise",
+    }
+
+
+def publication(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """What it tells of the real records, beyond every epsilon, that a release was published.
+
+    Args:
+        spec: the spec, as the record has it.
+    """
+    policy, synthesis = spec.get("decision"), spec["synthesis"]
+    by_itself = policy is not None and bool(policy["publish_within"]) and not policy["always_ask"]
+    exact = policy is not None and (by_itself or bool(policy["refuse_beyond"]))
+    tells = [_INVALID.format(share=float(Fraction(spec["max_invalid_share"]))), _READ, _NONE_EMPTY]
+    tells += words_of(synthesis["guarantee"]).tells(synthesis)
+    if spec.get("refresh") is not None:
+        tells.append(_CHANGED)
+    if policy is not None and policy["refuse_beyond"]:
+        tells.append(_EXACT.format(bounds=_bounds(policy["refuse_beyond"])))
+    if policy is not None and by_itself:
+        tells.append(_ASKED.format(bounds=_bounds(policy["publish_within"])))
+    return {"decided_by": NOBODY if policy is None else EXACT if exact else PERSON, "tells": tells}
+
+
+def _bounds(thresholds: Mapping[str, float]) -> str:
+    """Thresholds in words; what they are of, the spec's evaluation says."""
+    parts = [(*name.rpartition("_"), bound) for name, bound in thresholds.items()]
+    return ", ".join(f"{figure} {_SIDES[side]} {bound:g}" for figure, _, side, bound in parts)

@@ -1,0 +1,205 @@
+"""What the statement for machines, privacy.json, must say, worked out from a release's record.
+
+The statement says the same as the record in the vocabulary of NIST SP 800-226, and each of its figures follows from the
+record's costs, its spec and its domain. Whether the record's own costs hold does not belong here (cost_verification);
+the statement for people is prose, and is signed as it stands.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from math import inf
+from typing import Any
+
+from deniable.evaluation.subgroup_error import subgroup_error
+from deniable.privacy.loss import Guarantee, noise_in_words
+from deniable.record.publication_rules import publication, rows_left_out
+from deniable.samplers.registry import words_of
+
+VERSION = 2
+"""Version of the statement that is written; statements of version 1 are held against what they had to say."""
+_FIRST = 1
+PRIVACY_UNIT = "one record"
+NEIGHBOURING_RELATION = "one is the other with one record added or removed"
+DEFINITION = "(epsilon, delta)-differential privacy"
+TRUST_MODEL = (
+    "central: a curator holds the records as they are; whoever runs the release, its machine and its keys is trusted "
+    "to have added the noise that the signed record names; whoever gets the release need not be trusted"
+)
+_FREE = {"epsilon": 0.0, "delta": 0.0, "accountant": "basic"}
+
+SO_FAR = "dataset_so_far"
+"""What all releases of the dataset come to: it follows from the ledger, not from the record."""
+PROSE = "not_covered"
+"""What is not covered, in words."""
+
+
+def differences(stated: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[str]:
+    """Say, figure by figure, where a statement is not what follows from a record.
+
+    Args:
+        stated: the statement, as JSON has it.
+        record: the record's predicate, of the shape that records have.
+    """
+    expected = _expected_first(record) if stated.get("statement") == _FIRST else _expected(record)
+    rest = {name: value for name, value in stated.items() if name not in (SO_FAR, PROSE)}
+    yield from _differences("", rest, expected)
+    prose = stated.get(PROSE)
+    if not isinstance(prose, list) or not prose or not all(isinstance(line, str) and line for line in prose):
+        yield f"{PROSE} must be a list of sentences"
+    if SO_FAR not in stated:
+        yield f"{SO_FAR} is missing"
+
+
+def figures(spent: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """A guarantee of the record as the statement has it."""
+    if spent is None:
+        return None
+    guarantee = guarantee_of(spent)
+    return {
+        "epsilon": spent["epsilon"],
+        "delta": spent["delta"],
+        "vacuous": guarantee.is_vacuous,
+        "accountant": spent["accountant"],
+    }
+
+
+def guarantee_of(spent: Mapping[str, Any]) -> Guarantee:
+    """A guarantee of the record; JSON knows no infinity."""
+    epsilon = spent["epsilon"]
+    return Guarantee(inf if epsilon is None else epsilon, spent["delta"], spent["accountant"])
+
+
+def choices(steps: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """The choices that are made by the exponential mechanism; None where none are.
+
+    Args:
+        steps: the costs of the steps, as the record has them.
+    """
+    made = [event for step in steps for event in step["events"] if event["mechanism"] == "exponential"]
+    if not made:
+        return None
+    return {
+        "mechanism": "exponential mechanism",
+        "of": "which tables of several attributes are counted; the number is the most that there may be",
+        "number": sum(event["outputs"] for event in made),
+        "epsilon_of_one": max(_number(event["epsilon_per_choice"]) for event in made),
+        "charged": "within the parameters",
+    }
+
+
+def _expected(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The statement that follows from a record, but for what follows from the ledger and for prose."""
+    cost, spec = record["cost"], record["spec"]["document"]
+    said = {**_of_every_version(record), "statement": VERSION, **stated_of_records(cost, spec["synthesis"])}
+    said["model"]["choices"] = choices(cost["steps"])
+    return {
+        **said,
+        "trust_model": TRUST_MODEL,
+        "rows_left_out": rows_left_out(spec),
+        "publication": publication(spec),
+        "subgroup_error": subgroup_error(cost["steps"]),
+    }
+
+
+def stated_of_records(cost: Mapping[str, Any], synthesis: Mapping[str, Any]) -> dict[str, Any]:
+    """What the statement says of the records, in the words of their sampler.
+
+    Args:
+        cost: the record's cost.
+        synthesis: the spec's, as the record has it.
+    """
+    costs = {
+        "record": _of_steps(cost, "record"),
+        "candidates": _of_steps(cost, "guarantee", "synthesize"),
+        "histogram": _of_steps(cost, "guarantee", "noise_seeds"),
+    }
+    return words_of(cost["kind"]).stated(synthesis, costs)
+
+
+def _of_steps(cost: Mapping[str, Any], name: str, step: str | None = None) -> dict[str, Any] | None:
+    """A cost of the step of a name, or of the first step that states one."""
+    found = (each[name] for each in cost["steps"] if (each["step"] == step if step is not None else each[name]))
+    return figures(next(found, None))
+
+
+def _expected_first(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The statement of version 1 that follows from a record."""
+    cost, synthesis = record["cost"], record["spec"]["document"]["synthesis"]
+    said = stated_of_records(cost, synthesis)
+    if "released_record" in said:
+        said["plausible_deniability"].pop("fewer_than_k", None)
+        record_cost = _of_steps(cost, "record")
+        said["released_record"] = record_cost and {**record_cost, "t": cost.get("record_t")}
+    return {**_of_every_version(record), **said}
+
+
+def _of_every_version(record: Mapping[str, Any]) -> dict[str, Any]:
+    """What statements of every version hold."""
+    cost, spec = record["cost"], record["spec"]["document"]
+    return {
+        "statement": _FIRST,
+        "release": record["release"]["id"],
+        "title": record["release"]["title"],
+        "privacy_unit": PRIVACY_UNIT,
+        "neighbouring_relation": NEIGHBOURING_RELATION,
+        "definition": DEFINITION,
+        "model": {
+            **(figures(cost["model"]) or {}),
+            "structure": _of_steps(cost, "guarantee", "learn_structure"),
+            "parameters": _of_steps(cost, "guarantee", "learn_parameters") or figures(_FREE),
+            "noise": noise_in_words(_noise(spec["learner"]["noise"], cost["steps"])),
+        },
+        "guarantee_of_records": cost["kind"],
+        "split": cost["split"],
+        "steps": [
+            {
+                "step": step["step"],
+                "part": step["part"],
+                **(figures(step["guarantee"]) or {}),
+                "events": step["events"],
+            }
+            for step in cost["steps"]
+        ],
+        "total": figures(cost["total"]),
+    }
+
+
+def _number(exact: str) -> float:
+    return float(Fraction(exact))
+
+
+def _differences(place: str, stated: object, expected: object) -> Iterator[str]:
+    if isinstance(expected, Mapping) and isinstance(stated, Mapping):
+        for name in expected:
+            if name in stated:
+                yield from _differences(_inside(place, name), stated[name], expected[name])
+            else:
+                yield f"{_inside(place, name)} is missing"
+        yield from (f"{_inside(place, name)} is unknown" for name in stated if name not in expected)
+    elif isinstance(expected, list) and isinstance(stated, list):
+        if len(stated) != len(expected):
+            yield f"{place} has {len(stated)} members, and the record {len(expected)}"
+        for number, (one, other) in enumerate(zip(stated, expected, strict=False)):
+            label = other["step"] if isinstance(other, Mapping) and "step" in other else number
+            yield from _differences(f"{place}[{label}]", one, other)
+    elif isinstance(stated, bool) != isinstance(expected, bool) or stated != expected:
+        yield f"{place} is {_shown(stated)}, and the record makes it {_shown(expected)}"
+
+
+def _inside(place: str, name: str) -> str:
+    return f"{place}.{name}" if place else name
+
+
+def _shown(value: object) -> str:
+    """A value in a sentence."""
+    if isinstance(value, Mapping) or (isinstance(value, Sequence) and not isinstance(value, str)):
+        return "something else"
+    return "none" if value is None else str(value)
+
+
+def _noise(asked: str, steps: Sequence[Mapping[str, Any]]) -> str:
+    """Which noise the model was learnt with; where the spec leaves that open, the learner's events say it."""
+    if asked != "auto":
+        return asked
+    learnt = [event["mechanism"] for step in steps if step["step"] == "learn_parameters" for event in step["events"]]
+    return "gaussian" if "discrete_gaussian" in learnt else "laplace"

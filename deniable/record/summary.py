@@ -1,0 +1,114 @@
+"""What a release's record says, in lines: who, when, by which code, at what cost, and what each step read and made.
+
+Whether the record is to be believed does not belong here (release_verification).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from deniable.foundation.errors import InvalidInput
+
+Record = Mapping[str, Any]
+
+_NONE = "-"
+_NO_EPSILON = "no differential privacy"
+
+
+def summary_lines(record: Record) -> Iterator[str]:
+    """Say in lines what a public record says of its release, step by step.
+
+    Args:
+        record: its predicate, of the shape that public records have.
+    """
+    release, people, code, runs = record["release"], record["people"], record["code"], record["runs"]
+    approval, head = people["approval"], record["ledger"]["head"]
+    numbered = _numbered(record)
+    yield from _aligned(
+        [
+            ("release", f"{release['id']}: {release['title']}, {release['records']:,} records"),
+            ("dataset", f"{release['dataset']}; previous release {release['previous'] or 'none'}"),
+            ("published", f"{release['published']}, signed {record['signed']['time']}; begun {release['begun']}"),
+            ("started by", people["started_by"]),
+            ("approved by", "nobody" if approval is None else f"{approval['by']}, {approval['time']}"),
+            ("cost", f"{_cost(record['cost']['total'])} for the whole release, {record['cost']['kind']}"),
+            ("code", f"version {code['version']}, {_commit(code)}"),
+            ("", f"package {code['package']}"),
+            ("python", f"{record['environment']['python']} on {record['environment']['platform']}"),
+            ("spec", record["spec"]["digest"]),
+            ("ledger", f"entry {head['number']}, {head['digest']}"),
+            ("MLflow", f"experiment {runs['mlflow_experiment']}, run {runs['mlflow_run']}"),
+            ("Prefect", f"flow run {runs['prefect_flow_run'] or 'none'}"),
+        ]
+    )
+    yield ""
+    rows = [("step", "", "reads", "makes", "epsilon, delta")]
+    for number, parts in numbered:
+        costs = dict.fromkeys(_cost(step["cost"]) for step in parts)
+        read, made = (_names(parts, kind) for kind in ("inputs", "outputs"))
+        rows.append((f"{number:02d}", parts[0]["step"], read, made, " or ".join(costs)))
+    yield from _aligned(rows)
+
+
+def step_lines(record: Record, named: str) -> Iterator[str]:
+    """Say in lines what one step read, did and made.
+
+    Args:
+        record: the predicate of a public record.
+        named: the step's name, or its number.
+
+    Raises:
+        InvalidInput: there is no such step.
+    """
+    numbered = _numbered(record)
+    known = {name: parts for number, parts in numbered for name in (parts[0]["step"], str(number))}
+    if named.removeprefix("0") not in known:
+        names = ", ".join(parts[0]["step"] for _, parts in numbered)
+        raise InvalidInput(f"a step must be one of {names}, or its number, got {named}.")
+    for step in known[named.removeprefix("0")]:
+        yield f"{step['step']} {step['part'] or ''}".strip()
+        things = [
+            (role, f"{item['name']}, {item['audience']}", _digest(item))
+            for role, kind in (("read", "inputs"), ("made", "outputs"))
+            for item in step[kind]
+        ]
+        files = [("left in MLflow", item["name"], f"SHA-256 {item['sha256']}") for item in step["artifacts"]]
+        rows = [*things, *files, ("spent", _cost(step["cost"]), "")]
+        yield from (f"  {line}" for line in _aligned(rows))
+        for event in step["events"]:
+            yield f"  did to the data: {', '.join(f'{name} {value}' for name, value in event.items())}"
+
+
+def _numbered(record: Record) -> list[tuple[int, list[Mapping[str, Any]]]]:
+    """The steps with their numbers, those of MLflow's pages; a mapped step has several parts."""
+    steps: dict[str, list[Mapping[str, Any]]] = {}
+    for step in record["steps"]:
+        steps.setdefault(step["step"], []).append(step)
+    return list(enumerate(steps.values(), start=1))
+
+
+def _names(parts: Sequence[Mapping[str, Any]], kind: str) -> str:
+    return ", ".join(dict.fromkeys(item["name"] for step in parts for item in step[kind])) or _NONE
+
+
+def _digest(item: Mapping[str, Any]) -> str:
+    how = "SHA-256" if item["audience"] == "public" else "keyed digest"
+    return f"{how} {item['digest']}"
+
+
+def _cost(spent: Mapping[str, Any] | None) -> str:
+    """A guarantee, in all its digits."""
+    if spent is None or spent["epsilon"] is None:
+        return _NO_EPSILON
+    return f"epsilon {spent['epsilon']}, delta {spent['delta']}" if spent["epsilon"] or spent["delta"] else "0"
+
+
+def _commit(code: Mapping[str, Any]) -> str:
+    if code["commit"] is None:
+        return "commit unknown"
+    return f"commit {code['commit']}{', with changes that were not committed' if code['dirty'] else ''}"
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Rows in columns that are as wide as their longest cell."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)

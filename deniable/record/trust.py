@@ -1,0 +1,276 @@
+"""Whose signatures count, and from when until when: the public keys that an auditor trusts.
+
+A trust file is handed to auditors another way than the releases are. The time of a signature is the signer's own word:
+under an expired or superseded key what says that it was signed before still counts. Where another may have had the
+private half, the key must be revoked as compromised, and nothing that it signed counts. The signature itself does not
+belong here (attestation), nor do private keys and files (stores.keys.signing_keys).
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal, cast, get_args
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+from deniable.foundation.errors import InvalidInput
+from deniable.foundation.strict_json import members, parsed
+from deniable.record.attestation import is_digest, keyid_of
+
+Reason = Literal["compromised", "superseded"]
+"""Why a key is revoked: another may have had its private half, or a new key took its place."""
+
+_TIME = re.compile(
+    r"([0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])T(?:[01][0-9]|2[0-3])(?::[0-5][0-9]){2})(?:\.([0-9]{1,6}))?Z"
+)
+_LONGEST_OWNER = 200
+_SHOWN_DIGITS = 16
+_PUBLIC_BYTES = 32
+
+
+def moment(time: str) -> str:
+    """Write a time so that texts are in the order of times: to the microsecond.
+
+    Raises:
+        InvalidInput: it is not written like `2026-11-20T07:45:00Z`.
+    """
+    found = _TIME.fullmatch(time) if isinstance(time, str) else None
+    if found is None:
+        raise InvalidInput("a time must be written like 2026-11-20T07:45:00Z, got something else.")
+    return f"{found[1]}.{found[2] or '':0<6}Z"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Revocation:
+    """A key counts no longer.
+
+    Attributes:
+        time: since when.
+        reason: why.
+    """
+
+    time: str
+    reason: Reason
+
+    def __post_init__(self) -> None:
+        """Refuse a revocation whose meaning is not known."""
+        moment(self.time)
+        if self.reason not in get_args(Reason):
+            raise InvalidInput(f"a key must be revoked as {' or '.join(get_args(Reason))}, got another reason.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrustedKey:
+    """A public key whose signatures count.
+
+    Attributes:
+        keyid: SHA-256 of the key, in hexadecimal.
+        public: the key's 32 bytes, in hexadecimal.
+        owner: who signs with it.
+        valid_from: first moment at which it may sign.
+        valid_until: first moment at which it may sign no longer.
+        revoked: since when it counts no longer; None while it does.
+    """
+
+    keyid: str
+    public: str
+    owner: str
+    valid_from: str
+    valid_until: str
+    revoked: Revocation | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a key that is not the one that it is said to be."""
+        if not is_digest(self.public):
+            raise InvalidInput("a public key must be 64 lower-case hexadecimal digits, got something else.")
+        if hashlib.sha256(bytes.fromhex(self.public)).hexdigest() != self.keyid:
+            raise InvalidInput("a keyid must be the SHA-256 of its public key, and is not; one of them was altered.")
+        owner = self.owner
+        if not isinstance(owner, str) or not owner.strip() or not owner.isprintable() or len(owner) > _LONGEST_OWNER:
+            raise InvalidInput(
+                f"the owner of a key must be a name on one line, of at most {_LONGEST_OWNER} characters, got something "
+                "else."
+            )
+        if moment(self.valid_from) >= moment(self.valid_until):
+            raise InvalidInput(
+                f"a key must be valid for some time, got one from {self.valid_from} until {self.valid_until}."
+            )
+
+    @classmethod
+    def of(cls, public_key: Ed25519PublicKey, *, owner: str, valid_from: str, valid_until: str) -> "TrustedKey":
+        """Trust a key for some time."""
+        public = public_key.public_bytes_raw().hex()
+        return cls(
+            keyid=keyid_of(public_key), public=public, owner=owner, valid_from=valid_from, valid_until=valid_until
+        )
+
+    @property
+    def public_key(self) -> Ed25519PublicKey:
+        """The key, to verify signatures with."""
+        return Ed25519PublicKey.from_public_bytes(bytes.fromhex(self.public))
+
+    @property
+    def name(self) -> str:
+        """The key in a sentence: how its id begins, and whose it is."""
+        return f"{self.keyid[:_SHOWN_DIGITS]} of {self.owner}"
+
+    def objection_at(self, time: str) -> str | None:
+        """What keeps the key from signing at a time, to be read after its name; None if nothing does."""
+        at = moment(time)
+        if self.revoked is not None and self.revoked.reason == "compromised":
+            return f"was revoked as compromised on {self.revoked.time}"
+        if at < moment(self.valid_from):
+            return f"is not valid before {self.valid_from}"
+        if self.revoked is not None and at >= moment(self.revoked.time):
+            return f"was superseded on {self.revoked.time}"
+        if at >= moment(self.valid_until):
+            return f"expired on {self.valid_until}"
+        return None
+
+    def fault_at(self, time: str) -> str | None:
+        """Why what the key signed at a time does not count; None if it does."""
+        objection = self.objection_at(time)
+        if objection is None:
+            return None
+        if self.revoked is not None and self.revoked.reason == "compromised":
+            return f"the key {self.name} {objection}: nothing that it signed counts"
+        return f"the key {self.name} {objection}, and this was signed on {time}"
+
+    def to_record(self) -> dict[str, object]:
+        """The key as plain values."""
+        revoked = None if self.revoked is None else {"time": self.revoked.time, "reason": self.revoked.reason}
+        return {
+            "keyid": self.keyid,
+            "public": self.public,
+            "owner": self.owner,
+            "valid_from": self.valid_from,
+            "valid_until": self.valid_until,
+            "revoked": revoked,
+        }
+
+    @classmethod
+    def from_record(cls, record: object) -> "TrustedKey":
+        """Read a key from plain values.
+
+        Raises:
+            InvalidInput: they are not those of one.
+        """
+        names = ("keyid", "public", "owner", "valid_from", "valid_until", "revoked")
+        values = members(record, names, "a trusted key")
+        revoked = values["revoked"]
+        revocation = None
+        if revoked is not None:
+            inner = members(revoked, ("time", "reason"), "a key's revocation")
+            # The values' own checks refuse what is no text.
+            revocation = Revocation(time=cast("str", inner["time"]), reason=cast("Reason", inner["reason"]))
+        texts = {name: cast("str", values[name]) for name in names if name != "revoked"}
+        return cls(**texts, revoked=revocation)
+
+
+@dataclass(frozen=True)
+class TrustedKeys:
+    """The keys that are trusted, or were, in the order in which they were entered."""
+
+    keys: tuple[TrustedKey, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse two opinions on one key."""
+        if len({key.keyid for key in self.keys}) != len(self.keys):
+            raise InvalidInput("a key must be trusted once, got one twice; leave one of them out.")
+
+    def __iter__(self) -> Iterator[TrustedKey]:
+        """Go through the keys."""
+        return iter(self.keys)
+
+    def __len__(self) -> int:
+        """Count the keys."""
+        return len(self.keys)
+
+    def get(self, keyid: str) -> TrustedKey | None:
+        """A key by its id; None if it is not among them."""
+        return next((key for key in self.keys if key.keyid == keyid), None)
+
+    def public_keys(self) -> tuple[Ed25519PublicKey, ...]:
+        """All of them, to verify signatures with; whether a signature counts is for `judge`."""
+        return tuple(key.public_key for key in self.keys)
+
+    def judge(self, keyid: str, signed_time: str) -> str | None:
+        """Say why a signature does not count, in a sentence without its full stop; None if it does.
+
+        Args:
+            keyid: the key that signed.
+            signed_time: when it signed, as the signed record says.
+        """
+        key = self.get(keyid)
+        if key is None:
+            others = f"{len(self)} other key{'' if len(self) == 1 else 's'}"
+            return f"the key {keyid} is not trusted: the trust file has {others}, and nobody vouches for its owner"
+        try:
+            return key.fault_at(signed_time)
+        except InvalidInput:
+            return f"the key {key.name} signed at a time that is none, so that its validity then cannot be judged"
+
+    def note(self, keyid: str, signed_time: str, now: str | None = None) -> str:
+        """Say by whom something was signed, and what has become of the key since.
+
+        Args:
+            keyid: a key that is among them.
+            signed_time: when it signed.
+            now: the time, if it is known.
+
+        Raises:
+            InvalidInput: the key is unknown, or a time is none.
+        """
+        key = self.get(keyid)
+        if key is None:
+            raise InvalidInput("a key must be trusted for anything to be said of it, got one that is not.")
+        since = ""
+        if key.revoked is not None and key.revoked.reason == "superseded" and key.fault_at(signed_time) is None:
+            since = f"; superseded on {key.revoked.time}, after this was signed"
+        elif now is not None and moment(now) >= moment(key.valid_until) and key.fault_at(signed_time) is None:
+            since = "; expired since, but signed while valid"
+        return f"by the key {key.name}, valid from {key.valid_from} until {key.valid_until}{since}"
+
+    def with_key(self, key: TrustedKey) -> "TrustedKeys":
+        """Trust one more key.
+
+        Raises:
+            InvalidInput: it is there already.
+        """
+        return TrustedKeys((*self.keys, key))
+
+    def with_revoked(self, keyid: str, revocation: Revocation) -> "TrustedKeys":
+        """Trust a key no longer. A key that was compromised stays so.
+
+        Raises:
+            InvalidInput: the key is not among them, or was revoked and the reason is no worse now.
+        """
+        key = self.get(keyid)
+        if key is None:
+            raise InvalidInput(f"a key must be trusted to be revoked, got {keyid}, which is not.")
+        if key.revoked is not None and (key.revoked.reason, revocation.reason) != ("superseded", "compromised"):
+            raise InvalidInput(
+                f"a key must not be revoked already, and {key.name} was revoked as {key.revoked.reason} on "
+                f"{key.revoked.time}; it stays so."
+            )
+        changed = replace(key, revoked=revocation)
+        return TrustedKeys(tuple(changed if each is key else each for each in self.keys))
+
+    def to_text(self) -> str:
+        """The keys as a trust file has them."""
+        content = {"keys": [key.to_record() for key in self.keys]}
+        return json.dumps(content, sort_keys=True, indent=2, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def from_text(cls, text: str) -> "TrustedKeys":
+        """Read a trust file; how it is indented does not matter.
+
+        Raises:
+            InvalidInput: it is none, or a key is not the one that it is said to be.
+        """
+        listed = members(parsed(text, "a trust file"), ("keys",), "a trust file")["keys"]
+        if not isinstance(listed, list):
+            raise InvalidInput("a trust file's keys must be a list, got something else.")
+        return cls(tuple(TrustedKey.from_record(record) for record in listed))

@@ -1,0 +1,82 @@
+"""How this sampler draws: prefixes by their noisy counts, the rest from the model."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from deniable.foundation.domain import Codes, Domain
+from deniable.foundation.keys import StreamOpener
+from deniable.mechanisms import ChunkStreams, Counter, Draw, Made, PartDelta, PlannedStep, Product, Sampler
+from deniable.models.model_formats import model_from_document
+from deniable.models.sequential_kernels import Network
+from deniable.samplers.histogram_seeds.noisy_histogram import (
+    HistogramMechanism,
+    HistogramRecipe,
+    PrefixCounts,
+    PrefixHistogram,
+)
+from deniable.samplers.histogram_seeds.sampling import PrefixSampler
+from deniable.samplers.histogram_seeds.spec import Entry
+
+NOISY_SEEDS = Product(name="noisy_seeds", file="seeds.json")
+"""The noisy histogram of prefixes."""
+
+
+def sampler(entry: Entry, domain: Domain, delta_of: PartDelta) -> Sampler:
+    """Plan what a spec asks for; see `deniable.samplers.registry.sampler_of`."""
+    mechanism = recipe(entry, delta_of).calibrate()
+    decides = {"omega": entry.omega, "threshold": mechanism.threshold}
+    return Sampler(
+        prepare=PlannedStep(
+            name="noise_seeds",
+            part="seeds",
+            events=mechanism.events,
+            guarantee=mechanism.guarantee,
+            parameters=decides,
+            shown=decides,
+            reads=("model",),
+            makes=(NOISY_SEEDS,),
+            run=partial(_noise_seeds, mechanism, domain, entry.omega),
+        ),
+        open=_open,
+    )
+
+
+def recipe(entry: Entry, delta_of: PartDelta) -> HistogramRecipe:
+    """How the histogram of prefixes is to be noised."""
+    return HistogramRecipe(
+        epsilon=entry.epsilon,
+        delta=delta_of(entry.delta),
+        k=entry.k,
+        beta=entry.beta,
+        max_rows=entry.max_rows,
+        epsilon_rows=entry.epsilon_rows,
+    )
+
+
+def _noise_seeds(
+    mechanism: HistogramMechanism,
+    domain: Domain,
+    omega: int,
+    counter: Counter,
+    given: Mapping[str, Any],
+    open_stream: StreamOpener,
+) -> Made:
+    order = tuple(model_from_document(domain, given["model"]).order.tolist())
+    counts = counter.count(partial(PrefixCounts, domain, order, len(domain) - omega), "prefixes")
+    histogram = mechanism.run(counts, open_stream)
+    return Made(
+        products={"noisy_seeds": histogram.document()},
+        figures={"prefixes_kept": len(histogram.counts)},
+        internal={"prefixes_counted": len(counts.counts)},
+    )
+
+
+def _open(net: Network, document: Mapping[str, Any], open_stream: ChunkStreams) -> Draw:
+    sampler = PrefixSampler(net, PrefixHistogram.from_document(net.domain, document))
+
+    def draw(chunk: int, candidates: int) -> Codes:
+        stream = open_stream(mechanism="sample", parameters={}, chunk=chunk)
+        return sampler.sample(stream.take(candidates * sampler.words_per_record))
+
+    return draw

@@ -1,0 +1,215 @@
+"""Records from a noisy histogram of prefixes: draw a prefix by its noisy count, and the rest from the network.
+
+Where the mass that the threshold took is given back, so many records begin elsewhere, with a prefix that was not kept,
+and are the network's own: whether a record is one of those, anybody can see.
+
+All of it is made of what is public already, so that it costs nothing. Making the histogram does not belong here
+(histogram_seeds).
+
+A prefix is drawn by a number below 2^64, two words. Its share is a whole number of 2^-64, a difference of rounded
+running sums, and so within 2^-64 of its noisy count over the total: there is nothing to refuse and draw again. Thus
+every record is made of the same number of words, whatever they are, and records can be drawn in any number of parts.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, pairwise
+from typing import NamedTuple
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from deniable.foundation.domain import Codes
+from deniable.foundation.errors import InvalidInput
+from deniable.foundation.noise import OUT_OF_WORDS
+from deniable.models.complement_sampler import ComplementSampler, complement, complement_density, complement_place
+from deniable.models.sequential_kernels import Network, draw_column, factor_of
+from deniable.plausible_deniability.mechanism_one_kernels import ATTEMPTS_A_BLOCK, BlockArrays
+from deniable.plausible_deniability.resampling import Dependence
+from deniable.samplers.histogram_seeds.noisy_histogram import PrefixHistogram
+
+_CELL_WORDS = 2
+_MOST_GUIDE_BITS = 18
+_BITS_32 = np.uint64(32)
+
+
+class MixtureArrays(NamedTuple):
+    """The prefixes and their shares, for compiled code; the last share may be that of the model elsewhere.
+
+    Attributes:
+        cells: codes of the prefixes, shape (v, L).
+        bounds: where the shares of [0, 2^64) end, but for the last one, rising.
+        guide: number of bounds that do not exceed the least number with given leading bits.
+        guide_shift: number of bits that are not leading.
+        least_copied: number of attributes that every record has from its prefix: 0 if some records have none.
+        elsewhere: how the network draws what begins with none of the prefixes.
+    """
+
+    cells: Codes
+    bounds: NDArray[np.uint64]
+    guide: NDArray[np.int64]
+    guide_shift: np.uint64
+    least_copied: int
+    complement: ComplementSampler
+
+
+@numba.njit(nogil=True, cache=True)
+def _begin(mixture, words, width, begun, live, block):
+    """Fill in what a block of records has from its prefixes, and where the words of the rest are.
+
+    The words of a record are its own; where a prefix is copied, those of its attributes stay unused.
+    """
+    records, copies, ats = block.records, block.copied, block.at
+    cells, bounds, guide, shift = mixture.cells, mixture.bounds, mixture.guide, mixture.guide_shift
+    tree, least = mixture.complement, mixture.least_copied
+    start, child, outside = tree.start, tree.child, len(tree.mass) > 0
+    for i in range(live):
+        position = (begun + i) * width
+        first = position + _CELL_WORDS - least
+        uniform = (np.uint64(words[position]) << _BITS_32) | np.uint64(words[position + 1])
+        cell = guide[uniform >> shift]
+        while cell < len(bounds) and bounds[cell] <= uniform:
+            cell += 1
+        copied = 0
+        if cell < len(cells):
+            copied = cells.shape[1]
+            for p in range(copied):
+                records[p, i] = cells[cell, p]
+        elif outside:
+            node = np.int64(0)
+            while node >= 0 and copied < len(records):
+                place = complement_place(tree, node, words[first + copied])
+                records[copied, i] = place - start[node]
+                node = child[place]
+                copied += 1
+        copies[i] = copied
+        ats[i] = first
+
+
+@numba.njit(nogil=True, cache=True)
+def _sample(net, mixture, words, width, records, block):
+    """Fill records from `width` words each, a block of them at a time."""
+    for begun in range(0, len(records), ATTEMPTS_A_BLOCK):
+        live = min(ATTEMPTS_A_BLOCK, len(records) - begun)
+        _begin(mixture, words, width, begun, live, block)
+        for p in range(mixture.least_copied, records.shape[1]):
+            draw_column(net, p, block, words, live, False)  # noqa: FBT003 - compiled code
+        of_block = block.records
+        for i in range(live):
+            for p in range(records.shape[1]):
+                records[begun + i, p] = of_block[p, i]
+
+
+@numba.njit(nogil=True, cache=True)
+def _factors(net, record):
+    """Probability of each value of a record given those before it."""
+    found = np.empty(len(record))
+    for p in range(len(record)):
+        found[p] = factor_of(net, p, record)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class PrefixSampler:
+    """A model that draws prefixes from a noisy histogram in place of seeds; see `resampling.Model`.
+
+    Attributes:
+        net: the network.
+        histogram: the noisy histogram of prefixes of the network's order.
+    """
+
+    net: Network
+    histogram: PrefixHistogram
+
+    def __post_init__(self) -> None:
+        """Refuse a histogram of other attributes than those the network puts first."""
+        first = tuple(self.net.order[: self.histogram.length].tolist())
+        if self.histogram.domain != self.net.domain or self.histogram.columns != first:
+            msg = (
+                "a histogram must be of the attributes that are first in the network's order, got others; count these."
+            )
+            raise InvalidInput(msg)
+
+    @property
+    def dependence(self) -> Dependence:
+        """No seed: given the histogram, which is public, no record depends on any."""
+        return "none"
+
+    @property
+    def words_per_record(self) -> int:
+        """Words that every record is made of."""
+        return _CELL_WORDS + len(self.net.domain) - self.arrays.least_copied
+
+    @cached_property
+    def shares(self) -> tuple[int, ...]:
+        """Shares of the prefixes, and of the model elsewhere if it has one, out of 2^64."""
+        bounds = [0, *self.arrays.bounds.tolist(), 1 << 64]
+        return tuple(after - before for before, after in pairwise(bounds))
+
+    @cached_property
+    def arrays(self) -> MixtureArrays:
+        """The histogram as flat arrays."""
+        # Worked out only where it is drawn from.
+        outside = complement(self.net, self.histogram.cells if self.histogram.seedless_weight else _no_cells())
+        seedless = self.histogram.seedless_weight if outside.share > 0 else 0
+        weights = [*self.histogram.counts.tolist(), *([seedless] if seedless else [])]
+        sums = list(accumulate(weights))
+        bounds = np.asarray([(end << 64) // sums[-1] for end in sums[:-1]], np.uint64)
+        # About two slots for a bound: then the next bound or the one after it decides.
+        bits = min(_MOST_GUIDE_BITS, len(weights).bit_length() + 1)
+        shift = np.uint64(64 - bits)
+        slots = np.arange(1 << bits, dtype=np.uint64) << shift
+        return MixtureArrays(
+            cells=np.ascontiguousarray(self.histogram.cells),
+            bounds=bounds,
+            guide=np.searchsorted(bounds, slots, side="right").astype(np.int64),
+            guide_shift=shift,
+            least_copied=0 if seedless else self.histogram.length,
+            complement=outside,
+        )
+
+    def sample(self, words: NDArray[np.uint32]) -> Codes:
+        """Draw records.
+
+        Args:
+            words: fresh uniform words, shape (rows * words_per_record,).
+
+        Returns:
+            Codes, shape (rows, m), columns as in the domain.
+        """
+        width = self.words_per_record
+        records = np.empty((len(words) // width, len(self.net.domain)), np.uint16)
+        _sample(self.net.arrays, self.arrays, words, width, records, BlockArrays.empty(len(self.net.domain)))
+        return self.net.in_columns(records)
+
+    def draw(
+        self,
+        seed: Codes,  # noqa: ARG002 - a model has it
+        words: NDArray[np.uint32],
+        position: int,
+    ) -> tuple[Codes, int]:
+        """Draw a record, whatever the seed; see `Model`."""
+        records = np.empty((1, len(self.net.domain)), np.uint16)
+        width = self.words_per_record
+        if position + width > len(words):
+            return records[0], OUT_OF_WORDS
+        block = BlockArrays.empty(len(self.net.domain))
+        _sample(self.net.arrays, self.arrays, words[position : position + width], width, records, block)
+        return records[0], position + width
+
+    def probabilities(self, candidate: Codes, seeds: Codes) -> NDArray[np.float64]:
+        """The probability of drawing a candidate, the same for each seed; see `Model`."""
+        length = self.histogram.length
+        factors = _factors(self.net.arrays, candidate)
+        cells, shares = self.arrays.cells, self.shares
+        probability = 0.0
+        for cell in np.flatnonzero((cells == candidate[:length]).all(axis=1)).tolist():
+            probability += shares[cell] / 2**64 * float(np.prod(factors[length:]))
+        if len(shares) > len(cells):
+            probability += shares[-1] / 2**64 * complement_density(self.net.arrays, self.arrays.complement, candidate)
+        return np.full(len(seeds), probability)
+
+
+def _no_cells() -> Codes:
+    return np.zeros((0, 0), np.uint16)

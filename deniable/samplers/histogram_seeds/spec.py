@@ -1,0 +1,68 @@
+"""The entry of this sampler in a release spec."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field, ValidationInfo, field_validator
+
+from deniable.foundation.spec_values import Count, Delta, Epsilon, domain_known_to
+from deniable.samplers.entry import LARGEST_K, SamplerEntry
+
+
+class Entry(SamplerEntry):
+    """Records whose first attributes are copied from a noisy histogram of people's prefixes (Theorem B).
+
+    Attributes:
+        guarantee: `histogram_seeds`.
+        omega: number of attributes to draw anew; the others are the prefix.
+        epsilon: of the histogram, whatever the number of records, for the records whose prefixes are counted.
+        delta: of the histogram in the whole release; that for the records whose prefixes are counted follows.
+        k: number of people who share every prefix that is kept, and could each have been the seed of a record that
+            begins with it, with probability 1 - beta.
+        beta: see `k`.
+        max_rows: a public bound on the number of records, for `k`.
+        epsilon_rows: where given, a part of epsilon that pays for a noisy number of records, by which the mass that the
+            threshold took is given back: so many records are the model's alone, and begin with a prefix that was not
+            kept. Of those, `k` says nothing. Where it is left out, such prefixes do not occur.
+    """
+
+    parts: ClassVar[tuple[str, ...]] = ("seeds",)
+    steps: ClassVar[Mapping[str, str]] = {
+        "noise_seeds": "Counts the seeds' prefixes once, with noise, and keeps those above a threshold.",
+    }
+
+    guarantee: Literal["histogram_seeds"]
+    omega: Count
+    epsilon: Epsilon
+    delta: Delta
+    k: Annotated[Count, Field(le=LARGEST_K)] | None = None
+    beta: Delta | None = None
+    max_rows: Count | None = Field(default=None, validate_default=True)
+    epsilon_rows: Epsilon | None = None
+
+    @field_validator("omega")
+    @classmethod
+    def _leaves_a_prefix(cls, omega: int, info: ValidationInfo) -> int:
+        domain = domain_known_to(info)
+        if domain is not None and omega >= len(domain):
+            raise ValueError(
+                f"must be less than {len(domain)}, the number of attributes, got {omega}; without a prefix use seedless"
+            )
+        return omega
+
+    @field_validator("max_rows")
+    @classmethod
+    def _all_or_none(cls, max_rows: int | None, info: ValidationInfo) -> int | None:
+        given = [info.data.get("k"), info.data.get("beta"), max_rows]
+        if {"k", "beta"} <= info.data.keys() and len({value is None for value in given}) > 1:
+            raise ValueError("must be given together with k and beta, or none of the three")
+        return max_rows
+
+    @field_validator("epsilon_rows")
+    @classmethod
+    def _leaves_some(cls, epsilon_rows: Fraction | None, info: ValidationInfo) -> Fraction | None:
+        epsilon = info.data.get("epsilon")
+        if epsilon_rows is not None and epsilon is not None and epsilon_rows >= epsilon:
+            raise ValueError(f"must be less than epsilon, of which it is a part, got {float(epsilon_rows):g}")
+        return epsilon_rows

@@ -1,0 +1,49 @@
+"""What this sampler says of itself (deniable.samplers.words)."""
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from deniable.privacy.loss import noise_in_words
+from deniable.samplers.words import Box, Figures
+
+KEPT_PREFIXES = "those that begin with a prefix of the histogram; the others are drawn from the model alone"
+"""Of which records plausible seeds are promised where the mass that the threshold took is given back."""
+
+
+def stated(synthesis: Mapping[str, Any], costs: Figures) -> dict[str, Any]:
+    """What the histogram costs, and how many people share each of its prefixes."""
+    promised = {
+        "k": synthesis["k"],
+        "except_with_probability": float(Fraction(synthesis["beta"] or 0)),
+        "up_to_rows": synthesis["max_rows"],
+        **({} if synthesis["epsilon_rows"] is None else {"of_records": KEPT_PREFIXES}),
+    }
+    histogram = {
+        **(costs["histogram"] or {}),
+        "resampled_attributes": synthesis["omega"],
+        "noise": noise_in_words("laplace"),
+        "plausible_seeds": None if synthesis["k"] is None else promised,
+    }
+    return {"histogram": histogram}
+
+
+def tells(_: Mapping[str, Any]) -> Sequence[str]:
+    """Nothing beyond what every publication tells."""
+    return ()
+
+
+def box(_: Mapping[str, Any]) -> Box | None:
+    """Noisy counts of prefixes."""
+    return Box("Noisy prefixes", (), "Records begin as prefixes that are counted with noise, {started}.")
+
+
+def plausible_seeds(synthesis: Mapping[str, Any]) -> tuple[str, str] | None:
+    """How many people share each prefix, where the spec promises some."""
+    if synthesis["k"] is None:
+        return None
+    which = " that begins with a prefix of the histogram" if synthesis["epsilon_rows"] else ""
+    return (
+        f"k = {synthesis['k']}",
+        f"of each record{which}, but with probability {float(Fraction(synthesis['beta'])):g}",
+    )

@@ -1,0 +1,64 @@
+"""The samplers, by the guarantee that a spec asks for. A new one has a folder of its own and a line here.
+
+Folders are imported when they are asked for: whoever verifies a release needs no sampler's compiled code.
+"""
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+from deniable.foundation.domain import Domain
+from deniable.foundation.errors import InvalidInput
+from deniable.privacy.planned import ExpectedStep
+
+if TYPE_CHECKING:
+    from deniable.mechanisms import PartDelta, Sampler
+    from deniable.samplers.entry import SamplerEntry
+    from deniable.samplers.words import SamplerWords
+
+SAMPLERS: Final = (
+    "tested_seeds",
+    "histogram_seeds",
+    "seedless",
+)
+
+
+def expected_steps(guarantee: str) -> Mapping[str, ExpectedStep]:
+    """What each step that costs must do, by its name; nothing of a sampler that is not known."""
+    if guarantee not in SAMPLERS:
+        return {}
+    steps: Mapping[str, ExpectedStep] = import_module(f"deniable.samplers.{guarantee}.verification").EXPECTED_STEPS
+    return steps
+
+
+def entries() -> "Sequence[type[SamplerEntry]]":
+    """The entries of a spec that there are, one for each sampler."""
+    return [import_module(f"deniable.samplers.{guarantee}.spec").Entry for guarantee in SAMPLERS]
+
+
+def sampler_of(entry: "SamplerEntry", domain: Domain, delta_of: "PartDelta") -> "Sampler":
+    """Plan how records are drawn, as an entry of a spec asks for it.
+
+    Args:
+        entry: the entry.
+        domain: the public domain.
+        delta_of: see PartDelta.
+
+    Raises:
+        InvalidInput: the budget does not suffice.
+        Refused: what the spec promises of a record does not hold.
+    """
+    sampler: Sampler = import_module(f"deniable.samplers.{entry.guarantee}.sampler").sampler(entry, domain, delta_of)
+    return sampler
+
+
+def words_of(guarantee: str) -> "SamplerWords":
+    """What a sampler says of itself.
+
+    Raises:
+        InvalidInput: there is no such sampler.
+    """
+    if guarantee not in SAMPLERS:
+        raise InvalidInput(f"the guarantee of records must be {' or '.join(SAMPLERS)}, got another.")
+    words: SamplerWords = import_module(f"deniable.samplers.{guarantee}.words")
+    return words

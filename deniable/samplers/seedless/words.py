@@ -1,0 +1,26 @@
+"""What this sampler says of itself (deniable.samplers.words)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from deniable.samplers.words import Box, Figures
+
+
+def stated(_: Mapping[str, Any], __: Figures) -> dict[str, Any]:
+    """Nothing beyond the model."""
+    return {}
+
+
+def tells(_: Mapping[str, Any]) -> Sequence[str]:
+    """Nothing beyond what every publication tells."""
+    return ()
+
+
+def box(_: Mapping[str, Any]) -> Box | None:
+    """Nothing is taken from seeds."""
+    return None
+
+
+def plausible_seeds(_: Mapping[str, Any]) -> tuple[str, str] | None:
+    """None are promised."""
+    return None

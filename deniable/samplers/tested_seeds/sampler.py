@@ -1,0 +1,135 @@
+"""How this sampler draws: candidates from indexed seeds, each tested once, paid for all at once before the first."""
+
+from collections.abc import Mapping
+from functools import lru_cache, partial
+from math import inf
+from operator import attrgetter
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from deniable.foundation.domain import Codes, Domain
+from deniable.foundation.errors import Refused
+from deniable.foundation.keys import StreamOpener
+from deniable.mechanisms import ChunkStreams, Counter, Draw, Made, PartDelta, PlannedStep, Product, Sampler
+from deniable.models.model_formats import model_from_document
+from deniable.models.sequential_kernels import Network
+from deniable.plausible_deniability.mechanism_one import MechanismOne, synthesize
+from deniable.plausible_deniability.plausible_seeds import IndexArrays, SeedIndex, levels_of
+from deniable.plausible_deniability.privacy_tests import PrivacyTest
+from deniable.plausible_deniability.resampling import SeedResampler
+from deniable.plausible_deniability.seed_accounting import compose_candidates, record_guarantee
+from deniable.plausible_deniability.seed_prefixes import SeedTally
+from deniable.privacy.common_events import tested_candidates
+from deniable.privacy.loss import Guarantee, PrivacyTestEvent
+from deniable.privacy.rounding import rounded_up
+from deniable.privacy.step_costs import EXACT_COUNTS
+from deniable.samplers.tested_seeds.spec import Entry
+
+
+def _write_index(index: SeedIndex, file: BinaryIO) -> None:
+    """Write the arrays in their order, each in NumPy's own format; an archive's bytes depend on Python's version."""
+    for array in index.arrays:
+        np.save(file, array, allow_pickle=False)
+
+
+def _read_index(file: BinaryIO) -> SeedIndex:
+    return SeedIndex(IndexArrays(*(np.load(file, allow_pickle=False) for _ in IndexArrays._fields)))
+
+
+SEED_INDEX = Product(name="seed_index", file="seed_index.npy", is_public=False, write=_write_index, read=_read_index)
+"""How many seeds share each prefix, exactly."""
+
+
+def sampler(entry: Entry, domain: Domain, _: PartDelta) -> Sampler:
+    """Plan what a spec asks for; see `deniable.samplers.registry.sampler_of`.
+
+    Raises:
+        Refused: the exact form of Theorem 1 does not meet the epsilon per record that the spec promises.
+    """
+    mechanism, omega = attempt(entry), dict(entry.omega)
+    return Sampler(prepare=_prepare(entry, domain), open=partial(_open, mechanism, omega))
+
+
+def attempt(entry: Entry) -> MechanismOne:
+    """Mechanism 1* with the spec's test."""
+    return MechanismOne(
+        test=PrivacyTest(
+            k=entry.k,
+            gamma=entry.gamma,
+            eps0=entry.eps0 if entry.test == 2 else None,
+            randomized=entry.test == 2,
+        ),
+        drop_probability=entry.drop_probability,
+        public_rows=entry.public_rows,
+    )
+
+
+def _prepare(entry: Entry, domain: Domain) -> PlannedStep:
+    """Count the seeds' shared prefixes for the exact test, and pay for all candidates."""
+    event, omega = _candidates(entry), dict(entry.omega)
+    tested = entry.test == 2
+    return PlannedStep(
+        name="synthesize",
+        part="seeds",
+        events=(event if tested else EXACT_COUNTS,),
+        guarantee=_tightest(event, float(entry.total_delta)) if tested else None,
+        record=_promised(record_guarantee(event, float(entry.delta)), entry) if tested else None,
+        parameters=attempt(entry).parameters(omega)
+        | {"candidates": entry.candidates, "chunk_candidates": entry.chunk_candidates},
+        reads=("model",),
+        makes=(SEED_INDEX,),
+        taken_in="index_seeds",
+        run=partial(_index_seeds, domain, omega),
+    )
+
+
+def _index_seeds(
+    domain: Domain, omega: dict[int, int], counter: Counter, given: Mapping[str, Any], _: StreamOpener
+) -> Made:
+    order = model_from_document(domain, given["model"]).order.tolist()
+    tally = counter.count(partial(SeedTally, order, levels_of(omega, len(order))), "seeds")
+    return Made(products={"seed_index": SeedIndex.of(tally.prefixes, omega)})
+
+
+def _open(
+    mechanism: MechanismOne, omega: dict[int, int], net: Network, index: SeedIndex, open_stream: ChunkStreams
+) -> Draw:
+    resampler, parameters = SeedResampler(net, omega), mechanism.parameters(omega)
+
+    def draw(chunk: int, candidates: int) -> Codes:
+        stream = open_stream(mechanism="mechanism_1_star", parameters=parameters, chunk=chunk)
+        return synthesize(resampler, index, mechanism, stream, candidates)
+
+    return draw
+
+
+def _candidates(entry: Entry) -> PrivacyTestEvent:
+    """All candidates of a release, as accountants see them."""
+    return tested_candidates(
+        candidates=entry.candidates,
+        k=entry.k,
+        gamma=entry.gamma,
+        eps0=entry.eps0,
+        public_rows=entry.public_rows,
+        drop_probability=entry.drop_probability,
+        prefixes=len(entry.omega),
+    )
+
+
+@lru_cache  # every step of a release asks what it costs
+def _tightest(event: PrivacyTestEvent, delta: float) -> Guarantee:
+    """The tightest total for all candidates; where no theorem bounds so many, that is what must be said."""
+    totals = [*compose_candidates(event, delta).values(), Guarantee(inf, delta, "none")]
+    return min(totals, key=attrgetter("epsilon"))
+
+
+def _promised(record: Guarantee, entry: Entry) -> Guarantee:
+    """What holds of one record, if it is what the spec promises."""
+    promised = float(entry.epsilon)
+    if record.epsilon > promised:
+        raise Refused(
+            f"epsilon per record must be at least {rounded_up(record.epsilon)}, which the exact form of Theorem 1 "
+            f"gives, got {promised:g}; raise synthesis.epsilon, synthesis.delta or k, or lower eps0."
+        )
+    return record

@@ -1,0 +1,128 @@
+"""The entry of this sampler in a release spec."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from math import inf
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
+
+from deniable.foundation.errors import InvalidInput
+from deniable.foundation.spec_values import Count, Delta, Epsilon, Exact, domain_known_to, weights
+from deniable.plausible_deniability.privacy_tests import attempt_guarantee, smallest_k_of_attempt
+from deniable.privacy.rounding import rounded_up
+from deniable.samplers.entry import LARGEST_K, SamplerEntry
+
+_LARGEST_GAMMA = 10**6
+_MOST_OMEGAS = 10_000
+
+_OF_ATTEMPTS = ("gamma", "eps0", "public_rows", "drop_probability")
+
+
+class Entry(SamplerEntry):
+    """Candidates that start from people and are tested (Mechanism 1*).
+
+    Attributes:
+        guarantee: `tested_seeds`.
+        omega: numbers of attributes to draw anew, each with its integer weight.
+        k: number of plausible seeds that a record must have.
+        gamma: how far apart the probabilities of plausible seeds may be, as a ratio.
+        eps0: budget of the noise on k, in test 2.
+        test: privacy test 1 or 2. Test 1 has no noise and so no differential privacy, whatever epsilon and delta say.
+        epsilon: of the record that one attempt may end with, whether it ends with one or not; the exact form of
+            Theorem 1 must meet it.
+        accept_no_differential_privacy: must be true for test 1, whose candidates no ledger can charge.
+        candidates: how many are drawn and tested, always all of them.
+        drop_probability: rho of Mechanism 1*, with which a candidate is dropped whatever the test says.
+        public_rows: N0, a public number of places that seeds are drawn from at least, however few seeds there are.
+        delta: of the record that one attempt may end with, as epsilon.
+        total_delta: delta at which the total of all candidates is stated.
+    """
+
+    parts: ClassVar[tuple[str, ...]] = ("seeds",)
+    steps: ClassVar[Mapping[str, str]] = {
+        "index_seeds": "Pays for all candidates at once, and counts the seeds' shared prefixes for the privacy test.",
+    }
+    tests: ClassVar[bool] = True
+
+    guarantee: Literal["tested_seeds"]
+    omega: Annotated[dict[Count, Count], BeforeValidator(weights), Field(min_length=1, max_length=_MOST_OMEGAS)]
+    k: Annotated[Count, Field(le=LARGEST_K)]
+    gamma: Annotated[Exact, Field(gt=1, le=_LARGEST_GAMMA)]
+    eps0: Epsilon
+    test: Literal[1, 2]
+    epsilon: Epsilon
+    accept_no_differential_privacy: bool = Field(default=False, validate_default=True)
+    candidates: Count
+    drop_probability: Annotated[Exact, Field(ge=0, lt=1)]
+    public_rows: Count
+    delta: Delta
+    total_delta: Delta
+
+    @property
+    def attempts(self) -> int:
+        """How many candidates are drawn: all of them, whatever comes out."""
+        return self.candidates
+
+    @property
+    def fewest_seeds(self) -> int | None:
+        """As many as a candidate must have."""
+        return self.k
+
+    @field_validator("omega")
+    @classmethod
+    def _at_most_all_attributes(cls, omega: dict[int, int], info: ValidationInfo) -> dict[int, int]:
+        domain = domain_known_to(info)
+        if domain is not None and max(omega) > len(domain):
+            raise ValueError(f"must be at most {len(domain)}, the number of attributes, got {max(omega)}")
+        if domain is not None and set(omega) == {len(domain)}:
+            raise ValueError("must leave an attribute to copy now and then; where none is, use the guarantee seedless")
+        return omega
+
+    @field_validator("accept_no_differential_privacy")
+    @classmethod
+    def _is_said_for_test_1(cls, accepted: bool, info: ValidationInfo) -> bool:  # noqa: FBT001 - pydantic calls it
+        if info.data.get("test") == 1 and not accepted:
+            raise ValueError("must be true for privacy test 1, which gives no differential privacy and no total")
+        return accepted
+
+    @field_validator("candidates")
+    @classmethod
+    def _enough(cls, candidates: int, info: ValidationInfo) -> int:
+        if candidates < info.data.get("records", 0):
+            raise ValueError(f"must be at least the {info.data['records']} records wanted, got {candidates}")
+        return candidates
+
+    @field_validator("public_rows")
+    @classmethod
+    def _enough_seeds(cls, public_rows: int, info: ValidationInfo) -> int:
+        if public_rows < info.data.get("k", 0):
+            raise ValueError(f"must be at least k, got {public_rows} for k {info.data['k']}")
+        return public_rows
+
+    @field_validator("delta")
+    @classmethod
+    def _is_met(cls, delta: Fraction, info: ValidationInfo) -> Fraction:
+        given = info.data
+        if given.get("test") == 2 and {"epsilon", "omega", "k", *_OF_ATTEMPTS} <= given.keys():
+            _require_met(given, delta)
+        return delta
+
+
+def _require_met(given: Mapping[str, Any], delta: Fraction) -> None:
+    """Refuse what the exact form of Theorem 1 does not give of one record, and name the smallest k that would do."""
+    attempt = {name: given[name] for name in _OF_ATTEMPTS}
+    attempt["gamma"] = Fraction(1) if len(given["omega"]) == 1 else given["gamma"]
+    try:
+        met = attempt_guarantee(k=given["k"], delta=float(delta), **attempt).epsilon
+    except InvalidInput:
+        met = inf
+    if met <= given["epsilon"]:
+        return
+    k = smallest_k_of_attempt(epsilon=float(given["epsilon"]), delta=float(delta), **attempt)
+    remedy = "raise epsilon, delta or public_rows, or lower eps0" if k is None else f"k must be at least {k}"
+    gives = "none" if met == inf else rounded_up(met)
+    raise ValueError(
+        f"must be met together with epsilon {float(given['epsilon']):g} by the exact form of Theorem 1, which at this "
+        f"delta gives {gives} for k = {given['k']}; {remedy}"
+    )

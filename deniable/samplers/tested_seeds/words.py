@@ -1,0 +1,82 @@
+"""What this sampler says of itself (deniable.samplers.words)."""
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from deniable.plausible_deniability.privacy_tests import fewest_seeds
+from deniable.samplers.words import Box, Figures
+
+ATTEMPT = (
+    "one attempt, which ends with a record or with none, as far as records are concerned; of a record that is known to "
+    "have been released, delta is up to (1 + 1 / n0) delta / p and epsilon up to ln(1 + 1 / n0) more, where n0 is the "
+    "public number of places that seeds are drawn from at least and p, which depends on the confidential records and "
+    "is not stated, the smaller of the probabilities, with either of two neighbouring tables, that an attempt ends "
+    "with a record"
+)
+PASSES = "exp(-eps0 j) / (1 + exp(-eps0))"
+"""Probability with which a candidate of k - j plausible seeds passes privacy test 2, j at least 1."""
+
+_PASSED = "At least one candidate passed the privacy test; else it would have stopped. {covered}"
+_COVERED = {1: "As the whole release, that has no differential privacy.", 2: "The total covers that."}
+
+
+def stated(synthesis: Mapping[str, Any], costs: Figures) -> dict[str, Any]:
+    """What the test asks of a record, what one attempt costs, and what all candidates do."""
+    record = costs["record"]
+    asked = {
+        "privacy_test": synthesis["test"],
+        "k": synthesis["k"],
+        "gamma": _float(synthesis["gamma"]),
+        "eps0": _float(synthesis["eps0"]) if record else None,
+        "resampled_attributes": synthesis["omega"],
+        "drop_probability": _float(synthesis["drop_probability"]),
+        "public_lower_bound_on_seeds": synthesis["public_rows"],
+        **({"fewer_than_k": seeds_below_k(synthesis)} if record else {}),
+    }
+    return {
+        "plausible_deniability": asked,
+        "released_record": record and {**record, "of": ATTEMPT},
+        "candidates": {"tested": synthesis["candidates"], **(costs["candidates"] or {})},
+    }
+
+
+def seeds_below_k(synthesis: Mapping[str, Any]) -> dict[str, Any]:
+    """How many plausible seeds a record that passed privacy test 2 may have had, where that may be fewer than k.
+
+    Args:
+        synthesis: the spec's, as the record has it.
+    """
+    probability = _float(synthesis["total_delta"])
+    least = fewest_seeds(
+        k=synthesis["k"],
+        eps0=Fraction(synthesis["eps0"]),
+        candidates=synthesis["candidates"],
+        probability=probability,
+    )
+    every = None if least is None else {"plausible_seeds": least, "except_with_probability": probability}
+    return {"passes_with_k_minus_j": PASSES, "every_record": every}
+
+
+def tells(synthesis: Mapping[str, Any]) -> Sequence[str]:
+    """That a candidate passed."""
+    return (_PASSED.format(covered=_COVERED[synthesis["test"]]),)
+
+
+def box(synthesis: Mapping[str, Any]) -> Box | None:
+    """All candidates that are tested."""
+    return Box(
+        "Candidates that pass",
+        (f"{synthesis['candidates']:,} tested, k = {synthesis['k']}",),
+        "Candidates keep some attributes of a record, and must pass the privacy test, {started}.",
+    )
+
+
+def plausible_seeds(synthesis: Mapping[str, Any]) -> tuple[str, str] | None:
+    """How many the test asks for."""
+    noisy = ", by a noisy test" if synthesis["test"] == 2 else ""
+    return f"k = {synthesis['k']}", f"asked of each record{noisy}, alike within a factor {_float(synthesis['gamma']):g}"
+
+
+def _float(exact: str) -> float:
+    return float(Fraction(exact))

@@ -1,0 +1,91 @@
+"""Verification of what was done to the data against what the spec asks for: each event, derived from spec and domain.
+
+What a step must do is for its mechanism, found in the registries of learners and samplers. No event can be left out,
+added or replaced, and nothing in one can be changed but an amount of noise, within what two derivations may differ by
+(privacy.planned), even by someone who signs the result.
+
+What the events of a step cost, and whether the ledger was charged for them, does not belong here (verification.cost,
+verification.segment). Nothing here needs more than the wheel requires.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from deniable.foundation.checks import Check
+from deniable.foundation.domain import Domain
+from deniable.foundation.strict_json import same
+from deniable.learners import registry as learners
+from deniable.privacy.planned import Delta, Document, ExpectedStep, Planned
+from deniable.privacy.step_costs import StepCost, part_delta, read_probability
+from deniable.samplers import registry as samplers
+
+
+def check_planned(record: Document, domain: Domain, steps: Sequence[StepCost]) -> Check:
+    """Whether the events of each step are those that the spec asks for.
+
+    Args:
+        record: the record's predicate.
+        domain: the public domain.
+        steps: what the steps cost, by the record.
+    """
+    spec = record["spec"]["document"]
+    plans = planned_steps(spec)
+    others = tuple(f"step {step.step}: the spec asks for no such step" for step in steps if step.step not in plans)
+
+    def faults(delta: Delta) -> tuple[str, ...]:
+        return tuple(
+            f"step {step.step}: {fault}"
+            for step, stated in zip(steps, record["cost"]["steps"], strict=True)
+            for fault in _faults(plans[step.step].plan(spec, domain, step, delta), step, stated["events"])
+        )
+
+    found = others or faults(lambda whole: part_delta(whole, _read(spec)))
+    # Releases were once planned with the spec's delta for the records that a step reads, which is less.
+    earlier = others or (found and faults(lambda whole: whole))
+    return Check("the events of every step are those that spec and domain ask for", found if earlier else ())
+
+
+def expected_steps(spec: Document) -> Mapping[str, ExpectedStep]:
+    """The steps of a spec's mechanisms, by their names, in order; none of a mechanism that is not known."""
+    learner = learners.expected_steps(spec["learner"]["kind"])
+    return {**learner, **samplers.expected_steps(spec["synthesis"]["guarantee"])}
+
+
+def planned_steps(spec: Document) -> Mapping[str, ExpectedStep]:
+    """Those of them that read a part of the rows, and so cost something."""
+    return {name: step for name, step in expected_steps(spec).items() if step.part is not None}
+
+
+def taken_in(plans: Mapping[str, ExpectedStep], step: str) -> str:
+    """The step of the flow in which the cost of a step is spent."""
+    return (step in plans and plans[step].taken_in) or step
+
+
+def _faults(planned: Planned, step: StepCost, stated: Sequence[Document]) -> Iterator[str]:
+    expected = [replace(event, part=step.part, sampling_rate=step.probability) for event in planned.events]
+    differences = list(_differences(stated, [event.to_record() for event in expected]))
+    if differences:
+        yield from differences
+        return
+    yield from planned.amounts()
+    yield from planned.claim(step.guarantee)
+
+
+def _differences(stated: Sequence[Document], expected: Sequence[Document]) -> Iterator[str]:
+    """Where events are not those that are expected, field by field."""
+    for number, (one, other) in enumerate(zip(stated, expected, strict=False), 1):
+        if one["mechanism"] != other["mechanism"]:
+            yield f"event {number} is of the mechanism {one['mechanism']}, and the spec asks for {other['mechanism']}"
+            continue
+        for name in other:
+            if not same(one.get(name), other[name]):
+                yield f"event {number} has {name} {one.get(name)}, and the spec asks for {other[name]}"
+    if len(stated) != len(expected):
+        yield f"it has {len(stated)} events, and the spec asks for {len(expected)}"
+
+
+def _read(spec: Document) -> Fraction:
+    """The probability with which a record is used for anything that costs."""
+    split = {name: Fraction(probability) for name, probability in spec["split"].items()}
+    return read_probability(split, [step.part for step in planned_steps(spec).values() if step.part is not None])

@@ -1,0 +1,143 @@
+"""Verification of what a release's record says: whether its parts agree with each other and with what lies beside it.
+
+Whose signature the record has, whether it has the right form, and whether the files are those that were signed, does
+not belong here (release_verification).
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, TypeAlias
+
+from deniable.foundation.checks import Check, found
+from deniable.foundation.domain import Attribute, Domain
+from deniable.ledger.entries import day_of, digest_of
+from deniable.record.statement import differences
+from deniable.verification.approval import asks_somebody, check_approval
+from deniable.verification.cost import check_composition, check_events, check_totals, step_costs
+from deniable.verification.lineage import check_lineage
+from deniable.verification.planned_events import check_planned
+from deniable.verification.segment import check_chain, check_charges, check_exported, read_segment
+from deniable.verification.sum import check_sum
+
+Record: TypeAlias = Mapping[str, Any]
+Exported: TypeAlias = Sequence[object] | None
+
+_COSTS = "what the record says of costs follows from its events, its ledger and its spec"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Released:
+    """A release's record, and what lies beside it.
+
+    Attributes:
+        record: the predicate, of the shape that public records have.
+        subjects: SHA-256 of each file that was signed, by name.
+        keyid: the key that signed.
+        described: schema.json.
+        stated: privacy.json.
+    """
+
+    record: Record
+    subjects: Mapping[str, str]
+    keyid: str
+    described: Mapping[str, Any]
+    stated: Mapping[str, Any]
+
+
+def check_record(released: Released, exported: Exported = None) -> tuple[Check, ...]:
+    """Check all that a record says.
+
+    Args:
+        released: the record and what lies beside it.
+        exported: the whole ledger, as plain values, where it is at hand.
+    """
+    record, stated = released.record, released.stated
+    named = "the record's spec, schema and domain are those that it names"
+    checks = [
+        Check(named, found(lambda: _faults_of_documents(released))),
+        check_lineage(record, released.subjects),
+        *([check_approval(record)] if asks_somebody(record) else []),
+    ]
+    steps, segment = cache(lambda: step_costs(record["cost"])), cache(lambda: read_segment(record["ledger"]))
+    on_costs: tuple[Callable[[], tuple[Check, ...]], ...] = (
+        lambda: (check_events(record),),
+        lambda: (check_composition(record, steps()),),
+        lambda: (check_planned(record, described_domain(released.described), steps()),),
+        lambda: (check_totals(record, steps()),),
+        lambda: (Check("privacy.json states what follows from the record", tuple(_differences(stated, record))),),
+        lambda: (check_chain(segment()),),
+        lambda: (check_charges(record, steps(), segment()),),
+        lambda: (check_exported(record, segment(), exported),),
+        lambda: (check_sum(record, segment(), exported, stated),),
+    )
+    for check in on_costs:
+        checks += _worked_out(check)
+    return tuple(checks)
+
+
+def described_domain(described: Mapping[str, Any]) -> Domain:
+    """The public domain that schema.json describes.
+
+    Raises:
+        InvalidInput, LookupError, TypeError: it describes none.
+    """
+    return Domain(
+        tuple(
+            Attribute(
+                name=attribute["name"],
+                values=tuple(each["value"] for each in attribute["values"]),
+                kind=attribute["kind"],
+                buckets=tuple(each["bucket"] for each in attribute["values"]),
+            )
+            for attribute in described["attributes"]
+        ),
+        target=described["target"],
+    )
+
+
+def _worked_out(check: Callable[[], tuple[Check, ...]]) -> tuple[Check, ...]:
+    """The checks, or one that says why they cannot be made."""
+    made: list[Check] = []
+
+    def make() -> tuple[str, ...]:
+        made.extend(check())
+        return ()
+
+    faults = found(make)
+    return (Check(_COSTS, faults),) if faults else tuple(made)
+
+
+def _differences(stated: Mapping[str, Any], record: Record) -> Iterator[str]:
+    return (f"privacy.json: {difference}" for difference in differences(stated, record))
+
+
+def _faults_of_documents(released: Released) -> Iterator[str]:
+    """Where parts of the record contradict each other, or the domain in the folder."""
+    record = released.record
+    spec, schema, release = record["spec"]["document"], record["schema"], record["release"]
+    if record["spec"]["digest"] != digest_of(spec):
+        yield f"spec.digest is {record['spec']['digest']}, and must be {digest_of(spec)}"
+    domain = described_domain(released.described)
+    named = None if spec["budget"] is None else spec["budget"]["dataset"]
+    facts = [
+        ("schema.code", schema["code"], hashlib.sha256(schema["source"].encode()).hexdigest()),
+        ("schema.domain", schema["domain"], domain.digest),
+        ("schema.dataset", schema["dataset"], spec["dataset"]),
+        ("release.title", release["title"], spec["title"]),
+        ("release.dataset", release["dataset"], named or spec["dataset"].removesuffix(".py")),
+        ("runs.mlflow_experiment", record["runs"]["mlflow_experiment"], release["dataset"]),
+        ("release.published", release["published"], day_of(record["signed"]["time"])),
+        ("signed.keyid", record["signed"]["keyid"], released.keyid),
+    ]
+    for name, said, right in facts:
+        if said != right:
+            yield f"{name} is {said}, and must be {right}"
+    target = spec["evaluation"]["target"]
+    if target is not None and target != domain.target:
+        yield f"the spec's target is {target}, and that of schema.json {domain.target}"
+    wanted, records = spec["synthesis"]["records"], release["records"]
+    # Only what is tested for plausible deniability may come to less than was wanted.
+    if records > wanted or (records < wanted and spec["synthesis"]["guarantee"] != "tested_seeds"):
+        yield f"release.records is {records}, and the spec asks for {wanted}"

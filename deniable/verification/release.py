@@ -1,0 +1,357 @@
+"""Verification of a published release by someone who was not there: from its folder alone, without trusting its makers.
+
+The signed record is read, every file is held against its digest, the table against its public domain, and what the
+record says is worked out again (record_verification). How a folder is opened does not belong here: whoever calls hands
+in something that lists and opens files. Of what the files hold nothing is quoted but what record and statement say.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from io import SEEK_END
+from typing import Any, BinaryIO, Protocol
+
+from deniable.foundation.checks import Check, found
+from deniable.foundation.domain import Domain
+from deniable.foundation.errors import DeniableError, InvalidInput
+from deniable.foundation.strict_json import parsed
+from deniable.record.attestation import Envelope, SignatureBroken, Statement
+from deniable.record.attestation import verify as verify_signature
+from deniable.record.released_table import (
+    TableFindings,
+    check_csv,
+    check_parquet,
+    first_difference,
+    is_text_of,
+    parquet_reader,
+)
+from deniable.record.shape import faults_of_shape, record_schema
+from deniable.record.trust import TrustedKeys
+from deniable.verification.measurement import MEASURED, check_measured, measured_by
+from deniable.verification.record import Exported, Released, check_record, described_domain
+
+RECORD = "record.dsse.json"
+CSV = "synthetic.csv"
+PARQUET = "synthetic.parquet"
+STATEMENT = "privacy.json"
+DOMAIN = "schema.json"
+
+FILE = "file"
+"""What a member of a folder is, if it is a file of its own: neither a folder nor a link."""
+
+_BYTES_A_READ = 1 << 20
+# Documents are read whole; no release has larger ones.
+_LARGEST_DOCUMENT = 1 << 26
+# A table grows with its records: so many bytes each, and no more of them than there are people.
+_LARGEST_RECORD = 1 << 16
+_MOST_RECORDS = 10**10
+_PUBLIC = "public"
+
+_SIGNED = "the record is whole, and signed by a trusted key that was valid when it signed"
+_FILES = "every file is the one that was signed, none is missing and none too many"
+_FORM = "the record has the form of a public record, all of it and nothing else"
+_TABLE = "keeps to the public domain, and has all of its records"
+_SAYS = "what the record says holds"
+_UNREAD = "it cannot be checked, for the record cannot be read"
+_MISSHAPEN = "it cannot be checked, for the record has not the form that it must have"
+
+
+class Folder(Protocol):
+    """A folder that can be looked at."""
+
+    def members(self) -> Mapping[str, str]:
+        """What is in it, hidden or not: by name, `file` or what else it is."""
+
+    def open(self, name: str) -> AbstractContextManager[BinaryIO]:
+        """Open a file to be read."""
+
+
+@dataclass(frozen=True)
+class Trust:
+    """Whose signatures count.
+
+    Attributes:
+        keys: the trusted keys; None where there are none.
+        found: where they were found, to be read after `trusted keys`; what to do, where there are none.
+        latest: no signature is believed to have been made after that time, if one is given.
+    """
+
+    keys: TrustedKeys | None
+    found: str
+    latest: str | None = None
+
+
+@dataclass(frozen=True)
+class ReleaseReport:
+    """What verification found.
+
+    Attributes:
+        release: the release's name, as its record has it; empty where that cannot be read.
+        checks: each thing that was checked.
+    """
+
+    release: str
+    checks: tuple[Check, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether everything holds."""
+        return all(check.holds for check in self.checks)
+
+    @property
+    def verdict(self) -> str:
+        """The outcome in one sentence."""
+        if self.holds:
+            made = sum(check.made for check in self.checks)
+            rest = len(self.checks) - made
+            more = f", and {rest} that could not be made with what was given" if rest else ""
+            return f"The release {self.release} holds: {made} checks{more}."
+        failed = sum(not check.holds for check in self.checks)
+        return f"THE RELEASE DOES NOT HOLD: {failed} of {len(self.checks)} checks failed; do not rely on it."
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The report: a line a check, and the verdict."""
+        return (*(check.line for check in self.checks), self.verdict)
+
+
+def verify_release(folder: Folder, trust: Trust, ledger: Exported = None) -> ReleaseReport:
+    """Check a published release against its own signed record.
+
+    Args:
+        folder: the release folder.
+        trust: whose signatures count.
+        ledger: the whole ledger, as plain values, where it was exported.
+
+    Returns:
+        The report. Only what opening the folder raises is raised.
+    """
+    names = folder.members()
+    try:
+        envelope, statement = _record_in(folder, names)
+    except DeniableError as error:
+        return ReleaseReport(
+            "", (Check(_SIGNED, (f"{RECORD}: {error}",)), *(Check(name, (_UNREAD,)) for name in (_FILES, _FORM, _SAYS)))
+        )
+    record: Any = statement.predicate
+    misshapen = (*found(lambda: faults_of_shape(record, record_schema(statement.version))), *_not_public(record))
+    checks = [
+        _signature(envelope, record, trust),
+        _files(folder, names, statement.subjects, _records_in(record)),
+        Check(_FORM, misshapen),
+    ]
+    if misshapen:
+        return ReleaseReport("", (*checks, Check(_SAYS, (_MISSHAPEN,))))
+    described, stated = _document(folder, names, DOMAIN), _document(folder, names, STATEMENT)
+    records = record["release"]["records"]
+    checks += [
+        *_tables(folder, names, described, records),
+        *check_record(
+            Released(
+                record=record,
+                subjects=statement.subjects,
+                keyid=envelope.keyid,
+                described=described,
+                stated=stated,
+            ),
+            ledger,
+        ),
+    ]
+    if measured_by(record):
+        checks += check_measured(record, described, _document(folder, names, MEASURED))
+    return ReleaseReport(record["release"]["id"], tuple(checks))
+
+
+def signed_predicate(content: bytes, trust: Trust) -> tuple[Check, Mapping[str, Any]]:
+    """What a record says, and whether a trusted key signed it; nothing else of it is checked.
+
+    Args:
+        content: what the record's file holds.
+        trust: whose signatures count.
+
+    Raises:
+        InvalidInput: it is no record.
+    """
+    envelope = Envelope.from_text(content)
+    record = Statement.from_payload(envelope.payload).predicate
+    return _signature(envelope, record, trust), record
+
+
+def readable_record(content: bytes) -> str:
+    """A record's statement as people read it. Whether it is signed, and by whom, is not looked at.
+
+    Args:
+        content: what the record's file holds.
+
+    Raises:
+        InvalidInput: it is no record.
+    """
+    return json.dumps(
+        parsed(Envelope.from_text(content).payload.decode(errors="replace"), "the record"), indent=2, ensure_ascii=False
+    )
+
+
+def _record_in(folder: Folder, names: Mapping[str, str]) -> tuple[Envelope, Statement]:
+    if names.get(RECORD) != FILE:
+        raise InvalidInput("the record must be in the folder, and is not.")
+    envelope = Envelope.from_text(_content(folder, RECORD))
+    return envelope, Statement.from_payload(envelope.payload)
+
+
+def _content(folder: Folder, name: str) -> bytes:
+    """What a file holds, if it is not too large to be held."""
+    with folder.open(name) as file:
+        content = file.read(_LARGEST_DOCUMENT + 1)
+    if len(content) > _LARGEST_DOCUMENT:
+        raise InvalidInput(f"{name} must be of at most {_LARGEST_DOCUMENT:,} bytes, got more.")
+    return content
+
+
+def _document(folder: Folder, names: Mapping[str, str], name: str) -> Mapping[str, Any]:
+    """A JSON document of the folder; nothing where it is none, which every check of it then finds."""
+    if names.get(name) != FILE:
+        return {}
+    try:
+        value = parsed(_content(folder, name).decode(), name)
+    except (DeniableError, UnicodeDecodeError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _not_public(record: Any) -> tuple[str, ...]:
+    """The shape allows two renderings, of which one is for cleared staff alone."""
+    return () if record.get("rendering") == _PUBLIC else (f"rendering must be {_PUBLIC} in a release folder",)
+
+
+def _signature(envelope: Envelope, record: Any, trust: Trust) -> Check:
+    if trust.keys is None:
+        return Check(_SIGNED, (f"there are no trusted keys; {trust.found}",))
+    signed = record.get("signed")
+    time = signed.get("time") if isinstance(signed, dict) else None
+    time = time if isinstance(time, str) else ""
+    fault = trust.keys.judge(envelope.keyid, time)
+    if fault is None and trust.latest is not None and time > trust.latest:
+        fault = f"it says that it was signed at {time}, which is in the future by this machine's clock"
+    key = trust.keys.get(envelope.keyid)
+    if key is not None:
+        try:
+            verify_signature(envelope, [key.public_key])
+        except SignatureBroken as error:
+            fault = str(error)
+    if fault is not None:
+        return Check(_SIGNED, (f"{RECORD}: {fault}; trusted keys {trust.found}",))
+    return Check(_SIGNED, (), f"{trust.keys.note(envelope.keyid, time)}; trusted keys {trust.found}")
+
+
+def _records_in(record: Any) -> int:
+    """How many records a release says it has; none where it does not say."""
+    release = record.get("release")
+    records = release.get("records") if isinstance(release, dict) else None
+    return min(records, _MOST_RECORDS) if isinstance(records, int) and records > 0 else 0
+
+
+def _files(folder: Folder, names: Mapping[str, str], subjects: Mapping[str, str], records: int) -> Check:
+    faults = []
+    most = _LARGEST_DOCUMENT + records * _LARGEST_RECORD
+    for name in sorted(set(subjects) | set(names)):
+        if name == RECORD:
+            faults += [f"{name} must not be among the files that it is about"] if name in subjects else []
+        elif name not in names:
+            faults.append(f"{name} is missing")
+        elif names[name] != FILE:
+            faults.append(f"{name} is a {names[name]}, and a release has files alone")
+        elif name not in subjects:
+            faults.append(f"{name} is not among the files that were signed")
+        elif (digest := _digest(folder, name, most if name in {CSV, PARQUET} else _LARGEST_DOCUMENT)) is None:
+            faults.append(f"{name} is larger than it can be in a release of {records:,} records, and was not read")
+        elif digest != subjects[name]:
+            faults.append(f"{name} is not what was signed: it was altered")
+    return Check(_FILES, tuple(faults), f"{len(subjects)} files and the record")
+
+
+def _digest(folder: Folder, name: str, most: int) -> str | None:
+    """Digest of a file; None where it has more bytes than it may have."""
+    hasher = hashlib.sha256()
+    with folder.open(name) as file:
+        if file.seek(0, SEEK_END) > most:
+            return None
+        file.seek(0)
+        while block := file.read(_BYTES_A_READ):
+            hasher.update(block)
+    return hasher.hexdigest()
+
+
+def _tables(
+    folder: Folder, names: Mapping[str, str], described: Mapping[str, Any], records: int
+) -> tuple[Check, Check]:
+    """Hold both forms of the table against the domain, and one against the other."""
+    if _agree(folder, names, described, records):
+        note = f"{records:,} records"
+        return Check(f"{CSV} {_TABLE}", (), note), Check(f"{PARQUET} {_TABLE}", (), note)
+    return _table(folder, names, CSV, described, records, check_csv), _parquet(folder, names, described, records)
+
+
+def _agree(folder: Folder, names: Mapping[str, str], described: Mapping[str, Any], records: int) -> bool:
+    """Whether nothing is wrong with the table, in the quickest way; what is wrong is for the others to say."""
+    reader = parquet_reader()
+    if reader is None or names.get(CSV) != FILE or names.get(PARQUET) != FILE:
+        return False
+    agreed = False
+
+    def compare() -> tuple[str, ...]:
+        nonlocal agreed
+        domain = described_domain(described)
+        with folder.open(PARQUET) as parquet, folder.open(CSV) as text:
+            holds = check_parquet(parquet, domain, reader, records) == TableFindings(records)
+            agreed = holds and is_text_of(text, parquet, domain, reader)
+        return ()
+
+    found(compare)
+    return agreed
+
+
+def _table(
+    folder: Folder,
+    names: Mapping[str, str],
+    name: str,
+    described: Mapping[str, Any],
+    records: int,
+    check: Callable[[BinaryIO, Domain], TableFindings],
+) -> Check:
+    """Hold one of the two forms of the table against the domain."""
+
+    def faults() -> tuple[str, ...]:
+        if names.get(name) != FILE:
+            return ("it is missing",)
+        domain = described_domain(described)
+        with folder.open(name) as file:
+            findings = check(file, domain)
+        if findings.faults or findings.records == records:
+            return findings.faults
+        return (f"it has {findings.records:,} records, and release.records is {records:,}",)
+
+    return Check(f"{name} {_TABLE}", tuple(f"{name}: {fault}" for fault in found(faults)), f"{records:,} records")
+
+
+def _parquet(folder: Folder, names: Mapping[str, str], described: Mapping[str, Any], records: int) -> Check:
+    reader = parquet_reader()
+    if reader is None:
+        unread = "not checked beyond its digest: pyarrow, which reads it, is not installed"
+        return Check(f"{PARQUET} {_TABLE}", (), unread, made=False)
+
+    def check(file: BinaryIO, domain: Domain) -> TableFindings:
+        findings = check_parquet(file, domain, reader, records)
+        if findings.faults or findings.records != records or names.get(CSV) != FILE:
+            return findings
+        with folder.open(CSV) as text:
+            if check_csv(text, domain).faults:
+                return findings
+        with folder.open(CSV) as text:
+            number = first_difference(text, file, reader)
+        if number is None:
+            return findings
+        return TableFindings(findings.records, (f"record {number} is not that of {CSV}",))
+
+    return _table(folder, names, PARQUET, described, records, check)

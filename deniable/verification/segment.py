@@ -1,0 +1,281 @@
+"""Verification of the part of a ledger that a release's record shows: its own entries, the others sealed.
+
+The entries are chained again from the one before the release's first charge to the head at publication, and every step
+that spends is matched with its one charge. What the charges' events cost does not belong here (cost_verification), nor
+what all charges to the dataset come to (sum_verification), nor a whole ledger (ledger_verification).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from deniable.foundation.checks import Check
+from deniable.foundation.errors import InvalidInput
+from deniable.ledger.drawing_versions import mechanism_fault
+from deniable.ledger.entries import (
+    AnyEntry,
+    Charge,
+    Claim,
+    Entry,
+    Fact,
+    Output,
+    Policy,
+    Publication,
+    SealedEntry,
+    day_of,
+    digest_of,
+    entry_of,
+)
+from deniable.ledger.verification import verify
+from deniable.privacy.step_costs import StepCost
+from deniable.verification.planned_events import planned_steps, taken_in
+
+
+@dataclass(frozen=True)
+class Segment:
+    """The entries that a record shows, as far as they can be read.
+
+    Attributes:
+        entries: the entries, shown or sealed.
+        facts: what the shown ones say, by number.
+        faults: what is wrong with them and with their chain.
+    """
+
+    entries: tuple[AnyEntry, ...]
+    facts: Mapping[int, Fact]
+    faults: tuple[str, ...]
+
+    @property
+    def charges(self) -> list[tuple[int, Charge]]:
+        """The shown charges, with their numbers."""
+        return [(number, fact) for number, fact in self.facts.items() if isinstance(fact, Charge)]
+
+    @property
+    def outputs(self) -> list[tuple[int, Output]]:
+        """What is said to be stored, with the numbers of the entries."""
+        return [(number, fact) for number, fact in self.facts.items() if isinstance(fact, Output)]
+
+
+def read_segment(ledger: Mapping[str, Any]) -> Segment:
+    """Read the entries of a record, and chain them again.
+
+    Args:
+        ledger: the record's ledger, of the shape that records have.
+    """
+    entries: list[AnyEntry] = []
+    facts: dict[int, Fact] = {}
+    faults: list[str] = []
+    before = ledger["before"]
+    predecessor: AnyEntry | None = None if before is None else _placeholder(before)
+    for record in ledger["entries"]:
+        number = (0 if before is None else before["number"] + 1) + len(entries)
+        try:
+            entry = entry_of(record)
+            if (fault := entry.fault_after(predecessor)) is not None:
+                faults.append(f"entry {number}: {fault}")
+            if isinstance(entry, Entry):
+                facts[entry.number] = entry.fact()
+        except InvalidInput as error:
+            faults.append(f"entry {number}: {error}")
+            break
+        predecessor = entry
+        entries.append(entry)
+    head = ledger["head"]
+    if predecessor is None or (predecessor.number, predecessor.digest) != (head["number"], head["digest"]):
+        last = "no entry" if predecessor is None else f"entry {predecessor.number}"
+        faults.append(f"entry {head['number']} must be the last, with the digest {head['digest']}, and {last} is")
+    return Segment(tuple(entries), facts, tuple(faults))
+
+
+def entries_by_number(exported: Sequence[object]) -> dict[int, AnyEntry]:
+    """The entries of an exported ledger, as far as they can be read; the first of each number."""
+    entries: dict[int, AnyEntry] = {}
+    for record in exported:
+        try:
+            entry = entry_of(record)
+        except InvalidInput:
+            continue
+        entries.setdefault(entry.number, entry)
+    return entries
+
+
+def check_chain(segment: Segment) -> Check:
+    """Whether no entry between the release's first charge and its publication was altered, removed or put elsewhere."""
+    sealed = sum(isinstance(entry, SealedEntry) for entry in segment.entries)
+    note = f"{len(segment.entries)} entries, {sealed} of them sealed"
+    return Check("the ledger's entries follow from each other, from the first charge to the head", segment.faults, note)
+
+
+def check_charges(record: Mapping[str, Any], steps: Sequence[StepCost], segment: Segment) -> Check:
+    """Whether every step that spends was charged, once and as it is stated, and its output stored.
+
+    Args:
+        record: the record's predicate.
+        steps: what its steps cost.
+        segment: the entries that it shows.
+    """
+    return Check(
+        "every step that spends was charged once, as it is stated, and stored what it drew",
+        tuple(_faults_of_charges(record, steps, segment)),
+        "; ".join(filter(None, (_drawn_by(segment), _made_for_another(record, segment)))),
+    )
+
+
+def check_exported(record: Mapping[str, Any], segment: Segment, exported: Sequence[object] | None) -> Check:
+    """Whether the entries stand in the whole ledger, and all that the release was charged there is among them.
+
+    Args:
+        record: the record's predicate.
+        segment: the entries that it shows.
+        exported: the whole ledger, as plain values; None where it is not at hand.
+    """
+    name = "the entries stand in the exported ledger, which holds"
+    if exported is None:
+        return Check(name, (), "not checked: no ledger was given", made=False)
+    return Check(name, tuple(_faults_in_ledger(record, segment, exported)))
+
+
+def _placeholder(place: Mapping[str, Any]) -> SealedEntry:
+    """An entry of which only number and digest are known."""
+    return SealedEntry(number=place["number"], time="", kind="", sealed="", previous="", digest=place["digest"])
+
+
+def _drawn_by(segment: Segment) -> str:
+    """By which versions of what draws, as the charges name them."""
+    drawn = ", ".join(dict.fromkeys(charge.mechanism for _, charge in segment.charges))
+    return f"drawn by {drawn}" if drawn else ""
+
+
+def _made_for_another(record: Mapping[str, Any], segment: Segment) -> str:
+    others = sorted({charge.release for _, charge in segment.charges} - {record["release"]["id"]})
+    return f"under the same key as release {', '.join(others)}, which was charged for it" if others else ""
+
+
+def _faults_of_charges(record: Mapping[str, Any], steps: Sequence[StepCost], segment: Segment) -> Iterator[str]:
+    charged, expected = [charge.step for _, charge in segment.charges], [step.step for step in steps]
+    for name in dict.fromkeys(expected):
+        if charged.count(name) != 1:
+            yield f"step {name} was charged {charged.count(name)} times, and must be charged once"
+    if sorted(charged) == sorted(expected) and charged != expected:
+        yield f"the steps were charged in the order {', '.join(charged)}, and taken in the order {', '.join(expected)}"
+    by_name = {step.step: step for step in steps}
+    for number, charge in segment.charges:
+        yield from (f"entry {number}: {fault}" for fault in _faults_of_charge(record, by_name.get(charge.step), charge))
+    if len({charge.split for _, charge in segment.charges}) > 1:
+        yield "the charges are to parts of different splits, and must be to one"
+    yield from _faults_of_outputs(record, segment)
+    yield from _faults_of_others(record, segment)
+    yield from _faults_of_begun(record, segment)
+
+
+def _faults_of_begun(record: Mapping[str, Any], segment: Segment) -> Iterator[str]:
+    """Where the release did not begin on the day of its first charge, which must be the first entry shown."""
+    release = record["release"]
+    first = segment.entries[0] if segment.entries else None
+    if first is None or not isinstance(segment.facts.get(first.number), Charge):
+        yield "the first entry shown must be the first charge of the release, and is not"
+    # A ledger that a fast clock once wrote to is ahead of the day of publication.
+    elif release["begun"] != (day := min(day_of(first.time), release["published"])):
+        yield f"release.begun is {release['begun']}, and its first charge, entry {first.number}, makes it {day}"
+
+
+def _faults_of_charge(record: Mapping[str, Any], step: StepCost | None, charge: Charge) -> Iterator[str]:
+    if step is None:
+        yield f"it charges the step {charge.step}, which spends nothing by the record"
+        return
+    fault = mechanism_fault(charge, record["spec"]["document"]["learner"]["kind"])
+    if fault is not None:
+        yield fault
+    reader = taken_in(planned_steps(record["spec"]["document"]), step.step)
+    stated = next((each for each in record["steps"] if each["step"] == reader), None)
+    for name, found, right in _facts_of(record, charge, step, stated):
+        if found != right:
+            yield f"the {name} of step {charge.step} is another than by the record"
+
+
+def _faults_of_others(record: Mapping[str, Any], segment: Segment) -> Iterator[str]:
+    """Where an entry is shown that concerns neither the release nor its dataset."""
+    release = record["release"]
+    for number, fact in segment.facts.items():
+        if isinstance(fact, Policy) and fact.dataset != release["dataset"]:
+            yield f"entry {number} is of the dataset {fact.dataset}, and must be sealed"
+        if isinstance(fact, Publication) and fact.release != release["id"]:
+            yield f"entry {number} is of the release {fact.release}, and must be sealed"
+
+
+def _facts_of(
+    record: Mapping[str, Any], charge: Charge, step: StepCost, stated: Mapping[str, Any] | None
+) -> Iterator[tuple[str, object, object]]:
+    """What a charge says, and what it must say by the record."""
+    yield "dataset", charge.dataset, record["release"]["dataset"]
+    yield "key", charge.commitment, record["input"]["key"]
+    yield "part", charge.part, step.part
+    yield "probability", charge.probability, step.probability
+    yield "claim", charge.claim, Claim.of(step.charged)
+    yield "cost of one record", charge.per_record, Claim.of(step.record) if step.record is not None else None
+    yield "list of events", charge.events, step.events
+    events = digest_of([event.to_record() for event in step.events])
+    yield "digest of the events", charge.parameters.get("events"), events
+    yield "domain", charge.parameters.get("domain"), record["schema"]["domain"]
+    read = " ".join(thing["digest"] for thing in stated["inputs"]) if stated is not None else None
+    yield "digest of the inputs", charge.inputs, read
+
+
+def _faults_of_outputs(record: Mapping[str, Any], segment: Segment) -> Iterator[str]:
+    made = {thing["digest"] for step in record["steps"] for thing in step["outputs"]}
+    outputs = segment.outputs
+    for number, charge in segment.charges:
+        stored = [output for at, output in outputs if output.identity == charge.identity and at > number]
+        if len(stored) != 1:
+            yield f"entry {number}: what step {charge.step} drew is said to be stored {len(stored)} times, not once"
+    identities = {charge.identity for _, charge in segment.charges}
+    for number, output in outputs:
+        if output.identity not in identities:
+            yield f"entry {number} says that something is stored which was not charged here"
+        elif output.output not in made:
+            yield f"entry {number}: what is said to be stored is not what any step of the record made"
+
+
+def _faults_in_ledger(record: Mapping[str, Any], segment: Segment, exported: Sequence[object]) -> Iterator[str]:
+    report = verify(exported)
+    for check in report.checks:
+        yield from (f"the ledger does not hold: {check.name}: {fault}" for fault in check.faults)
+    whole = entries_by_number(exported)
+    before = record["ledger"]["before"]
+    places = [_placeholder(before)] if before is not None else []
+    for entry in (*places, *segment.entries):
+        held = whole.get(entry.number)
+        if held is None:
+            yield f"entry {entry.number} is not in the exported ledger"
+        elif held.digest != entry.digest:
+            yield f"entry {entry.number} is another in the exported ledger"
+    shown, release = set(segment.facts), record["release"]
+    facts = _facts(whole.values())
+    earlier = [
+        fact.release
+        for number, fact in sorted(facts.items())
+        if isinstance(fact, Publication)
+        and fact.dataset == release["dataset"]
+        and fact.release != release["id"]
+        and number <= record["ledger"]["head"]["number"]
+    ]
+    if release["previous"] != (earlier[-1] if earlier else None):
+        yield f"release.previous is {release['previous']}, and the ledger knows {', '.join(earlier) or 'of none'}"
+    for number, fact in facts.items():
+        own = isinstance(fact, Charge) and (
+            fact.commitment == record["input"]["key"]
+            or (fact.release, fact.dataset) == (release["id"], release["dataset"])
+        )
+        if own and number not in shown:
+            yield f"entry {number} of the exported ledger charges this release, and the record does not show it"
+
+
+def _facts(entries: Any) -> dict[int, Fact]:
+    facts: dict[int, Fact] = {}
+    for entry in entries:
+        try:
+            if isinstance(entry, Entry):
+                facts[entry.number] = entry.fact()
+        except InvalidInput:
+            continue
+    return facts

@@ -1,0 +1,121 @@
+"""Verification of what a statement says that all releases of the dataset come to together.
+
+With the whole ledger the sum is worked out again; without it, it must at least include the release itself. What the
+entries say does not belong here (segment_verification).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import inf, nextafter
+from typing import Any, get_args
+
+from deniable.foundation.checks import Check
+from deniable.foundation.errors import DeniableError
+from deniable.ledger.budget import cost_of
+from deniable.ledger.entries import Charge, Entry, SeedCost
+from deniable.ledger.state import LedgerState
+from deniable.privacy.loss import Guarantee
+from deniable.record.statement import SO_FAR
+from deniable.verification.segment import Segment, entries_by_number
+
+_COUNTED = "counted_against_the_budget"
+
+
+def check_sum(
+    record: Mapping[str, Any], segment: Segment, exported: Sequence[object] | None, stated: Mapping[str, Any]
+) -> Check:
+    """Whether the statement's sum for the dataset follows from the ledger.
+
+    Args:
+        record: the record's predicate.
+        segment: the entries that it shows.
+        exported: the whole ledger, as plain values; None where it is not at hand.
+        stated: privacy.json.
+    """
+    name = "the dataset's sum so far"
+    if exported is None:
+        return Check(
+            f"{name} includes this release",
+            tuple(_faults_of_least_sum(segment, stated)),
+            "no more can be said of it without the ledger",
+        )
+    return Check(f"{name} follows from the exported ledger", tuple(_faults_of_sum(record, segment, exported, stated)))
+
+
+def _faults_of_least_sum(segment: Segment, stated: Mapping[str, Any]) -> Iterator[str]:
+    """Where the stated sum is less than what this release alone was charged, or is not that, if it is the only one."""
+    said = stated.get(SO_FAR)
+    if said is None:
+        return
+    own = [charge for _, charge in segment.charges]
+    alone = len({charge.release for charge in own})
+    counted: Any = said.get(_COUNTED) if isinstance(said, dict) else None
+    seed_cost = counted.get("seed_cost") if isinstance(counted, dict) else None
+    if seed_cost not in get_args(SeedCost):
+        yield f"privacy.json: {SO_FAR}.{_COUNTED}.seed_cost must be {' or '.join(get_args(SeedCost))}"
+        return
+    least = _sum_of(own, seed_cost)
+    if said.get("releases") == alone:
+        yield from _unequal_sums(said, least)
+        return
+    for place, right in (("", least), (f"{_COUNTED}.", least[_COUNTED])):
+        stands = said if right is least else counted
+        for name in ("releases", "epsilon", "delta"):
+            if name in right and not (_is_number(stands.get(name)) and stands[name] >= right[name]):
+                yield f"privacy.json: {SO_FAR}.{place}{name} must be at least {right[name]}, of this release alone"
+
+
+def _faults_of_sum(
+    record: Mapping[str, Any], segment: Segment, exported: Sequence[object], stated: Mapping[str, Any]
+) -> Iterator[str]:
+    """Where the stated sum is not that of the ledger at any moment between the last charge and the publication."""
+    said, dataset = stated.get(SO_FAR), record["release"]["dataset"]
+    last = max((number for number, _ in segment.charges), default=0)
+    books, found = LedgerState(), []
+    for entry in entries_by_number(exported).values():
+        if not isinstance(entry, Entry) or entry.number > record["ledger"]["head"]["number"]:
+            break
+        try:
+            books.enter(entry)
+        except DeniableError as error:
+            yield f"the ledger cannot be added up: {error}"
+            return
+        if entry.number < last or dataset not in books.policies:
+            continue
+        charges = [charged.charge for charged in books.charges(dataset)]
+        if (right := _sum_of(charges, books.policy(dataset).seed_cost)) not in found:
+            found.append(right)
+    if said not in found:
+        yield from _unequal_sums(said, found[0]) if found else (f"privacy.json: {SO_FAR} does not follow",)
+
+
+def _sum_of(charges: Sequence[Charge], seed_cost: Any) -> dict[str, Any]:
+    """What charges to a dataset come to, as the statement has it."""
+    whole, counted = cost_of(charges, "total"), cost_of(charges, seed_cost)
+    spent = Guarantee(nextafter(float(whole.epsilon), inf), min(nextafter(float(whole.delta), inf), 1.0), "basic")
+    return {
+        "epsilon": spent.epsilon,
+        "delta": spent.delta,
+        "vacuous": spent.is_vacuous,
+        "accountant": spent.accountant,
+        "releases": len({charge.release for charge in charges}),
+        _COUNTED: {
+            "seed_cost": seed_cost,
+            "epsilon": nextafter(float(counted.epsilon), inf),
+            "delta": nextafter(float(counted.delta), inf),
+        },
+    }
+
+
+def _unequal_sums(said: object, right: Mapping[str, Any], place: str = SO_FAR) -> Iterator[str]:
+    if not isinstance(said, dict) or said.keys() != right.keys():
+        yield f"privacy.json: {place} must have {', '.join(right)} and nothing else"
+        return
+    for name, value in right.items():
+        if isinstance(value, dict):
+            yield from _unequal_sums(said[name], value, f"{place}.{name}")
+        elif type(said[name]) is not type(value) or said[name] != value:
+            yield f"privacy.json: {place}.{name} is {said[name]}, and the ledger makes it {value}"
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

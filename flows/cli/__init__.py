@@ -1,0 +1,1 @@
+"""The commands of `python -m flows`, a module each. Those that start and stop servers are in `servers`."""

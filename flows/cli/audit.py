@@ -1,0 +1,65 @@
+"""The command `audit`: compares all that is kept of a release with its record, and prints what was found.
+
+Prefect and MLflow are imported only when it runs; no server is needed.
+"""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from flows.cli.spinner import at_work
+
+if TYPE_CHECKING:
+    # The library's own class is generic in its stubs alone.
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001
+
+HOLDS, DOES_NOT_HOLD = 0, 1
+
+
+def add_audit_command(subparsers: "Subparsers", parents: Sequence[argparse.ArgumentParser] = ()) -> None:
+    """Add the command `audit` to a parser.
+
+    Args:
+        subparsers: where commands are added.
+        parents: parsers of the options that all commands share.
+    """
+    command = subparsers.add_parser(
+        "audit",
+        parents=parents,
+        help="see that nobody has touched a release, its runs in MLflow or its charges since its record was signed",
+        description="Compare MLflow, the shelf, the public folder and the ledger with the signed record of a release, "
+        "and name what was changed, added or deleted since. Where the release was not made, give the path of its "
+        "public folder: what cannot be checked from there is marked by -- with the reason.",
+    )
+    command.add_argument("release", metavar="RELEASE", help="its name, or the path of its public folder")
+    command.add_argument(
+        "--keys",
+        type=Path,
+        metavar="FILE",
+        help="the agency's trust file (default: DENIABLE_TRUSTED_KEYS, or that of the state folder)",
+    )
+    command.add_argument(
+        "--ledger", type=Path, metavar="EXPORT", help="the ledger as it was exported, where it cannot be reached itself"
+    )
+
+
+def run_audit_command(asked: argparse.Namespace, state: Path) -> int:
+    """Audit a release, and print a line for each check, what was found below it, and a verdict.
+
+    Args:
+        asked: what was asked for.
+        state: the state folder that the release was made in.
+
+    Returns:
+        0 when everything holds, else 1.
+
+    Raises:
+        DeniableError: there is no such release.
+    """
+    with at_work(f"Auditing {asked.release}"):
+        from flows.audit import audit_here  # noqa: PLC0415 - imports Prefect and MLflow
+
+        audited = audit_here(asked.release, state, asked.keys, asked.ledger)
+    print("\n".join(audited.lines))  # noqa: T201 - this is the command line
+    return HOLDS if audited.holds else DOES_NOT_HOLD

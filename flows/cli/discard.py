@@ -1,0 +1,35 @@
+"""Gives up a release that was begun and not finished."""
+
+from pathlib import Path
+
+from deniable.foundation.errors import Refused
+from stores.ledger.charging import is_known_to_be_charged
+from stores.releases.resumable_releases import find_release
+from stores.vault.lease import leased
+from stores.vault.workspace import discard_folders
+
+_STAYS = {
+    True: "What was charged for it stays charged.",
+    False: "Nothing was charged for it.",
+    None: "What was charged for it, if anything, stays charged.",
+}
+
+
+def discard_release(state: Path, release_id: str) -> None:
+    """Remove what an unfinished release has made. What it was charged stays charged: nothing is refunded.
+
+    Args:
+        state: the state folder.
+        release_id: the release's name.
+
+    Raises:
+        InvalidInput: there is no such release.
+        Refused: it is finished, published, or somebody works on it.
+    """
+    begun = find_release(state, release_id)
+    if begun.finished or (state / "releases" / release_id).exists():
+        raise Refused(f"a release must be unfinished to be discarded, and {release_id} is published; it stays.")
+    charged = is_known_to_be_charged(state, begun.dataset, release_id)
+    with leased(state / "vault" / release_id):
+        discard_folders(state, release_id)
+    print(f"{release_id} is discarded. {_STAYS[charged]}")  # noqa: T201 - of the command line

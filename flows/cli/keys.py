@@ -1,0 +1,178 @@
+"""The operator's commands of signing keys: make one, see them, replace it, revoke one, hand auditors the trust file.
+
+Signing does not belong here: a release does that itself, and makes its first key itself where there is none.
+"""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from deniable.foundation.errors import DeniableError, InvalidInput
+from deniable.record.trust import Reason, TrustedKey, TrustedKeys, moment
+from stores.keys.signing_keys import (
+    YEARS,
+    current_keyid,
+    new_key,
+    revoke_key,
+    rotate_key,
+    signing_key_place,
+    signing_time,
+)
+from stores.keys.trust_file import trusted_keys, trusted_keys_place
+from stores.ledger.ledger import write_lines
+
+if TYPE_CHECKING:
+    # The library's own class is generic in its stubs alone.
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001
+
+DONE = 0
+_SHOWN_DIGITS = 16
+_DAY = len("2026-11-20")
+
+
+def add_key_commands(subparsers: "Subparsers", parents: Sequence[argparse.ArgumentParser] = ()) -> None:
+    """Add the command `keys` and its own commands to a parser.
+
+    Args:
+        subparsers: where commands are added.
+        parents: parsers of the options that all commands share.
+    """
+    keys = subparsers.add_parser("keys", help="the keys that releases are signed with, and whose signatures count")
+    commands = keys.add_subparsers(dest="keys_command", required=True, metavar="COMMAND")
+    new = commands.add_parser("new", parents=parents, help="make a key to sign releases with, where there is none")
+    new.add_argument("--owner", required=True, metavar="NAME", help="who signs with it")
+    rotate = commands.add_parser(
+        "rotate", parents=parents, help="put a new key in the place of the one that signs; what that one signed counts"
+    )
+    for command in (new, rotate):
+        command.add_argument(
+            "--years", type=int, default=YEARS, metavar="N", help=f"how long it is valid (default: {YEARS})"
+        )
+    commands.add_parser("show", parents=parents, help="show the keys that are trusted, or were")
+    revoke = commands.add_parser("revoke", parents=parents, help="trust a key no longer")
+    revoke.add_argument("keyid", metavar="KEYID", help="its id, or the digits that `show` shows")
+    revoke.add_argument(
+        "--reason",
+        choices=get_args(Reason),
+        required=True,
+        help="compromised: another may have it, and nothing that it signed counts; superseded: it signs no longer, and "
+        "what it signed before now counts",
+    )
+    export = commands.add_parser("export", parents=parents, help="write the trust file that auditors need")
+    export.add_argument("file", type=Path, metavar="FILE", help="the file; it holds public halves alone")
+
+
+def run_key_command(asked: argparse.Namespace, state: Path) -> int:
+    """Carry out one command of `keys`.
+
+    Args:
+        asked: what was asked for.
+        state: the state folder, which holds the keys unless DENIABLE_SIGNING_KEY or DENIABLE_TRUSTED_KEYS name others.
+
+    Returns:
+        0.
+
+    Raises:
+        DeniableError: a file cannot be read or written, or what is asked makes no sense.
+    """
+    console = Console(highlight=False, markup=False, soft_wrap=True)
+    if asked.keys_command == "new":
+        made = new_key(state, owner=asked.owner, years=asked.years)
+        console.print(made.to_tell)
+        console.print(f"It is {made.keyid}, valid until {made.trusted.valid_until}.")
+    elif asked.keys_command == "rotate":
+        rotated = rotate_key(state, years=asked.years)
+        console.print(f"{rotated.before.keyid} signs no longer; its private half is gone.")
+        console.print(f"{rotated.after.keyid} signs from now on, until {rotated.after.valid_until}. {_HAND_OUT}")
+    elif asked.keys_command == "revoke":
+        console.print(_revoked(revoke_key(state, asked.keyid, asked.reason), state))
+    elif asked.keys_command == "export":
+        console.print(_exported(state, asked.file))
+    else:
+        _show(state, console)
+    return DONE
+
+
+_HAND_OUT = "Hand auditors the trust file anew: python -m flows keys export FILE."
+_NO_KEY = (
+    "no trusted key at {place}; python -m flows keys new --owner NAME makes one, and so does the first release of a "
+    "state folder."
+)
+
+
+def _revoked(key: TrustedKey, state: Path) -> str:
+    """What a revocation means."""
+    compromised = key.revoked is not None and key.revoked.reason == "compromised"
+    counts = "nothing that it signed counts" if compromised else "what it signed before now still counts"
+    rotate = ""
+    if _current(state)[0] == key.keyid:
+        rotate = " It is the key that signs: python -m flows keys rotate puts another in its place."
+    return f"{key.keyid} is revoked: {counts}. {_HAND_OUT}{rotate}"
+
+
+def _exported(state: Path, file: Path) -> str:
+    """Write the trust file for others, and say what to do with it."""
+    keys = trusted_keys(state)
+    if not len(keys):
+        raise InvalidInput(
+            f"there must be a key for auditors to trust, and there is {_NO_KEY.format(place=trusted_keys_place(state))}"
+        )
+    write_lines(keys.to_text().splitlines(), file)
+    count = f"{len(keys)} keys are" if len(keys) > 1 else "1 key is"
+    return f"{count} in {file}; hand it to auditors another way than the releases."
+
+
+def _show(state: Path, console: Console) -> None:
+    """Print the keys that are trusted, or were, and which one signs."""
+    keys = trusted_keys(state)
+    if not len(keys):
+        console.print(f"There is {_NO_KEY.format(place=trusted_keys_place(state))}")
+        return
+    keyid, complaint = _current(state)
+    Console(highlight=False).print(_table(keys, keyid))
+    console.print(f"trust file:   {trusted_keys_place(state)}\nprivate key:  {signing_key_place(state)}")
+    if complaint:
+        console.print(complaint)
+    elif keys.get(keyid) is None:
+        console.print(f"The private key is that of {keyid}, which is not trusted.")
+
+
+def _table(keys: TrustedKeys, current: str) -> Table:
+    """The keys, a row each, in the order in which they were entered."""
+    now = signing_time()
+    table = Table(box=box.SIMPLE_HEAD, title="Signing keys", title_justify="left", title_style="bold")
+    for name in ("key", "owner", "valid from", "valid until", "state"):
+        table.add_column(name, no_wrap=name == "key", overflow="fold")
+    for key in keys:
+        counts = key.objection_at(now) is None
+        signs = key.keyid == current
+        table.add_row(
+            key.keyid[:_SHOWN_DIGITS],
+            Text(key.owner, "bold" if signs else ""),
+            key.valid_from[:_DAY],
+            key.valid_until[:_DAY],
+            Text(_state(key, now, signs=signs), "green" if counts else "red"),
+        )
+    return table
+
+
+def _state(key: TrustedKey, now: str, *, signs: bool) -> str:
+    if key.revoked is not None:
+        return f"{key.revoked.reason} {key.revoked.time[:_DAY]}"
+    if key.objection_at(now) is not None:
+        return "expired" if moment(now) >= moment(key.valid_until) else "not valid yet"
+    return "signs" if signs else "valid"
+
+
+def _current(state: Path) -> tuple[str, str]:
+    """The id of the key that is to sign, and what is wrong with its file; one of them is empty."""
+    try:
+        return current_keyid(state), ""
+    except DeniableError as error:
+        return "", str(error)

@@ -1,0 +1,233 @@
+"""The operator's commands of the privacy ledger: set what may be spent, see what was, export and verify.
+
+Reserving and committing does not belong here: steps do that themselves.
+"""
+
+import argparse
+import getpass
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+from deniable.foundation.errors import InvalidInput
+from deniable.foundation.exact_numbers import exact_number
+from deniable.ledger.budget import Balance, cost_of, counted
+from deniable.ledger.entries import Cost, Entry, PeriodCap, PeriodLength, Policy, SeedCost
+from deniable.ledger.state import Charged
+from deniable.ledger.verification import records_of, verify
+from deniable.privacy.rounding import rounded, rounded_down, rounded_up
+from stores.ledger.anchor import Anchor, difference
+from stores.ledger.ledger import LEDGER_VARIABLE, Ledger, kept_lines, ledger_place, write_lines
+from stores.ledger.recovery import recover
+from stores.ledger.roles import OWNER_VARIABLE, prepare_named_ledger
+from stores.ledger.state_ledger import state_ledger
+from stores.vault.actors import operator
+
+if TYPE_CHECKING:
+    # The library's own class is generic in its stubs alone.
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001
+
+DONE, DOES_NOT_HOLD = 0, 1
+_SHOWN = 60
+
+Row = tuple[str, ...]
+_COLUMNS: Row = ("release", "step", "part", "epsilon", "delta", "by", "entry", "state")
+
+
+def add_ledger_commands(subparsers: "Subparsers", parents: Sequence[argparse.ArgumentParser] = ()) -> None:
+    """Add the command `ledger` and its own commands to a parser.
+
+    Args:
+        subparsers: where commands are added.
+        parents: parsers of the options that all commands share.
+    """
+    ledger = subparsers.add_parser("ledger", help="what was spent on each dataset, and what may be")
+    commands = ledger.add_subparsers(dest="ledger_command", required=True, metavar="COMMAND")
+    policy = commands.add_parser("policy", parents=parents, help="set what may be spent on a dataset from now on")
+    policy.add_argument("dataset", metavar="DATASET", help="name of the dataset, as specs give it")
+    policy.add_argument("--epsilon", type=_exact, required=True, metavar="E", help="cap over the dataset's lifetime")
+    policy.add_argument("--delta", type=_exact, required=True, metavar="D", help="cap over the dataset's lifetime")
+    policy.add_argument("--per", choices=get_args(PeriodLength), help="also a cap for each calendar period (UTC)")
+    policy.add_argument("--period-epsilon", type=_exact, metavar="E", help="cap of one period")
+    policy.add_argument("--period-delta", type=_exact, metavar="D", help="cap of one period (default: --delta)")
+    policy.add_argument(
+        "--seed-cost",
+        choices=get_args(SeedCost),
+        default="total",
+        help="what counts of candidates tested for plausible deniability: all of them together (the default), or "
+        "one attempt alone, which is no guarantee for a whole release",
+    )
+    show = commands.add_parser("show", parents=parents, help="show releases, steps, charges and what is left")
+    show.add_argument("dataset", metavar="DATASET", nargs="?", help="name of one dataset (default: all)")
+    export = commands.add_parser("export", parents=parents, help="write all entries to a file, to be verified anywhere")
+    export.add_argument("file", type=Path, metavar="FILE", help="the file, one entry a line")
+    check = commands.add_parser("verify", parents=parents, help="verify the ledger where it is")
+    check.add_argument("--head", metavar="HASH", help="digest of the last entry, as it was noted elsewhere")
+    check.add_argument("--count", type=int, metavar="N", help="number of entries, as it was noted elsewhere")
+    commands.add_parser(
+        "prepare",
+        parents=parents,
+        help="in PostgreSQL: make or update the ledger's tables, and let its user read and append alone",
+        description=f"Make the ledger's tables, or bring them up to date, as the owner whom {OWNER_VARIABLE} names by "
+        f"a URL of PostgreSQL, and let the user whom {LEDGER_VARIABLE} names read and append, and nothing else.",
+    )
+    again = commands.add_parser(
+        "recover", parents=parents, help="rebuild a ledger that was lost or replaced, or accept it as it is"
+    )
+    again.add_argument(
+        "--reason", required=True, metavar="WHY", help="why; it will stand in the ledger, and who did it"
+    )
+    again.add_argument(
+        "--from",
+        dest="copies",
+        action="append",
+        type=Path,
+        default=[],
+        metavar="FILE",
+        help="an export, or a ledger.db",
+    )
+    again.add_argument(
+        "--accept", action="store_true", help="give up entries that no copy has, or accept that this is another ledger"
+    )
+
+
+def run_ledger_command(asked: argparse.Namespace, state: Path) -> int:
+    """Carry out one command of `ledger`.
+
+    Args:
+        asked: what was asked for.
+        state: the state folder, which holds the ledger unless DENIABLE_LEDGER names another.
+
+    Returns:
+        0 when all went well, 1 when the ledger does not hold.
+
+    Raises:
+        DeniableError: the ledger cannot be read or written, was altered, or what is asked makes no sense.
+    """
+    if asked.ledger_command == "prepare":
+        _say([prepare_named_ledger()])
+        return DONE
+    place = ledger_place(state)
+    if asked.ledger_command == "verify":
+        lines = kept_lines(place)
+        report = verify(records_of(lines), head=asked.head, count=asked.count)
+        lost = difference(known, lines) if (known := Anchor(state).lines()) else None
+        _say(report.lines)
+        if lost is not None:
+            _say([f"THE LEDGER IS NOT THE ONE THAT {state} KNOWS, with {len(known)} entries: it is {lost}."])
+        return DONE if report.holds and lost is None else DOES_NOT_HOLD
+    if asked.ledger_command == "export":
+        # Also one that was altered, which is evidence.
+        lines = kept_lines(place)
+        write_lines(lines, asked.file)
+        head = verify(records_of(lines)).head
+        _say([f"{len(lines)} entries are in {asked.file}; note the head {head} somewhere else."])
+        return DONE
+    if asked.ledger_command == "recover":
+        _say(recover(state, asked.copies, by=operator(), reason=asked.reason, accept=asked.accept))
+        return DONE
+    ledger = state_ledger(state)
+    if asked.ledger_command == "policy":
+        ledger.set_policy(_policy(asked))
+        _say(_account(ledger, asked.dataset))
+        return DONE
+    datasets = [asked.dataset] if asked.dataset else ledger.datasets()
+    for dataset in datasets:
+        _say([*_account(ledger, dataset), *_charges(ledger, dataset), ""])
+    if recoveries := ledger.recoveries():
+        _say([_recovered(entry) for entry in recoveries])
+    if not datasets:
+        _say([f"No dataset has a policy in the ledger at {ledger.place}."])
+    return DONE
+
+
+def _recovered(entry: Entry) -> str:
+    """What was recovered, by whom and why."""
+    content = entry.content
+    kind = "accepted as it was found" if content["accepted"] else "rebuilt"
+    return (
+        f"entry {entry.number}: {kind} by {content['set_by']} on {entry.time[:10]}, with {content['found']} entries of "
+        f"{content['known']} known, {content['restored']} brought back: {content['reason']}"
+    )
+
+
+def _policy(asked: argparse.Namespace) -> Policy:
+    """The policy that is asked for."""
+    if (asked.per is None) != (asked.period_epsilon is None) or (asked.per is None and asked.period_delta is not None):
+        raise InvalidInput(
+            "a cap for each period must be given by --per and --period-epsilon, got one without the other; add it, or "
+            "leave both out."
+        )
+    period = None
+    if asked.per is not None:
+        delta = asked.delta if asked.period_delta is None else asked.period_delta
+        period = PeriodCap(length=asked.per, limit=Cost(epsilon=asked.period_epsilon, delta=delta))
+    return Policy(
+        dataset=asked.dataset,
+        limit=Cost(epsilon=asked.epsilon, delta=asked.delta),
+        period=period,
+        seed_cost=asked.seed_cost,
+        set_by=getpass.getuser(),
+    )
+
+
+def _account(ledger: Ledger, dataset: str) -> list[str]:
+    """What may be spent on a dataset, what was, and what is left."""
+    balances = ledger.balances(dataset)
+    rows = [("budget", "epsilon", "spent", "left", "delta", "spent", "left"), *(_balance(each) for each in balances)]
+    return [f"{dataset}{counted(balances[0].seed_cost)}", *_table(rows)]
+
+
+def _balance(balance: Balance) -> Row:
+    limit, spent, left = balance.limit, balance.spent, balance.left
+    return (
+        balance.cap,
+        *(rounded(limit.epsilon), rounded_up(spent.epsilon), rounded_down(left.epsilon)),
+        *(rounded(limit.delta), rounded_up(spent.delta), rounded_down(left.delta)),
+    )
+
+
+def _charges(ledger: Ledger, dataset: str) -> list[str]:
+    """The charges to a dataset, release by release, and what each release adds up to by itself."""
+    seed_cost, published = ledger.policy(dataset).seed_cost, ledger.published()
+    rows: list[Row] = []
+    by_release = sorted(ledger.charges(dataset), key=lambda charged: charged.charge.release)
+    for release, group in groupby(by_release, key=lambda charged: charged.charge.release):
+        charges = list(group)
+        rows += [_charge(charged, seed_cost) for charged in charges]
+        together = cost_of((charged.charge for charged in charges), seed_cost)
+        state = "released" if release in published else "not released"
+        rows.append((release, "together", "", rounded_up(together.epsilon), rounded_up(together.delta), "", "", state))
+    return ["", *_table([_COLUMNS, *rows])] if rows else ["nothing was charged"]
+
+
+def _charge(charged: Charged, seed_cost: SeedCost) -> Row:
+    charge = charged.charge
+    claim = charge.per_record if seed_cost == "per_record" and charge.per_record is not None else charge.claim
+    return (
+        *(charge.release, charge.step, f"{charge.part} ({rounded(charge.probability)})"),
+        *(rounded_up(claim.cost.epsilon), rounded_up(claim.cost.delta), claim.accountant),
+        str(charged.entry.number),
+        "reserved" if charged.output is None else "committed",
+    )
+
+
+def _table(rows: Sequence[Row]) -> list[str]:
+    """Rows in columns that are as wide as their longest cell."""
+    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
+    return ["  " + "  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+
+
+def _exact(text: str) -> Fraction:
+    """A number as it is written: 0.1 is a tenth."""
+    try:
+        return exact_number(text)
+    except InvalidInput:
+        msg = f"a number such as 0.5 or 1e-6 is needed, got {text[:_SHOWN]}"
+    raise argparse.ArgumentTypeError(msg)
+
+
+def _say(lines: Iterable[Any]) -> None:
+    print("\n".join(lines))  # noqa: T201 - this is the command line

@@ -1,0 +1,246 @@
+"""Shows what a release would cost, before a record is read: step by step, in total, and against what is left.
+
+Every figure follows from the spec and the public domain; the source is not opened.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import groupby
+from math import inf, isfinite
+from pathlib import Path
+
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from deniable.foundation.errors import DeniableError
+from deniable.foundation.keys import fresh_salt
+from deniable.ledger.budget import Balance, cost_of, counted
+from deniable.ledger.state import LedgerState
+from deniable.plausible_deniability.seed_accounting import compose_candidates
+from deniable.privacy.accounting import compose
+from deniable.privacy.loss import (
+    ApproximateEvent,
+    DiscreteGaussianEvent,
+    DiscreteLaplaceEvent,
+    ExponentialEvent,
+    Guarantee,
+    MechanismEvent,
+    PrivacyTestEvent,
+    StabilityHistogramEvent,
+)
+from deniable.privacy.rounding import rounded_down, rounded_up
+from deniable.privacy.step_costs import StepCost, added_up
+from schemas.spec.accounts import Accounts, accounts_of
+from schemas.spec.decision import Policy
+from schemas.spec.release_spec import ReleaseSpec
+from stores.ledger.charging import planned_charges, policy_of
+from stores.ledger.database import written_time
+from stores.ledger.state_ledger import state_ledger
+from stores.releases.resumable_releases import what_comes_next
+from stores.statement.statement import in_words
+
+FITS, DOES_NOT_FIT = 0, 1
+_MANY = 4
+_ACCOUNTANTS = ("basic", "advanced", "zcdp", "pld", "theorem_a", "theorem_b")
+
+
+def show_plan(spec: ReleaseSpec, state: Path) -> int:
+    """Print the plan of a release.
+
+    Args:
+        spec: the release spec.
+        state: the state folder, for its ledger.
+
+    Returns:
+        0 if the release would be let through now, 1 if it would be refused.
+    """
+    accounts = accounts_of(spec)
+    console = Console(highlight=False)
+    drawn = spec.synthesis
+    wanted = f"{drawn.records:,} records wanted"
+    if drawn.attempts != drawn.records:
+        wanted += f", {drawn.attempts:,} candidates tested and charged"
+    console.print(
+        f"[bold]{escape(spec.title)}[/bold]\n{wanted}; {drawn.guarantee}; nothing was read to make this plan.\n"
+    )
+    for step in accounts.steps:
+        console.print(_mechanisms(step))
+    console.print("", _totals(accounts), sep="\n")
+    if accounts.record is not None:
+        console.print(f"{_if_records_were_charged(spec, accounts)}\n")
+    console.print(f"Claimed for the model:          {in_words(accounts.model)}, by {accounts.model.accountant}")
+    if accounts.record is not None:
+        console.print(f"Claimed for one attempt:        {in_words(accounts.record)}, by the exact form of Theorem 1")
+    console.print(f"Claimed for the whole release:  {_whole(accounts.total)}")
+    if spec.decision is not None:
+        console.print(f"Published by whom:              {_who_decides(spec.decision)}")
+    fits, verdict = _verdict(spec, accounts, state)
+    console.print(verdict)
+    console.print(what_comes_next(state, spec))
+    return FITS if fits else DOES_NOT_FIT
+
+
+def _who_decides(policy: Policy) -> str:
+    """What the spec says of the decision."""
+    asked = " or ".join(policy.approvers) if policy.approvers else "anybody but whoever starts it"
+    alone = " and ".join(_bounds(policy.publish_within)) if not policy.always_ask else ""
+    said = [f"itself, where {alone}; else {asked}" if alone else asked]
+    said += [f"nobody, unless {' and '.join(_bounds(policy.refuse_beyond))}"] if policy.refuse_beyond else []
+    return "; ".join(said)
+
+
+def _bounds(thresholds: Mapping[str, float]) -> list[str]:
+    """Thresholds in words."""
+    sides = {"max": "at most", "min": "at least"}
+    parts = [(*name.rpartition("_"), bound) for name, bound in thresholds.items()]
+    return [f"{figure} is {sides[side]} {bound:g}" for figure, _, side, bound in parts]
+
+
+def _mechanisms(step: StepCost) -> str:
+    """What a step does to the data, line by line."""
+    cost = "no differential privacy" if step.guarantee is None else f"{in_words(step.guarantee)} for the records in it"
+    lines = [f"[bold]{step.step}[/bold] reads the part {step.part} (probability {float(step.probability):g}): {cost}"]
+    for events in _alike(step.events):
+        event, *_, last = (*events, events[-1])
+        facts = [event.mechanism, _noise(event), _sensitivity(event), _outputs(event)]
+        if len(events) > 1:
+            facts[-1] += " each"
+        asked = event.query if len(events) == 1 else f"{len(events)} events, {event.query} … {last.query}"
+        lines.append(f"  {asked}: {', '.join(fact for fact in facts if fact)}")
+    return "\n".join(lines)
+
+
+def _alike(events: Sequence[MechanismEvent]) -> Iterator[list[MechanismEvent]]:
+    """The events in order, many that differ in little but what was asked as one line; the record lists each."""
+    for _, those in groupby(events, key=lambda event: (replace(event, query=""), event.query.split()[:2])):
+        alike = list(those)
+        yield from [alike] if len(alike) >= _MANY else [[event] for event in alike]
+
+
+def _sensitivity(event: MechanismEvent) -> str:
+    """By how much a record changes an output, which is a whole table where a table is counted."""
+    if not isinstance(event, DiscreteLaplaceEvent | DiscreteGaussianEvent):
+        return ""
+    return f"sensitivity {event.sensitivity} for all values of an output together"
+
+
+def _outputs(event: MechanismEvent) -> str:
+    return f"{event.outputs:,} output{'s' if event.outputs > 1 else ''}"
+
+
+def _noise(event: MechanismEvent) -> str:
+    """Scale of a mechanism's noise."""
+    if isinstance(event, DiscreteLaplaceEvent):
+        return f"scale {float(event.scale):.4g}"
+    if isinstance(event, DiscreteGaussianEvent):
+        return f"sigma {float(event.variance) ** 0.5:.4g}"
+    if isinstance(event, StabilityHistogramEvent):
+        return f"scale {float(event.scale):.4g}, kept from {event.threshold}"
+    if isinstance(event, ExponentialEvent | ApproximateEvent):
+        name, cost = ("epsilon", event.epsilon) if event.epsilon else ("probability", event.delta)
+        return f"{name} {rounded_up(float(cost))}"
+    if isinstance(event, PrivacyTestEvent):
+        return f"k = {event.k}, scale {float(1 / event.eps0):.4g}, rho = {float(event.drop_probability):g}"
+    return ""
+
+
+def _totals(accounts: Accounts) -> Table:
+    """What each step, and all together, would cost by each accountant that can say; the claimed ones in bold."""
+    charged = [(step, step.guarantee) for step in accounts.steps if step.guarantee is not None]
+    found = [_by_accountant(step, guarantee) for step, guarantee in charged]
+    least = [min(those.values(), key=lambda guarantee: guarantee.epsilon) for those in found]
+    table = Table(box=box.SIMPLE_HEAD, title="Epsilon by accountant", title_justify="left", title_style="bold")
+    table.add_column("")
+    for step, guarantee in charged:
+        table.add_column(f"{step.step}\nat delta {rounded_up(guarantee.delta)}", justify="right")
+    table.add_column("all together\nas they add up", justify="right")
+    for name in _ACCOUNTANTS:
+        cells = [
+            f"[bold]{_epsilon(those[name])}[/bold]" if those.get(name) is best else _epsilon(those.get(name))
+            for those, best in zip(found, least, strict=True)
+        ]
+        if any(cells):
+            # Where an accountant says nothing of a step, the one that says most stands in for it.
+            by_this = [
+                replace(step, guarantee=those.get(name, best))
+                for (step, _), those, best in zip(charged, found, least, strict=True)
+            ]
+            table.add_row(name, *cells, _epsilon(added_up(by_this)))
+    if accounts.total is not None:
+        table.add_row(
+            "claimed", *(f"[bold]{_epsilon(best)}[/bold]" for best in least), f"[bold]{_epsilon(accounts.total)}[/bold]"
+        )
+    return table
+
+
+def _if_records_were_charged(spec: ReleaseSpec, accounts: Accounts) -> str:
+    """What only as many candidates as records are wanted would cost, beside what all that are tested cost."""
+    (event,) = next(step.events for step in accounts.steps if step.part in {"seeds", "shared"} and step.record)
+    if not isinstance(event, PrivacyTestEvent) or accounts.candidates is None:
+        return ""
+    fewer = compose_candidates(replace(event, outputs=spec.synthesis.records), accounts.candidates.delta)
+    least = min((guarantee.epsilon for guarantee in fewer.values()), default=inf)
+    return (
+        f"{spec.synthesis.records:,} candidates, as many as records are wanted, would cost epsilon = "
+        f"{rounded_up(least)}; the {event.outputs:,} that are tested cost {rounded_up(accounts.candidates.epsilon)}, "
+        "and that is what is charged."
+    )
+
+
+def _by_accountant(step: StepCost, claimed: Guarantee) -> dict[str, Guarantee]:
+    """A step's guarantee by each accountant."""
+    (first, *rest) = step.events
+    if isinstance(first, PrivacyTestEvent):
+        return compose_candidates(first, claimed.delta) or {"basic": claimed}
+    if isinstance(first, StabilityHistogramEvent):
+        return {claimed.accountant: claimed}
+    return compose([first, *rest], claimed.delta)
+
+
+def _epsilon(guarantee: Guarantee | None) -> str:
+    if guarantee is None:
+        return ""
+    return rounded_up(guarantee.epsilon) if isfinite(guarantee.epsilon) else "none"
+
+
+def _whole(total: Guarantee | None) -> str:
+    if total is None:
+        return "no differential privacy (privacy test 1)"
+    return f"{in_words(total)}, by {total.accountant}"
+
+
+def _verdict(spec: ReleaseSpec, accounts: Accounts, state: Path) -> tuple[bool, str]:
+    """What the ledger would be charged, what it has left, and whether it would let the release through."""
+    # A copy of the books: what is tried out in it is not written.
+    books = LedgerState()
+    for entry in state_ledger(state).entries():
+        books.enter(entry)
+    now = max(written_time(datetime.now(UTC)), books.head.time if books.head is not None else "")
+    known = spec.dataset_name in books.policies
+    if not known and spec.budget is not None:
+        books.enter(books.next_entry(policy_of(spec, spec.budget), now, fresh_salt()))
+    said = []
+    try:
+        charges = planned_charges(spec, accounts)
+        seed_cost = books.policy(spec.dataset_name).seed_cost
+        cost = cost_of(charges, seed_cost)
+        charged = f"epsilon = {rounded_up(cost.epsilon)}, delta = {rounded_up(cost.delta)}{counted(seed_cost)}"
+        said.append(f"Charged to the ledger:          {charged}\n")
+        said += [_left(balance, opened=not known) for balance in books.balances(spec.dataset_name, now)]
+        books.require_room(charges, now)
+    except DeniableError as refusal:
+        return False, "\n".join([*said, f"[red]It would be refused:[/red] {refusal}"])
+    return True, "\n".join([*said, "[green]It would be let through.[/green]"])
+
+
+def _left(balance: Balance, *, opened: bool) -> str:
+    """What is left of a budget, in words."""
+    left, limit = balance.left, balance.limit
+    said = (
+        f"Left for {balance.dataset}, {balance.cap}: epsilon {rounded_down(left.epsilon)} of "
+        f"{rounded_down(limit.epsilon)}, delta {rounded_down(left.delta)} of {rounded_down(limit.delta)}"
+    )
+    return f"{said} (the spec's budget; the ledger does not know the dataset yet)." if opened else f"{said}."

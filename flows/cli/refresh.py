@@ -1,0 +1,90 @@
+"""The command `refresh`: releases what arrives of a dataset for somebody who watches, and says what came of it.
+
+Prefect and MLflow are imported only after the spec was found right.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.markup import escape
+from rich.text import Text
+
+from deniable.foundation.errors import DeniableError
+from infra.servers.local_servers import own_prefect
+from schemas.spec.release_spec import load_spec
+
+if TYPE_CHECKING:
+    # The library's own class is generic in its stubs alone.
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001
+
+DONE = 0
+
+_FARTHEST = 3
+
+
+def add_refresh_command(subparsers: "Subparsers", parents: Sequence[argparse.ArgumentParser] = ()) -> None:
+    """Add the command `refresh` to a parser.
+
+    Args:
+        subparsers: where commands are added.
+        parents: parsers of the options that all commands share.
+    """
+    command = subparsers.add_parser(
+        "refresh",
+        parents=parents,
+        help="release what arrives of a dataset, unless exactly that is published",
+        description="Release what arrives of a dataset. Where it is what a published release was made of, whatever the "
+        "order of its rows, nothing is charged and nothing is published; else the entry refresh of the spec says what "
+        "may be spent.",
+    )
+    command.add_argument("spec", type=Path, metavar="SPEC", help="a release spec with an entry refresh")
+    command.add_argument(
+        "--source", metavar="PLACE", help="what arrives: a file, a folder or s3://... (default: where the spec says)"
+    )
+
+
+def run_refresh_command(asked: argparse.Namespace, state: Path) -> int:
+    """Refresh a dataset, and say what came of it.
+
+    Args:
+        asked: what was asked for.
+        state: the state folder.
+
+    Returns:
+        0, whether anything had to be released or not.
+
+    Raises:
+        DeniableError: the refresh failed or was refused; what was published before is untouched.
+    """
+    spec = load_spec(asked.spec).reading(asked.source)
+    with Console(stderr=True).status(f"{escape(spec.title)}: starting Prefect and MLflow ..."):
+        # The server starts while the rest is imported.
+        server = own_prefect(state)
+        from flows.cli.release import print_summary, watched  # noqa: PLC0415
+        from flows.refresh import refresh  # noqa: PLC0415 - imports Prefect and MLflow, as the next one does
+        from flows.release import told_later  # noqa: PLC0415
+
+        if server is not None:
+            server.wait_until_up()
+    try:
+        with watched(spec, state) as runner:
+            # What was released is reported when it is printed, and not before.
+            done = refresh.with_options(task_runner=runner, on_completion=[told_later])(asked.spec, state, asked.source)
+    except DeniableError as error:
+        for note in getattr(error, "__notes__", ()):
+            print(note, file=sys.stderr)  # noqa: T201 - this is the command line
+        raise
+    console = Console(highlight=False)
+    if done.released is not None:
+        print_summary(done.released, console)
+    console.print(Text(done.in_words), soft_wrap=True)
+    for pair in done.drift.pairs[:_FARTHEST] if done.drift is not None else ():
+        moved = f"  {' and '.join(pair.attributes)}: {pair.distance:.4f}, of which {pair.by_chance:.4f} by chance"
+        console.print(Text(moved), soft_wrap=True)
+    sys.stdout.flush()
+    done.note_told()
+    return DONE

@@ -1,0 +1,114 @@
+"""The command `replay`: runs a published release again for somebody who watches, and prints what was found.
+
+Prefect and MLflow are imported only after the record was found to be one whose signature counts.
+"""
+
+import argparse
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+
+from infra.servers.local_servers import own_prefect
+from schemas.provenance import RECORD
+from stores.record.record_reader import find_release_folder, keys_to_trust, trusted_record, trusted_where
+
+if TYPE_CHECKING:
+    from prefect.task_runners import TaskRunner
+
+    # The library's own class is generic in its stubs alone.
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001
+
+SAME, DIFFERS = 0, 1
+
+
+def add_replay_command(subparsers: "Subparsers", parents: Sequence[argparse.ArgumentParser] = ()) -> None:
+    """Add the command `replay` to a parser.
+
+    Args:
+        subparsers: where commands are added.
+        parents: parsers of the options that all commands share.
+    """
+    command = subparsers.add_parser(
+        "replay",
+        parents=parents,
+        help="run a published release again from its record, and see that every step gives the same bytes",
+        description="Run a published release again from its record alone. It needs the release key and the snapshot of "
+        "the rows, which lie in the release's vault unless they are brought along. Nothing is charged or published.",
+    )
+    command.add_argument("release", metavar="RELEASE", help="its name, or the path of its folder")
+    command.add_argument("--key", type=Path, metavar="FILE", help="the release key (default: its custodian is asked)")
+    command.add_argument(
+        "--snapshot", type=Path, metavar="FILE", help="the rows as they were read (default: those in the vault)"
+    )
+    command.add_argument("--source", metavar="PLACE", help="what they were read from, to read that again instead")
+    command.add_argument(
+        "--keys",
+        type=Path,
+        metavar="TRUSTED",
+        help="the agency's trust file (default: DENIABLE_TRUSTED_KEYS, or that of the state folder)",
+    )
+    command.add_argument(
+        "--workers", type=_count, default=os.cpu_count() or 1, metavar="N", help="threads (default: one a core)"
+    )
+    command.add_argument("--processes", action="store_true", help="processes instead of threads")
+    command.add_argument(
+        "--keep", action="store_true", help="keep the scratch folder, which holds the key and confidential records"
+    )
+
+
+def run_replay_command(asked: argparse.Namespace, state: Path) -> int:
+    """Run a release again, and print a line for each step and a verdict.
+
+    Args:
+        asked: what was asked for.
+        state: the state folder.
+
+    Returns:
+        0 when every step gave the same bytes, else 1.
+
+    Raises:
+        DeniableError: release, key or snapshot is not there, or the record must not be trusted.
+    """
+    folder = find_release_folder(asked.release, state)
+    record = trusted_record(folder / RECORD, keys_to_trust(state, asked.keys), trusted_where(state, asked.keys)).record
+    with Console(stderr=True).status(f"{record.release.id}: starting Prefect and MLflow ..."):
+        # The server starts while the rest is imported.
+        server = own_prefect(state)
+        from flows.progress import Screen  # noqa: PLC0415 - imports Prefect and MLflow, as the next two do
+        from flows.replay import ReplayDiffers, replay  # noqa: PLC0415
+        from tasks.running.progress import watching  # noqa: PLC0415
+
+        if server is not None:
+            server.wait_until_up()
+    runner = _runner(asked.workers, processes=asked.processes)
+    try:
+        with Screen({}) as screen, watching(screen):
+            replayed = replay.with_options(task_runner=runner)(
+                folder, state, asked.key, asked.snapshot, asked.keys, source=asked.source, keep=asked.keep
+            )
+    except ReplayDiffers as differs:
+        replayed = differs.replayed
+    _say(replayed.lines())
+    if replayed.kept is not None:
+        _say([f"What was done again is in {replayed.kept}, the key with it; remove that when it is not needed."])
+    return SAME if replayed.same else DIFFERS
+
+
+def _runner(workers: int, *, processes: bool) -> "TaskRunner[Any]":
+    """Who draws."""
+    from prefect.task_runners import ProcessPoolTaskRunner, ThreadPoolTaskRunner  # noqa: PLC0415
+
+    return ProcessPoolTaskRunner(max_workers=workers) if processes else ThreadPoolTaskRunner(max_workers=workers)
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"a number of workers such as 4 is needed, got {text}")
+    return int(text)
+
+
+def _say(lines: Iterable[str]) -> None:
+    print("\n".join(lines))  # noqa: T201 - this is the command line

@@ -1,0 +1,186 @@
+"""The command `runs`: what Prefect has run, what came of it, and what to do next.
+
+Prefect's own `flow-run ls` cuts ids short, and knows no dataset and no release.
+"""
+
+import argparse
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from deniable.foundation.checks import printable
+from deniable.foundation.errors import DeniableError, InvalidInput
+from flows.prefect_runs.run_tags import DATASET, RELEASE
+
+if TYPE_CHECKING:
+    from infra.servers.prefect_api import PrefectApi
+
+    # The library's own class is generic in its stubs alone.
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001
+
+DONE = 0
+_LAST, _MOST = 20, 200
+_SHORTEST = 4
+_DEPLOYED, _BY_HAND = "python -m flows prefect flow-run retry {run}", "the same command again"
+_HELD, _UNDER_WAY = {"Held", "Suspended", "Paused"}, {"RUNNING", "PENDING", "CANCELLING"}
+
+Run = dict[str, Any]
+
+
+class RunsUnknown(DeniableError):
+    """Prefect's server does not say what it has run."""
+
+
+def add_runs_command(subparsers: "Subparsers", parents: Sequence[argparse.ArgumentParser] = ()) -> None:
+    """Add the command `runs` to a parser.
+
+    Args:
+        subparsers: where commands are added.
+        parents: parsers of the options that all commands share.
+    """
+    runs = subparsers.add_parser(
+        "runs", parents=parents, help="what Prefect has run, what came of it, and what to do next"
+    )
+    runs.add_argument(
+        "run",
+        nargs="?",
+        metavar="RUN",
+        help="one run, with its steps and its log: its id, the beginning of it, or its release",
+    )
+    runs.add_argument("--dataset", metavar="DATASET", help="only runs of this dataset")
+    runs.add_argument("--last", type=int, default=_LAST, metavar="N", help=f"so many at most (default: {_LAST})")
+
+
+def run_runs_command(asked: argparse.Namespace, state: Path) -> int:
+    """List the runs, the newest first, or show one of them.
+
+    Args:
+        asked: what was asked for.
+        state: the state folder, whose runs are shown unless DENIABLE_PREFECT_API_URL names another server.
+
+    Returns:
+        0.
+
+    Raises:
+        InvalidInput: there is no such run, or there are several.
+        RunsUnknown: Prefect's server does not answer.
+    """
+    from httpx import HTTPError, InvalidURL  # noqa: PLC0415 - other commands need none of this
+
+    from infra.servers.local_servers import own_prefect  # noqa: PLC0415
+    from infra.servers.prefect_api import PrefectApi  # noqa: PLC0415
+    from stores.servers.prefect_failures import prefect_failure  # noqa: PLC0415
+
+    server = own_prefect(state)
+    try:
+        if server is not None:
+            from rich.console import Console  # noqa: PLC0415
+
+            with Console(stderr=True).status("Starting Prefect, of which no server runs ..."):
+                server.wait_until_up()
+        with PrefectApi() as prefect:
+            lines = list(_shown(prefect, asked.run) if asked.run else _listed(prefect, asked.dataset, asked.last))
+    except (HTTPError, InvalidURL) as error:
+        raise RunsUnknown(prefect_failure(error)) from None
+    finally:
+        if server is not None:
+            server.stop()
+    print(*map(printable, lines), sep="\n")  # noqa: T201 - this is what the command is for
+    return DONE
+
+
+def _listed(prefect: "PrefectApi", dataset: str | None, last: int) -> Iterator[str]:
+    """What is said of the last runs."""
+    found = _runs(prefect, last, **({"tags": {"all_": [f"{DATASET}{dataset}"]}} if dataset else {}))
+    for number, run in enumerate(found):
+        if number:
+            yield ""
+        yield from _about(run)
+    if not found:
+        yield f"Prefect has run nothing{f' of {dataset}' if dataset else ''}."
+
+
+def _shown(prefect: "PrefectApi", asked: str) -> Iterator[str]:
+    """What is said of one run, its steps and its log."""
+    run = _found(prefect, asked)
+    mine = {"id": {"any_": [run["id"]]}}
+    yield from _about(run)
+    steps = prefect.post("task_runs/filter", flow_runs=mine, sort="EXPECTED_START_TIME_ASC", limit=_MOST)
+    if steps:
+        width = max(len(step["name"]) for step in steps)
+        yield "  steps"
+        for step in steps:
+            yield f"    {step['name']:<{width}}  {step['state_name']:<9}  {step['total_run_time']:.1f} s"
+    logs = {"flow_run_id": {"any_": [run["id"]]}}
+    lines = prefect.post("logs/filter", logs=logs, sort="TIMESTAMP_ASC", limit=_MOST)
+    if lines:
+        yield "  log"
+        yield from (f"    {line['timestamp'][11:19]}  {line['message']}" for line in lines)
+
+
+def _runs(prefect: "PrefectApi", most: int, **wanted: object) -> list[Run]:
+    """Runs that have begun, or should have."""
+    begun = {"expected_start_time": {"before_": datetime.now(UTC).isoformat()}, **wanted}
+    found: list[Run] = prefect.post(
+        "flow_runs/filter", flow_runs=begun, sort="EXPECTED_START_TIME_DESC", limit=max(1, min(most, _MOST))
+    )
+    return found
+
+
+def _found(prefect: "PrefectApi", asked: str) -> Run:
+    """The run of an id, of the beginning of one, or the last of a release."""
+    runs = _runs(prefect, _MOST)
+    named = [run for run in runs if _tag(run, RELEASE) == asked]
+    found = named[:1] or [run for run in runs if len(asked) >= _SHORTEST and run["id"].startswith(asked.lower())]
+    if len(found) != 1:
+        many = "several have that beginning" if found else f"none of the last {_MOST} has it"
+        raise InvalidInput(
+            f"a run must be named by its id, the beginning of it, or its release, got {asked}: {many}; "
+            "python -m flows runs lists them."
+        )
+    return found[0]
+
+
+def _about(run: Run) -> Iterator[str]:
+    """What is said of a run in any case."""
+    began = run["start_time"] or run["expected_start_time"]
+    yield f"{run['name']}  ({run['state_name']})"
+    yield f"  run      {run['id']}"
+    yield f"  began    {began[:19].replace('T', ' ')} UTC, {run['total_run_time']:.0f} s"
+    if dataset := _tag(run, DATASET):
+        yield f"  dataset  {dataset}"
+    if release := _tag(run, RELEASE):
+        yield f"  release  {release}"
+    if message := (run.get("state") or {}).get("message"):
+        yield f"  said     {message}"
+    yield f"  next     {_next(run)}"
+
+
+def _next(run: Run) -> str:
+    """What to do, or where to look."""
+    release, dataset, kind = _tag(run, RELEASE), _tag(run, DATASET), run["state_type"]
+    again = _DEPLOYED.format(run=run["id"]) if run["deployment_id"] else _BY_HAND
+    said = f"{again} goes on where it stopped; what was paid for is not paid for again"
+    if run["state_name"] in _HELD:
+        said = f'look at what python -m flows held lists; then python -m flows approve {release} --reason "..."'
+    elif kind == "COMPLETED":
+        made = release and run["name"].startswith((release, "refresh"))
+        said = f"python -m flows find --dataset {dataset} shows it, python -m flows audit {release} checks it"
+        said = said if made else "nothing"
+    elif kind in _UNDER_WAY:
+        said = f"wait; python -m flows prefect flow-run cancel {run['id']} ends it"
+    elif kind == "CRASHED" and run["deployment_id"]:
+        said = f"nothing: it goes on by itself where the watch of the stack runs; elsewhere {said}"
+    elif run["state_name"] == "AwaitingRetry":
+        said = "nothing: it goes on by itself, at the time that its page says"
+    elif kind == "SCHEDULED":
+        said = "a worker takes it; python -m flows stack status says whether one runs"
+    elif kind == "FAILED" and (run["name"].endswith(": refused") or ": refused " in run["name"]):
+        said = "do what is said; the same again is refused again"
+    return said
+
+
+def _tag(run: Run, kind: str) -> str:
+    """What a run is tagged with."""
+    return next((tag.removeprefix(kind) for tag in run["tags"] if tag.startswith(kind)), "")

@@ -1,0 +1,1 @@
+"""Commands that run servers: stack, worker and watch, cluster, ui, deploy, backup and restore."""

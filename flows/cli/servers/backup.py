@@ -1,0 +1,79 @@
+"""The commands `backup DIR` and `restore DIR`: a state folder with its databases, copied and brought back."""
+
+import argparse
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from deniable.foundation.errors import InvalidInput
+from flows.cli.spinner import at_work
+
+if TYPE_CHECKING:
+    # The library's own class is generic in its stubs alone.
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001
+
+DONE = 0
+
+
+def add_backup_commands(subparsers: "Subparsers", parents: Sequence[argparse.ArgumentParser] = ()) -> None:
+    """Add the commands `backup` and `restore` to a parser.
+
+    Args:
+        subparsers: where commands are added.
+        parents: parsers of the options that all commands share.
+    """
+    backup = subparsers.add_parser("backup", parents=parents, help="copy the state folder and its databases")
+    backup.add_argument("folder", type=Path, metavar="DIR", help="a folder that does not exist yet; it will hold keys")
+    restore = subparsers.add_parser("restore", parents=parents, help="bring a copy back into an empty state folder")
+    restore.add_argument("folder", type=Path, metavar="DIR", help="what `backup` made")
+
+
+def run_backup_command(asked: argparse.Namespace, state: Path) -> int:
+    """Back up the state folder.
+
+    Returns:
+        0.
+
+    Raises:
+        DeniableError: the place is taken, a release is under way, or a database does not let itself be copied.
+    """
+    with at_work(f"Copying {state}"):
+        from infra.stack.backup import back_up  # noqa: PLC0415 - imports what the ledger needs
+
+        files = back_up(state, asked.folder.expanduser().resolve())
+    print(f"{files} files of {state} are copied to {asked.folder}, which holds keys and confidential records.")  # noqa: T201
+    return DONE
+
+
+def run_restore_command(asked: argparse.Namespace, state: Path) -> int:
+    """Bring a backup back, and see that what was restored holds.
+
+    Returns:
+        0.
+
+    Raises:
+        DeniableError: the state folder holds something, the backup is not whole, or what it has does not hold.
+    """
+    from infra.stack.backup import has_databases, put_back, require_consistent  # noqa: PLC0415 - as above
+    from infra.stack.settings import Stack  # noqa: PLC0415
+
+    place = asked.folder.expanduser().resolve()
+    with at_work(f"Bringing {place} back"):
+        put_back(place, state)
+    if has_databases(place):
+        stack = Stack(state)
+        try:
+            from infra.stack.command import restore  # noqa: PLC0415 - needs what only the stack needs
+        except ImportError as error:
+            raise InvalidInput(
+                f"the stack needs {error.name}, which is not installed; make stack installs it."
+            ) from None
+        restore(stack, place)
+        os.environ["DENIABLE_LEDGER"] = stack.database("ledger")
+    with at_work("Verifying what was brought back"):
+        releases = require_consistent(state)
+    print(f"{state} is as it was: {releases} releases hold, and so does the ledger.")  # noqa: T201
+    if has_databases(place):
+        print("PostgreSQL runs; make stack starts the rest.")  # noqa: T201
+    return DONE

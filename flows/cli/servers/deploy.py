@@ -1,0 +1,119 @@
+"""The command `deploy`: tells Prefect's server what `deployments/prefect.yaml` describes.
+
+Prefect's own command does it; what is added is the concurrency limit of every dataset, the checkout's place, and what
+Prefect does by itself about runs that fail or fall silent.
+"""
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from deniable.foundation.errors import DeniableError
+from flows.cli.servers.stack import require_prefect
+from flows.cli.spinner import at_work
+from flows.specs import spec_places
+from schemas.spec.release_spec import load_spec
+
+if TYPE_CHECKING:
+    # The library's own class is generic in its stubs alone.
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001
+
+DONE = 0
+
+_CHECKOUT = Path(__file__).resolve().parents[3]
+_SAID = 5
+_DEPLOYED = re.compile(r"Deployment '([^']+)' successfully.*?(http\S+)", re.DOTALL)
+
+
+class DeployFailed(DeniableError):
+    """Prefect does not take the deployments."""
+
+
+def add_deploy_command(subparsers: "Subparsers", parents: Sequence[argparse.ArgumentParser] = ()) -> None:
+    """Add the command `deploy` to a parser.
+
+    Args:
+        subparsers: where commands are added.
+        parents: parsers of the options that all commands share.
+    """
+    subparsers.add_parser("deploy", parents=parents, help="tell Prefect's server what it may run, and when")
+
+
+def run_deploy_command(_asked: argparse.Namespace, state: Path) -> int:
+    """Tell Prefect's server of the deployments, and make the limits that they wait for.
+
+    Args:
+        state: the state folder, whose stack runs Prefect unless DENIABLE_PREFECT_API_URL names another.
+
+    Returns:
+        0.
+
+    Raises:
+        InvalidInput: nothing says where Prefect's server is.
+        DeployFailed: it does not take them.
+    """
+    require_prefect(state)
+    with at_work("1 of 3: reading the specs, and limiting each dataset to one run at a time", logged=True):
+        from flows.entrypoints import DATASET_LIMIT  # noqa: PLC0415 - imports Prefect and MLflow
+
+        for dataset in sorted({load_spec(place).dataset_name for place in spec_places().values()}):
+            _make_limit(DATASET_LIMIT.format(dataset))
+    with at_work("2 of 3: telling Prefect of the deployments", logged=True):
+        said = _prefect("--no-prompt", "deploy", "--all", "--prefect-file", "deployments/prefect.yaml")
+    for name, page in _DEPLOYED.findall(said):
+        print(f"{name:<20} {page}", flush=True)  # noqa: T201 - this is the command line
+    with at_work("3 of 3: telling Prefect what to do about runs that fail or fall silent", logged=True):
+        made = _automations()
+    print(*made, sep="\n")  # noqa: T201
+    print("To run one: python -m flows prefect deployment run NAME --watch, or Prefect's page of it.")  # noqa: T201
+    return DONE
+
+
+def _make_limit(name: str) -> None:
+    """Let one run at a time have that name."""
+    from prefect.client.orchestration import get_client  # noqa: PLC0415 - imports Prefect
+
+    with _answering(), get_client(sync_client=True) as client:
+        client.upsert_global_concurrency_limit_by_name(name, 1)
+
+
+def _automations() -> list[str]:
+    """Make what Prefect does by itself about failed runs, and say what that is."""
+    from flows.prefect_runs.automations import make_automations  # noqa: PLC0415 - imports Prefect
+
+    with _answering():
+        return make_automations()
+
+
+@contextmanager
+def _answering() -> Iterator[None]:
+    """Say in one sentence that Prefect's server does not answer."""
+    from httpx import HTTPError  # noqa: PLC0415 - Prefect's own, imported with it
+
+    try:
+        yield
+    except HTTPError as error:
+        msg = f"Prefect must answer at {os.environ['PREFECT_API_URL']}, and does not ({type(error).__name__})."
+        raise DeployFailed(msg) from None
+
+
+def _prefect(*arguments: str) -> str:
+    """Run a command of Prefect's in the checkout, and return what it says."""
+    done = subprocess.run(  # noqa: S603 - our own command
+        [sys.executable, "-m", "prefect", *arguments],
+        cwd=_CHECKOUT,
+        env={**os.environ, "DENIABLE_CHECKOUT": str(_CHECKOUT), "PREFECT_CLI_COLORS": "false"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        said = " | ".join((done.stdout + done.stderr).strip().splitlines()[-_SAID:])
+        raise DeployFailed(f"Prefect must take the deployments, and does not: {said}")
+    return done.stdout.strip()

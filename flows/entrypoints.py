@@ -1,0 +1,345 @@
+"""The flows of the deployments: what a form of Prefect's can ask for, checked again where it runs.
+
+A form can be sent unchecked, so what is asked for is typed here. What the flows do is that of the command line.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from enum import StrEnum
+from itertools import count
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from prefect import Flow, flow, get_client, runtime, suspend_flow_run
+from prefect.client.schemas.filters import FlowRunFilter
+from prefect.client.schemas.objects import FlowRun, State
+from prefect.concurrency.sync import concurrency
+from prefect.input import RunInput
+from prefect.states import Completed, Failed
+from prefect.variables import Variable
+from pydantic import Field
+
+from deniable.foundation.errors import DeniableError, InvalidInput, Refused
+from flows import audit as auditing
+from flows import refresh as refreshing
+from flows import release as releasing
+from flows import replay as replaying
+from flows.prefect_runs.automations import FAILED_AND_TOLD, WEBHOOK_BLOCK
+from flows.prefect_runs.outages import OUTAGES, finished_in, is_last_attempt, is_scheduled, note_finished, resumable
+from flows.prefect_runs.run_page import on_its_page
+from flows.specs import spec_places
+from infra.cluster.choosing import on_its_cluster
+from infra.environment import state_folder
+from schemas.spec.release_spec import TABLE_SUFFIXES, FileSource, load_spec
+from stores.releases.deciding import decide
+from stores.releases.resumable_releases import find_release, note_reported, releases_of_run
+from stores.servers.prefect_failures import asking_prefect
+from stores.servers.webhook import are_one
+from stores.statement.statement import as_text
+from stores.tables.partitions import is_in_a_store
+from stores.vault.decisions import decision_on
+from stores.vault.pending_approval import Held, HeldNote, held_notes, note_waiting
+
+DATASET_LIMIT = "deniable-dataset-{}"
+"""Name of the concurrency limit of a dataset: its releases wait for each other."""
+
+_LEASE_S = 60
+
+SpecName = StrEnum("SpecName", {name: name for name in spec_places()})  # type: ignore[misc] # named by what there is
+SpecName.__doc__ = "A release spec that ships, or that lies in a folder of DENIABLE_SPECS."
+
+ReleaseName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_]+-\d{8}T\d{6}Z$", examples=["acs_ma-20261120T104151Z"])]
+
+_TABLE = "|".join(re.escape(suffix) for suffix in TABLE_SUFFIXES)
+Arrival = Annotated[
+    str, Field(pattern=rf"^(/.+({_TABLE}|/)|s3://[^@/?#]+(/[^?#]*)?)$", examples=["/data/people-2026.parquet"])
+]
+
+
+def note_told(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> None:  # noqa: ARG001 - as hooks are called
+    """Note that Prefect was told of the end of a run, and with it of what the run released; a hook of flows."""
+    for name in finished_in(flow_run.id):
+        note_reported(state_folder(), name)
+
+
+def source_of(spec: Path) -> str | None:
+    """Where what arrives is, where a run is not told: what Prefect's variable says now, else the spec.
+
+    Args:
+        spec: the release spec.
+
+    Raises:
+        InvalidInput: neither says so.
+    """
+    asked = load_spec(spec)
+    if not isinstance(asked.source, FileSource) or asked.source.environment is None:
+        return None
+    name = asked.source.environment.lower()
+    if said := Variable.get(name):
+        return str(said)
+    if asked.source.path is None:
+        raise InvalidInput(
+            f"a refresh must be told what arrives, got none for {asked.name}: give the run a source, or set Prefect's "
+            f"variable {name}; {asked.source.environment} in the worker's environment is as old as the worker."
+        )
+    place = asked.source.path
+    return place if is_in_a_store(place) else str(asked.folder / place)
+
+
+@flow(name="release", flow_run_name="release of {spec}", persist_result=False, on_completion=[note_told])
+def release(spec: SpecName, begin_another: bool = False) -> State[Any]:  # noqa: FBT001, FBT002 - a box of a form
+    """Release what a spec describes, or go on with the release of it that was not finished.
+
+    A scheduled run makes a release of its own: what an earlier run left is finished first. A run that goes on after an
+    outage makes no other release than the one that it began.
+
+    Args:
+        spec: the release spec.
+        begin_another: begin another release although one of this spec is not finished.
+
+    Returns:
+        The release's name, as the run's message.
+
+    A release that a person must decide upon suspends the run: no process is kept. Whoever resumes it says who they are.
+
+    Raises:
+        DeniableError: the release failed, was refused, or could not be finished; running it again goes on with it.
+    """
+    place = spec_places()[spec]
+
+    def release_it(mine: HeldNote | None) -> str:
+        return _released(place, mine, begin_another=begin_another)
+
+    return resumable(lambda: _once_decided(load_spec(place).dataset_name, release_it))
+
+
+@flow(name="refresh", flow_run_name="refresh of {spec}", persist_result=False, on_completion=[note_told])
+def refresh(spec: SpecName, source: Arrival | None = None) -> State[Any]:
+    """Release what arrives of a dataset, unless exactly that is published; spend no more than this refresh may.
+
+    A release that a person must decide upon suspends the run, as with `release`.
+
+    Args:
+        spec: the release spec, with an entry `refresh`.
+        source: what arrives, a file or a folder/ on the worker's machine or s3://...; by default where the spec says,
+            or Prefect's variable that is called as the spec's, in small letters. The worker's environment says nothing:
+            it is that of the worker's start.
+
+    Returns:
+        What was done, as the run's message; how far the table moved is an artifact of the run. A refresh that failed,
+        and has told so where Prefect would, ends as FailedAndTold.
+
+    Raises:
+        DeniableError: the refresh failed or was refused; what was published before is untouched.
+    """
+    place = spec_places()[spec]
+
+    def refresh_it(_mine: HeldNote | None) -> str:
+        # What was held is unfinished, and finished first.
+        silent_on = () if is_last_attempt() else OUTAGES
+        done = refreshing.refresh_dataset(place, source=source or source_of(place), silent_on=silent_on)
+        if done.released is not None:
+            note_finished(done.current)
+        return done.in_words
+
+    def told_once() -> State[Any]:
+        try:
+            return _once_decided(load_spec(place).dataset_name, refresh_it)
+        except DeniableError as error:
+            told = refreshing.told_of(error)
+            if told is None or not are_one(told, WEBHOOK_BLOCK):
+                raise
+            return Failed(name=FAILED_AND_TOLD, message=f"{type(error).__name__}: {error}", data=error)
+
+    return resumable(told_once)
+
+
+@flow(name="audit", flow_run_name="audit of {release}", persist_result=False)
+def audit(release: ReleaseName | None = None) -> State[Any]:
+    """See that nobody has touched a release, its runs in MLflow or its charges since its record was signed.
+
+    Args:
+        release: the release's name; all published releases if none is given.
+
+    Returns:
+        What was found, as the run's message; the findings are an artifact of the run.
+
+    Raises:
+        AuditFailed: something is not as it was.
+    """
+    return resumable(lambda: _audited([release] if release else published_releases(state_folder())))
+
+
+def _audited(names: list[str]) -> State[Any]:
+    """Audit releases, all of them although one fails."""
+    failed: list[auditing.AuditFailed] = []
+    with on_its_page(f"audit of {names[0] if len(names) == 1 else 'all releases'}") as page:
+        for name in names:
+            try:
+                auditing.audit_release(name, state_folder())
+            except auditing.AuditFailed as failure:
+                failed.append(failure)
+        page.ended(f"{len(names) - len(failed)} of {len(names)} as they were")
+        if failed:
+            # Evidence is told of first.
+            raise min(failed, key=lambda failure: isinstance(failure, auditing.AuditHindered))
+    return Completed(message=f"{len(names)} of {len(names)} releases are as they were when their records were signed")
+
+
+@flow(name="replay", flow_run_name="replay of {release}", persist_result=False)
+def replay(release: ReleaseName) -> State[Any]:
+    """Run a published release again from its record, and see that every step gives the same bytes.
+
+    Args:
+        release: the release's name.
+
+    Returns:
+        The verdict, as the run's message.
+
+    Raises:
+        ReplayDiffers: a step gave something else; the message says which, and why.
+    """
+    return resumable(lambda: Completed(message=replaying.replay_release(release, state_folder()).verdict))
+
+
+def published_releases(state: Path) -> list[str]:
+    """Names of the releases that were published, the oldest first."""
+    return sorted(path.name for path in (state / "releases").glob("*/"))
+
+
+def _released(place: Path, mine: HeldNote | None, *, begin_another: bool) -> str:
+    """Make the release of a run, and what came of it in words.
+
+    Args:
+        place: the spec.
+        mine: the release that this run was suspended for.
+        begin_another: whether another release is to begin although one of the spec is not finished.
+    """
+    state, here = state_folder(), _this_run()
+    begun = releases_of_run(state, here) if here else []
+    own = [each for each in begun if each.runs[0] == here]
+    scheduled = is_scheduled()
+    worked_for = own if scheduled or begin_another else begun
+    if worked_for and worked_for[-1].ended:
+        # Somebody has finished, while this run was down, what it was for.
+        return f"published {worked_for[-1].release_id}"
+    begun_as = mine.release if mine else own[-1].release_id if own else None
+    anew = begin_another and begun_as is None
+    while True:
+        name = releasing.make_release(place, anew=anew, begun_as=begun_as).workspace.release_id
+        if not scheduled or mine is not None or find_release(state, name).runs[:1] == (here,):
+            note_finished(name)
+            return f"published {name}"
+        # It is of another night, whose run did not get so far; that it is finished is told of with this night's own.
+        note_reported(state, name)
+        begun_as = None
+
+
+def _once_decided(dataset: str, work: Callable[[HeldNote | None], str]) -> State[Any]:
+    """Do the work, and wait for a person where a release of it is held.
+
+    Args:
+        dataset: the dataset, which nobody else works on meanwhile.
+        work: does it, given the release that this run was suspended for, and says what came of it.
+
+    Returns:
+        What came of it, as the run's message.
+    """
+    state, here = state_folder(), _this_run()
+    while True:
+        mine = _waited_for(state, here)
+        if mine is not None and mine.action == "hold" and decision_on(state, mine) is None:
+            _ask(state, mine)
+        try:
+            with _alone(dataset):
+                said = work(mine)
+        except Held as held:
+            if here is None:
+                raise
+            if held.note.flow_run != here and _is_waiting(held.note):
+                return Completed(name="Held", message=f"{held.note.release} waits in flow run {held.note.flow_run}")
+            note_waiting(state, held.note, here)
+        else:
+            return Completed(message=said)
+
+
+class Answer(RunInput):
+    """What Prefect's form asks whoever decides upon a release that is held."""
+
+    decision: Literal["approved", "refused"]
+    name: str = Field(min_length=1, description="Who decides. Prefect does not check it, and the record says so.")
+    reason: str = Field(min_length=1, description="Why, in words that may be published: they stand in the record.")
+
+
+def _ask(state: Path, note: HeldNote) -> None:
+    """Suspend this run until somebody decides, and write the decision down; who may not decide is asked again."""
+    complaint = ""
+    for number in count():
+        # Prefect gives the answer to a question that it has asked, and asks one that it has not.
+        form = Answer.with_initial_data(description=_question(note, complaint))
+        answer = suspend_flow_run(wait_for_input=form, key=f"{note.candidate}-{number}")
+        try:
+            decide(state, note, answer.decision, by=answer.name, identity="stated", reason=answer.reason)
+        except (InvalidInput, Refused) as refused:
+            complaint = str(refused)
+        else:
+            return
+
+
+def _question(note: HeldNote, complaint: str) -> str:
+    """What the form says, in Markdown."""
+    whoever = " or ".join(note.approvers) if note.approvers else f"anybody but {note.started_by}, who started it"
+    return "\n\n".join(
+        [
+            *([f"**The last answer does not count:** {complaint}"] if complaint else []),
+            f"**{as_text(note.title)}**: the release `{note.release}` waits for {whoever}.",
+            "\n".join(f"- {reason}" for reason in note.why),
+            f"Look at `{note.page}`, which is the report of the candidate `{note.candidate[:16]}`.",
+        ]
+    )
+
+
+def _this_run() -> str | None:
+    """The run of a deployment that this happens in, which can be suspended; None for any other."""
+    return str(runtime.flow_run.id) if runtime.deployment.id and runtime.flow_run.id else None
+
+
+def _waited_for(state: Path, here: str | None) -> HeldNote | None:
+    """The release that this run was suspended for."""
+    return next((note for note in held_notes(state) if here is not None and note.flow_run == here), None)
+
+
+def _is_waiting(note: HeldNote) -> bool:
+    """Whether the run that a release was held in still waits for the decision."""
+    there = FlowRunFilter.model_validate({"id": {"any_": [note.flow_run]}})
+    with get_client(sync_client=True) as client:
+        return any(
+            run.state is not None and run.state.is_paused() for run in client.read_flow_runs(flow_run_filter=there)
+        )
+
+
+@contextmanager
+def _alone(dataset: str) -> Iterator[None]:
+    """Wait until no other run works on the dataset; `python -m flows deploy` makes the limit that this needs.
+
+    A run whose machine is gone keeps the others waiting for a minute. One that cannot reach Prefect for as long goes
+    on: should another then begin, the locks of the state folder keep them apart.
+    """
+    with ExitStack() as stack:
+        asking_prefect(
+            lambda: stack.enter_context(
+                concurrency(
+                    DATASET_LIMIT.format(dataset),
+                    occupy=1,
+                    lease_duration=_LEASE_S,
+                    strict=True,
+                    raise_on_lease_renewal_failure=False,
+                )
+            )
+        )
+        yield
+
+
+# What runs the steps is chosen where a flow is started: here by the job variables of its deployment.
+release, refresh = on_its_cluster(release), on_its_cluster(refresh)

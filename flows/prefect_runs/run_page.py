@@ -1,0 +1,229 @@
+"""What Prefect's page of a run says of it: a name with what came of it, and the lines that a terminal shows.
+
+Only lines that are handed in here get there, and only those may be that everybody who reads Prefect's database may
+read: no figure that was measured on real records, no error but one that is made to be shown. Prefect's own loggers
+send nothing (infra.environment). A server that does not answer keeps no run waiting, and fails none.
+"""
+
+import logging
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar, copy_context
+from datetime import UTC, datetime
+from threading import Condition, Thread
+from time import sleep
+from typing import TypeVar, cast
+
+from prefect import get_client
+from prefect.client.orchestration import SyncPrefectClient
+from prefect.client.schemas.actions import LogCreate
+from prefect.client.schemas.objects import FlowRun
+from prefect.context import FlowRunContext
+from prefect.states import Completed
+
+from deniable.foundation.errors import DeniableError, Refused
+from flows.prefect_runs.run_tags import DATASET, RELEASE
+from flows.progress import StepLines
+from stores.vault.pending_approval import Held
+from tasks.running.progress import watching
+
+R = TypeVar("R")
+
+_LOGGER = "deniable"
+_TOGETHER_S = 0.5
+_GRACE_S = 10.0
+
+
+class RunPage:
+    """The page of one run of a flow; of none, where there is no run, and then nothing is told to anybody.
+
+    Args:
+        subject: what the run does, such as `refresh of acs_ma`.
+        run: the run.
+        is_release: whether the run is called by its release alone, once that has a name.
+    """
+
+    def __init__(self, subject: str, run: FlowRun | None, *, is_release: bool = False) -> None:
+        self._subject, self._release, self._outcome = subject, "", ""
+        self._is_release = is_release
+        self._post = _Post(run) if run is not None else None
+        self._name()
+
+    def about(self, dataset: str, release: str = "") -> None:
+        """Say of which dataset the run is, and which release it works on, if any."""
+        self._release, self._outcome = release, ""
+        self._name()
+        if self._post is not None:
+            self._post.tag([f"{DATASET}{dataset}", *([f"{RELEASE}{release}"] if release else [])])
+
+    def ended(self, outcome: str) -> None:
+        """Say in a word or two what came of it."""
+        self._outcome = outcome
+        self._name()
+
+    def failed(self, error: BaseException) -> None:
+        """Say that an error ended the run, and which if it is made to be shown."""
+        if not self._outcome:
+            self.ended(_outcome(error))
+        level = logging.WARNING if isinstance(error, Held) else logging.ERROR
+        self.say(*_said_of(error).splitlines(), level=level)
+
+    def say(self, *lines: str, level: int = logging.INFO) -> None:
+        """Add lines to the run's log."""
+        if self._post is not None:
+            self._post.add(lines, level)
+
+    @contextmanager
+    def telling_steps(self, amounts: Mapping[str, int]) -> Iterator[None]:
+        """Add a line for each step that ends, as a terminal's log has it, until the block ends.
+
+        Args:
+            amounts: amount of work of the steps where it is known, in the unit in which they advance.
+        """
+        with watching(StepLines(self.say, amounts)):
+            yield
+
+    def close(self) -> None:
+        """Wait until all is told, for a few seconds at most."""
+        if self._post is not None:
+            self._post.close()
+
+    def _name(self) -> None:
+        if self._is_release:
+            said = (self._release or self._subject, self._outcome)
+        else:
+            said = (self._subject, f"{self._outcome} {self._release}".strip())
+        if self._post is not None:
+            self._post.call(": ".join(filter(None, said)))
+
+
+_pages: ContextVar[RunPage | None] = ContextVar("page", default=None)
+
+
+@contextmanager
+def on_its_page(subject: str, *, is_release: bool = False) -> Iterator[RunPage]:
+    """Have the run that this happens in say what it does and what came of it, until the block ends.
+
+    Args:
+        subject: what the run does, such as `refresh of acs_ma`; the page of a run that has one already keeps its own.
+        is_release: whether the run is called by its release alone, once that has a name.
+
+    Yields:
+        The run's page.
+    """
+    if (there := _pages.get()) is not None:
+        yield there
+        return
+    context = FlowRunContext.get()
+    page = RunPage(subject, context.flow_run if context is not None else None, is_release=is_release)
+    token = _pages.set(page)
+    try:
+        yield page
+    except BaseException as error:
+        page.failed(error)
+        raise
+    finally:
+        _pages.reset(token)
+        page.close()
+
+
+def completed(said: str, result: R) -> R:
+    """End a flow with a message, which its state says; whoever calls the flow gets the result alone.
+
+    A flow that Prefect may begin again in the same process ends without one: the engine takes a state that such a flow
+    returns for none, and raises the error of the attempt before.
+    """
+    context = FlowRunContext.get()
+    if context is not None and context.flow is not None and context.flow.retries:
+        return result
+    return cast("R", Completed(message=said, data=result))
+
+
+class _Post:
+    """Takes names and lines to Prefect's server, in a thread of its own."""
+
+    def __init__(self, run: FlowRun) -> None:
+        self._run, self._name, self._tags = run.id, "", list(run.tags)
+        # Those of an earlier attempt of the same run are of no use.
+        self._others = [tag for tag in run.tags if not tag.startswith((DATASET, RELEASE))]
+        self._known = (self._name, self._tags)
+        self._lines: list[LogCreate] = []
+        self._told, self._over = 0, False
+        self._news = Condition()
+        # The address of Prefect's server may be known to this context alone.
+        self._thread = Thread(target=copy_context().run, args=(self._deliver,), name="run page", daemon=True)
+        self._thread.start()
+
+    def call(self, name: str) -> None:
+        """Have the run called by a name."""
+        with self._news:
+            self._name = name
+            self._news.notify_all()
+
+    def tag(self, tags: Iterable[str]) -> None:
+        """Have the run tagged, beside what it is tagged with by others."""
+        with self._news:
+            self._tags = [*self._others, *tags]
+            self._news.notify_all()
+
+    def add(self, lines: Iterable[str], level: int) -> None:
+        """Have lines added to the run's log."""
+        common = {"name": _LOGGER, "level": level, "timestamp": datetime.now(UTC), "flow_run_id": self._run}
+        with self._news:
+            self._lines += [LogCreate.model_validate({**common, "message": line}) for line in lines]
+            self._news.notify_all()
+
+    def close(self) -> None:
+        """Wait until all is told, for a few seconds at most."""
+        with self._news:
+            self._over = True
+            self._news.notify_all()
+        self._thread.join(_GRACE_S)
+        with self._news:
+            # What could not be told by now is not.
+            self._known, self._told = (self._name, self._tags), len(self._lines)
+
+    def _deliver(self) -> None:
+        while not self._is_done():
+            # Whatever it is that Prefect does not take, the run does not fail for it; it is told with what comes next.
+            with suppress(Exception), get_client(sync_client=True) as client:
+                self._tell(client)
+            sleep(_TOGETHER_S)
+
+    def _tell(self, client: SyncPrefectClient) -> None:
+        """Tell whatever there is, a few times a second, until all is told and nothing more will come."""
+        while not self._is_done():
+            with self._news:
+                self._news.wait_for(lambda: self._over or self._is_new())
+                self._news.wait_for(lambda: self._over, timeout=_TOGETHER_S)
+                called, lines = (self._name, self._tags), self._lines[self._told :]
+            if called != self._known:
+                client.update_flow_run(self._run, name=called[0], tags=called[1])
+                self._known = called
+            if lines:
+                client.create_logs(lines)
+                self._told += len(lines)
+
+    def _is_new(self) -> bool:
+        return (self._name, self._tags) != self._known or len(self._lines) > self._told
+
+    def _is_done(self) -> bool:
+        return self._over and not self._is_new()
+
+
+def _outcome(error: BaseException) -> str:
+    """What came of a run that an error ended, in a word."""
+    if isinstance(error, Held):
+        return "held"
+    if isinstance(error, Refused):
+        return "refused"
+    return "failed" if isinstance(error, Exception) else "interrupted"
+
+
+def _said_of(error: BaseException) -> str:
+    """What may be said of an error."""
+    if isinstance(error, DeniableError):
+        return str(error)
+    if isinstance(error, Exception):
+        return f"an unexpected error ended the run ({type(error).__name__})."
+    return "interrupted; what was paid for is kept, and the next run goes on with it."

@@ -1,0 +1,234 @@
+"""Opens a release and closes it, however it goes: a name, a key, a record, and what may be left of a failure."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from prefect import runtime
+
+from deniable.foundation.errors import DeniableError, InvalidInput, Refused
+from deniable.foundation.keys import ReleaseKey
+from schemas.regular_files import read_regular
+from schemas.spec.release_spec import ReleaseSpec
+from stores.ledger.charging import was_charged
+from stores.ledger.state_ledger import state_ledger
+from stores.releases.resumable_releases import (
+    ResumableRelease,
+    destroy_left_keys,
+    find_release,
+    note_beginning,
+    note_reported,
+    note_work,
+    releases_of,
+    require_same_code,
+    spec_digest,
+    sweep_claims,
+    unfinished_release,
+)
+from stores.tracking.lineage import recorded_release
+from stores.vault.actors import note_start
+from stores.vault.custody import end_custody, keep_key, require_same_key
+from stores.vault.lease import leased, turn
+from stores.vault.pending_approval import Held
+from stores.vault.private_files import PRIVATE_FOLDER, make_private_folder
+from stores.vault.scratch import is_scratch, sweep_scratch
+from stores.vault.workspace import Workspace
+from tasks.running.progress import allow_steps, stop_steps
+
+_PATIENCE_S = 30.0
+_LONGEST_KEY = 1024
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """The release to work on, which nobody else does.
+
+    Attributes:
+        release_id: its name.
+        begun: what the vault says of it; None where it begins now.
+        turn: what keeps others from choosing meanwhile, to be closed once the vault says of it what it is.
+    """
+
+    release_id: str
+    begun: ResumableRelease | None
+    turn: ExitStack
+
+
+@contextmanager
+def opened_release(
+    spec: ReleaseSpec, state: Path, key_file: Path | None = None, *, anew: bool = False, begun_as: str | None = None
+) -> Iterator[Workspace]:
+    """Open a release, or the one of the same spec whose end was not reported; close it as the block ends.
+
+    A release that fails before anything was charged leaves nothing but MLflow's record. One that fails later is kept,
+    for what was drawn is paid for: the next run goes on where it stopped. Of one that is finished and was not reported,
+    nothing but its workspace is opened: `stores.releases.resumable_releases.ended_with` says what is to be told of it.
+
+    Args:
+        spec: what is to be released.
+        state: the state folder.
+        key_file: a key to use again; by default a new one is made.
+        anew: whether to begin another release although one of this spec is not finished.
+        begun_as: the release to go on with, where there may be several; by default the newest.
+
+    Yields:
+        The workspace of the release.
+
+    Raises:
+        Refused: a release of that name is under way, done, or of another spec, the state folder is one for replays,
+            or other code has drawn under the key.
+        InvalidInput: the file holds no key.
+    """
+    if is_scratch(state):
+        msg = f"a release must be kept in a state folder, got the scratch folder {state}; name another by --state."
+        raise Refused(msg)
+    # What could not be charged must not be begun.
+    state_ledger(state)
+    destroy_left_keys(state)
+    sweep_claims(state)
+    sweep_scratch(state)
+    with _chosen(spec, state, anew=anew or key_file is not None, begun_as=begun_as) as chosen:
+        release_id, begun = chosen.release_id, chosen.begun
+        if begun is not None and begun.finished:
+            yield Workspace(state=state, release_id=release_id, spec=spec, mlflow_run_id=begun.mlflow_run)
+            return
+        allow_steps(release_id)
+        # The record is closed last: on a full disk there is room for that only when the files are gone.
+        with _recorded_or_gone(state, release_id, spec, fresh=begun is None) as run_id:
+            workspace = Workspace(state=state, release_id=release_id, spec=spec, mlflow_run_id=run_id)
+            try:
+                workspace.sweep()
+                if begun is None:
+                    keep_key(workspace, _given_key(workspace, key_file) if key_file else None)
+                    note_start(workspace)
+                    note_beginning(workspace, runtime.flow_run.id)
+                    chosen.turn.close()
+                else:
+                    require_same_key(workspace, begun.commitment)
+                    note_work(state, release_id, runtime.flow_run.id)
+                yield workspace
+                end_custody(workspace)
+            except BaseException as error:
+                # The steps of other threads must be over before their files go, or they would write new ones.
+                stop_steps(release_id, _PATIENCE_S)
+                if isinstance(error, Held) or _is_paid_for(workspace):
+                    shutil.rmtree(workspace.staging, ignore_errors=True)
+                else:
+                    _discard(workspace)
+                raise
+
+
+@contextmanager
+def _chosen(spec: ReleaseSpec, state: Path, *, anew: bool, begun_as: str | None) -> Iterator[_Chosen]:
+    """Choose the release to work on, and keep it from all others.
+
+    Of several commands of one dataset only one chooses at a time, until the vault says what it has begun: else each
+    would find nothing to go on with, and each would begin, and pay for, a release of its own.
+    """
+    with ExitStack() as kept:
+        mine = kept.enter_context(ExitStack())
+        mine.enter_context(turn(state, spec.dataset_name))
+        begun = _to_go_on_with(spec, state, anew=anew, begun_as=begun_as)
+        release_id = begun.release_id if begun else f"{spec.name}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
+        vault = state / "vault" / release_id
+        if begun is None:
+            _claim(vault)
+        kept.enter_context(leased(vault))
+        if begun is not None:
+            # It may have come to its end before it was ours.
+            begun = find_release(state, release_id)
+            mine.close()
+        yield _Chosen(release_id, begun, mine)
+
+
+def _to_go_on_with(spec: ReleaseSpec, state: Path, *, anew: bool, begun_as: str | None) -> ResumableRelease | None:
+    """The release that is not finished, or not reported; None where another is to begin."""
+    if begun_as is not None:
+        return _unfinished_of(state, spec, begun_as)
+    if not anew:
+        return unfinished_release(state, spec)
+    for begun in releases_of(state, spec):
+        # Who asks for another release knows of those that are finished.
+        if begun.finished and begun.spec == spec_digest(spec):
+            note_reported(state, begun.release_id)
+    return None
+
+
+def _unfinished_of(state: Path, spec: ReleaseSpec, release_id: str) -> ResumableRelease:
+    """An unfinished release by its name, if it is of that spec."""
+    begun = find_release(state, release_id)
+    if begun.ended or begun.spec != spec_digest(spec):
+        msg = f"{release_id} must be unfinished and of the spec that it was begun with to go on, and is not."
+        raise Refused(msg)
+    return begun
+
+
+@contextmanager
+def _recorded_or_gone(state: Path, release_id: str, spec: ReleaseSpec, *, fresh: bool) -> Iterator[str]:
+    """MLflow's record of the release; where MLflow takes none, a release that begins leaves nothing."""
+    opened = False
+    try:
+        with recorded_release(state, release_id, spec) as run_id:
+            opened = True
+            yield run_id
+    except BaseException:
+        if fresh and not opened:
+            shutil.rmtree(state / "vault" / release_id, ignore_errors=True)
+        raise
+
+
+def _is_paid_for(workspace: Workspace) -> bool:
+    """Whether anything was charged; where the ledger does not say, nothing that may have been is thrown away."""
+    try:
+        return was_charged(workspace)
+    except DeniableError:
+        return True
+
+
+def _claim(vault: Path) -> None:
+    """Make the release's vault, which is what makes its name unique."""
+    make_private_folder(vault.parent)
+    try:
+        vault.mkdir(mode=PRIVATE_FOLDER)
+    except FileExistsError:
+        msg = f"a release must have a name of its own, and {vault.name} is taken; start again in a second."
+        raise Refused(msg) from None
+
+
+def read_key(key_file: Path) -> ReleaseKey:
+    """The key that a file holds.
+
+    Raises:
+        InvalidInput: it holds none, or cannot be read.
+    """
+    try:
+        return ReleaseKey(read_regular(key_file, "the key file", _LONGEST_KEY))
+    except OSError:
+        msg = f"the key file must be readable, got {key_file}, which is not; check its path and its owner."
+    except InvalidInput:
+        msg = f"the key file must hold the 32 bytes of a release key, got {key_file}, which does not; name another."
+    raise InvalidInput(msg)
+
+
+def _given_key(workspace: Workspace, key_file: Path) -> ReleaseKey:
+    """The key that a file holds, if nothing but this code has drawn under it."""
+    key = read_key(key_file)
+    require_same_code(workspace.state, workspace.spec.dataset_name, key.commitment())
+    return key
+
+
+def _discard(workspace: Workspace) -> None:
+    """Remove what the release left, but for the details of an error, which cleared staff will want to read."""
+    errors = workspace.vault / "errors"
+    kept = errors.rename(workspace.vault.with_name(f"{workspace.release_id}.errors")) if errors.is_dir() else None
+    published = workspace.release_folder.exists()
+    if published:
+        shutil.rmtree(workspace.staging, ignore_errors=True)
+    else:
+        workspace.discard()
+    if kept is not None:
+        workspace.vault.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
+        kept.rename(errors)

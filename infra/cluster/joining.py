@@ -1,0 +1,73 @@
+"""Has workers that join a cluster later look around before they work; one that sees or runs something else leaves."""
+
+# Dask's functions have no annotations
+# mypy: disallow-untyped-calls=False
+
+import asyncio
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from distributed import Status, Worker, WorkerPlugin
+
+from infra.cluster.worker_checks import complaint, describe_worker
+from stores.vault.lease import has_died
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a worker must see and run while a flow is under way.
+
+    Attributes:
+        state: the state folder.
+        marker: name of a file in it that only this flow knows.
+        servers: addresses that should answer.
+        expected: what the flow's own process found.
+        elsewhere: what is wrong with any worker of another machine, if something is.
+        sign: of the life of the flow's process, by which the scheduler knows what it asks too.
+    """
+
+    state: Path
+    marker: str
+    servers: tuple[str, ...]
+    expected: Mapping[str, str]
+    elsewhere: str
+    sign: str
+
+    @property
+    def key(self) -> list[str]:
+        """Where the scheduler notes whether the flow still asks."""
+        return ["asked", self.sign]
+
+    def wrong_here(self) -> str:
+        """What is wrong with this process; nothing if all is well, or if whoever asked has died."""
+        found = describe_worker(self.state, self.marker, self.servers)
+        wrong = complaint(found, self.expected, marked=bool(found["writes"]))
+        if not wrong and found["machine"] != self.expected["machine"]:
+            wrong = self.elsewhere
+        return "" if has_died(self.state, self.sign) else wrong
+
+
+class AdmitWorkers(WorkerPlugin):
+    """Looks at a worker as it joins, before it takes any work; one that does not fit leaves, and is not started again.
+
+    Args:
+        asked: what it must see and run.
+    """
+
+    def __init__(self, asked: Asked) -> None:
+        self._asked = asked
+        self._leaving: asyncio.Task[str | None] | None = None
+
+    async def setup(self, worker: Worker) -> None:
+        """Look around; Dask gives a worker no task before this is done.
+
+        A flow may end meanwhile and take away what is looked for, so that the scheduler is asked last.
+        """
+        wrong = await asyncio.to_thread(self._asked.wrong_here)
+        if wrong and await worker.scheduler.get_metadata(keys=self._asked.key, default=False):
+            print(f"This worker leaves the cluster: it {wrong}.", file=sys.stderr)  # noqa: T201 - its own log
+            worker.status = Status.paused
+            # Who watches over it does not listen before it has started.
+            self._leaving = asyncio.create_task(worker.close(nanny=True, reason=wrong))

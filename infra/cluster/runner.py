@@ -1,0 +1,292 @@
+"""Sends the tasks of a flow to the workers of a Dask cluster, after a look at each of them.
+
+Only what a task is given travels: the workspace and references, no record, no key. What goes wrong on the way is one
+sentence.
+"""
+
+# Dask's functions have no annotations
+# mypy: disallow-untyped-calls=False
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Self, cast
+
+from distributed import CancelledError, Future
+from distributed.scheduler import KilledWorker
+from distributed.security import Security
+from prefect.tasks import Task
+from prefect.utilities.annotations import BaseAnnotation
+from prefect.utilities.engine import collect_task_run_inputs_sync, link_state_to_task_run_result
+from prefect_dask.task_runners import DaskTaskRunner, PrefectDaskFuture
+
+from deniable.foundation.errors import DeniableError, Refused
+from deniable.foundation.keys import new_secret
+from infra.cluster.joining import AdmitWorkers, Asked
+from infra.cluster.settings import Cluster, configured_trust, is_loopback
+from infra.cluster.worker_checks import complaint, describe_worker
+from stores.tracking.lineage import tracking_uri
+from stores.vault.lease import forget_turn, turn
+from stores.vault.private_files import PRIVATE_FILE
+from tasks.running.progress import allow_steps, part_begins, part_ends, stop_parts, stopping_too
+from tasks.running.step import amount_of
+
+_PATIENCE_S = 15
+_WAIT_FOR_WORKERS_S = 60
+
+
+class ClusterFailed(DeniableError):
+    """The cluster lost what it was to do."""
+
+
+class ClusterFuture(PrefectDaskFuture[Any]):
+    """What a worker will give; a cluster that loses it says so in one sentence.
+
+    Whoever watches is told of its end when the flow asks for it: to Dask a task that failed has ended well, for what it
+    gives is a state of Prefect's that says so, and to fetch that from a callback of Dask's disturbs whoever else does.
+
+    Args:
+        sent: the task that was sent.
+        step: name of the step that this is a part of.
+        amount: of work that the part does.
+    """
+
+    def __init__(self, sent: PrefectDaskFuture[Any], step: str, amount: int) -> None:
+        super().__init__(task_run_id=sent.task_run_id, wrapped_future=sent.wrapped_future)
+        self._step, self._untold = step, [amount]
+        sent.wrapped_future.add_done_callback(self._lost)
+
+    def wait(self, timeout: float | None = None) -> None:
+        """Wait for what the worker gives."""
+        super().wait(timeout)
+        self._tell()
+
+    def result(self, timeout: float | None = None, raise_on_failure: bool = True) -> Any:  # noqa: FBT001, FBT002
+        """What the worker gave.
+
+        Raises:
+            ClusterFailed: the cluster lost it.
+        """
+        try:
+            given = super().result(timeout, raise_on_failure)
+        except KilledWorker:
+            failed = ClusterFailed(
+                "a step must be finished by a worker, and several were killed at it, as happens where memory runs out; "
+                "give them more, and run the release again: it goes on."
+            )
+        except (CancelledError, OSError):
+            failed = ClusterFailed(
+                "the cluster must be there until the release is done, and it is gone; start it, and run the release "
+                "again: it goes on."
+            )
+        else:
+            if self._final_state is not None:
+                link_state_to_task_run_result(self._final_state, given)
+            return given
+        finally:
+            self._tell()
+        raise failed
+
+    def _tell(self) -> None:
+        """Tell how it ended, once that is known."""
+        if self._final_state is not None:
+            self._ended(well=self._final_state.is_completed())
+
+    def _lost(self, future: "Future[Any]") -> None:
+        """Tell that it ended, where there will be nothing to ask for."""
+        if future.status != "finished":
+            self._ended(well=False)
+
+    def _ended(self, *, well: bool) -> None:
+        with suppress(IndexError):  # it was told before
+            part_ends(self._step, well=well, amount=self._untold.pop())
+
+
+class ClusterRunner(DaskTaskRunner):
+    """Runs tasks on the workers of a cluster.
+
+    Args:
+        address: of its scheduler.
+        state: the state folder.
+    """
+
+    def __init__(self, address: str, state: Path) -> None:
+        super().__init__(address=address, client_kwargs={"security": security(state), "timeout": _PATIENCE_S})
+        self._place, self._state = address, state
+
+    def __enter__(self) -> Self:
+        """Begin; from now on, whoever stops steps stops those of the workers too."""
+        super().__enter__()
+        self._exit_stack.enter_context(stopping_too(self))
+        return self
+
+    def duplicate(self) -> "ClusterRunner":
+        """Another one of the same cluster."""
+        return ClusterRunner(self._place, self._state)
+
+    def submit(  # type: ignore[override] # of its overloads none is for coroutines
+        self,
+        task: Task[..., Any],
+        parameters: dict[str, Any],
+        wait_for: Iterable[PrefectDaskFuture[Any]] | None = None,
+        dependencies: dict[str, set[Any]] | None = None,
+    ) -> ClusterFuture:
+        """Send a task to a worker."""
+        if wait_for:
+            # Who made what is known here, and not on the worker.
+            dependencies = {**(dependencies or {}), "wait_for": set(collect_task_run_inputs_sync(wait_for))}
+            wait_for = [_shown(each) for each in wait_for]
+        parameters = {name: _shown(each) for name, each in parameters.items()}
+        with _answering(self._place):
+            sent: PrefectDaskFuture[Any] = super().submit(task, parameters, wait_for, dependencies)
+        part_begins(task.name)
+        return ClusterFuture(sent, task.name, amount_of(task.name, parameters))
+
+    def hands(self) -> int:
+        """How many tasks run at the same time: threads of all workers."""
+        with _answering(self._place):
+            threads = cast("dict[str, int]", self.client.nthreads())
+        return sum(threads.values())
+
+    def allow(self, release: str) -> None:
+        """Let steps of a release begin on the workers, although an earlier run of it was stopped."""
+        if self._runs:
+            with _answering(self._place):
+                self.client.run(allow_steps, release)
+
+    def stop(self, release: str, patience_s: float) -> None:
+        """Let no step of a release begin on the workers any more, and wait for those that run."""
+        if self._runs:
+            with suppress(OSError):
+                self.client.run(stop_parts, release, patience_s, on_error="ignore")
+
+    @property
+    def _runs(self) -> bool:
+        """Whether the cluster was asked for anything, and answers."""
+        return self._client is not None and self._client.status == "running"
+
+    def require_workers(self, state: Path) -> None:
+        """Look around on every worker.
+
+        Raises:
+            Refused: the cluster does not answer, has no workers, or has some that run or see something else.
+        """
+        # What is wrong with certificates is no error of the system's.
+        with _answering(self._place, RuntimeError, TypeError, ValueError):
+            client = self.client
+        with _answering(self._place):
+            try:
+                client.wait_for_workers(1, timeout=_WAIT_FOR_WORKERS_S)
+            except TimeoutError:
+                msg = (
+                    f"the cluster at {self._place} must have a worker, and has none; start one by python -m flows "
+                    f"cluster worker {self._place}."
+                )
+                raise Refused(msg) from None
+        marker = self._exit_stack.enter_context(_marker(state))
+        sign = f".{Path(marker).name}"
+        servers = _servers(state)
+        here = describe_worker(state, marker, ())
+        asked = Asked(state, marker, servers, here, _wrong_with_servers(state, servers), sign)
+        self._look(asked)
+        self._exit_stack.enter_context(self._looking_at_newcomers(asked))
+
+    def _look(self, asked: Asked) -> None:
+        """Have every worker look around, and refuse what it sees."""
+        state, here = asked.state, asked.expected
+        with _answering(self._place):
+            found = self.client.run(describe_worker, state, asked.marker, asked.servers, on_error="return")
+        for address, seen in found.items():
+            if not isinstance(seen, dict):
+                wrong = "runs other code; install the same version of the project there"
+            else:
+                wrong = complaint(seen, here, marked=bool(seen["writes"]) and (state / seen["writes"]).exists())
+                if not wrong and seen["machine"] != here["machine"]:
+                    wrong = asked.elsewhere
+            if wrong:
+                raise Refused(f"every worker must be able to do this release's work, and {address} {wrong}.")
+
+    @contextmanager
+    def _looking_at_newcomers(self, asked: Asked) -> Iterator[None]:
+        """Have workers that join look around too, until the flow ends.
+
+        A scheduler that cannot be told of the end finds the sign of a process that has died.
+        """
+        with turn(asked.state, asked.sign):
+            with _answering(self._place):
+                self.client.set_metadata(asked.key, value=True)
+                self.client.register_plugin(AdmitWorkers(asked), name=asked.sign)
+            try:
+                yield
+            finally:
+                if self._runs:
+                    with suppress(OSError):
+                        self.client.set_metadata(asked.key, value=False)
+                        self.client.unregister_worker_plugin(asked.sign)
+                        forget_turn(asked.state, asked.sign)
+
+
+def _shown(argument: Any) -> Any:
+    """An argument as it is: Dask makes a plain tuple of what hides it from Prefect (tasks.running.data_flow)."""
+    return argument.unwrap() if isinstance(argument, BaseAnnotation) else argument
+
+
+def security(state: Path) -> Security:
+    """By what the processes of the cluster know each other: as Dask's configuration says, else this state folder's."""
+    own = Cluster(state)
+    if configured_trust() or not own.has_certificate:
+        return Security()
+    certificate, key = str(own.tls / "certificate.pem"), str(own.tls / "key.pem")
+    return Security(tls_ca_file=certificate, tls_client_cert=certificate, tls_client_key=key)
+
+
+@contextmanager
+def _answering(address: str, *others: type[Exception]) -> Iterator[None]:
+    """Say in one sentence that a cluster does not answer, which the system's errors and some others say."""
+    failures: tuple[type[Exception], ...] = (OSError, *others)
+    try:
+        yield
+    except failures:
+        failed = Refused(
+            f"the cluster at {address} must answer, and does not; start it by python -m flows cluster up, or see that "
+            "its address and its certificates are the right ones."
+        )
+    else:
+        return
+    raise failed
+
+
+@contextmanager
+def _marker(state: Path) -> Iterator[str]:
+    """A file in the state folder that only this run knows, and what workers write beside it."""
+    folder, name = Cluster(state).part("probes"), f"probe-{new_secret().hex()[:16]}"
+    place = folder / name
+    place.touch(mode=PRIVATE_FILE)
+    place.write_text(new_secret().hex(), encoding="ascii")
+    try:
+        yield str(place.relative_to(state))
+    finally:
+        for path in folder.glob(f"{name}*"):
+            path.unlink(missing_ok=True)
+
+
+def _servers(state: Path) -> tuple[str, ...]:
+    """Addresses that workers ask: Prefect's, and MLflow's where it is a server."""
+    from prefect.settings import PREFECT_API_URL  # noqa: PLC0415 - read as late as can be
+
+    tracking = tracking_uri(state)
+    api = PREFECT_API_URL.value()
+    return tuple(
+        address
+        for address in (f"{api}/health" if api else "", f"{tracking}/health" if tracking.startswith("http") else "")
+        if address
+    )
+
+
+def _wrong_with_servers(state: Path, servers: tuple[str, ...]) -> str:
+    """What is wrong with a worker of another machine: databases in files are for one machine."""
+    if not tracking_uri(state).startswith("http"):
+        return "is another machine, which cannot write MLflow's file; name a server by DENIABLE_MLFLOW_TRACKING_URI"
+    if not servers or any(is_loopback(server) for server in servers):
+        return "is another machine; name Prefect's and MLflow's servers by addresses that are reached from there"
+    return ""

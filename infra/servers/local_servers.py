@@ -1,0 +1,227 @@
+"""The servers that a release or an onlooker needs, on this machine's loopback: Prefect's API and MLflow's pages.
+
+Each start has a password of its own, which the processes know that need it, and no file: one that somebody learnt, say
+from a browser that remembered it, opens nothing once the server is gone.
+"""
+
+import atexit
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from urllib.error import URLError
+from urllib.request import urlopen
+
+from deniable.foundation.errors import DeniableError
+from deniable.foundation.keys import new_secret
+from infra.servers.prefect_pages import PAGES_THAT_ASK_NOBODY_ELSE
+from stores.keys.prefect_encryption import encryption_key
+
+CREDENTIALS_VARIABLE = "DENIABLE_PAGES_CREDENTIALS"
+"""Tells MLflow's pages whom to let in, as USER:PASSWORD; every user of the machine can read arguments."""
+
+LOOPBACK = "127.0.0.1"
+_USER = "deniable"
+_DIGITS = 32
+_BACKLOG = 128
+_PATIENCE_S = 180
+_GRACE_S = 5
+
+
+class ServerFailed(DeniableError):
+    """A server did not come up."""
+
+
+class Server:
+    """A server process of our own; it ends with this process at the latest.
+
+    Args:
+        name: what it is called in messages.
+        command: how it is started; the descriptor of its socket is added.
+        listening: the socket, which this process has no more use for.
+        health: path that answers once it is up.
+        log: file that takes what it prints.
+        credentials: user and password that it asks for, as USER:PASSWORD.
+        environment: variables that it is started with beside this process's own.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        command: Sequence[str],
+        *,
+        listening: socket.socket,
+        health: str,
+        log: Path,
+        credentials: str,
+        environment: Mapping[str, str],
+    ) -> None:
+        self.address = f"http://{LOOPBACK}:{listening.getsockname()[1]}"
+        self.credentials = credentials
+        self._name = name
+        self._health = health
+        self._log = log
+        with closing(listening), log.open("wb") as output:
+            self._process = subprocess.Popen(  # noqa: S603 - our own commands
+                [*command, str(listening.fileno())],
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, **environment},
+                pass_fds=[listening.fileno()],
+                start_new_session=True,
+            )
+        atexit.register(self.stop)
+
+    def wait_until_up(self) -> None:
+        """Wait until the server answers.
+
+        Raises:
+            ServerFailed: it ended, or did not answer in time.
+        """
+        give_up = time.monotonic() + _PATIENCE_S
+        while self._process.poll() is None and time.monotonic() < give_up:
+            try:
+                with urlopen(f"{self.address}{self._health}", timeout=_GRACE_S):  # noqa: S310 - always http
+                    return
+            except (URLError, TimeoutError, ConnectionError):
+                time.sleep(0.05)
+        self.stop()
+        msg = f"{self._name} must start within {_PATIENCE_S} s and did not; {self._log} says why."
+        raise ServerFailed(msg)
+
+    def stop(self) -> None:
+        """End the server and all that it started."""
+        atexit.unregister(self.stop)
+        if self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGTERM)
+            try:
+                self._process.wait(_GRACE_S)
+            except subprocess.TimeoutExpired:
+                os.killpg(self._process.pid, signal.SIGKILL)
+                self._process.wait()
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+
+
+def start_prefect(
+    state: Path, port: int | None = None, *, credentials: str | None = None, pages: bool = False
+) -> Server:
+    """Start Prefect's API, and its pages if wanted, on the database in the state folder.
+
+    Args:
+        state: the state folder.
+        port: where it listens, if that is free; by default anywhere.
+        credentials: user and password that it asks for, as USER:PASSWORD; by default new ones.
+        pages: whether its pages are wanted.
+
+    Raises:
+        InvalidInput: what Prefect encrypts secret blocks with cannot be read or made.
+    """
+    encrypted_with = os.environ.get("PREFECT_SERVER_ENCRYPTION_KEY") or encryption_key(state)
+    listening, credentials = listen(port or 0), credentials or new_credentials()
+    environment = {
+        "PREFECT__SERVER_FINAL": "1",
+        "PREFECT__SERVER_WEBSERVER_ONLY" if pages else "PREFECT__SERVER_EPHEMERAL": "1",
+        "PREFECT_UI_ENABLED": "1" if pages else "0",
+        **guarded_prefect(credentials, encrypted_with, f"http://{LOOPBACK}:{listening.getsockname()[1]}"),
+    }
+    return Server(
+        "the Prefect server",
+        [sys.executable, "-m", "infra.servers.prefect_server"],
+        listening=listening,
+        health="/api/health",
+        log=state / "prefect" / ("pages.log" if pages else "server.log"),
+        credentials=credentials,
+        environment=environment,
+    )
+
+
+def guarded_prefect(credentials: str, encrypted_with: str, address: str) -> dict[str, str]:
+    """What a Prefect server is told of who may ask it and whom its pages may, beside what infra.servers.access sees to.
+
+    Args:
+        credentials: user and password that it asks for, as USER:PASSWORD.
+        encrypted_with: what it encrypts secret blocks with; else it keeps that beside the blocks, in its database.
+        address: of its pages.
+    """
+    return {
+        "PREFECT_SERVER_API_AUTH_STRING": credentials,
+        "PREFECT_SERVER_ENCRYPTION_KEY": encrypted_with,
+        "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": address,
+        # Of the origin that its pages come from, by whichever name they were asked for.
+        "PREFECT_SERVER_UI_API_URL": "/api",
+        **PAGES_THAT_ASK_NOBODY_ELSE,
+    }
+
+
+def own_prefect(state: Path) -> Server | None:
+    """Start a Prefect server for this process and those that it starts, unless they are told of one already.
+
+    It is not waited for: what Prefect is told when it is imported is where to find it, and by which password.
+    """
+    if "PREFECT_API_URL" in os.environ:
+        return None
+    server = start_prefect(state)
+    os.environ |= {"PREFECT_API_URL": f"{server.address}/api", "PREFECT_API_AUTH_STRING": server.credentials}
+    return server
+
+
+def start_mlflow(state: Path, port: int | None = None, *, credentials: str | None = None) -> Server:
+    """Start MLflow's pages on the database and the artifacts in the state folder.
+
+    Args:
+        state: the state folder.
+        port: where it listens, if that is free; by default anywhere.
+        credentials: user and password that it asks for, as USER:PASSWORD; by default new ones.
+
+    Raises:
+        ServerFailed: the records are kept by a server elsewhere, which has pages of its own.
+    """
+    store = os.environ["MLFLOW_TRACKING_URI"]
+    if store.startswith("http"):
+        msg = f"MLflow's records are kept by {store}; look at its pages, there are none to show here."
+        raise ServerFailed(msg)
+    credentials = credentials or new_credentials()
+    return Server(
+        "the MLflow server",
+        # Not the address of the store, which may hold a password: every user of the machine can read arguments.
+        [sys.executable, "-m", "infra.servers.mlflow_server", str(state / "mlflow" / "artifacts")],
+        listening=listen(port or 0),
+        health="/health",
+        log=state / "mlflow" / "pages.log",
+        credentials=credentials,
+        environment={CREDENTIALS_VARIABLE: credentials},
+    )
+
+
+def new_credentials() -> str:
+    """A user and a new password, as USER:PASSWORD."""
+    return f"{_USER}:{new_secret().hex()[:_DIGITS]}"
+
+
+def listen(wanted: int = 0, host: str = LOOPBACK) -> socket.socket:
+    """Listen on a port of an address: the wanted one if it is free, else any; what comes is answered by a server later.
+
+    Raises:
+        ServerFailed: no port is free.
+    """
+    for port in (wanted, 0):
+        try:
+            return socket.create_server((host, port), backlog=_BACKLOG)
+        except OSError:
+            continue
+    msg = f"a free port is needed at {host} and there is none; close some programs."
+    raise ServerFailed(msg)
+
+
+def free_port(wanted: int = 0) -> int:
+    """A port of the loopback that nobody listens on: the wanted one if it is free, else any."""
+    with listen(wanted) as probe:
+        bound: int = probe.getsockname()[1]
+    return bound

@@ -1,0 +1,112 @@
+"""Serves MLflow's pages on a socket until standard input ends.
+
+Usage: `python -m infra.servers.mlflow_server ARTIFACTS SOCKET`.
+
+They are to look at, for whoever knows the password: whatever would change the record is refused. So is what MLflow
+would run, or ask elsewhere, for whoever opens a page: its assistant, which asks language models and runs programs, its
+gateway and its jobs.
+"""
+
+import json
+import os
+import re
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from starlette.middleware.base import BaseHTTPMiddleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from infra.servers.local_servers import CREDENTIALS_VARIABLE
+from infra.servers.serving import end_when_abandoned, serve
+
+_READING = ("GET", "HEAD", "OPTIONS")
+_ASKED_BY_POST = re.compile(r"/graphql|/(ajax-)?api/\d\.\d/mlflow/[a-z-]+/(search|search-datasets|get-latest-versions)")
+_CLOSED = re.compile(r"/(assistant|gateway|jobs|mcp)(/|$)")
+_REFUSED = {
+    "error_code": "PERMISSION_DENIED",
+    "message": "These pages show the record of releases, and change nothing.",
+}
+
+# What MLflow keeps in a browser, and what it would begin with: language models, its assistant, telemetry,
+# and news of itself.
+_BEGINNING = {
+    "mlflow.workflowType_v1": "machine_learning",
+    "_mlflow_model_registry_promo_modal_dismissed_v1": True,
+    "mlflow.assistant.fab.autoOpenedOnFirstLoad_v1": True,
+    "mlflow.settings.telemetry.enabled_v1": False,
+    "mlflow.telemetry.info.alert.dismissed_v1": True,
+}
+_PREPARATION = """<style>[data-assistant-ui] {{ display: none !important }}</style>
+<script>
+const beginning = {beginning}, listed = {listed}, kept = Storage.prototype.getItem;
+Storage.prototype.getItem = function (key) {{
+  const list = /-ExperimentPage-.*-ReactComponentState$/.test(key) ? listed : undefined;
+  const begun = Object.hasOwn(beginning, key) ? beginning[key] : list;
+  return kept.call(this, key) ?? (begun === undefined ? null : JSON.stringify(begun));
+}};
+localStorage.removeItem("mlflow.assistant.panelOpen_v1");
+if (["", "#/"].includes(location.hash)) location.hash = "#/experiments";
+</script>
+<script"""
+
+
+def front_page(page: str, view: Mapping[str, object]) -> str:
+    """MLflow's own front page, which every page of it begins as, prepared for whoever looks at releases.
+
+    Args:
+        page: the front page.
+        view: what runs are listed with, where a browser knows nothing better.
+    """
+    preparation = _PREPARATION.format(beginning=json.dumps(_BEGINNING), listed=json.dumps(view))
+    return page.replace("<script", preparation, 1)
+
+
+def prepare_front_page(pages: Any) -> None:
+    """Let MLflow's pages begin as whoever looks at releases wants them, in a browser that knows nothing better.
+
+    Args:
+        pages: MLflow's Flask application.
+    """
+    from stores.tracking.experiment_page import releases_view  # noqa: PLC0415 - it takes seconds, and reads the environment
+
+    front = (Path(str(pages.static_folder)) / "index.html").read_text(encoding="utf-8")
+    text = front_page(front, releases_view())
+    pages.view_functions["serve"] = lambda: text
+
+
+def is_closed(path: str) -> bool:
+    """Whether a page is of what runs programs, or asks elsewhere."""
+    return _CLOSED.search(path) is not None
+
+
+def is_read_only(method: str, path: str) -> bool:
+    """Whether a request only asks what there is."""
+    if is_closed(path):
+        return False
+    return method in _READING or (method == "POST" and _ASKED_BY_POST.fullmatch(path) is not None)
+
+
+async def _refuse_all_else(request: Request, answer: Callable[[Request], Awaitable[Response]]) -> Response:
+    if is_read_only(request.method, request.url.path):
+        return await answer(request)
+    return JSONResponse(_REFUSED, status_code=403)
+
+
+def _serve(descriptor: int, store: str, artifacts: str) -> None:
+    from mlflow.server import app as pages  # noqa: PLC0415 - it takes seconds, and reads the environment
+    from mlflow.server.constants import ARTIFACT_ROOT_ENV_VAR, BACKEND_STORE_URI_ENV_VAR  # noqa: PLC0415
+    from mlflow.server.fastapi_app import create_fastapi_app  # noqa: PLC0415
+
+    os.environ |= {BACKEND_STORE_URI_ENV_VAR: store, ARTIFACT_ROOT_ENV_VAR: artifacts}
+    prepare_front_page(pages)
+    server = create_fastapi_app(pages)
+    server.add_middleware(BaseHTTPMiddleware, dispatch=_refuse_all_else)
+    serve(server, descriptor, credentials=os.environ[CREDENTIALS_VARIABLE], log_level="warning")
+
+
+if __name__ == "__main__":
+    end_when_abandoned()
+    _serve(int(sys.argv[2]), os.environ["MLFLOW_TRACKING_URI"], sys.argv[1])

@@ -1,0 +1,19 @@
+"""Serves Prefect's API on a socket of the loopback until standard input ends.
+
+Usage: `python -m infra.servers.prefect_server SOCKET`.
+
+Standard input is a pipe from the process that needs the server. It ends however that process ends, so no server is ever
+left behind; and as the server belongs to a session of its own, a Ctrl-C at the terminal does not take it away from a
+release that still has to say that it was interrupted. Prefect asks for its password itself.
+"""
+
+import sys
+
+from infra.servers.prefect_database import make_prefect_database
+from infra.servers.prefect_pages import prefect_server
+from infra.servers.serving import end_when_abandoned, serve
+
+if __name__ == "__main__":
+    end_when_abandoned()
+    make_prefect_database()
+    serve(prefect_server(), int(sys.argv[1]), log_level="error")

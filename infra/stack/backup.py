@@ -1,0 +1,226 @@
+"""Backs up a state folder, databases included, and restores it elsewhere or after a loss.
+
+The ledger is copied last and no release may be under way, so that a backup never knows less of what was spent than of
+what was made with it. A restored state folder is verified before anybody may use it: every release against the ledger.
+"""
+
+import json
+import shutil
+import sqlite3
+import subprocess
+from contextlib import closing
+from hashlib import file_digest
+from pathlib import Path
+
+from deniable.foundation.errors import DeniableError, InvalidInput, Refused
+from deniable.ledger.verification import records_of, verify
+from infra.stack.settings import DATABASES, Stack
+from stores.ledger.anchor import ANCHOR, Anchor
+from stores.ledger.ledger import kept_lines, ledger_place
+from stores.record.folder_verification import verified_release
+from stores.record.record_reader import keys_to_trust, trusted_where
+from stores.tracking.history_moving import relocate
+from stores.vault.lease import all_leased
+from stores.vault.private_files import make_private_folder
+
+MANIFEST = "manifest.json"
+_FORMAT = 1
+_FOLDERS = ("releases", "shelf", "comparisons", "vault", "keys", "mlflow", "prefect", "ledger", "stack/artifacts")
+# What the state folder knows of the ledger is copied before the ledger, which may be ahead of it, and not behind.
+_FILES = ("stack/secrets.json", ANCHOR)
+_DUMPS = "databases"
+_PASSING = ("*.log", "*.db-wal", "*.db-shm", "*.db-journal")
+
+
+class BackupFailed(DeniableError):
+    """A backup cannot be made, or is not whole."""
+
+
+def back_up(state: Path, place: Path) -> int:
+    """Back up a state folder.
+
+    Args:
+        state: the state folder; no release of it may be under way.
+        place: a folder that does not exist yet; it will hold keys and confidential records, for its owner alone.
+
+    Returns:
+        Number of files.
+
+    Raises:
+        InvalidInput: the place is taken, or the state folder is none.
+        Refused: a release is under way.
+        BackupFailed: a database does not let itself be copied.
+    """
+    if not (state / "releases").is_dir():
+        raise InvalidInput(f"a backup must be of a state folder with releases, got {state}; name another by --state.")
+    if place.exists():
+        raise InvalidInput(f"a backup must go to a folder that does not exist yet, got {place}; name another.")
+    waiting = place.with_name(f".{place.name}.partial")
+    shutil.rmtree(waiting, ignore_errors=True)
+    make_private_folder(waiting)
+    try:
+        with all_leased(state, "a backup is made"):
+            _copy(state, waiting)
+            _dump_databases(Stack(state), waiting)
+        files = {name: _digest(waiting / name) for name in sorted(_names(waiting))}
+        (waiting / MANIFEST).write_text(json.dumps({"format": _FORMAT, "files": files}, indent=1), encoding="utf-8")
+        waiting.rename(place)
+    except BaseException:
+        shutil.rmtree(waiting, ignore_errors=True)
+        raise
+    return len(files)
+
+
+def require_whole(place: Path) -> dict[str, str]:
+    """Refuse a backup of which anything is missing, altered or too many.
+
+    Returns:
+        Digests of its files by their names.
+
+    Raises:
+        BackupFailed: it is not whole.
+        InvalidInput: it is no backup.
+    """
+    try:
+        manifest = json.loads((place / MANIFEST).read_text(encoding="utf-8"))
+        files: dict[str, str] = manifest["files"]
+    except (OSError, ValueError, KeyError):
+        msg = f"a backup must be a folder that python -m flows backup made, got {place}; name another."
+        raise InvalidInput(msg) from None
+    there = _names(place) - {MANIFEST}
+    wrong = sorted(there ^ files.keys()) or [name for name in sorted(there) if _digest(place / name) != files[name]]
+    if wrong:
+        msg = f"a backup must be whole, and {place} has {len(wrong)} files missing, altered or too many: {wrong[0]}"
+        raise BackupFailed(msg)
+    return files
+
+
+def put_back(place: Path, state: Path) -> None:
+    """Copy a backup's files, but not yet its databases, into a state folder.
+
+    Args:
+        place: the backup.
+        state: a state folder that does not exist yet, or holds nothing.
+
+    Raises:
+        InvalidInput: there is something in the state folder, or the place is no backup.
+        BackupFailed: the backup is not whole.
+    """
+    if any((state / name).exists() for name in ("releases", "vault", "stack")):
+        msg = f"a backup must be restored into a state folder that holds nothing, got {state}; name another by --state."
+        raise InvalidInput(msg)
+    files = require_whole(place)
+    make_private_folder(state)
+    for name in files:
+        if not name.startswith(f"{_DUMPS}/"):
+            target = state / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(place / name, target)
+    if (state / "mlflow" / "mlflow.db").is_file():
+        relocate(state)
+
+
+def has_databases(place: Path) -> bool:
+    """Whether a backup has databases of PostgreSQL, which must run to have them back."""
+    return (place / _DUMPS).is_dir()
+
+
+def restore_databases(stack: Stack, place: Path) -> None:
+    """Fill the stack's empty databases from a backup; PostgreSQL must be up.
+
+    Raises:
+        BackupFailed: PostgreSQL does not take them.
+    """
+    from infra.stack.postgres import owner_of  # noqa: PLC0415 - needs what only the stack needs
+
+    for name in DATABASES:
+        dump = place / _DUMPS / f"{name}.dump"
+        # Who owns what, and who may do what, is for the stack, whatever it was when the backup was made.
+        options = (
+            *("--no-owner", "--no-privileges", f"--role={owner_of(name)}"),
+            *("--exit-on-error", "--single-transaction"),
+        )
+        _run_program("pg_restore", stack, name, [*options, str(dump)])
+
+
+def require_consistent(state: Path) -> int:
+    """Refuse a restored state folder in which a release is not what its record says, or the ledger not what it was.
+
+    Returns:
+        Number of releases.
+
+    Raises:
+        Refused: something does not hold.
+    """
+    ledger = kept_lines(ledger_place(state))
+    report = verify(records_of(ledger))
+    if ledger and not report.holds:
+        raise Refused(f"the restored ledger must hold, and does not: {report.verdict}")
+    Anchor(state).require_in(lambda: ledger, "the place where it was restored")
+    releases = sorted((state / "releases").glob("*/"))
+    for folder in releases:
+        held = verified_release(folder, keys_to_trust(state), trusted_where(state), ledger)
+        wrong = next((check for check in held.checks if not check.holds), None)
+        if wrong is not None:
+            raise Refused(f"{folder.name} must hold as it was restored, and does not: {wrong.line}")
+    return len(releases)
+
+
+def _copy(state: Path, waiting: Path) -> None:
+    """Copy files and SQLite databases, the ledger last."""
+    for name in _FILES:
+        if (state / name).exists():
+            (waiting / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(state / name, waiting / name)
+    for folder in sorted(_FOLDERS, key=lambda name: name == "ledger"):
+        if not (state / folder).is_dir():
+            continue
+        databases = [path.relative_to(state) for path in (state / folder).rglob("*.db")]
+        ignored = shutil.ignore_patterns(*_PASSING, "*.db")
+        shutil.copytree(state / folder, waiting / folder, ignore=ignored, symlinks=True)
+        for path in databases:
+            _copy_sqlite(state / path, waiting / path)
+
+
+def _copy_sqlite(source: Path, target: Path) -> None:
+    """Copy a database as it is between two transactions."""
+    with closing(sqlite3.connect(source)) as there, closing(sqlite3.connect(target)) as here:
+        there.backup(here)
+    target.chmod(source.stat().st_mode & 0o777)
+
+
+def _dump_databases(stack: Stack, waiting: Path) -> None:
+    """Dump PostgreSQL's databases, each as it is at one moment; the ledger last."""
+    if not stack.is_set_up:
+        return
+    make_private_folder(waiting / _DUMPS)
+    for name in sorted(DATABASES, key=lambda name: name == "ledger"):
+        _run_program("pg_dump", stack, name, ["--format=custom", f"--file={waiting / _DUMPS / f'{name}.dump'}"])
+
+
+def _run_program(program: str, stack: Stack, database: str, arguments: list[str]) -> None:
+    """Run one of PostgreSQL's programs; the password goes by the environment, which others cannot read."""
+    from infra.stack.postgres import administration, programs  # noqa: PLC0415 - needs what only the stack needs
+
+    url, _, rest = administration(stack, database).partition("://")
+    account, _, address = rest.rpartition("@")
+    user, _, password = account.partition(":")
+    done = subprocess.run(  # noqa: S603 - our own command
+        [programs() / program, f"--dbname={url}://{user}@{address}", *arguments],
+        env={"PGPASSWORD": password, "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        said = " ".join(done.stderr.split())[-300:]
+        raise BackupFailed(f"{program} must copy the database {database}, and does not: {said}; make stack starts it.")
+
+
+def _names(folder: Path) -> set[str]:
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,177 @@
+"""Processes that go on when the command that started them ends, and that are stopped by another one.
+
+A process is known by its number and by the moment it was made, so that nothing is ever stopped that merely has the
+same number.
+"""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from deniable.foundation.errors import DeniableError
+from infra.servers.local_servers import LOOPBACK
+
+_PATIENCE_S = 180.0
+_GRACE_S = 30.0
+_PAUSE_S = 0.1
+_SAME_MOMENT_S = 0.5
+_LAST_LINES = 3
+
+
+class DaemonFailed(DeniableError):
+    """A server did not come up, or did not go down."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Daemon:
+    """A server process.
+
+    Attributes:
+        name: what it is called.
+        command: how it is started.
+        environment: variables that it is started with, all of them; passwords stand here and not in the command.
+        run: folder that holds which process it is.
+        logs: folder that takes what it prints.
+        up: whether it answers.
+        stop_signal: what ends it in order.
+        before: what its process does first.
+        port: of the loopback, where a socket is opened for it; its descriptor is added to the command.
+    """
+
+    name: str
+    command: Sequence[str]
+    environment: Mapping[str, str]
+    run: Path
+    logs: Path
+    up: Callable[[], bool]
+    stop_signal: int = signal.SIGTERM
+    before: Callable[[], None] | None = None
+    port: int | None = None
+
+    @property
+    def log(self) -> Path:
+        """What it prints."""
+        return self.logs / f"{self.name}.log"
+
+    @property
+    def running(self) -> psutil.Process | None:
+        """Its process, if it runs."""
+        return running(self.run, self.name)
+
+    def start(self) -> bool:
+        """Start it, unless it runs.
+
+        Returns:
+            Whether it was started.
+
+        Raises:
+            DaemonFailed: another program listens on its port.
+        """
+        if self.running is not None:
+            return False
+        with self._sockets() as sockets, self.log.open("ab") as output:
+            process = subprocess.Popen(  # noqa: S603 - our own commands
+                [*self.command, *map(str, sockets)],
+                pass_fds=sockets,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=dict(self.environment),
+                start_new_session=True,
+                preexec_fn=self.before,  # noqa: PLW1509 - nothing here has threads yet
+            )
+        made = psutil.Process(process.pid).create_time()
+        (self.run / f"{self.name}.json").write_text(json.dumps({"pid": process.pid, "made": made}))
+        return True
+
+    @contextmanager
+    def _sockets(self) -> Iterator[list[int]]:
+        """Descriptors of what it listens on: nobody else can listen there, and be told what is meant for it."""
+        if self.port is None:
+            yield []
+            return
+        try:
+            listening = socket.create_server((LOOPBACK, self.port))
+        except OSError as error:
+            msg = f"{self.name} must have the port {self.port} of the loopback, and does not get it: {error.strerror}."
+            raise DaemonFailed(msg) from None
+        with listening:
+            yield [listening.fileno()]
+
+    def wait_until_up(self) -> None:
+        """Wait until it answers.
+
+        Raises:
+            DaemonFailed: it ended, or did not answer in time.
+        """
+        give_up = time.monotonic() + _PATIENCE_S
+        while time.monotonic() < give_up:
+            if self.running is None:
+                msg = f"{self.name} must stay up, and ended: {_last_words(self.log)}; {self.log} has all that it said."
+                raise DaemonFailed(msg)
+            if self.up():
+                return
+            time.sleep(_PAUSE_S)
+        msg = f"{self.name} must answer within {_PATIENCE_S:g} s, and did not; {self.log} says why."
+        raise DaemonFailed(msg)
+
+    def stop(self) -> bool:
+        """Stop it and all that it started, if it runs.
+
+        Returns:
+            Whether it ran.
+        """
+        return stop(self.run, self.name, self.stop_signal)
+
+
+def running(run: Path, name: str) -> psutil.Process | None:
+    """The process of that name, if it is the one that was started and has not ended."""
+    try:
+        noted = json.loads((run / f"{name}.json").read_text())
+        process = psutil.Process(noted["pid"])
+        same = abs(process.create_time() - noted["made"]) < _SAME_MOMENT_S
+        return process if same and process.status() != psutil.STATUS_ZOMBIE else None
+    except (FileNotFoundError, ValueError, KeyError, psutil.NoSuchProcess):
+        return None
+
+
+def stop(run: Path, name: str, stop_signal: int) -> bool:
+    """Stop the process of that name, and its children.
+
+    Returns:
+        Whether it ran.
+
+    Raises:
+        DaemonFailed: it belongs to another user.
+    """
+    process = running(run, name)
+    if process is not None:
+        try:
+            family = [process, *process.children(recursive=True)]
+            os.kill(process.pid, stop_signal)
+            _, left = psutil.wait_procs(family, timeout=_GRACE_S)
+            for one in left:
+                one.kill()
+            psutil.wait_procs(left, timeout=_GRACE_S)
+        except psutil.NoSuchProcess:
+            pass
+        except (PermissionError, psutil.AccessDenied):
+            msg = f"{name} must be stopped by who started it, and process {process.pid} is another user's."
+            raise DaemonFailed(msg) from None
+    (run / f"{name}.json").unlink(missing_ok=True)
+    return process is not None
+
+
+def _last_words(log: Path) -> str:
+    """The end of a log, in one line."""
+    lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines() if log.exists() else []
+    return " | ".join(line.strip() for line in lines[-_LAST_LINES:]) or "it said nothing"

@@ -1,0 +1,121 @@
+"""Brings ledger and history of a state folder along into its stack, and back: a release has one ledger and one history.
+
+What is moved is copied whole, then the commands of the state folder are told of the new place in one step, and only
+then is the old place set aside. Whenever that is interrupted, one of the two places counts, and the same command goes
+on with it.
+"""
+
+from rich.console import Console
+
+from deniable.foundation.errors import InvalidInput
+from infra.stack.servers import let_engineer_write, make_tables
+from infra.stack.settings import Stack
+from stores.ledger.moving import ledger_file, move_ledger, move_ledger_back
+from stores.tracking.history_moving import (
+    HistoriesCollide,
+    History,
+    Moved,
+    has_history,
+    history_in,
+    history_moved,
+    history_served,
+    set_aside,
+)
+from stores.vault.lease import all_leased, under_way
+
+
+def move_into_stack(stack: Stack, console: Console) -> None:
+    """Have the commands of a state folder use its stack, with what was released before; its servers must be up.
+
+    Raises:
+        Refused: a release is under way that does not use the stack, or ledger or history do not let themselves be
+            moved; nothing was changed.
+        DeniableError: a database does not answer.
+    """
+    state = stack.state
+    if not (has_history(state) or ledger_file(state).exists()):
+        stack.keep_environment()
+        return
+    if stack.is_set_up and (at_work := next(under_way(state), None)):
+        # It may wait for the very servers that are being started.
+        console.print(f"What {state} still has of its own stays there while {at_work} is under way.")
+        return
+    with all_leased(state, "ledger and history are brought into the stack"):
+        if has_history(state):
+            _bring_history(stack, console)
+        else:
+            _switch(stack)
+
+
+def leave(stack: Stack, console: Console) -> None:
+    """Have the commands of a state folder use what lies in it, with all that was released in the stack.
+
+    Args:
+        stack: the stack, of which PostgreSQL is up and MLflow is not.
+        console: where it is said what was moved.
+
+    Raises:
+        InvalidInput: the state folder does not use its stack.
+        Refused: a release is under way, or ledger or history do not let themselves be moved; nothing was changed.
+        DeniableError: a database does not answer.
+    """
+    require_in_use(stack)
+    state = stack.state
+    with (
+        all_leased(state, "ledger and history are brought back"),
+        history_moved(_served(stack), history_in(state), in_use=False) as moved,
+    ):
+        move_ledger_back(state, stack.database("ledger"))
+        stack.forget_environment()
+    console.print(f"{_said(moved)} came back into {state}, and the ledger too.")
+
+
+def require_in_use(stack: Stack) -> None:
+    """Refuse to leave a stack that is not used.
+
+    Raises:
+        InvalidInput: the state folder does not use it.
+    """
+    if not stack.is_set_up:
+        raise InvalidInput(f"{stack.state} must use a stack to leave it, and uses none; there is nothing to do.")
+
+
+def _bring_history(stack: Stack, console: Console) -> None:
+    """Bring history and ledger, or the ledger alone where the stack has made other things of the same names."""
+    state = stack.state
+    make_tables(stack)
+    try:
+        with history_moved(history_in(state), _served(stack), in_use=stack.is_set_up) as moved:
+            let_engineer_write(stack, moved.experiments, moved.models)
+            _switch(stack)
+            aside = set_aside(state)
+    except HistoriesCollide as collision:
+        place = history_in(state)
+        console.print(
+            f"What was released before the stack stays in {place.place}, for {collision}. To audit a release of then: "
+            f"DENIABLE_MLFLOW_TRACKING_URI={place.database} python -m flows audit RELEASE"
+        )
+        _switch(stack)
+        return
+    console.print(f"{_said(moved)} came along from {state / 'mlflow'}, which is kept as {aside}.")
+
+
+def _switch(stack: Stack) -> None:
+    move_ledger(stack.state, stack.database("ledger"))
+    stack.keep_environment()
+
+
+def _served(stack: Stack) -> History:
+    return history_served(
+        stack.state,
+        place="the stack's MLflow",
+        database=stack.database("mlflow", "+psycopg"),
+        files=stack.part("artifacts"),
+    )
+
+
+def _said(moved: Moved) -> str:
+    """What was moved, in words."""
+    counted = [(moved.releases, "release"), (moved.runs, "run"), (moved.files, "file")]
+    releases, *rest = [f"{number:,} {thing}{'' if number == 1 else 's'}" for number, thing in counted]
+    return f"The history of {releases} ({', '.join(rest)})"

@@ -1,0 +1,209 @@
+"""The servers of the stack beside PostgreSQL: Prefect's, MLflow's with its users, and a worker that runs flows."""
+
+import configparser
+import os
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.error import HTTPError, URLError
+from urllib.request import urlopen
+
+from infra.servers.local_servers import guarded_prefect
+from infra.stack.daemons import Daemon, DaemonFailed
+from infra.stack.settings import ADMINISTRATOR, ENGINEER, POOL, USERS, Stack
+from stores.vault.private_files import PRIVATE_FILE
+
+if TYPE_CHECKING:
+    from mlflow.server.auth.client import AuthServiceClient
+
+_GRACE_S = 5
+_READ, _OWN = "READ", "MANAGE"
+_UNAUTHORISED = 401
+
+
+def prefect_server(stack: Stack) -> Daemon:
+    """Prefect's server and its pages, on PostgreSQL, with the one password that it has for everybody."""
+    return _daemon(
+        stack,
+        "prefect",
+        [sys.executable, "-m", "infra.stack.prefect_server"],
+        {
+            "PREFECT_HOME": str(stack.part("prefect")),
+            "PREFECT_API_DATABASE_CONNECTION_URL": stack.database("prefect", "+asyncpg"),
+            **guarded_prefect(stack.prefect_credentials, stack.encryption_key, stack.prefect_pages),
+            # Kept in memory, what a dataset's runs wait for would be taken for ever by a run of before a restart.
+            "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem",
+            "PREFECT_LOGGING_SERVER_LEVEL": "WARNING",
+            "PREFECT_LOGGING_LEVEL": "WARNING",
+        },
+        _answering(f"{stack.prefect_pages}/api/health"),
+    )
+
+
+def mlflow_server(stack: Stack) -> Daemon:
+    """MLflow's server and its pages, on PostgreSQL, with users, and with all artifacts going through it."""
+    settings = stack.folder / "mlflow_users.ini"
+    _write_users_settings(stack, settings)
+    return _daemon(
+        stack,
+        "mlflow",
+        [sys.executable, "-m", "infra.stack.mlflow_server", str(stack.part("artifacts"))],
+        {
+            # Not among the arguments, which every user of the machine can read.
+            "MLFLOW_BACKEND_STORE_URI": stack.database("mlflow", "+psycopg"),
+            "MLFLOW_AUTH_CONFIG_PATH": str(settings),
+            "MLFLOW_FLASK_SERVER_SECRET_KEY": stack.secrets["flask"],
+            "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
+            "MLFLOW_ENABLE_REMOTE_ASSISTANT": "false",
+        },
+        _answering(f"{stack.mlflow_pages}/health"),
+    )
+
+
+def worker(stack: Stack) -> Daemon:
+    """A worker that runs the flows of deployments, one process each, with the environment of the stack."""
+    return _daemon(
+        stack,
+        "worker",
+        [sys.executable, "-m", "flows", "worker", "--state", str(stack.state)],
+        {**stack.environment(), "PREFECT_LOGGING_LEVEL": "WARNING"},
+        lambda: _works(stack),
+    )
+
+
+def watch(stack: Stack) -> Daemon:
+    """What starts again whatever of the stack goes down, and goes on with runs that an outage ended."""
+    return _daemon(
+        stack,
+        "watch",
+        [sys.executable, "-m", "flows", "watch", "--state", str(stack.state)],
+        {**stack.environment(), "PREFECT_LOGGING_LEVEL": "WARNING", "PYTHONUNBUFFERED": "1"},
+        lambda: True,
+    )
+
+
+def make_users(stack: Stack) -> None:
+    """Make MLflow's users that are not there yet: an engineer, who may write, and an auditor, who may read.
+
+    Raises:
+        DaemonFailed: MLflow does not let them be made.
+    """
+    users, failure = _users(stack)
+    for name in USERS:
+        try:
+            users.get_user(name)
+        except failure:
+            try:
+                users.create_user(name, stack.secrets[name])
+            except failure:
+                msg = f"MLflow must let its administrator make the user {name}, and does not; its log says why."
+                raise DaemonFailed(msg) from None
+
+
+def let_engineer_write(stack: Stack, experiments: Sequence[str], models: Sequence[str]) -> None:
+    """Let the engineer write to what was not made through the server, as if the engineer had made it there.
+
+    Args:
+        stack: the stack, whose MLflow is up.
+        experiments: their ids.
+        models: names of registered models.
+
+    Raises:
+        DaemonFailed: MLflow does not let that be granted.
+    """
+    users, failure = _users(stack)
+    try:
+        for kind, names in {"experiment": experiments, "registered_model": models}.items():
+            for name in names:
+                if users.get_user_permission(ENGINEER, kind, name).permission != _OWN:
+                    users.grant_user_permission(ENGINEER, kind, name, _OWN)
+    except failure:
+        msg = f"MLflow must let its administrator grant what {ENGINEER} may do, and does not; its log says why."
+        raise DaemonFailed(msg) from None
+
+
+def make_tables(stack: Stack) -> None:
+    """Have MLflow make the tables of its database, as it does when it is first asked for something.
+
+    Raises:
+        DaemonFailed: it does not.
+    """
+    _, failure = _users(stack)
+    from mlflow import MlflowClient  # noqa: PLC0415 - it takes seconds, and reads the environment
+
+    try:
+        MlflowClient(stack.mlflow_pages).search_experiments(max_results=1)
+    except failure:
+        raise DaemonFailed("MLflow must make the tables of its database, and does not; its log says why.") from None
+
+
+def _users(stack: Stack) -> "tuple[AuthServiceClient, type[Exception]]":
+    """MLflow's users, asked about by its administrator, and what is raised where it refuses."""
+    os.environ["MLFLOW_TRACKING_USERNAME"] = ADMINISTRATOR
+    os.environ["MLFLOW_TRACKING_PASSWORD"] = stack.secrets[ADMINISTRATOR]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what MLflow's libraries say to MLflow
+        from mlflow.exceptions import MlflowException  # noqa: PLC0415 - it takes seconds, and reads the environment
+        from mlflow.server import get_app_client  # noqa: PLC0415
+
+    users: AuthServiceClient = get_app_client("basic-auth", tracking_uri=stack.mlflow_pages)
+    return users, MlflowException
+
+
+def _write_users_settings(stack: Stack, place: Path) -> None:
+    """What MLflow's users are kept by; whoever is a user may read, and who makes an experiment may write to it."""
+    settings = configparser.ConfigParser(interpolation=None)
+    settings["mlflow"] = {
+        "default_permission": _READ,
+        "database_uri": stack.database("mlflow_users", "+psycopg"),
+        "admin_username": ADMINISTRATOR,
+        "admin_password": stack.secrets[ADMINISTRATOR],
+        "authorization_function": "mlflow.server.auth:authenticate_request_basic_auth",
+        # A password is hashed anew for every request otherwise, and the record of a release takes hundreds of them.
+        "auth_cache_ttl_seconds": "60",
+    }
+    text = StringIO()
+    settings.write(text)
+    place.touch(mode=PRIVATE_FILE)
+    place.write_text(text.getvalue(), encoding="utf-8")
+
+
+def _daemon(stack: Stack, name: str, command: list[str], environment: dict[str, str], up: Callable[[], bool]) -> Daemon:
+    """A server that has the commands' own quiet environment, and nothing of some other server's."""
+    own = {
+        variable: value
+        for variable, value in os.environ.items()
+        if not variable.startswith(("PREFECT_API", "MLFLOW_TRACKING", "PG"))
+    }
+    return Daemon(
+        name=name,
+        command=command,
+        environment={**own, **environment},
+        run=stack.part("run"),
+        logs=stack.part("logs"),
+        up=up,
+        port=stack.ports.get(name),
+    )
+
+
+def _answering(page: str) -> Callable[[], bool]:
+    def answers() -> bool:
+        try:
+            with urlopen(page, timeout=_GRACE_S):  # noqa: S310 - our own server
+                return True
+        except HTTPError as error:
+            return error.code == _UNAUTHORISED
+        except (URLError, TimeoutError, ConnectionError):
+            return False
+
+    return answers
+
+
+def _works(stack: Stack) -> bool:
+    """Whether a worker has told Prefect that it is there."""
+    from infra.stack.stack_client import online_workers  # noqa: PLC0415 - imports Prefect
+
+    return bool(online_workers(stack, POOL))

@@ -1,0 +1,138 @@
+"""Shows two releases side by side: a page that needs nothing but itself, and the same in a few sentences.
+
+What differs is worked out in `reports.pages.comparison`.
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Final
+
+from deniable.foundation.domain import Domain
+from deniable.privacy.loss import VACUOUS_EPSILON
+from reports.figures.line_scale import scale_of
+from reports.figures.marginals import DescribedTable, Panel, panels
+from reports.pages.comparison import Comparison, CostPair, Snapshot, shared_attributes
+from reports.pages.headline_figures import WORDS
+from reports.pages.pages import picture, render_page
+from reports.plots.graph_plot import Change, draw_graph_changes
+from schemas.provenance import Spent
+
+_SNAPSHOTS: Final[dict[Snapshot, str]] = {
+    "same": "Both were made from the same rows: their commitments are under one key, and equal.",
+    "another": "They were made from different rows: their commitments are under one key, and differ.",
+    "unknown": "Whether both were made from the same rows cannot be told: their commitments are under different keys, "
+    "and are made so that nobody can compare them without those keys.",
+}
+_EDGES: Final[dict[Change, str]] = {
+    "kept": "kept",
+    "added": "added",
+    "removed": "gone",
+    "turned": "turned round",
+}
+
+
+@dataclass(frozen=True)
+class Place:
+    """Two values on a line that is as long as the larger one, in percent."""
+
+    one: float
+    other: float
+
+
+def summary(comparison: Comparison) -> list[str]:
+    """What differs, a sentence a subject."""
+    changes = Counter(comparison.edges.values())
+    graph = ", ".join(f"{changes[change]} {word}" for change, word in _EDGES.items() if changes[change])
+    return [
+        _counted("The specs differ in {}.", len(comparison.spec), "entry", "entries") or "Both have the same spec.",
+        _counted("What a table may hold differs in {}.", len(comparison.schema), "point", "points")
+        or "What a table may hold is the same.",
+        _SNAPSHOTS[comparison.snapshot],
+        f"Dependences: {graph}." if graph else "Neither graph has a dependence.",
+        _counted("What made them differs in {}.", len(comparison.made_by), "point", "points")
+        or "The same code made both, in the same environment.",
+    ]
+
+
+def _alike(comparison: Comparison) -> list[str]:
+    """What is the same in both, and has no section of its own."""
+    same = {
+        "the spec, entry by entry": not comparison.spec,
+        "schema and public domain": not comparison.schema,
+        "the rows that went in": comparison.snapshot == "same",
+        "every dependence": all(change == "kept" for change in comparison.edges.values()),
+        "what each step cost": not any(changed(pair) for pair in comparison.costs),
+        "code, environment, people and signing key": not comparison.made_by,
+    }
+    return [what for what, holds in same.items() if holds]
+
+
+def changed(pair: CostPair) -> bool:
+    """Whether one thing cost something else in the other release."""
+    return pair.one != pair.other
+
+
+def _counted(sentence: str, number: int, one: str, more: str) -> str:
+    """A sentence with a number of things; nothing where there are none."""
+    return sentence.format(f"{number} {one if number == 1 else more}") if number else ""
+
+
+def render_comparison(comparison: Comparison) -> str:
+    """Make the page.
+
+    Args:
+        comparison: what differs.
+
+    Returns:
+        HTML that refers to nothing outside itself. It is internal exactly where figures are compared.
+    """
+    one, other = comparison.one, comparison.other
+    names = tuple(dict.fromkeys([*other.table.domain.names, *one.table.domain.names]))
+    graph = draw_graph_changes(names, comparison.edges, other.table.domain.target) if comparison.edges else None
+    marginals = sorted(comparison.marginals, key=lambda pair: not pair.beyond_chance)
+    places = scale_of([value for pair in marginals for value in (pair.distance, pair.at_most)])
+    return render_page(
+        "compare.html.jinja",
+        {
+            "comparison": comparison,
+            "one": one.record,
+            "other": other.record,
+            "said": summary(comparison),
+            "alike": _alike(comparison),
+            "costs_changed": any(map(changed, comparison.costs)),
+            "edges_changed": any(change != "kept" for change in comparison.edges.values()),
+            "further": [pair for pair in marginals if pair.beyond_chance],
+            "graph": graph and picture(graph, "The dependences of both graphs, and what became of each."),
+            "edges": {change: comparison.edges_that(change) for change in ("added", "removed", "turned", "kept")},
+            "costs": [(pair, Place(_length(pair.one), _length(pair.other))) for pair in comparison.costs],
+            "distances": [
+                (pair, *(places.place(value) for value in (pair.distance, pair.by_chance, pair.at_most)))
+                for pair in marginals
+            ],
+            "ticks": places.ticks,
+            "figures": comparison.figures or (),
+            "words": WORDS,
+            "panels": _panels(comparison),
+        },
+    )
+
+
+def _length(spent: Spent | None) -> float:
+    """Length of the bar in percent; a vacuous epsilon fills it."""
+    if spent is None:
+        return 0.0
+    return 100.0 if spent.epsilon is None else 100 * min(spent.epsilon / VACUOUS_EPSILON, 1)
+
+
+def _panels(comparison: Comparison) -> list[Panel]:
+    """The distributions of the attributes that have the same values in both tables."""
+    one, other = comparison.one, comparison.other
+    names = shared_attributes(one.table.domain, other.table.domain)
+    if not names:
+        return []
+    shared = tuple(attribute for attribute in other.table.domain.attributes if attribute.name in names)
+    return panels(
+        DescribedTable(Domain(shared), other.table.titles, other.table.labels),
+        [one.shares, other.shares],
+        {pair.name: pair.distance for pair in comparison.marginals},
+    )

@@ -1,0 +1,393 @@
+"""Holds two published releases side by side: what differs in what was asked, what went in, what it cost, what came out.
+
+All of it is taken from signed records and from the files that they are about. What was measured on real records is
+taken in only where both internal records are at hand. How a comparison is shown does not belong here.
+"""
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Literal
+
+from deniable.foundation.domain import Attribute, Domain
+from deniable.verification.record import described_domain
+from reports.figures.marginals import DescribedTable, distance, shares_of
+from reports.plots.graph_plot import Change
+from schemas.provenance import Cost, Provenance, Spent
+from stores.keys.signed_record import SignedRecord
+from stores.publication.release_folder import PARQUET, SCHEMA
+
+Edge = tuple[str, str]
+Snapshot = Literal["same", "another", "unknown"]
+
+_GRAPH = "graph.json"
+_INTERNAL = "internal/"
+_SHOWN_VALUES = 6
+_RARE = 0.01
+_FRACTION = re.compile(r"\d+/\d+")
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two releases.
+
+    Attributes:
+        record: its public record, signed.
+        table: its attributes and what they mean.
+        parents: by attribute, what it depends on and how strongly.
+        shares: by attribute, the share of each value in its synthetic table.
+        figures: what was measured on real records; None where that is not to be compared.
+    """
+
+    record: Provenance
+    table: DescribedTable
+    parents: Mapping[str, Mapping[str, float]]
+    shares: Mapping[str, Sequence[float]]
+    figures: Mapping[str, float] | None = None
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One entry that differs.
+
+    Attributes:
+        place: where it stands.
+        one: what the first release has there; None where it has nothing.
+        other: what the second release has there.
+    """
+
+    place: str
+    one: str | None
+    other: str | None
+
+
+@dataclass(frozen=True)
+class CostPair:
+    """What one thing cost in both releases; None where it was not paid for or has no guarantee."""
+
+    title: str
+    one: Spent | None
+    other: Spent | None
+
+    @property
+    def more(self) -> float | None:
+        """How much more epsilon the second release spent, where both have a finite one."""
+        if self.one is None or self.other is None or self.one.epsilon is None or self.other.epsilon is None:
+            return None
+        return self.other.epsilon - self.one.epsilon
+
+
+@dataclass(frozen=True)
+class FigurePair:
+    """A figure that was measured on real records, in both releases."""
+
+    name: str
+    one: float | None
+    other: float | None
+
+    @property
+    def more(self) -> float | None:
+        """How much larger it is in the second release."""
+        return None if self.one is None or self.other is None else self.other - self.one
+
+
+@dataclass(frozen=True)
+class MarginalPair:
+    """How far the two synthetic tables are apart in one attribute.
+
+    Attributes:
+        name: the attribute.
+        distance: total variation distance.
+        by_chance: about how far two tables of these sizes are apart by chance alone, were their records drawn alike
+            and independently.
+        at_most: how far they are apart then in 99 of 100 cases at most.
+    """
+
+    name: str
+    distance: float
+    by_chance: float
+    at_most: float
+
+    @property
+    def beyond_chance(self) -> bool:
+        """Whether they are further apart than chance alone would put them."""
+        return self.distance > self.at_most
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What differs between two releases.
+
+    Attributes:
+        one: the first.
+        other: the second.
+        spec: entries of the spec that differ.
+        schema: what differs in what a table may hold.
+        snapshot: whether both were made from the same rows, as far as their commitments tell.
+        edges: each dependency of either graph, by (parent, child), and what became of it.
+        costs: what each step cost.
+        made_by: what differs in code and environment.
+        figures: utility and risk; None where they are not to be compared.
+        marginals: how far the synthetic tables are apart, for attributes with the same values in both.
+    """
+
+    one: Side
+    other: Side
+    spec: tuple[Difference, ...]
+    schema: tuple[Difference, ...]
+    snapshot: Snapshot
+    edges: Mapping[Edge, Change]
+    costs: tuple[CostPair, ...]
+    made_by: tuple[Difference, ...]
+    figures: tuple[FigurePair, ...] | None
+    marginals: tuple[MarginalPair, ...]
+
+    def edges_that(self, change: Change) -> list[Edge]:
+        """The dependencies of which one thing became."""
+        return [edge for edge, became in self.edges.items() if became == change]
+
+
+def read_side(folder: Path, public: SignedRecord, internal: SignedRecord | None) -> Side:
+    """Read what is compared of a release.
+
+    Args:
+        folder: its folder, whose files are those that the record is about.
+        public: its public record, whose signature counts.
+        internal: its internal record, whose signature counts, where internal figures are to be compared.
+    """
+    described = json.loads((folder / SCHEMA).read_text(encoding="utf-8"))
+    learnt = json.loads((folder / _GRAPH).read_text(encoding="utf-8")).get("parents", {})
+    domain = described_domain(described)
+    within = internal.record.internal if internal is not None else None
+    return Side(
+        record=public.record,
+        table=DescribedTable(
+            domain,
+            {attribute["name"]: attribute["title"] for attribute in described["attributes"]},
+            {
+                attribute["name"]: {str(each["value"]): each["label"] for each in attribute["values"] if each["label"]}
+                for attribute in described["attributes"]
+            },
+        ),
+        parents={child: {edge["name"]: edge["similarity"] for edge in into} for child, into in learnt.items()},
+        shares=shares_of(folder / PARQUET, domain),
+        figures=None
+        if within is None
+        else {name.removeprefix(_INTERNAL): value for name, value in within.figures.items()},
+    )
+
+
+def compare(one: Side, other: Side) -> Comparison:
+    """Hold two releases side by side.
+
+    Args:
+        one: the first.
+        other: the second.
+
+    Returns:
+        What differs; internal figures where both sides have them.
+    """
+    return Comparison(
+        one=one,
+        other=other,
+        spec=_differences(one.record.spec.document, other.record.spec.document),
+        schema=tuple(_schema_differences(one, other)),
+        snapshot=_snapshot(one.record, other.record),
+        edges=changed_edges(one.parents, other.parents),
+        costs=_costs(one.record.cost, other.record.cost),
+        made_by=_differences(_made_by(one.record), _made_by(other.record)),
+        figures=_figures(one.figures, other.figures),
+        marginals=tuple(_marginals(one, other)),
+    )
+
+
+def _differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> tuple[Difference, ...]:
+    """The entries that differ, in the order of the first document."""
+    before, after = dict(_entries(one)), dict(_entries(other))
+    return tuple(
+        Difference(place, before.get(place), after.get(place))
+        for place in [*before, *(place for place in after if place not in before)]
+        if before.get(place) != after.get(place)
+    )
+
+
+def _entries(document: Mapping[str, Any], place: str = "") -> Iterator[tuple[str, str]]:
+    """The entries of a document by their places; what is not given is no entry."""
+    for key, value in document.items():
+        if isinstance(value, Mapping):
+            yield from _entries(value, f"{place}{key}.")
+        elif value is not None:
+            yield f"{place}{key}", _text(value)
+
+
+def _text(value: Any) -> str:
+    """A value as people write it; an exact fraction as a decimal number, if it is one."""
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_text, value))
+    if isinstance(value, str) and _FRACTION.fullmatch(value):
+        shown = f"{float(Fraction(value)):.12g}"
+        return shown if Fraction(shown) == Fraction(value) else value
+    return str(value)
+
+
+def _schema_differences(one: Side, other: Side) -> Iterator[Difference]:
+    """What differs in the schema's file, and in the domain attribute by attribute."""
+    before, after = one.record.table_schema, other.record.table_schema
+    if before.code != after.code:
+        yield Difference("file", f"{before.dataset}, {before.code}", f"{after.dataset}, {after.code}")
+    domains = one.table.domain, other.table.domain
+    if domains[0].target != domains[1].target:
+        yield Difference("target", domains[0].target, domains[1].target)
+    known = [{attribute.name: attribute for attribute in domain.attributes} for domain in domains]
+    for name in dict.fromkeys([*known[0], *known[1]]):
+        first, second = known[0].get(name), known[1].get(name)
+        if first is None or second is None:
+            yield Difference(name, _described(first), _described(second))
+        elif first != second:
+            yield from _attribute_differences(first, second)
+    if domains[0].names != domains[1].names and set(domains[0].names) == set(domains[1].names):
+        yield Difference("order", ", ".join(domains[0].names), ", ".join(domains[1].names))
+
+
+def _attribute_differences(one: Attribute, other: Attribute) -> Iterator[Difference]:
+    if one.kind != other.kind:
+        yield Difference(f"{one.name}: kind", one.kind, other.kind)
+    if one.values != other.values:
+        gone = [value for value in one.values if value not in other.values]
+        new = [value for value in other.values if value not in one.values]
+        place = f"{one.name}: values" if gone or new else f"{one.name}: order of the values"
+        yield Difference(place, _some(gone, one), _some(new, other))
+    elif one.buckets != other.buckets:
+        yield Difference(f"{one.name}: buckets", f"{one.bucket_count} buckets", f"{other.bucket_count} buckets")
+
+
+def _some(values: Sequence[object], attribute: Attribute) -> str:
+    """How many values an attribute has, and which of them only it has."""
+    shown = ", ".join(map(str, values[:_SHOWN_VALUES]))
+    more = f" and {len(values) - _SHOWN_VALUES} more" if len(values) > _SHOWN_VALUES else ""
+    only = f", only here {shown}{more}" if values else ""
+    return f"{attribute.cardinality} values{only}"
+
+
+def _described(attribute: Attribute | None) -> str | None:
+    return None if attribute is None else f"{attribute.kind}, {attribute.cardinality} values"
+
+
+def _snapshot(one: Provenance, other: Provenance) -> Snapshot:
+    """Whether the rows were the same: commitments under one key can be compared, others cannot."""
+    if one.input.key != other.input.key:
+        return "unknown"
+    return "same" if one.input.commitment == other.input.commitment else "another"
+
+
+def changed_edges(
+    one: Mapping[str, Mapping[str, float]], other: Mapping[str, Mapping[str, float]]
+) -> dict[Edge, Change]:
+    """Say what became of each dependency of two graphs.
+
+    Args:
+        one: by attribute, what it depends on in the first graph.
+        other: the same in the second.
+
+    Returns:
+        The dependencies, by (parent, child); one that was turned round once, as it is in the second graph.
+    """
+    before = {(parent, child) for child, into in one.items() for parent in into}
+    after = {(parent, child) for child, into in other.items() for parent in into}
+    changes: dict[Edge, Change] = {}
+    for edge in sorted(after):
+        turned = edge[::-1] in before
+        changes[edge] = "kept" if edge in before else "turned" if turned else "added"
+    for edge in sorted(before - after):
+        if edge[::-1] not in after:
+            changes[edge] = "removed"
+    return changes
+
+
+def _costs(one: Cost, other: Cost) -> tuple[CostPair, ...]:
+    """What each thing cost that was paid for in either release."""
+    named = {
+        "structure": "structure",
+        "parameters": "parameters",
+        "model": "model",
+        "record": "one record",
+        "candidates": "candidates",
+        "histogram": "histogram",
+        "total": "whole release",
+    }
+    pairs = [CostPair(title, getattr(one, name), getattr(other, name)) for name, title in named.items()]
+    return tuple(pair for pair in pairs if pair.one or pair.other or pair.title == "whole release")
+
+
+def _made_by(record: Provenance) -> dict[str, Any]:
+    """What made a release: code, environment, people and key."""
+    return {
+        "code": record.code.model_dump(),
+        "environment": record.environment.model_dump(),
+        "started by": record.people.started_by,
+        "approval": record.people.approval and f"{record.people.approval.decision} by {record.people.approval.by}",
+        "signed by key": record.signed.keyid,
+    }
+
+
+def _figures(one: Mapping[str, float] | None, other: Mapping[str, float] | None) -> tuple[FigurePair, ...] | None:
+    if one is None or other is None:
+        return None
+    names = dict.fromkeys([*one, *other])
+    return tuple(FigurePair(name, one.get(name), other.get(name)) for name in names)
+
+
+def _marginals(one: Side, other: Side) -> Iterator[MarginalPair]:
+    """The attributes that have the same values in both tables, and how far these are apart in each."""
+    sizes = one.record.release.records, other.record.release.records
+    for name in shared_attributes(one.table.domain, other.table.domain):
+        first, second = one.shares[name], other.shares[name]
+        pooled = [(a + b) / 2 for a, b in zip(first, second, strict=True)]
+        yield MarginalPair(
+            name, distance(first, second), distance_by_chance(pooled, *sizes), distance_at_most(pooled, *sizes)
+        )
+
+
+def distance_by_chance(shares: Sequence[float], records: int, others: int) -> float:
+    """About how far two tables are apart by chance alone: the mean total variation distance of their shares.
+
+    Args:
+        shares: probability of each value, in both tables alike.
+        records: records of the one table.
+        others: records of the other.
+
+    Returns:
+        The mean, by the normal approximation of each share: half the sum of E|N(0, p (1 - p) (1/n + 1/m))|.
+    """
+    spread = 1 / records + 1 / others
+    return sum(math.sqrt(share * (1 - share) * spread) for share in shares) / math.sqrt(2 * math.pi)
+
+
+def distance_at_most(shares: Sequence[float], records: int, others: int) -> float:
+    """How far two tables that are drawn alike are apart in 99 of 100 cases at most.
+
+    One record moves the distance by at most 1 over the number of records of its table, so that it exceeds its mean by t
+    with a probability of at most exp(-2 t^2 / (1/n + 1/m)).
+
+    Args:
+        shares: probability of each value, in both tables alike.
+        records: records of the one table.
+        others: records of the other.
+
+    Returns:
+        The mean, by `distance_by_chance`, and the t of probability 0.01.
+
+    Source: McDiarmid 1989, the bounded differences inequality.
+    """
+    room = math.sqrt(-math.log(_RARE) / 2 * (1 / records + 1 / others))
+    return distance_by_chance(shares, records, others) + room
+
+
+def shared_attributes(one: Domain, other: Domain) -> tuple[str, ...]:
+    """Names of the attributes that have the same values, in the same order, in both domains."""
+    values = {attribute.name: attribute.values for attribute in one.attributes}
+    return tuple(attribute.name for attribute in other.attributes if values.get(attribute.name) == attribute.values)

@@ -1,0 +1,224 @@
+"""The public page of a release: `index.html`, which says what was released, what is guaranteed, and how to check it.
+
+It is made of what is public and of nothing else: the spec, the accounts, the public record and the files that are about
+to be published. What was measured on real records has no way in.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+from deniable.foundation.errors import Refused
+from reports.figures.marginals import DescribedTable, panels, shares_of
+from reports.figures.numbers import count
+from reports.pages.explorer import EXPLORER
+from reports.pages.pages import Card, cost_cards, cost_lines, picture, render_page
+from reports.plots.graph_plot import Edge, draw_graph, parents_of, strongest, weights_of
+from reports.plots.measured import MEASURED, Measured, read_measured
+from reports.plots.method_diagram import draw_method_diagram, method_in_words
+from schemas.provenance import RECORD, Provenance, Resource, Step
+from schemas.spec.accounts import Accounts
+from schemas.spec.release_spec import ReleaseSpec
+from stores.publication.release_folder import PARQUET
+from stores.vault.workspace import file_digest
+
+PUBLIC_PAGE = "index.html"
+
+_GRAPH = "graph.json"
+_PUBLICATION = "publish"
+_CONTENTS = {
+    "synthetic.csv": "the records, as text",
+    "synthetic.parquet": "the records, the same as Parquet",
+    "datapackage.json": "describes the table to other tools, as a Frictionless Data Package",
+    "schema.json": "every attribute: its kind, its values and their buckets",
+    "graph.json": "which attributes the model takes to depend on which",
+    "model.json": "the model's probabilities, as integers out of 2³²",
+    "measured.json": "every noisy table that the model was made of, and what the denoiser made of it",
+    "seeds.json": "the noisy histogram that prefixes were drawn from",
+    "PRIVACY.md": "what is guaranteed, in words",
+    "privacy.json": "what is guaranteed, in figures for machines",
+    "explore.html": "filters and counts the records; the only page with a script, which runs when it is asked",
+    "README.md": "how to use the records, and what not to conclude from them",
+}
+
+
+@dataclass(frozen=True)
+class PublishedFile:
+    """A file of the release folder.
+
+    Attributes:
+        name: its name.
+        holds: what it is; may be empty.
+        bytes: its size.
+        sha256: its digest.
+    """
+
+    name: str
+    holds: str
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class StepLine:
+    """A step as the page lists it.
+
+    Attributes:
+        name: its name.
+        parts: how many parts it was done in.
+        inputs: what it read; nothing is listed of a step in parts, whose things the record names.
+        outputs: what it made.
+        epsilon: what it spent; None where there is no differential privacy.
+        delta: what it spent.
+    """
+
+    name: str
+    parts: int
+    inputs: tuple[Resource, ...]
+    outputs: tuple[Resource, ...]
+    epsilon: float | None
+    delta: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublicContent:
+    """All that the page shows, and all of it public.
+
+    Attributes:
+        record: the public record, with or without the step that publishes, which the page does not show.
+        spec: what was to be released.
+        accounts: what it cost.
+        weights: strength of each dependency, by (parent, child), from noisy counts.
+        shares: by attribute, the share of each value in the synthetic table.
+        measured: what the model was made of, where its learner says so.
+        files: the files of the release but for the page itself and the signed record.
+    """
+
+    record: Provenance
+    spec: ReleaseSpec
+    accounts: Accounts
+    weights: Mapping[Edge, float]
+    shares: Mapping[str, Sequence[float]]
+    measured: Measured | None
+    files: tuple[PublishedFile, ...]
+
+
+def write_public_page(folder: Path, *, record: Provenance, spec: ReleaseSpec, accounts: Accounts) -> Path:
+    """Write `index.html` into a staged release that holds everything else but the signed record.
+
+    Args:
+        folder: the staged release.
+        record: its public record.
+        spec: what was to be released.
+        accounts: what it cost.
+
+    Returns:
+        The page.
+
+    Raises:
+        Refused: the record is not the public one.
+    """
+    page = folder / PUBLIC_PAGE
+    content = public_content(folder, record=record, spec=spec, accounts=accounts)
+    page.write_text(render_public_page(content), encoding="utf-8")
+    return page
+
+
+def public_content(folder: Path, *, record: Provenance, spec: ReleaseSpec, accounts: Accounts) -> PublicContent:
+    """Read from a release folder what its page shows.
+
+    Args:
+        folder: the folder, staged or published.
+        record: its public record.
+        spec: what was to be released.
+        accounts: what it cost.
+
+    Returns:
+        The content; the page and the signed record themselves, if they are there, play no part in it.
+    """
+    weights = weights_of(json.loads((folder / _GRAPH).read_text(encoding="utf-8")))
+    return PublicContent(
+        record=record,
+        spec=spec,
+        accounts=accounts,
+        weights=weights,
+        measured=read_measured(folder / MEASURED, DescribedTable.of(spec), weights),
+        shares=shares_of(folder / PARQUET, spec.domain),
+        files=tuple(
+            PublishedFile(path.name, _CONTENTS.get(path.name, ""), path.stat().st_size, file_digest(path))
+            for path in sorted(folder.iterdir())
+            if path.name not in {PUBLIC_PAGE, RECORD}
+        ),
+    )
+
+
+def render_public_page(content: PublicContent) -> str:
+    """Make the page.
+
+    Args:
+        content: what to show.
+
+    Returns:
+        HTML that refers to nothing but the files beside it; the same content gives the same text.
+
+    Raises:
+        Refused: the record is not the public one.
+    """
+    record, spec, accounts = content.record, content.spec, content.accounts
+    if record.rendering != "public":
+        raise Refused(f"a public page must be made of the public record, got the {record.rendering} one; publish that.")
+    domain = spec.domain
+    edges = content.weights
+    graph = draw_graph(domain.names, parents_of(edges), domain.target, edges) if edges else None
+    making = method_in_words(spec, accounts, record.release.records)
+    cards = [
+        Card("Made-up records", count(record.release.records), f"with {len(domain)} attributes each"),
+        *cost_cards(spec, accounts),
+    ]
+    return render_page(
+        "index.html.jinja",
+        {
+            "record": record,
+            "release": record.release,
+            "spec": spec,
+            "accounts": accounts,
+            "cards": cards,
+            "costs": cost_lines(spec, accounts),
+            "making": picture(draw_method_diagram(spec, accounts, record.release.records), making),
+            "making_words": making,
+            "graph": graph and picture(graph, f"Which of {len(domain)} attributes depend on which, drawn as a graph."),
+            "edges": {
+                edge: edges[edge] for edge in sorted(edges, key=lambda edge: (domain.index(edge[1]), -edges[edge]))
+            },
+            "drawn_edges": len(strongest(edges, len(domain))),
+            "measured": content.measured,
+            "panels": panels(
+                DescribedTable.of(spec), [content.shares], bands=content.measured.bands if content.measured else None
+            ),
+            "steps": _steps(record.steps),
+            "files": content.files,
+            "explorer_name": EXPLORER,
+            "own_name": PUBLIC_PAGE,
+            "record_name": RECORD,
+        },
+    )
+
+
+def _steps(steps: Sequence[Step]) -> list[StepLine]:
+    """The steps before publication, those in parts as one."""
+    before = [step for step in steps if step.step != _PUBLICATION]
+    return [_line(name, list(those)) for name, those in groupby(before, key=lambda step: step.step)]
+
+
+def _line(name: str, steps: Sequence[Step]) -> StepLine:
+    first, alone = steps[0], len(steps) == 1
+    return StepLine(
+        name=name,
+        parts=len(steps),
+        inputs=first.inputs if alone else (),
+        outputs=first.outputs if alone else (),
+        epsilon=first.cost.epsilon if first.cost else None,
+        delta=first.cost.delta if first.cost else None,
+    )

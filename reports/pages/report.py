@@ -1,0 +1,254 @@
+"""The internal report of a release: one page that is looked at rather than read, and that needs nothing but itself.
+
+It shows what was measured on real records and is for cleared staff. Nothing is computed here that a figure depends on.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from markupsafe import Markup
+
+from reports.figures.decimal_places import digits_of
+from reports.figures.marginals import DescribedTable, Panel, panels
+from reports.figures.numbers import count, rounded
+from reports.figures.spending import Spending
+from reports.pages.evaluation import comparison_pictures, risk_pictures
+from reports.pages.headline_figures import CLASSIFIERS, COMPARED, headline_figures, reach_of
+from reports.pages.pages import Card, cost_cards, cost_lines, picture, render_page
+from reports.pages.report_links import Link
+from reports.plots.budget_line import draw_budget_line
+from reports.plots.graph_plot import Edge, draw_graph, parents_of, strongest
+from reports.plots.measured import Measured
+from reports.plots.pairs import ShownPair, heatmap_svg, largest, pair_errors, shown_pairs
+from reports.plots.record_flow_diagram import RecordFlow, draw_record_flow
+from schemas.provenance import Approval
+from schemas.references import Audience, Reference
+from schemas.spec.accounts import Accounts
+from schemas.spec.decision import Outcome
+from schemas.spec.evaluation import EvaluationFigures
+from schemas.spec.release_spec import ReleaseSpec
+from stores.statement.readers import readers
+from stores.vault.workspace import Workspace
+
+_REPORT, _TO_DECIDE_UPON = "report.html", "report_to_decide_upon.html"
+
+Finding: TypeAlias = Literal["holds", "fails", "not made"]
+
+_OUTCOMES: Final[dict[str, Finding]] = {"ok": "holds", "FAILED": "fails", "--": "not made"}
+"""What the lines of verification begin with."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportContent:
+    """All that the report shows.
+
+    Attributes:
+        release_id: the release's name.
+        spec: what was to be released.
+        accounts: what it cost.
+        flow: how many people and records went where.
+        weights: strength of each dependency, by (parent, child); none where the attributes are independent.
+        measured: what the model was made of, where its learner says so.
+        utility: what the evaluation of utility found.
+        risk: what the evaluation of risk found.
+        spending: what is spent of the dataset's budget; None where no ledger knows the dataset.
+        verification: what verifying the published record said, a line a check; none where it was not verified.
+        approval: who approved the release; None where no person did.
+        outcome: why it does not publish by itself, on the page that is decided upon; None on the last one.
+        links: where else the release can be looked at.
+    """
+
+    release_id: str
+    spec: ReleaseSpec
+    accounts: Accounts
+    flow: RecordFlow
+    weights: Mapping[Edge, float]
+    utility: EvaluationFigures
+    risk: EvaluationFigures
+    measured: Measured | None = None
+    spending: Spending | None = None
+    verification: tuple[str, ...] = ()
+    approval: Approval | None = None
+    outcome: Outcome | None = None
+    links: tuple[Link, ...] = ()
+
+
+@dataclass(frozen=True)
+class VerifiedLine:
+    """A line that verification said.
+
+    Attributes:
+        text: what was checked, and what was found.
+        outcome: whether it holds, or could not be looked at; None for a line that is no check.
+    """
+
+    text: str
+    outcome: Finding | None
+
+
+def write_report(workspace: Workspace, content: ReportContent) -> Reference:
+    """Write `report.html` for the internal audience, or beside it the page that is decided upon.
+
+    Args:
+        workspace: the release.
+        content: what to show.
+
+    Returns:
+        A reference to the page.
+    """
+    name = _REPORT if content.outcome is None else _TO_DECIDE_UPON
+    with workspace.writing(name, Audience.INTERNAL) as path:
+        path.write_text(render_report(content), encoding="utf-8")
+    return workspace.refer("report", name, Audience.INTERNAL)
+
+
+def render_report(content: ReportContent) -> str:
+    """Make the page.
+
+    Args:
+        content: what to show.
+
+    Returns:
+        HTML that refers to nothing outside itself.
+    """
+    verdicts = (*content.utility.verdicts, *content.risk.verdicts)
+    verified = _verified(content.verification)
+    return render_page(
+        "report.html.jinja",
+        {
+            **vars(content),
+            "cards": _cards(content),
+            "drawn_edges": len(strongest(content.weights, len(content.spec.domain))),
+            "costs": cost_lines(content.spec, content.accounts),
+            "figures": {**content.utility.figures, **content.risk.figures},
+            "glances": {
+                "utility": headline_figures(content.utility, "utility"),
+                "risk": headline_figures(content.risk, "risk"),
+            },
+            "compared": COMPARED,
+            "verdicts": verdicts,
+            "missed": [verdict for verdict in verdicts if not verdict.met],
+            "panels": _panels(content),
+            "pairs": _pairs(content),
+            "readers": readers(content.spec.key.custodian, content.spec.key.variable),
+            "pictures": _pictures(content),
+            "verified": verified,
+            "broken": [line for line in verified if line.outcome == "fails"],
+        },
+    )
+
+
+def _verified(lines: Iterable[str]) -> list[VerifiedLine]:
+    """The lines of verification, each with whether it holds."""
+    said = []
+    for line in lines:
+        word, _, rest = line.partition(" ")
+        outcome = _OUTCOMES.get(word)
+        said.append(VerifiedLine((rest if outcome else line).strip(), outcome))
+    return said
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The errors of all pairs of attributes.
+
+    Attributes:
+        heatmap: the picture.
+        most: the error that has the full colour.
+        shown: the worst ones, side by side.
+    """
+
+    heatmap: Markup
+    most: float
+    shown: list[ShownPair]
+
+
+def _pairs(content: ReportContent) -> Pairs | None:
+    """The errors of all pairs; none where there is no pair."""
+    table, series = DescribedTable.of(content.spec), content.utility.series
+    errors = pair_errors(table.domain, series)
+    if not errors:
+        return None
+    shown = shown_pairs(table, series)
+    linked = {pair.error.names: pair.anchor for pair in shown}
+    return Pairs(heatmap_svg(table.domain, errors, linked), largest(errors), shown)
+
+
+def _panels(content: ReportContent) -> list[Panel]:
+    """The distribution of every attribute, in the holdout and in the release."""
+    series, names = content.utility.series, content.spec.domain.names
+    return panels(
+        DescribedTable.of(content.spec),
+        [{name: series[f"shares_{table}/{name}"] for name in names} for table in ("holdout", "released")],
+        dict(zip(names, series["tvd_1way"], strict=True)),
+    )
+
+
+def _pictures(content: ReportContent) -> dict[str, Markup]:
+    """All pictures as parts of the page, each with what it shows in words."""
+    utility, risk = content.utility.figures, content.risk.figures
+    domain, weights = content.spec.domain, content.weights
+    words = {
+        "budget": "Epsilon spent on the dataset release by release, its cap, and what planned refreshes would add.",
+        "flow": f"From {content.flow.stages[0].people:,} people in the source to {content.flow.released:,} records.",
+        "graph": f"Which of {len(domain)} attributes depend on which; the target is {domain.target}.",
+        "distances": "Box plots of distances to the holdout; "
+        f"the mean over pairs of attributes is {utility['tvd_2way']:.3f} for the release "
+        f"and {utility['tvd_2way_training']:.3f} for real training records.",
+        "learning": "Accuracy and agreement of classifiers, and the distinguishing game; "
+        f"released records are told from real ones with accuracy {utility['distinguished']:.3f}.",
+        "attacks": f"Copies: {risk['exact_match_training']:.2%} of the release equal a training record, "
+        f"{risk['exact_match_holdout']:.2%} a holdout record.",
+        "inference": "How often an intruder guesses a sensitive attribute of people who were used and who were not.",
+    }
+    spent = content.spending
+    drawn = {
+        **({"budget": draw_budget_line(spent)} if spent is not None and spent.history else {}),
+        "flow": draw_record_flow(content.flow),
+        **({"graph": draw_graph(domain.names, parents_of(weights), domain.target, weights)} if weights else {}),
+        **comparison_pictures(content.utility, domain),
+        **risk_pictures(content.risk, content.spec.evaluation),
+    }
+    return {name: picture(figure, words[name]) for name, figure in drawn.items()}
+
+
+def _cards(content: ReportContent) -> list[Card]:
+    """What is seen first."""
+    utility, risk = content.utility.figures, content.risk.figures
+    classifiers = content.spec.evaluation.classifiers
+    classifier = "forest" if "forest" in classifiers else classifiers[0]
+    independent = f", independent {utility['tvd_2way_baseline']:.3f}" if "tvd_2way_baseline" in utility else ""
+    copies = reach_of(content.risk, "exact_match_excess")
+    return [
+        Card("Records released", count(content.flow.released), f"of {count(content.spec.synthesis.records)} wanted"),
+        *cost_cards(content.spec, content.accounts),
+        Card(
+            "Distance in pairs",
+            rounded(utility["tvd_2way"], reach_of(content.utility, "tvd_2way")),
+            f"real records {rounded(utility['tvd_2way_training'], reach_of(content.utility, 'tvd_2way_training'))}"
+            f"{independent}",
+        ),
+        Card(
+            f"Accuracy, {CLASSIFIERS[classifier]}",
+            f"{utility[f'accuracy_{classifier}']:.1%}",
+            f"{utility[f'accuracy_{classifier}_training']:.1%} from real records",
+        ),
+        Card("Copies beyond chance", _points(risk["exact_match_excess"], copies), _copies_in_words(content.risk)),
+    ]
+
+
+def _points(share: float, reach: float | None) -> str:
+    """A difference of shares in percentage points, as many places as chance leaves."""
+    places = digits_of(100 * reach) if reach else 2
+    return f"{100 * share:+.{places}f} points"
+
+
+def _copies_in_words(risk: EvaluationFigures) -> str:
+    """What the excess of copies is the difference of, and how far chance may have moved it."""
+    figures, reach = risk.figures, reach_of(risk, "exact_match_excess")
+    chance = f", ± {100 * reach:.{digits_of(100 * reach)}f} by chance" if reach else ""
+    return (
+        f"of the records: {figures['exact_match_training']:.1%} equal a person used, "
+        f"{figures['exact_match_holdout']:.1%} one not used{chance}"
+    )

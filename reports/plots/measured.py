@@ -1,0 +1,345 @@
+"""Prepares what the log-linear learner measured to be looked at: with what budget, and how the denoiser moved it.
+
+All of it is public: it is made of `measured.json`, the graph and the public domain. How pictures are drawn does not
+belong here (ratio_pictures).
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil, prod, sqrt
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deniable.foundation.domain import Attribute, Domain
+from deniable.learners.loglinear.estimation.contrasts import with_contrast
+from deniable.learners.loglinear.estimation.noisy_marginals import NoisyMarginal
+from reports.figures.marginals import Band, DescribedTable, Panel, panels
+from reports.figures.value_groups import group_names
+from reports.plots.graph_plot import Edge
+
+MEASURED: Final = "measured.json"
+
+_REASONS: Final = {
+    "tree": "chosen for the tree",
+    "target": "with the target",
+    "extra": "the model was far off",
+    "values": "values within buckets",
+}
+Entry = Mapping[str, Any]
+"""What `measured.json` says of one thing that was counted, in the form of its first version: with its noisy counts."""
+_PICTURES = 6
+_REACHES: Final = {"gaussian": 1.96, "laplace": 2.12}
+"""Standard deviations of noise within which 95 of 100 draws lie."""
+_TELLING, _MOST_CELLS = 12, 1_000
+"""Cells from which on a picture says more than the figures, and up to which they can be told apart."""
+_A_PAIR = 2
+
+
+@dataclass(frozen=True)
+class Noise:
+    """What noise something was counted with.
+
+    Attributes:
+        share: share of the budget for all counts, in percent.
+        deviation: standard deviation of the noise on one count, in records.
+        moved: share of the records that the denoiser moved to other cells, in percent.
+    """
+
+    share: float
+    deviation: float
+    moved: float
+
+
+@dataclass(frozen=True)
+class SingleLine:
+    """An attribute by itself.
+
+    Attributes:
+        name: its name.
+        values: number of its values.
+        buckets: number of buckets that tables of several attributes tell apart.
+        reason: why these buckets.
+        noise: what noise it was counted with; none where it has one value, which needs no counting.
+    """
+
+    name: str
+    values: int
+    buckets: int
+    reason: str
+    noise: Noise | None
+
+
+@dataclass(frozen=True)
+class TableLine:
+    """A table of several attributes.
+
+    Attributes:
+        names: its attributes.
+        reason: why it was measured.
+        shape: number of buckets, or of values, of each.
+        differences: those of which only the difference of their two buckets was asked for.
+        noise: what noise it was counted with.
+        strength: symmetrical uncertainty of its attributes in [0, 1]; None for what is no edge of the model.
+    """
+
+    names: tuple[str, ...]
+    reason: str
+    shape: tuple[int, ...]
+    differences: tuple[str, ...]
+    noise: Noise
+    strength: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class Ratios:
+    """A table of two attributes, each count compared with what it would be if they were independent.
+
+    Attributes:
+        line: what is known of the table.
+        noisy: logarithms to base 2 of the ratios before the denoiser, minus infinity where a count is not positive.
+        denoised: the same after it.
+        names: what its rows and its columns are.
+    """
+
+    line: TableLine
+    noisy: NDArray[np.float64]
+    denoised: NDArray[np.float64]
+    names: tuple[tuple[str, ...], tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """All that is shown.
+
+    Attributes:
+        records: number of records, by noisy counts.
+        records_deviation: standard deviation that the noise gives the best of these counts, in records.
+        order: the attributes in the order in which a record is drawn.
+        singles: the attributes, in that order.
+        tables: the tables, the strongest first.
+        largest_share: the largest share of the budget that a table was given, in percent.
+        panels: the distribution of every attribute, noisy and denoised.
+        ratios: the strongest tables of a size that can be looked at.
+        bands: by attribute, an interval for the share of each of its values, by the noise on its counts alone.
+    """
+
+    records: float
+    records_deviation: float
+    order: tuple[str, ...]
+    singles: tuple[SingleLine, ...]
+    tables: tuple[TableLine, ...]
+    largest_share: float
+    panels: list[Panel]
+    ratios: tuple[Ratios, ...]
+    bands: Mapping[str, Band]
+
+
+def read_measured(file: Path, table: DescribedTable, weights: Mapping[Edge, float]) -> Measured | None:
+    """Read what was measured.
+
+    Args:
+        file: `measured.json`; where it is not there, the learner was another one.
+        table: the attributes and what they mean.
+        weights: strength of each dependency, by (parent, child).
+    """
+    if not file.exists():
+        return None
+    return measured_of(json.loads(file.read_text(encoding="utf-8")), table, weights)
+
+
+def measured_of(found: Mapping[str, Any], table: DescribedTable, weights: Mapping[Edge, float]) -> Measured:
+    """Prepare what was measured.
+
+    Args:
+        found: what the learner wrote of it, in this version's form or in the first.
+        table: the attributes and what they mean.
+        weights: strength of each dependency, by (parent, child).
+    """
+    found = _with_noisy_counts(found)
+    records, law = found["records"], found.get("noise", "laplace")
+    counted = [*found["attributes"].values(), *found["tables"]]
+    shares = sum(entry["shares"] for entry in counted)
+    strengths = {frozenset(edge): weight for edge, weight in weights.items()}
+
+    def noise(entry: Entry) -> Noise:
+        moved = np.abs(_noisy_cells(entry) - np.asarray(entry["denoised"])).sum() / 2 / records
+        return Noise(100 * entry["shares"] / shares, entry["deviation"], 100 * float(moved))
+
+    lines = [
+        TableLine(
+            names=tuple(entry["attributes"]),
+            reason=_REASONS.get(entry["reason"], entry["reason"]),
+            shape=np.asarray(entry["denoised"]).shape,
+            differences=tuple(entry.get("differences", ())),
+            noise=noise(entry),
+            strength=None if entry["reason"] == "values" else strengths.get(frozenset(entry["attributes"])),
+        )
+        for entry in found["tables"]
+    ]
+    falling = sorted(
+        zip(lines, found["tables"], strict=True), key=lambda pair: (-(pair[0].strength or 0.0), pair[0].names)
+    )
+    noises = {name: noise(entry) for name, entry in found["attributes"].items()}
+    domain = table.domain
+    return Measured(
+        records=records,
+        records_deviation=min(
+            (entry["deviation"] * sqrt(len(entry["denoised"])) for entry in found["attributes"].values()), default=0.0
+        ),
+        order=tuple(found["order"]),
+        singles=tuple(
+            _single_line(domain.attributes[domain.index(name)], found["buckets"][name], noises.get(name))
+            for name in found["order"]
+        ),
+        tables=tuple(line for line, _ in falling),
+        largest_share=max((line.noise.share for line in lines), default=1.0),
+        panels=_panels(found, table),
+        ratios=tuple(_ratios(line, entry, table, found["buckets"]) for line, entry in _worth_looking_at(falling)),
+        bands={name: interval(entry, law, records) for name, entry in found["attributes"].items()},
+    )
+
+
+def interval(entry: Entry, law: str, records: float) -> Band:
+    """Intervals for the shares of counted cells, 95 in 100 of which hold what was counted.
+
+    A released count is the true one and noise of a known law, so the true one lies within 1.96 standard deviations
+    of it in 95 of 100 cases if the noise is Gaussian, and within 2.12 (ln 20 / sqrt 2) if it is Laplace noise. The sum
+    of several draws of Laplace noise has a lighter tail than one. Nothing but published integers, the multiplier and
+    the law of the noise goes in, and the denoiser plays no part.
+
+    Args:
+        entry: what was counted, with its noisy counts.
+        law: law of the noise, `gaussian` or `laplace`.
+        records: number of records, by noisy counts.
+
+    Returns:
+        Lower and upper ends, in [0, 1].
+    """
+    noisy = np.asarray(entry["noisy"], np.float64)
+    reach = _REACHES[law] * entry["deviation"]
+    ends = (np.clip((noisy + side * reach) / max(records, 1.0), 0.0, 1.0) for side in (-1, 1))
+    lower, upper = (tuple(end.ravel().tolist()) for end in ends)
+    return lower, upper
+
+
+@dataclass(frozen=True)
+class CountedTable:
+    """A table that was counted value by value.
+
+    Attributes:
+        noisy: its noisy counts, in whole records, the last attribute running fastest.
+        reach: half of the interval that holds a true count in 95 of 100 cases, in whole records, rounded up.
+        records: number of all records that were counted, by noisy counts.
+    """
+
+    noisy: tuple[int, ...]
+    reach: int
+    records: int
+
+
+def counted_by_value(file: Path, domain: Domain) -> dict[tuple[str, ...], CountedTable]:
+    """The attributes and pairs of attributes that were counted value by value, with noise of their own.
+
+    Args:
+        file: `measured.json`; where it is not there, the learner was another one and nothing is known.
+        domain: the attributes.
+
+    Returns:
+        The tables, by their attributes; none where some values were counted together or only differences were.
+    """
+    if not file.exists():
+        return {}
+    found = _with_noisy_counts(json.loads(file.read_text(encoding="utf-8")))
+    law = found.get("noise", "laplace")
+    tables: dict[tuple[str, ...], Entry] = {(name,): entry for name, entry in found["attributes"].items()}
+    tables |= {tuple(entry["attributes"]): entry for entry in found["tables"] if not entry.get("differences")}
+    known = {}
+    for names, entry in tables.items():
+        noisy = np.asarray(entry["noisy"], np.float64)
+        whole = tuple(domain.attributes[domain.index(name)].cardinality for name in names)
+        if len(names) <= _A_PAIR and noisy.shape == whole:
+            # Half a record is what rounding to whole ones may move a count by.
+            reach = ceil(_REACHES[law] * entry["deviation"] + 0.5)
+            known[names] = CountedTable(
+                tuple(np.rint(noisy).astype(int).ravel().tolist()), reach, round(found["records"])
+            )
+    return known
+
+
+def _with_noisy_counts(found: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The document with the noisy counts that its integers come to, as the first version of it had them."""
+    if "format" not in found:
+        return found
+
+    def counted(entry: Entry) -> Entry:
+        table = NoisyMarginal.from_document((), entry["releases"], found["noise"], found["amount"])
+        return {**entry, "shares": table.shares, "deviation": float(table.deviation), "noisy": table.values}
+
+    return {
+        **found,
+        "attributes": {name: counted(entry) for name, entry in found["attributes"].items()},
+        "tables": [counted(entry) for entry in found["tables"]],
+    }
+
+
+def _single_line(attribute: Attribute, bucket_of: list[int], noise: Noise | None) -> SingleLine:
+    buckets = max(bucket_of) + 1
+    if noise is None:
+        reason = "it has one value"
+    elif buckets == len(bucket_of):
+        reason = "each value by itself"
+    elif attribute.kind == "numeric":
+        reason = "neighbours together until they hold enough records"
+    else:
+        reason = "rare values together"
+    return SingleLine(attribute.name, len(bucket_of), buckets, reason, noise)
+
+
+def _panels(found: Mapping[str, Any], table: DescribedTable) -> list[Panel]:
+    """The distributions of the attributes; noisy counts below 0 are nothing to be drawn."""
+    series: list[dict[str, tuple[float, ...]]] = [{}, {}]
+    for attribute in table.domain.attributes:
+        entry = found["attributes"].get(attribute.name, {"noisy": [1.0], "denoised": [1.0]})
+        for shares, kind in zip(series, ("noisy", "denoised"), strict=True):
+            counts = np.maximum(np.asarray(entry[kind], np.float64), 0.0)
+            shares[attribute.name] = tuple((counts / max(counts.sum(), 1.0)).tolist())
+    return panels(table, series)
+
+
+def _worth_looking_at(falling: Sequence[tuple[TableLine, Entry]]) -> list[tuple[TableLine, Entry]]:
+    """The strongest tables of a size that can be looked at; tiny ones only where there are no others."""
+    pairs = [pair for pair in falling if len(pair[0].shape) == _A_PAIR and prod(pair[0].shape) <= _MOST_CELLS]
+    return sorted(pairs, key=lambda pair: prod(pair[0].shape) < _TELLING)[:_PICTURES]
+
+
+def _ratios(line: TableLine, entry: Entry, table: DescribedTable, buckets: Mapping[str, Sequence[int]]) -> Ratios:
+    """Counts over those of independent attributes with the denoised table's margins."""
+    denoised = np.asarray(entry["denoised"], np.float64)
+    total = max(float(denoised.sum()), 1.0)
+    expected = np.maximum(denoised.sum(axis=1, keepdims=True) * denoised.sum(axis=0) / total, 1e-9)
+    with np.errstate(divide="ignore"):
+        noisy, after = (
+            np.log2(np.maximum(np.asarray(counts, np.float64), 0.0) / expected)
+            for counts in (_noisy_cells(entry), denoised)
+        )
+    rows, columns = (
+        _names_along(table, name, size, buckets[name]) for name, size in zip(line.names, line.shape, strict=True)
+    )
+    return Ratios(line, noisy, after, (rows, columns))
+
+
+def _names_along(table: DescribedTable, name: str, size: int, buckets: Sequence[int]) -> tuple[str, ...]:
+    """What stands along one side of a table: values, or buckets of them."""
+    attribute = table.domain.attributes[table.domain.index(name)]
+    groups = buckets if size == max(buckets) + 1 else range(attribute.cardinality)
+    return group_names(attribute, groups, table.labels.get(name, {}))
+
+
+def _noisy_cells(entry: Entry) -> NDArray[np.float64]:
+    """Noisy counts of all cells: where a difference was released, with the denoised table's sum of the two."""
+    noisy, denoised = (np.asarray(entry[kind], np.float64) for kind in ("noisy", "denoised"))
+    return with_contrast(denoised, noisy) if entry.get("differences") else noisy

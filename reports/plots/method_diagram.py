@@ -1,0 +1,211 @@
+"""Draws how a release is made: what is confidential on the left, what is public on the right, and what lies between.
+
+All of it is public: the probabilities of the split, the parameters and the guarantees. How many people there are, and
+how many candidates passed, is not.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from deniable.privacy.loss import Guarantee
+from deniable.samplers.registry import words_of
+from deniable.samplers.words import Box
+from reports.figures.numbers import cost
+from reports.plots.shapes import Place, draw_arrow, draw_bar, draw_box, draw_ribbon, make_sheet
+from reports.plots.theme import GRID, HOLDOUT, INK, MUTED, RELEASED, TARGET, TRAINING
+from schemas.spec.accounts import Accounts
+from schemas.spec.release_spec import ReleaseSpec
+
+_PURPOSES = {
+    "shared": "all is learnt from these",
+    "seeds": "records are started from these",
+    "structure": "tell what depends on what",
+    "parameters": "tell how probable what is",
+    "holdout": "judge the release, inside",
+    "unused": "take no part",
+}
+_LEARNT = {"learn_structure": "Graph"}
+_READ = ("shared", "structure", "parameters", "seeds")
+
+# Inches, which are also the units of the drawing.
+_WIDTH = 11.0
+_TOP = 0.95
+_FULL = 2.5
+_BAR = 0.13
+_GAP = 0.2
+_ROOM_FOR_TEXT = 0.36
+_TABLE, _PARTS, _NOISE, _BOXES, _MODEL, _RECORDS = 0.15, 2.2, 4.75, 5.15, 8.0, 9.65
+_BOX_WIDTH, _BOX_HEIGHT, _BOX_GAP = 2.15, 0.72, 0.28
+_MODEL_SIZE = (1.15, 0.72)
+_RECORDS_SIZE = (1.2, 0.72)
+
+
+@dataclass(frozen=True)
+class _Taken:
+    """What is taken from a part of the table, with noise.
+
+    Attributes:
+        title: what it is.
+        lines: what it costs.
+        part: the part.
+        learnt: whether it becomes the model, or records begin with it.
+    """
+
+    title: str
+    lines: tuple[str, ...]
+    part: str
+    learnt: bool = True
+
+
+def draw_method_diagram(spec: ReleaseSpec, accounts: Accounts, records: int) -> Figure:
+    """Draw how a release is made.
+
+    Args:
+        spec: what is released.
+        accounts: what it costs.
+        records: how many records it has.
+
+    Returns:
+        The picture.
+    """
+    shares = _shares(spec)
+    taken = _taken(spec, accounts)
+    boxes = len(taken) * (_BOX_HEIGHT + _BOX_GAP) - _BOX_GAP
+    spans, bottom = _spans(shares)
+    height = max(bottom, _TOP + boxes) + 0.25
+    figure, axes = make_sheet(_WIDTH, height)
+    _draw_sides(axes, height, "noise and privacy test" if accounts.tested else "noise")
+    draw_bar(axes, (_TABLE, _TOP, _TOP + _FULL), _BAR, MUTED)
+    axes.text(_TABLE, _TOP - 0.09, "the confidential table", color=INK, fontsize=10, fontweight="bold", va="bottom")
+    _draw_parts(axes, shares, spans)
+    first = _TOP + max(bottom - _TOP - boxes, 0) / 2
+    middles = {}
+    for number, item in enumerate(taken):
+        y = first + number * (_BOX_HEIGHT + _BOX_GAP)
+        top, end = spans[item.part]
+        draw_ribbon(
+            axes, (_PARTS + _BAR, top, end), (_BOXES, y + 0.08, y + _BOX_HEIGHT - 0.08), TRAINING, opacity=0.1, bend=0.7
+        )
+        draw_box(axes, (_BOXES, y), (_BOX_WIDTH, _BOX_HEIGHT), item.title, item.lines, colour=TRAINING)
+        middles[item.title] = y + _BOX_HEIGHT / 2
+    _draw_records(axes, accounts, records, taken, middles)
+    return figure
+
+
+def method_in_words(spec: ReleaseSpec, accounts: Accounts, records: int) -> str:
+    """The same in a sentence or two."""
+    shares = ", ".join(f"{_chance(share)} to {name}" for name, share in _shares(spec).items())
+    taken = _taken(spec, accounts)
+    learnt = "; ".join(
+        f"{item.title.lower()} from {item.part}, {', '.join(item.lines)}" for item in taken if item.learnt
+    )
+    started = "; ".join(f"from {item.part}: {', '.join(item.lines)}" for item in taken if not item.learnt)
+    box = _box(spec)
+    begun = "" if box is None else " " + box.begun.format(started=started)
+    return (
+        f"Each record of the confidential table goes to one part by chance, {shares}. "
+        f"Learnt with noise: {learnt}.{begun} {records:,} records are made."
+    )
+
+
+def _shares(spec: ReleaseSpec) -> dict[str, Fraction]:
+    """Probability of each part that a record may go to, and of none."""
+    shares = {name: share for name, share in spec.split.probabilities.items() if share > 0}
+    unused = Fraction(1) - sum(shares.values(), Fraction(0))
+    return {**shares, **({"unused": unused} if unused > 0 else {})}
+
+
+def _taken(spec: ReleaseSpec, accounts: Accounts) -> list[_Taken]:
+    """All that is taken from the confidential table."""
+    taken = [
+        _Taken(_LEARNT.get(step.step, "Probabilities"), _spent(step.guarantee), step.part) for step in accounts.learnt
+    ]
+    box = _box(spec)
+    if box is not None:
+        taken += [
+            _Taken(box.title, (*box.lines, *_spent(step.guarantee)), step.part, learnt=False) for step in accounts.drawn
+        ]
+    probabilities = spec.split.probabilities
+    order = [name for name in (*_READ,) if name in probabilities]
+    return sorted(taken, key=lambda item: order.index(item.part))
+
+
+def _chance(share: Fraction) -> str:
+    """A probability in percent."""
+    return f"{100 * float(share):.3g}%"
+
+
+def _box(spec: ReleaseSpec) -> Box | None:
+    """What the sampler takes from the seeds."""
+    return words_of(spec.synthesis.guarantee).box(spec.synthesis.model_dump(mode="json", fallback=str))
+
+
+def _spent(guarantee: Guarantee | None) -> tuple[str, ...]:
+    if guarantee is None:
+        return ("no DP",)
+    return (f"ε = {cost(guarantee.epsilon)}, δ = {cost(guarantee.delta)}",)
+
+
+def _spans(shares: Mapping[str, Fraction]) -> tuple[dict[str, Place], float]:
+    """Top and bottom of each part's bar, apart enough for two lines of text, in the order that they are read in."""
+    spans, place = {}, _TOP
+    for name in sorted(shares, key=lambda name: _READ.index(name) if name in _READ else len(_READ)):
+        height = float(shares[name]) * _FULL
+        top = place + max(_ROOM_FOR_TEXT - height, 0) / 2
+        spans[name] = (top, top + height)
+        place += max(height, _ROOM_FOR_TEXT) + _GAP
+    return spans, place - _GAP
+
+
+def _draw_sides(axes: Axes, height: float, between: str) -> None:
+    """Say which side is confidential, and draw what lies between."""
+    axes.plot([_NOISE, _NOISE], [0.5, height - 0.05], color=TARGET, linewidth=1.6, linestyle=(0, (2, 2)), zorder=2)
+    away = 0.16 + 0.048 * len(between)
+    axes.text(_NOISE, 0.26, between, color=TARGET, fontsize=10, fontweight="bold", ha="center", va="center")
+    for x, side, words in ((_NOISE - away, "right", "confidential"), (_NOISE + away, "left", "published")):
+        axes.text(x, 0.26, words, color=MUTED, fontsize=9, ha=side, va="center")
+    for start, end in ((_TABLE, _NOISE - away - 1.0), (_NOISE + away + 0.85, _RECORDS + _RECORDS_SIZE[0])):
+        axes.plot([start, end], [0.26, 0.26], color=GRID, linewidth=1)
+
+
+def _draw_parts(axes: Axes, shares: Mapping[str, Fraction], spans: Mapping[str, Place]) -> None:
+    """Draw the parts one below the other, with the probability of each and what it is for."""
+    source = _TOP
+    for name, (top, bottom) in spans.items():
+        colour = TRAINING if name in _READ else HOLDOUT
+        draw_ribbon(axes, (_TABLE + _BAR, source, source + bottom - top), (_PARTS, top, bottom), colour)
+        draw_bar(axes, (_PARTS, top, bottom), _BAR, colour)
+        x, middle = _PARTS + _BAR + 0.1, (top + bottom) / 2
+        axes.text(x, middle - 0.02, f"{_chance(shares[name])} {name}", color=INK, fontsize=9.5, va="bottom")
+        axes.text(x, middle + 0.03, _PURPOSES.get(name, ""), color=MUTED, fontsize=8.5, va="top")
+        source += bottom - top
+
+
+def _draw_records(
+    axes: Axes, accounts: Accounts, released: int, taken: list[_Taken], middles: Mapping[str, float]
+) -> None:
+    """Draw the model, and the records that come of it."""
+    learnt = [middles[item.title] for item in taken if item.learnt]
+    others = [middles[item.title] for item in taken if not item.learnt]
+    model = sum(learnt) / len(learnt)
+    records = (model + others[0]) / 2 if others else model
+    lines = (f"ε = {cost(accounts.model.epsilon)}", f"δ = {cost(accounts.model.delta)}")
+    draw_box(axes, (_MODEL, model - _MODEL_SIZE[1] / 2), _MODEL_SIZE, "Model", lines, colour=RELEASED)
+    for middle in learnt:
+        draw_arrow(axes, (_BOXES + _BOX_WIDTH, middle), (_MODEL, model), MUTED)
+    draw_arrow(axes, (_MODEL + _MODEL_SIZE[0], model), (_RECORDS, records), RELEASED)
+    for middle in others:
+        draw_arrow(axes, (_BOXES + _BOX_WIDTH, middle), (_RECORDS, records + 0.12), MUTED)
+    draw_box(
+        axes,
+        (_RECORDS, records - _RECORDS_SIZE[1] / 2),
+        _RECORDS_SIZE,
+        f"{released:,}",
+        ("made-up records",),
+        colour=RELEASED,
+        filled=True,
+    )

@@ -1,0 +1,209 @@
+"""Errors of all pairs of attributes: a release against the holdout, beside real records against it, and the worst ones.
+
+What is shown was measured elsewhere (tasks.evaluation.evaluate_utility), on real records and without noise: it is
+internal.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil, sqrt
+from typing import Final
+
+import numpy as np
+from markupsafe import Markup
+from numpy.typing import NDArray
+
+from deniable.evaluation.utility import compared_marginals
+from deniable.foundation.domain import Codes, Domain
+from reports.figures.marginals import DescribedTable
+from reports.figures.value_groups import group_names, groups_to_show
+from reports.plots.ratio_pictures import pair_svg
+
+SHOWN: Final = 6
+"""Pairs that are shown side by side."""
+
+_PAIRS: Final = 2
+_LEVELS: Final = 8
+_WIDEST, _NARROWEST, _SIDE = 22.0, 4.0, 380.0
+_LETTER, _FONT, _GAP = 6.2, 10.0, 34.0
+_LONGEST_NAME = 14
+
+
+@dataclass(frozen=True)
+class PairError:
+    """How far a table of two attributes is from the holdout's.
+
+    Attributes:
+        names: the attributes.
+        released: total variation distance of the release.
+        real: that of real training records.
+    """
+
+    names: tuple[str, str]
+    released: float
+    real: float
+
+    @property
+    def beyond(self) -> float:
+        """What the release adds to what chance does to real records as well."""
+        return self.released - self.real
+
+
+@dataclass(frozen=True, eq=False)
+class ShownPair:
+    """A pair of attributes side by side.
+
+    Attributes:
+        error: how far the release is off.
+        anchor: name of its place on the page.
+        picture: the real table and the released one; None in an evaluation that kept neither.
+    """
+
+    error: PairError
+    anchor: str
+    picture: Markup | None
+
+
+def pair_errors(domain: Domain, series: Mapping[str, Sequence[float]]) -> tuple[PairError, ...]:
+    """The errors of all pairs, in the order in which they were measured."""
+    pairs = compared_marginals(domain.cardinalities).get(_PAIRS, ())
+    errors = zip(pairs, series.get("tvd_2way", ()), series.get("tvd_2way_training", ()), strict=False)
+    return tuple(PairError((domain.names[a], domain.names[b]), one, real) for (a, b), one, real in errors)
+
+
+def worst_pairs(errors: Sequence[PairError]) -> list[PairError]:
+    """The pairs to which the release adds most error, the worst first."""
+    return sorted(errors, key=lambda error: (-error.beyond, error.names))[:SHOWN]
+
+
+def series_of_pair(table: str, names: Sequence[str]) -> str:
+    """Name of the series that holds a table of two attributes."""
+    return f"pair_{table}/{'/'.join(names)}"
+
+
+def shares_of_pair(codes: Codes, domain: Domain, names: Sequence[str]) -> NDArray[np.float64]:
+    """Shares of a table of two attributes, by groups of values that a picture can tell apart."""
+    chosen = [domain.attributes[domain.index(name)] for name in names]
+    groups = [np.asarray(groups_to_show(attribute)) for attribute in chosen]
+    table = np.zeros([int(group.max()) + 1 for group in groups])
+    cells = tuple(group[codes[:, domain.index(name)]] for group, name in zip(groups, names, strict=True))
+    np.add.at(table, cells, 1.0)
+    return table / max(len(codes), 1)
+
+
+def shown_pairs(table: DescribedTable, series: Mapping[str, Sequence[float]]) -> list[ShownPair]:
+    """The worst pairs, each with the real table and the released one side by side."""
+    worst = worst_pairs(pair_errors(table.domain, series))
+    return [
+        ShownPair(error, f"pair-{number}", _side_by_side(table, series, error))
+        for number, error in enumerate(worst, start=1)
+    ]
+
+
+def _side_by_side(table: DescribedTable, series: Mapping[str, Sequence[float]], error: PairError) -> Markup | None:
+    """Both tables, each share beside what it would be if the attributes were independent in the real one."""
+    if series_of_pair("holdout", error.names) not in series:
+        return None
+    chosen = [table.domain.attributes[table.domain.index(name)] for name in error.names]
+    names = [
+        group_names(attribute, groups_to_show(attribute), table.labels.get(attribute.name, {})) for attribute in chosen
+    ]
+    shape = [len(those) for those in names]
+    real, released = (
+        np.asarray(series[series_of_pair(kind, error.names)]).reshape(shape) for kind in ("holdout", "released")
+    )
+    expected = np.maximum(real.sum(axis=1, keepdims=True) * real.sum(axis=0), 1e-12)
+    with np.errstate(divide="ignore"):
+        left, right = (np.log2(shares / expected) for shares in (real, released))
+    words = f"{' and '.join(error.names)}: real on the left, released on the right, {shape[0]} by {shape[1]} cells"
+    return pair_svg((left, right), ("real, the holdout", "released"), (names[0], names[1]), words)
+
+
+def heatmap_svg(domain: Domain, errors: Sequence[PairError], linked: Mapping[tuple[str, str], str]) -> Markup:
+    """Two heatmaps with one scale: errors of the release on the left, of real training records on the right.
+
+    Args:
+        domain: the attributes.
+        errors: the errors of all pairs.
+        linked: places on the page that pairs lead to, by their names.
+
+    Returns:
+        One `svg` element.
+    """
+    size = len(domain)
+    cell = min(_WIDEST, max(_NARROWEST, _SIDE / size))
+    names = [name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…" for name in domain.names]
+    margin = _LETTER * max(map(len, names)) + 8
+    most = largest(errors)
+    side = cell * size
+    parts = []
+    for place, title in ((margin, "release"), (2 * margin + side + _GAP, "real training records")):
+        parts.append(Markup('<text class="title" x="{:.0f}" y="12">{}</text>').format(place, title))
+        parts.append(_names(names, place, cell))
+    for place, released in ((margin, True), (2 * margin + side + _GAP, False)):
+        parts.append(_cells(domain, errors, most, place, cell, released=released))
+    parts += [
+        Markup(
+            '<a href="#{}"><title>{}: release {:.3f}, real {:.3f}</title>'
+            '<rect class="linked" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"/></a>'
+        ).format(
+            linked[error.names],
+            " and ".join(error.names),
+            error.released,
+            error.real,
+            margin + cell * domain.index(error.names[0]),
+            20 + cell * domain.index(error.names[1]),
+            cell,
+            cell,
+        )
+        for error in errors
+        if error.names in linked
+    ]
+    width, height = 2 * (margin + side) + _GAP, 20 + side + margin
+    return Markup('<svg class="heat" role="img" aria-label="{}" viewBox="0 0 {:.0f} {:.0f}">{}</svg>').format(
+        f"Distance of each pair of attributes to the holdout, the release beside real training records; the largest is "
+        f"{most:.3f}.",
+        width,
+        height,
+        Markup("").join(parts),
+    )
+
+
+def largest(errors: Sequence[PairError]) -> float:
+    """The largest error, which has the full colour."""
+    return max((max(error.released, error.real) for error in errors), default=0.0) or 1.0
+
+
+def _names(names: Sequence[str], place: float, cell: float) -> Markup:
+    """The attributes, downwards and across, as many as can be read."""
+    step = max(1, ceil(_FONT / cell))
+    bottom = 20 + cell * len(names)
+    rows = [
+        Markup('<text class="row" x="{:.1f}" y="{:.1f}">{}</text>').format(place - 5, 20 + cell * (i + 0.5) + 3, name)
+        for i, name in enumerate(names)
+        if i % step == 0
+    ]
+    columns = [
+        Markup('<text class="row" transform="translate({:.1f} {:.1f}) rotate(-90)">{}</text>').format(
+            place + cell * (i + 0.5) + 3, bottom + 5, name
+        )
+        for i, name in enumerate(names)
+        if i % step == 0
+    ]
+    return Markup("").join([*rows, *columns])
+
+
+def _cells(
+    domain: Domain, errors: Sequence[PairError], most: float, place: float, cell: float, *, released: bool
+) -> Markup:
+    """The cells of one heatmap, one path a depth of colour, which the root of an error gives."""
+    levels: dict[int, list[str]] = {}
+    for error in errors:
+        value = error.released if released else error.real
+        x, y = place + cell * domain.index(error.names[0]), 20 + cell * domain.index(error.names[1])
+        level = round(_LEVELS * sqrt(value / most))
+        levels.setdefault(level, []).append(f"M{x:.1f},{y:.1f}h{cell:.1f}v{cell:.1f}h-{cell:.1f}z")
+    return Markup("").join(
+        Markup('<path class="error" fill-opacity="{:g}" d="{}"/>').format(level / _LEVELS, "".join(levels[level]))
+        for level in sorted(levels)
+    )

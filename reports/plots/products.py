@@ -1,0 +1,43 @@
+"""Pictures of what a learner made, for the record of its step."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias
+
+from matplotlib.figure import Figure
+
+from reports.figures.marginals import DescribedTable
+from reports.plots.graph_plot import draw_graph, parents_of, weights_of
+from reports.plots.measured import measured_of
+from reports.plots.ratio_pictures import draw_ratios
+from schemas.spec.release_spec import ReleaseSpec
+
+Products: TypeAlias = Mapping[str, Any]
+
+
+def _graph(made: Products, spec: ReleaseSpec) -> Figure:
+    domain, weights = spec.domain, weights_of(made["graph"])
+    return draw_graph(domain.names, parents_of(weights), domain.target, weights)
+
+
+def _measured(made: Products, spec: ReleaseSpec) -> Figure | None:
+    """The pairs of attributes that depend on each other the most; none where no pair was measured."""
+    shown = measured_of(made["measured"], DescribedTable.of(spec), weights_of(made["graph"]))
+    return draw_ratios(shown.ratios) if shown.ratios else None
+
+
+_PICTURES: Final[Mapping[str, Callable[[Products, ReleaseSpec], Figure | None]]] = {
+    "graph": _graph,
+    "measured": _measured,
+}
+
+
+def picture_of(name: str, made: Products, spec: ReleaseSpec) -> Figure | None:
+    """Draw something that a step made; None where there is no picture of such things.
+
+    Args:
+        name: what it is.
+        made: all that the step made, by name.
+        spec: the release spec.
+    """
+    draw = _PICTURES.get(name)
+    return None if draw is None else draw(made, spec)

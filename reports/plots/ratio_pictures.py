@@ -1,0 +1,148 @@
+"""Draws a table of two attributes by how far each count is from independence, for pages and for MLflow.
+
+Blue where there are more records than independent attributes would have, orange where there are fewer; the deeper, the
+further, up to eight times. What is drawn does not belong here.
+"""
+
+from collections.abc import Sequence
+from itertools import groupby
+from math import ceil
+from typing import Final
+
+import numpy as np
+from markupsafe import Markup
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from reports.plots.measured import Ratios
+from reports.plots.theme import BASELINE, PAPER, RELEASED, make_figure, plain_axes, set_title
+
+_FULL: Final = 3.0
+"""Logarithm to base 2 of the ratio that has the full colour."""
+_LEVELS: Final = 5
+_HEIGHT_IN: Final = 3.4
+
+# Units of a picture on a page, which are pixels where it has all its room.
+_TABLE, _TOP, _PAD = 190.0, 16.0, 6.0
+_ROW, _LEAST, _MOST = 13.0, 60.0, 200.0
+_FONT, _LETTER = 9.5, 5.2
+_LONGEST_NAME = 18
+_DOWN, _ACROSS = 20, 30
+"""Names that have room along a picture for MLflow."""
+
+Names = Sequence[str]
+
+
+def pair_svg(
+    tables: Sequence[NDArray[np.float64]], titles: Sequence[str], names: tuple[Names, Names], words: str
+) -> Markup:
+    """Tables of the same two attributes side by side, with the names of their values, for a page.
+
+    Args:
+        tables: logarithms to base 2 of ratios, shape (rows, columns) each.
+        titles: what each table is.
+        names: names of the rows and of the columns.
+        words: what is to be seen, for those who cannot see it.
+
+    Returns:
+        One `svg` element; of names that have no room, some are left out.
+    """
+    rows, columns = ([_short(name) for name in those] for those in names)
+    height = min(max(_ROW * len(rows), _LEAST), _MOST)
+    left = _LETTER * max(map(len, rows)) + 2 * _PAD
+    below = _LETTER * max(map(len, columns)) + 2 * _PAD
+    parts = [_row_names(rows, left - _PAD, height)]
+    for number, (table, title) in enumerate(zip(tables, titles, strict=True)):
+        x = left + number * (_TABLE + 3 * _PAD)
+        parts.append(Markup('<text class="title" x="{:g}" y="10">{}</text>').format(round(x, 1), title))
+        parts.append(_levels(table, x, height))
+        parts.append(_column_names(columns, x, _TOP + height + _PAD))
+    width = left + len(tables) * _TABLE + (len(tables) - 1) * 3 * _PAD + _PAD
+    return Markup('<svg class="ratios" role="img" aria-label="{}" viewBox="0 0 {:.0f} {:.0f}">{}</svg>').format(
+        words, width, _TOP + height + below, Markup("").join(parts)
+    )
+
+
+def _levels(ratios: NDArray[np.float64], x: float, height: float) -> Markup:
+    """The cells of a table, those of one depth of colour as one path, on a ground with an edge."""
+    rows, columns = ratios.shape
+    level = np.rint(np.clip(ratios / _FULL, -1, 1) * _LEVELS).astype(int)
+    paths = [
+        Markup('<path class="{}" fill-opacity="{:g}" d="{}"/>').format(
+            "more" if step > 0 else "fewer", abs(step) / _LEVELS, _squares(level == step)
+        )
+        for step in range(-_LEVELS, _LEVELS + 1)
+        if step and (level == step).any()
+    ]
+    ground = Markup('<rect class="ground" x="{:g}" y="{:g}" width="{:g}" height="{:g}"/>').format(
+        round(x, 1), _TOP, _TABLE, round(height, 1)
+    )
+    scale = Markup('<g transform="translate({:g} {:g}) scale({:.5g} {:.5g})">{}</g>').format(
+        round(x, 1), _TOP, _TABLE / columns, height / rows, Markup("").join(paths)
+    )
+    return ground + scale
+
+
+def _short(name: str) -> str:
+    """A name, cut where it is too long."""
+    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1].rstrip()}…"
+
+
+def _row_names(names: Sequence[str], x: float, height: float) -> Markup:
+    """Names at the left of rows, as many as can be read."""
+    step, each = ceil(_FONT * len(names) / height), height / len(names)
+    return Markup("").join(
+        Markup('<text class="row" x="{:.1f}" y="{:.1f}">{}</text>').format(x, _TOP + each * (i + 0.5) + 3, name)
+        for i, name in enumerate(names)
+        if i % step == 0
+    )
+
+
+def _column_names(names: Sequence[str], x: float, y: float) -> Markup:
+    """Names below columns, upright, as many as can be read."""
+    step, each = ceil(_FONT * len(names) / _TABLE), _TABLE / len(names)
+    return Markup("").join(
+        Markup('<text class="row" transform="translate({:.1f} {:.1f}) rotate(-90)">{}</text>').format(
+            x + each * (i + 0.5) + 3, y, name
+        )
+        for i, name in enumerate(names)
+        if i % step == 0
+    )
+
+
+def draw_ratios(tables: Sequence[Ratios]) -> Figure:
+    """Tables one below the other, each before and after the denoiser."""
+    figure = make_figure(10, _HEIGHT_IN * len(tables))
+    colours = LinearSegmentedColormap.from_list("ratios", [BASELINE, PAPER, RELEASED])
+    for row, table in zip(figure.subplots(len(tables), 2, squeeze=False), tables, strict=True):
+        for axes, ratios, name in zip(row, (table.noisy, table.denoised), ("noisy", "denoised"), strict=True):
+            plain_axes(axes)
+            axes.imshow(np.clip(ratios, -_FULL, _FULL), cmap=colours, vmin=-_FULL, vmax=_FULL, aspect="auto")
+            axes.set(ylabel=table.line.names[0], xlabel=table.line.names[1])
+            _name_ticks(axes, table.names)
+            set_title(axes, f"{' and '.join(table.line.names)}, {name}")
+    return figure
+
+
+def _name_ticks(axes: Axes, names: tuple[Names, Names]) -> None:
+    """Write names of values along both axes, as many as can be read."""
+    rows, columns = ([_short(name) for name in those] for those in names)
+    down, across = ceil(len(rows) / _DOWN), ceil(len(columns) / _ACROSS)
+    axes.set_yticks(range(0, len(rows), down), rows[::down])
+    axes.set_xticks(range(0, len(columns), across), columns[::across], rotation=90)
+    axes.tick_params(labelsize=6.5)
+
+
+def _squares(cells: NDArray[np.bool_]) -> str:
+    """Cells as one path, neighbours of a row in one piece."""
+    pieces = []
+    for y, row in enumerate(cells.tolist()):
+        x = 0
+        for held, run in groupby(row):
+            length = sum(1 for _ in run)
+            if held:
+                pieces.append(f"M{x},{y}h{length}v1h-{length}z")
+            x += length
+    return "".join(pieces)

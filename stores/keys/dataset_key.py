@@ -1,0 +1,88 @@
+"""The key of a dataset: what its arrivals are recognised by, and who may work on them. Never a release's key.
+
+It is made at the first use and kept beside the signing key, readable by its owner alone. Whoever lost it recognises
+arrivals again by the snapshots in the vault, which are committed to anew.
+"""
+
+import fcntl
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from deniable.foundation.errors import InvalidInput, Refused
+from deniable.foundation.keys import ReleaseKey, new_secret
+from stores.keys.secret_file import make_once
+from stores.keys.trust_file import make_keys_folder
+
+_OTHERS = 0o077
+
+
+class DatasetInUse(Refused):
+    """Another refresh of the dataset is under way."""
+
+
+@contextmanager
+def dataset_to_itself(state: Path, dataset: str) -> Iterator[ReleaseKey]:
+    """Keep all other refreshes of a dataset away; the kernel ends that with the process, however that ends.
+
+    Args:
+        state: the state folder.
+        dataset: the dataset's name.
+
+    Yields:
+        The dataset's key.
+
+    Raises:
+        DatasetInUse: another refresh of it is under way.
+        InvalidInput: the key cannot be read or made, or others may read it.
+    """
+    place = state / "keys" / f"dataset-{dataset}.key"
+    make_keys_folder(place.parent)
+    if not place.exists():
+        _make(place)
+    with _opened(place) as file:
+        _lock(file, dataset)
+        yield _key_in(file.read(), place, stat.S_IMODE(os.fstat(file.fileno()).st_mode))
+
+
+def _opened(place: Path) -> IO[bytes]:
+    try:
+        return place.open("rb")
+    except OSError as error:
+        raise InvalidInput(f"the key of a dataset must be readable, got {place}: {error.strerror}.") from None
+
+
+def _lock(file: IO[bytes], dataset: str) -> None:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise DatasetInUse(
+            f"a dataset must be refreshed by one process at a time, and another is at {dataset}; wait until it is done."
+        ) from None
+
+
+def _key_in(held: bytes, place: Path, mode: int) -> ReleaseKey:
+    if mode & _OTHERS:
+        raise InvalidInput(
+            f"the key of a dataset must be readable by its owner alone, got mode {mode:04o} of {place}; run chmod 600."
+        )
+    try:
+        return ReleaseKey(held)
+    except InvalidInput:
+        raise InvalidInput(
+            f"the key of a dataset must be 32 bytes, got {place}, which holds something else; remove it, and another "
+            "is made."
+        ) from None
+
+
+def _make(place: Path) -> None:
+    """Make a key, whole or not at all; of two processes that make one at once, one has its way."""
+    try:
+        make_once(place, new_secret())
+    except OSError as error:
+        raise InvalidInput(
+            f"the key of a dataset must be in a folder that can be written to, got {place.parent}: {error.strerror}."
+        ) from None

@@ -1,0 +1,146 @@
+"""The file of a private key: written once, readable by its owner alone, replaced whole or not at all.
+
+A new key waits beside the old one under another name until it is trusted, then takes its place by a rename. A process
+that is killed in between leaves a key that waits: `settle` puts it in its place where it is trusted, else removes it.
+Which keys are trusted does not belong here (signing_keys). No error says anything of what is in the file, and no
+variable of a function that raises one holds it.
+"""
+
+import os
+import stat
+from collections.abc import Collection
+from contextlib import suppress
+from pathlib import Path
+
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+)
+
+from deniable.foundation.errors import InvalidInput, Refused
+from deniable.record.attestation import keyid_of
+from schemas.regular_files import opened_regular
+from stores.keys.trust_file import flush_folder
+from stores.vault.private_files import PRIVATE_FILE, PRIVATE_FOLDER
+
+_OTHERS = 0o077
+_LONGEST = 1 << 16
+
+
+def load_private_key(place: Path) -> Ed25519PrivateKey:
+    """Read a private key.
+
+    Raises:
+        InvalidInput: there is none, others may read it, or it is no Ed25519 key as PKCS8 PEM without a password.
+    """
+    try:
+        with opened_regular(place, "the signing key") as file:
+            status = os.fstat(file.fileno())
+            if status.st_mode & _OTHERS:
+                raise InvalidInput(
+                    f"the signing key must be readable by its owner alone, got mode {stat.S_IMODE(status.st_mode):04o} "
+                    f"of {place}; run chmod 600 on it, and revoke it as compromised if others may have read it."
+                )
+            key = _key_in(file.read(_LONGEST))
+    except FileNotFoundError:
+        raise InvalidInput(f"the signing key must be in {place}, and there is none.") from None
+    except OSError as error:
+        raise InvalidInput(f"the signing key must be readable, got {place}: {error.strerror}.") from None
+    if key is None:
+        raise InvalidInput(
+            f"the signing key must be an Ed25519 key, as PKCS8 PEM without a password, got something else in {place}."
+        )
+    return key
+
+
+def keep_waiting_key(key: Ed25519PrivateKey, place: Path) -> None:
+    """Write a key beside the place that it is to have; nobody else may be at work on it.
+
+    Raises:
+        InvalidInput: the folder cannot be written to.
+    """
+    waiting = _waiting(place)
+    try:
+        place.parent.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+        descriptor = os.open(waiting, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, PRIVATE_FILE)
+        with open(descriptor, "wb") as file:  # noqa: PTH123 - of a descriptor
+            file.write(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+            file.flush()
+            os.fsync(file.fileno())
+        flush_folder(place.parent)
+    except OSError as error:
+        raise _cannot_write(place, error) from None
+
+
+def put_in_place(place: Path, *, replacing: bool) -> None:
+    """Give the key that waits its place.
+
+    Args:
+        place: the place.
+        replacing: whether a key that is there goes; it is never overwritten otherwise.
+
+    Raises:
+        Refused: there is a key already, and it is not to go.
+        InvalidInput: the folder cannot be written to.
+    """
+    waiting = _waiting(place)
+    try:
+        if replacing:
+            waiting.replace(place)
+        else:
+            place.hardlink_to(waiting)
+        # Two names of one file are left as they are by a rename.
+        waiting.unlink(missing_ok=True)
+        flush_folder(place.parent)
+    except FileExistsError:
+        raise Refused(f"a signing key must never be overwritten, and there is one in {place}; it stays.") from None
+    except OSError as error:
+        raise _cannot_write(place, error) from None
+
+
+def settle(place: Path, trusted: Collection[str]) -> None:
+    """Finish what a process that was killed began; nobody else may be at work on it.
+
+    Args:
+        place: the place of the key.
+        trusted: keyids of the keys that may sign.
+
+    Raises:
+        InvalidInput: the folder cannot be written to.
+    """
+    waiting = _waiting(place)
+    if not waiting.is_file():
+        return
+    try:
+        complete = keyid_of(load_private_key(waiting).public_key()) in trusted
+    except InvalidInput:
+        complete = False
+    if complete:
+        put_in_place(place, replacing=True)
+        return
+    try:
+        waiting.unlink()
+    except OSError as error:
+        raise _cannot_write(place, error) from None
+
+
+def _key_in(pem: bytes) -> Ed25519PrivateKey | None:
+    """The key that a text holds; None if it is of another kind, or none."""
+    with suppress(ValueError, TypeError, UnsupportedAlgorithm):
+        key = load_pem_private_key(pem, password=None)
+        return key if isinstance(key, Ed25519PrivateKey) else None
+    return None
+
+
+def _waiting(place: Path) -> Path:
+    return place.with_name(f".{place.name}.waiting")
+
+
+def _cannot_write(place: Path, error: OSError) -> InvalidInput:
+    return InvalidInput(
+        f"the signing key must be in a folder that can be written to, got {place.parent}: {error.strerror}."
+    )

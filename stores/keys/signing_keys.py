@@ -1,0 +1,334 @@
+"""The key that releases are signed with: made, found, replaced, revoked.
+
+DENIABLE_SIGNING_KEY names the private key's file where it is not in the state folder. One process at a time changes
+keys. What a trusted key is does not belong here (deniable.record.trust), nor how files are written (private_key_file,
+trust_file).
+"""
+
+import getpass
+import os
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import NoReturn
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from deniable.foundation.errors import InvalidInput, Refused
+from deniable.foundation.keys import new_secret
+from deniable.record.attestation import Envelope, keyid_of, sign
+from deniable.record.trust import Reason, Revocation, TrustedKey, TrustedKeys, moment
+from schemas.provenance import RECORD
+from stores.keys.private_key_file import keep_waiting_key, load_private_key, put_in_place, settle
+from stores.keys.trust_file import (
+    TRUSTED_KEYS_VARIABLE,
+    keys_folder,
+    make_keys_folder,
+    named_place,
+    read_trusted_keys,
+    trusted_keys_place,
+    with_keys_to_itself,
+    write_trusted_keys,
+)
+
+SIGNING_KEY_VARIABLE = "DENIABLE_SIGNING_KEY"
+
+YEARS = 2
+"""How long a key is valid. Source: NIST SP 800-57 part 1, 5.3.6: a private signature key is used for one to three."""
+_MOST_YEARS = 20
+_FEWEST_DIGITS = 8
+_EXPIRES_SOON = timedelta(days=30)
+_MAKE_ONE = "make one by python -m flows keys new --owner NAME"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SigningKey:
+    """A key to sign with. It is shown by no repr and refuses to be pickled.
+
+    Attributes:
+        trusted: its public half, as the trust file has it.
+        private: its private half.
+        to_tell: what the person who runs this should know, in sentences; mostly nothing.
+    """
+
+    trusted: TrustedKey
+    private: Ed25519PrivateKey = field(repr=False, compare=False)
+    to_tell: str = ""
+
+    @property
+    def keyid(self) -> str:
+        """The id of the key."""
+        return self.trusted.keyid
+
+    def sign(self, payload: bytes) -> Envelope:
+        """Sign a payload."""
+        return sign(payload, self.private)
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        """Refuse to be pickled or copied."""
+        raise TypeError("a signing key must not be pickled, got asked to; ask for it where it is needed.")
+
+
+def signing_key_place(state: Path) -> Path:
+    """Where the private key is: the path in DENIABLE_SIGNING_KEY, else a file in the state folder."""
+    return named_place(SIGNING_KEY_VARIABLE) or keys_folder(state) / "signing.pem"
+
+
+def signing_time() -> str:
+    """The time by this machine's clock, as a signed record says it."""
+    return _written(datetime.now(UTC))
+
+
+def signing_key(state: Path) -> SigningKey:
+    """The key to sign with now. Where there never was one, one is made for whoever runs this.
+
+    Ask at the beginning of a release too: what is to be refused should be refused before anything is spent.
+
+    Args:
+        state: the state folder.
+
+    Raises:
+        InvalidInput: the key cannot be read, or is not in the trust file.
+        Refused: the key may not sign now, or is gone.
+    """
+    place, trust = signing_key_place(state), trusted_keys_place(state)
+    if place.parent == trust.parent == keys_folder(state):
+        make_keys_folder(trust.parent)
+    with with_keys_to_itself(trust.parent):
+        known = read_trusted_keys(trust)
+        settle(place, _may_sign(known))
+        if not place.exists():
+            _refuse_unless_first(state, known)
+            return _first(state)
+        return _loaded(place, trust, known)
+
+
+def current_keyid(state: Path) -> str:
+    """The id of the key that is to sign, whether or not it may.
+
+    Raises:
+        InvalidInput: the key cannot be read, or there is none.
+    """
+    return keyid_of(load_private_key(signing_key_place(state)).public_key())
+
+
+def new_key(state: Path, *, owner: str, years: int = YEARS) -> SigningKey:
+    """Make a key and trust it. A private key that is there and is not trusted yet is trusted, and none is made.
+
+    Args:
+        state: the state folder.
+        owner: who is to sign with it.
+        years: how long it is to be valid.
+
+    Raises:
+        InvalidInput: owner or years make no sense, or a file cannot be read or written.
+        Refused: there is a key that is trusted, or was.
+    """
+    place, trust = signing_key_place(state), trusted_keys_place(state)
+    make_keys_folder(trust.parent)
+    with with_keys_to_itself(trust.parent):
+        known = read_trusted_keys(trust)
+        settle(place, _may_sign(known))
+        if not place.exists():
+            return _made(place, trust, owner=owner, years=years)
+        private = load_private_key(place)
+        key = _valid_from_now(private, owner, years)
+        known = known or TrustedKeys()
+        if (before := known.get(key.keyid)) is not None:
+            raise Refused(
+                f"a signing key must be made where there is none, and {place} holds {before.name}; replace it by "
+                "python -m flows keys rotate."
+            )
+        write_trusted_keys(known.with_key(key), trust)
+        return SigningKey(trusted=key, private=private, to_tell=f"The key in {place} is trusted from now on.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rotated:
+    """A key that took another's place.
+
+    Attributes:
+        before: the key that signed until now; its private half is gone.
+        after: the key that signs from now on.
+    """
+
+    before: TrustedKey
+    after: TrustedKey
+
+
+def rotate_key(state: Path, *, years: int = YEARS) -> Rotated:
+    """Put a new key of the same owner in the place of the one that signs; what that one signed still counts.
+
+    Args:
+        state: the state folder.
+        years: how long the new one is to be valid.
+
+    Raises:
+        InvalidInput: years make no sense, the key is not there or not trusted, or a file cannot be read or written.
+    """
+    place, trust = signing_key_place(state), trusted_keys_place(state)
+    if not trust.parent.is_dir():
+        raise InvalidInput(f"a signing key must be there to be replaced, and there is none in {place}; {_MAKE_ONE}.")
+    with with_keys_to_itself(trust.parent):
+        known = read_trusted_keys(trust)
+        settle(place, _may_sign(known))
+        before = _trusted(place, trust, known, load_private_key(place))
+        private = _drawn()
+        after = _valid_from_now(private, before.owner, years)
+        changed = known or TrustedKeys()
+        if before.revoked is None:
+            changed = changed.with_revoked(before.keyid, Revocation(time=_after_now(), reason="superseded"))
+        keep_waiting_key(private, place)
+        write_trusted_keys(changed.with_key(after), trust)
+        put_in_place(place, replacing=True)
+        return Rotated(before=changed.get(before.keyid) or before, after=after)
+
+
+def revoke_key(state: Path, keyid: str, reason: Reason) -> TrustedKey:
+    """Trust a key no longer.
+
+    Args:
+        state: the state folder.
+        keyid: its id, or how that begins, at least eight digits.
+        reason: `compromised`, and nothing that it signed counts; `superseded`, and what it signed before now does.
+
+    Returns:
+        The key, revoked.
+
+    Raises:
+        InvalidInput: no key, or more than one, is meant; it was revoked before; or the file cannot be written.
+    """
+    trust = trusted_keys_place(state)
+    known = read_trusted_keys(trust)
+    if known is None:
+        raise InvalidInput(f"a trust file must be there for a key to be revoked, and there is none at {trust}.")
+    with with_keys_to_itself(trust.parent):
+        known = read_trusted_keys(trust) or TrustedKeys()
+        meant = [key for key in known if key.keyid.startswith(keyid)] if len(keyid) >= _FEWEST_DIGITS else []
+        if len(meant) != 1:
+            raise InvalidInput(
+                f"a key must be named by its id, or by at least {_FEWEST_DIGITS} digits with which it alone begins, "
+                f"got {keyid}; nothing was revoked. python -m flows keys show lists them."
+            )
+        revoked = known.with_revoked(meant[0].keyid, Revocation(time=_after_now(), reason=reason))
+        write_trusted_keys(revoked, trust)
+        return revoked.get(meant[0].keyid) or meant[0]
+
+
+def _refuse_unless_first(state: Path, known: TrustedKeys | None) -> None:
+    """Refuse to make a key where somebody will look for another."""
+    place, trust = signing_key_place(state), trusted_keys_place(state)
+    if named_place(SIGNING_KEY_VARIABLE):
+        raise InvalidInput(
+            f"the signing key must be in {place}, which {SIGNING_KEY_VARIABLE} names, and there is none; {_MAKE_ONE}, "
+            "or name the right file."
+        )
+    if known is not None:
+        raise Refused(
+            f"the signing key must be in {place}, and is gone, while the trust file {trust} is there; bring it back, "
+            f"or {_MAKE_ONE} and revoke the lost one by python -m flows keys revoke."
+        )
+    if named_place(TRUSTED_KEYS_VARIABLE):
+        raise InvalidInput(
+            f"the trust file must be at {trust}, which {TRUSTED_KEYS_VARIABLE} names, and there is none; {_MAKE_ONE}, "
+            "or name the right file."
+        )
+    if any((state / "releases").glob(f"*/{RECORD}")):
+        raise Refused(
+            f"the signing key must be in {place}, and is gone with the trust file, while releases that were signed are "
+            f"here; bring both back, or {_MAKE_ONE}."
+        )
+
+
+def _first(state: Path) -> SigningKey:
+    """Make the first key of a state folder, for whoever runs this."""
+    place = signing_key_place(state)
+    made = _made(place, trusted_keys_place(state), owner=_user(), years=YEARS)
+    key = made.trusted
+    told = (
+        f"A key to sign releases with was made for {key.owner}: {place}, valid until {key.valid_until}; python -m "
+        "flows keys export FILE writes what auditors need to know of it."
+    )
+    return replace(made, to_tell=told)
+
+
+def _loaded(place: Path, trust: Path, known: TrustedKeys | None) -> SigningKey:
+    """The key that is there, if it may sign now."""
+    private = load_private_key(place)
+    key = _trusted(place, trust, known, private)
+    # A key that is about to be superseded, within this second, signs nothing more.
+    if (objection := key.objection_at(_after_now())) is not None:
+        early = moment(_after_now()) < moment(key.valid_from)
+        remedy = "set this machine's clock" if early else "replace it by python -m flows keys rotate"
+        raise Refused(f"the signing key must be valid now, and {key.name} {objection}; {remedy}.")
+    told = ""
+    if moment(_written(datetime.now(UTC) + _EXPIRES_SOON)) >= moment(key.valid_until):
+        told = (
+            f"The signing key {key.name} is valid until {key.valid_until} only; replace it by python -m flows keys "
+            "rotate."
+        )
+    return SigningKey(trusted=key, private=private, to_tell=told)
+
+
+def _trusted(place: Path, trust: Path, known: TrustedKeys | None, private: Ed25519PrivateKey) -> TrustedKey:
+    """What the trust file says of a private key."""
+    keyid = keyid_of(private.public_key())
+    key = None if known is None else known.get(keyid)
+    if key is None:
+        raise InvalidInput(
+            f"the signing key must be one of the trusted keys in {trust}, and {keyid} in {place} is not; have it "
+            "trusted by python -m flows keys new --owner NAME, or name the right files."
+        )
+    return key
+
+
+def _made(place: Path, trust: Path, *, owner: str, years: int) -> SigningKey:
+    """Make a key, trust it, and give it its place: in this order, so that being killed in between does no harm."""
+    private = _drawn()
+    key = _valid_from_now(private, owner, years)
+    known = (read_trusted_keys(trust) or TrustedKeys()).with_key(key)
+    keep_waiting_key(private, place)
+    write_trusted_keys(known, trust)
+    put_in_place(place, replacing=False)
+    return SigningKey(trusted=key, private=private, to_tell=f"A key was made for {key.owner}: {place}.")
+
+
+def _drawn() -> Ed25519PrivateKey:
+    """A new private key. Source: RFC 8032, 5.1.5: it is 32 random bytes."""
+    return Ed25519PrivateKey.from_private_bytes(new_secret())
+
+
+def _valid_from_now(private: Ed25519PrivateKey, owner: str, years: int) -> TrustedKey:
+    if not 1 <= years <= _MOST_YEARS:
+        raise InvalidInput(f"a key must be valid for 1 to {_MOST_YEARS} years, got {years}.")
+    now = datetime.now(UTC)
+    # The last day of February that every year has.
+    day = now.replace(day=min(now.day, 28)) if now.month == 2 else now
+    return TrustedKey.of(
+        private.public_key(),
+        owner=owner,
+        valid_from=_written(now),
+        valid_until=_written(day.replace(year=day.year + years)),
+    )
+
+
+def _may_sign(known: TrustedKeys | None) -> set[str]:
+    return {key.keyid for key in known or () if key.revoked is None}
+
+
+def _after_now() -> str:
+    """The next whole second: what was signed in this one still counts."""
+    now = datetime.now(UTC)
+    return _written(now if now.microsecond == 0 else now + timedelta(seconds=1))
+
+
+def _written(time: datetime) -> str:
+    return f"{time:%Y-%m-%dT%H:%M:%SZ}"
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        # A container may run under a number that has no name.
+        return f"user {os.getuid()}"

@@ -1,0 +1,141 @@
+"""The trust file: whose signatures count, read and written whole.
+
+A state folder has it in `keys`; DENIABLE_TRUSTED_KEYS names another place. What a trusted key is does not belong here
+(deniable.record.trust), nor do private keys (signing_keys).
+"""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+from deniable.foundation.errors import InvalidInput
+from deniable.record.trust import TrustedKeys
+from schemas.regular_files import read_regular
+from stores.vault.private_files import PRIVATE_FILE, make_private_folder
+
+_LONGEST_TRUST_FILE = 16 << 20
+TRUSTED_KEYS_VARIABLE = "DENIABLE_TRUSTED_KEYS"
+
+
+def keys_folder(state: Path) -> Path:
+    """Folder of a state folder's keys."""
+    return state / "keys"
+
+
+def trusted_keys_place(state: Path) -> Path:
+    """Where the trust file is: the path in DENIABLE_TRUSTED_KEYS, else a file in the state folder."""
+    return named_place(TRUSTED_KEYS_VARIABLE) or keys_folder(state) / "trusted.json"
+
+
+def trusted_keys(state: Path) -> TrustedKeys:
+    """The keys that are trusted; none where there is no trust file yet.
+
+    Raises:
+        InvalidInput: the trust file cannot be read, or is none.
+    """
+    return read_trusted_keys(trusted_keys_place(state)) or TrustedKeys()
+
+
+def read_trusted_keys(place: Path) -> TrustedKeys | None:
+    """Read a trust file; None where there is none.
+
+    Raises:
+        InvalidInput: it cannot be read, or is none.
+    """
+    try:
+        text = read_regular(place, "the trust file", _LONGEST_TRUST_FILE).decode()
+    except FileNotFoundError:
+        return None
+    except UnicodeDecodeError:
+        raise InvalidInput(f"the trust file must be UTF-8, got other bytes in {place}.") from None
+    except OSError as error:
+        raise InvalidInput(f"the trust file must be readable, got {place}: {error.strerror}.") from None
+    try:
+        return TrustedKeys.from_text(text)
+    except InvalidInput as error:
+        raise InvalidInput(f"{place}: {error}") from None
+
+
+def write_trusted_keys(keys: TrustedKeys, place: Path) -> None:
+    """Write a trust file, whole or not at all; whoever could read the one before can read this one.
+
+    Raises:
+        InvalidInput: it cannot be written.
+    """
+    try:
+        mode = place.stat().st_mode & 0o777 if place.exists() else PRIVATE_FILE
+        with NamedTemporaryFile(
+            "w", dir=place.parent, prefix=f".{place.name}.", encoding="utf-8", delete=False
+        ) as file:
+            temporary = Path(file.name)
+            try:
+                file.write(keys.to_text())
+                file.flush()
+                os.fsync(file.fileno())
+                temporary.chmod(mode)
+                temporary.replace(place)
+            finally:
+                temporary.unlink(missing_ok=True)
+        flush_folder(place.parent)
+    except OSError as error:
+        raise InvalidInput(f"the trust file must be writable, got {place}: {error.strerror}.") from None
+
+
+def flush_folder(folder: Path) -> None:
+    """Make sure that a folder still knows its files after the power has failed."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def named_place(variable: str) -> Path | None:
+    """The path in a variable of the environment, if it is set.
+
+    Raises:
+        InvalidInput: it is relative: then the folder that one stands in would decide whom to trust.
+    """
+    path = os.environ.get(variable)
+    if not path:
+        return None
+    place = Path(path).expanduser()
+    if not place.is_absolute():
+        raise InvalidInput(f"{variable} must be an absolute path, got {path}; write it out from the root.")
+    return place.resolve()
+
+
+def make_keys_folder(folder: Path) -> None:
+    """Make a folder that only its owner may enter, where there is none.
+
+    Raises:
+        InvalidInput: it cannot be made.
+    """
+    try:
+        if not folder.is_dir():
+            make_private_folder(folder)
+    except OSError as error:
+        raise InvalidInput(f"keys must be in a folder that can be made, got {folder}: {error.strerror}.") from None
+
+
+@contextmanager
+def with_keys_to_itself(folder: Path) -> Iterator[None]:
+    """Keep all others from changing keys meanwhile; where there is no folder there is nothing to change.
+
+    Raises:
+        InvalidInput: the folder cannot be locked.
+    """
+    if not folder.is_dir():
+        yield
+        return
+    with ExitStack() as stack:
+        try:
+            descriptor = os.open(folder, os.O_RDONLY)
+            stack.callback(os.close, descriptor)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        except OSError as error:
+            raise InvalidInput(f"the folder of keys must be readable, got {folder}: {error.strerror}.") from None
+        yield

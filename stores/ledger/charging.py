@@ -1,0 +1,222 @@
+"""Charges a release's steps to the ledger of its dataset: before they draw, once, and never beyond a cap.
+
+What a step costs is for `schemas.spec.accounts`, what charges add up to for `deniable.ledger.budget`.
+"""
+
+import getpass
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from deniable.foundation.errors import DeniableError
+from deniable.foundation.keys import Parameter, WordStream
+from deniable.ledger.budget import cost_of
+from deniable.ledger.drawing_versions import drawing_of, mechanism_name, require_same_version, stream_name
+from deniable.ledger.entries import Charge, Claim, Cost, PeriodCap, Policy, digest_of
+from deniable.ledger.state import NoPolicy
+from deniable.privacy.loss import Guarantee
+from deniable.privacy.rounding import float_above
+from deniable.privacy.step_costs import StepCost
+from schemas.references import Reference
+from schemas.spec.accounts import Accounts, SpentSoFar
+from schemas.spec.release_spec import Budget, ReleaseSpec
+from stores.ledger.ledger import Ledger
+from stores.ledger.state_ledger import state_ledger
+from stores.vault.workspace import Workspace
+
+
+def open_ledger(workspace: Workspace) -> Ledger:
+    """The ledger of a release's state folder, or the one that DENIABLE_LEDGER names."""
+    return state_ledger(workspace.state)
+
+
+def policy_of(spec: ReleaseSpec, budget: Budget) -> Policy:
+    """What a spec says may be spent on its dataset."""
+    period = budget.period
+    return Policy(
+        dataset=spec.dataset_name,
+        limit=Cost(epsilon=budget.epsilon, delta=budget.delta),
+        period=None
+        if period is None
+        else PeriodCap(length=period.length, limit=Cost(epsilon=period.epsilon, delta=period.delta)),
+        seed_cost=budget.seed_cost,
+        set_by=f"{getpass.getuser()}, by the spec {spec.name}",
+    )
+
+
+def require_room(workspace: Workspace, accounts: Accounts) -> None:
+    """Refuse a release that the dataset's budget has no room for; the spec's budget counts where there is none yet.
+
+    Steps that were charged under the same key, in an earlier run of this release or by the release that this one
+    replays, are not asked for again: what they draw again costs nothing. Should it be another draw, it is refused then.
+
+    Args:
+        workspace: the release.
+        accounts: what it will cost.
+
+    Raises:
+        NoPolicy: neither the ledger nor the spec says what may be spent.
+        BudgetExceeded: it would cost more than is left; nothing was charged.
+    """
+    ledger, spec = open_ledger(workspace), workspace.spec
+    if spec.budget is not None:
+        ledger.set_policy(policy_of(spec, spec.budget), unless_set=True)
+    commitment = workspace.key().commitment()
+    made = [charged.charge for charged in ledger.charges(spec.dataset_name) if charged.charge.commitment == commitment]
+    for charge in made:
+        # Before anything is read: what this version draws would be other noise, and what was charged was the old one.
+        require_same_version(charge, _mechanism(spec, charge.step))
+    known = {charge.step for charge in made}
+    planned = [
+        _charge(
+            workspace.release_id,
+            spec,
+            step,
+            commitment=commitment,
+            split=made[0].split if made else "planned",
+            inputs="planned",
+            parameters={},
+        )
+        for step in accounts.steps
+        if step.step not in known
+    ]
+    ledger.policy(spec.dataset_name)
+    if planned:
+        ledger.check(*planned)
+
+
+def planned_charges(spec: ReleaseSpec, accounts: Accounts) -> list[Charge]:
+    """The charges that a release will make, but for the digests of what it will read, which are not known yet."""
+    return [
+        _charge("planned", spec, step, commitment="planned", split="planned", inputs="planned", parameters={})
+        for step in accounts.steps
+    ]
+
+
+def _charge(
+    release_id: str,
+    spec: ReleaseSpec,
+    cost: StepCost,
+    *,
+    commitment: str,
+    split: str,
+    inputs: str,
+    parameters: dict[str, Parameter],
+) -> Charge:
+    return Charge(
+        dataset=spec.dataset_name,
+        release=release_id,
+        step=cost.step,
+        mechanism=_mechanism(spec, cost.step),
+        part=cost.part,
+        probability=cost.probability,
+        split=split,
+        claim=Claim.of(cost.charged),
+        per_record=Claim.of(cost.record) if cost.record is not None else None,
+        events=cost.events,
+        inputs=inputs,
+        # The events hold every scale: another scale is another draw.
+        parameters=parameters
+        | {"events": digest_of([event.to_record() for event in cost.events]), "domain": spec.domain.digest},
+        commitment=commitment,
+    )
+
+
+def _mechanism(spec: ReleaseSpec, step: str) -> str:
+    """What a step draws by, and its version."""
+    return mechanism_name(drawing_of(spec.learner.kind, step), step)
+
+
+def opened_streams(workspace: Workspace, step: str, inputs: str) -> Callable[..., WordStream]:
+    """What opens the streams that a step draws from, under the key of the release and the version of what draws.
+
+    Args:
+        workspace: the release.
+        step: the step.
+        inputs: digests of all that is read.
+    """
+    name = stream_name(drawing_of(workspace.spec.learner.kind, step), step)
+    return partial(workspace.key().stream, step=name, inputs=inputs)
+
+
+def reserve(
+    workspace: Workspace, cost: StepCost, part: Reference, *others: Reference, parameters: dict[str, Parameter]
+) -> str:
+    """Charge a step before it draws.
+
+    Args:
+        workspace: the release.
+        cost: what the step costs.
+        part: the part of the data that it reads.
+        others: what else decides what is drawn.
+        parameters: all that decides what is drawn beside these and the key.
+
+    Returns:
+        The identity of the charge; the same draw is charged once, however often this is called.
+
+    Raises:
+        BudgetExceeded: a cap would be exceeded; nothing was charged and nothing may be drawn.
+    """
+    probabilities = {name: str(probability) for name, probability in workspace.spec.split.probabilities.items()}
+    charge = _charge(
+        workspace.release_id,
+        workspace.spec,
+        cost,
+        commitment=workspace.key().commitment(),
+        split=digest_of([part.whole, probabilities]),
+        inputs=" ".join(reference.digest for reference in (part, *others)),
+        parameters=parameters,
+    )
+    return open_ledger(workspace).reserve(charge).identity
+
+
+def commit(workspace: Workspace, identity: str, output: Reference) -> None:
+    """Note that what was drawn is stored."""
+    open_ledger(workspace).commit(identity, output.digest)
+
+
+def note_publication(workspace: Workspace, published: Reference) -> None:
+    """Note that the release is public."""
+    open_ledger(workspace).publish(workspace.spec.dataset_name, workspace.release_id, published.digest)
+
+
+def was_charged(workspace: Workspace) -> bool:
+    """Whether anything was charged for a release, so that it must be taken up again rather than begun anew."""
+    return is_charged(workspace.state, workspace.spec.dataset_name, workspace.release_id)
+
+
+def is_charged(state: Path, dataset: str, release_id: str) -> bool:
+    """Whether anything was charged to a dataset for a release."""
+    charges = state_ledger(state).charges(dataset)
+    return any(charged.charge.release == release_id for charged in charges)
+
+
+def is_known_to_be_charged(state: Path, dataset: str, release_id: str) -> bool | None:
+    """Whether anything was charged to a dataset for a release; None where the ledger cannot be asked just now."""
+    try:
+        return is_charged(state, dataset, release_id)
+    except DeniableError:
+        return None
+
+
+def charged_under(state: Path, dataset: str, commitment: str) -> set[str]:
+    """Names of the releases that were charged to a dataset under a key."""
+    charges = state_ledger(state).charges(dataset)
+    return {charged.charge.release for charged in charges if charged.charge.commitment == commitment}
+
+
+def spent_so_far(workspace: Workspace) -> SpentSoFar | None:
+    """What all releases of the dataset come to, this one included; None where no ledger knows the dataset."""
+    ledger, dataset = open_ledger(workspace), workspace.spec.dataset_name
+    try:
+        policy = ledger.policy(dataset)
+    except NoPolicy:
+        return None
+    charges = [charged.charge for charged in ledger.charges(dataset)]
+    whole, counted = cost_of(charges, "total"), cost_of(charges, policy.seed_cost)
+    return SpentSoFar(
+        releases=len({charge.release for charge in charges}),
+        spent=Guarantee(float_above(whole.epsilon), min(float_above(whole.delta), 1.0), "basic"),
+        counted=(float_above(counted.epsilon), float_above(counted.delta)),
+        seed_cost=policy.seed_cost,
+    )

@@ -1,0 +1,295 @@
+"""The database of a ledger: SQLite in the state folder, or PostgreSQL for an agency; locks, schema, and clear failures.
+
+What the entries say, and which may be made, does not belong here.
+"""
+
+import json
+import os
+import socket
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import (
+    URL,
+    BigInteger,
+    Column,
+    Connection,
+    Engine,
+    MetaData,
+    String,
+    Table,
+    Text,
+    create_engine,
+    insert,
+    inspect,
+    select,
+    text,
+)
+from sqlalchemy import event as on
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.pool import NullPool
+
+from deniable.foundation.errors import DeniableError, InvalidInput
+from stores.ledger.migrations import REVISIONS, TABLE, VERSION_TABLE
+from stores.servers.patience import ServerDown
+
+ENTRIES = Table(
+    TABLE,
+    MetaData(),
+    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    Column("previous", String(64), nullable=False),
+    Column("digest", String(64), nullable=False),
+    Column("entry", Text, nullable=False),
+)
+
+_PRIVATE_FOLDER = 0o700
+_PRIVATE_FILE = 0o600
+_OTHERS = 0o077
+_PATIENCE_S = 60
+_CONNECT_S = 10
+# "deniable" in ASCII: whoever writes to the ledger holds this lock of the database, which needs no privilege.
+_LOCK = 0x64656E6961626C65
+_EXCLUSIVE = "deniable_exclusive"
+_CREDENTIALS = {"28000", "28P01"}
+_BUSY = {"55P03"}
+_FORBIDDEN = {"42501"}
+
+
+class LedgerUnavailable(DeniableError):
+    """The ledger cannot be read or written, so nothing may be drawn."""
+
+
+class LedgerUnreachable(LedgerUnavailable):
+    """The ledger cannot be reached just now; it may be in a moment."""
+
+
+class LedgerServerDown(LedgerUnreachable, ServerDown):
+    """The server of the ledger's database cannot be reached just now; it may be starting again."""
+
+
+@dataclass(frozen=True)
+class LedgerDatabase:
+    """Where the entries of a ledger are kept.
+
+    Attributes:
+        engine: SQLAlchemy's engine; each transaction has a connection of its own, so none goes stale or is shared.
+        place: path or URL, without password, for people.
+    """
+
+    engine: Engine
+    place: str
+
+    @classmethod
+    def at(cls, place: str | Path) -> "LedgerDatabase":
+        """Take a path of a SQLite file, which is made if need be, or a URL.
+
+        Raises:
+            InvalidInput: the URL is none of a database that ledgers can be kept in.
+            LedgerUnavailable: the file cannot be made.
+        """
+        url = _url(place)
+        shown = url.database or "" if url.drivername == "sqlite" else url.render_as_string(hide_password=True)
+        with _clear_failures(shown):
+            if url.drivername == "sqlite":
+                _make_private_file(Path(url.database or ""))
+                return cls(_sqlite(url), shown)
+            return cls(_postgresql(url), shown)
+
+    @property
+    def name(self) -> str:
+        """A name for a new ledger: of the database and of the machine that it is on."""
+        url = self.engine.url
+        host = url.host or socket.gethostname()
+        return f"{Path(url.database or '').name or 'ledger'} at {host}"
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Yield a connection to read by."""
+        with _clear_failures(self.place), self.engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """Yield a connection while no other process writes; what was written is kept, on disk, if the block ends well.
+
+        Either all of it is kept or nothing, also where the connection, the process or the machine dies.
+        """
+        with _clear_failures(self.place), self.engine.connect() as connection:
+            connection.execution_options(**{_EXCLUSIVE: True})
+            with connection.begin():
+                yield connection
+
+    def bring_up_to_date(self) -> None:
+        """Make the schema, or apply what revisions it lacks, once, however many processes ask for it.
+
+        Raises:
+            LedgerUnavailable: the schema is of a later version, or cannot be made.
+        """
+        with self.reading() as connection:
+            if self._is_current(connection):
+                return
+        with self.writing() as connection:
+            if not self._is_current(connection):
+                _migrate(connection)
+
+    def now(self, connection: Connection) -> str:
+        """The time, by the clock of the database's machine: one clock for all who share a ledger."""
+        if connection.dialect.name == "sqlite":
+            return written_time(datetime.now(UTC))
+        utc = connection.execute(text("SELECT clock_timestamp() AT TIME ZONE 'UTC'")).scalar_one()
+        return written_time(utc.replace(tzinfo=UTC))
+
+    def _is_current(self, connection: Connection) -> bool:
+        if not inspect(connection).has_table(VERSION_TABLE):
+            return False
+        found = connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalars().all()  # noqa: S608
+        if not set(found) <= set(REVISIONS):
+            raise LedgerUnavailable(
+                f"the ledger must have a schema of version {REVISIONS[-1]} or earlier, got {', '.join(found)} at "
+                f"{self.place}; use the version of this program that it was written with, or a later one."
+            )
+        return found == [REVISIONS[-1]]
+
+
+def entry_rows(connection: Connection, first: int) -> list[str]:
+    """The lines of the entries from a number on, in order."""
+    query = select(ENTRIES.c.entry).where(ENTRIES.c.number >= first).order_by(ENTRIES.c.number)
+    return list(connection.execute(query).scalars())
+
+
+def insert_lines(connection: Connection, lines: Sequence[str]) -> None:
+    """Append entries as they are; whoever does so has seen that they follow."""
+    rows = [
+        {"number": record["number"], "previous": record["previous"], "digest": record["digest"], "entry": line}
+        for record, line in ((json.loads(line), line) for line in lines)
+    ]
+    if rows:
+        connection.execute(insert(ENTRIES), rows)
+
+
+def written_time(time: datetime) -> str:
+    """A time as entries have it."""
+    return f"{time.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
+
+
+def _url(place: str | Path) -> URL:
+    if isinstance(place, Path) or "://" not in place:
+        return URL.create("sqlite", database=str(Path(place).expanduser().absolute()))
+    try:
+        url = make_url(place)
+    except ArgumentError:
+        url = None
+    if url is not None and url.drivername == "sqlite" and url.database:
+        return _url(Path(url.database))
+    if url is not None and url.get_backend_name() in {"postgresql", "postgres"}:
+        return url.set(drivername="postgresql+psycopg")
+    # A URL may hold a password, so it is not quoted.
+    raise InvalidInput(
+        "the place of a ledger must be a path or a URL like postgresql://user:password@host/database, got another; "
+        "correct DENIABLE_LEDGER."
+    )
+
+
+def _make_private_file(path: Path) -> None:
+    """Make the file, empty and for its owner alone; SQLite gives its journal the same mode."""
+    path.parent.mkdir(mode=_PRIVATE_FOLDER, parents=True, exist_ok=True)
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, _PRIVATE_FILE))
+    if path.stat().st_mode & _OTHERS:
+        path.chmod(_PRIVATE_FILE)
+
+
+def _sqlite(url: URL) -> Engine:
+    # The driver must not begin transactions by itself: it would begin them after the reading that they must protect.
+    engine = create_engine(url, poolclass=NullPool, connect_args={"timeout": _PATIENCE_S, "isolation_level": None})
+
+    @on.listens_for(engine, "connect")
+    def _make_durable(connection: Any, _record: object) -> None:
+        connection.execute("PRAGMA synchronous = EXTRA")
+
+    @on.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        exclusive = connection.get_execution_options().get(_EXCLUSIVE)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if exclusive else "BEGIN")
+
+    return engine
+
+
+def _postgresql(url: URL) -> Engine:
+    # With a snapshot taken before the lock, as of REPEATABLE READ, what others just wrote would not be seen.
+    engine = create_engine(
+        url,
+        poolclass=NullPool,
+        isolation_level="READ COMMITTED",
+        connect_args={"connect_timeout": _CONNECT_S, "application_name": "deniable ledger"},
+    )
+
+    @on.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        if connection.get_execution_options().get(_EXCLUSIVE):
+            connection.exec_driver_sql("SET LOCAL synchronous_commit = on")
+            connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{_PATIENCE_S}s'")
+            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
+
+    return engine
+
+
+def _migrate(connection: Connection) -> None:
+    """Apply the revisions that are missing, within the connection's transaction."""
+    # Slow to import, and needed once in a ledger's life.
+    from alembic import command  # noqa: PLC0415
+    from alembic.config import Config  # noqa: PLC0415
+
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")
+
+
+@contextmanager
+def _clear_failures(place: str) -> Iterator[None]:
+    """Turn whatever goes wrong with the database into one clear sentence."""
+    try:
+        yield
+    except (SQLAlchemyError, OSError, ImportError) as error:
+        raise _failure(place, error) from None
+
+
+def _failure(place: str, error: Exception) -> LedgerUnavailable:
+    cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
+    reason = " ".join(str(cause).split()) or type(cause).__name__
+    state = getattr(cause, "sqlstate", None)
+    if isinstance(error, ImportError):
+        return LedgerUnavailable(
+            f"a ledger at {place} must have the driver of its database, got no {error.name}; install psycopg[binary]."
+        )
+    if state in _CREDENTIALS or "authentication failed" in reason:
+        return LedgerUnavailable(
+            f"the ledger at {place} must accept its user, got a refusal; correct the user and the password in "
+            "DENIABLE_LEDGER."
+        )
+    if state in _FORBIDDEN:
+        return LedgerUnavailable(
+            f"the user of the ledger at {place} must be allowed to read and to append, got: {reason}; have its owner "
+            "bring it up to date and grant that: make stack does, and elsewhere python -m flows ledger prepare."
+        )
+    if state in _BUSY or "database is locked" in reason:
+        return LedgerUnavailable(
+            f"the ledger at {place} must be free within {_PATIENCE_S} seconds, got another process "
+            "that keeps it; see which one hangs, then try again, which is safe."
+        )
+    if "not a database" in reason or "malformed" in reason:
+        return LedgerUnavailable(
+            f"the ledger must be an undamaged database, got {place}, which is not one; restore it from a copy, and "
+            "compare that with what was last exported."
+        )
+    unreachable = LedgerServerDown if "://" in place else LedgerUnreachable
+    return unreachable(
+        f"the ledger must be reachable and writable, got {place}, which is not: {reason.rstrip('.')}; check that "
+        "its server runs, that its disk is neither full nor read-only, and what DENIABLE_LEDGER names; trying again is "
+        "safe."
+    )

@@ -1,0 +1,89 @@
+"""What a state folder proves of its ledger beside its own copy: signed records of releases, and what the vault holds.
+
+A state folder without a copy of its ledger's entries, as earlier versions left it, is believed only if nothing in it
+speaks against the ledger. Whose signature a record has does not matter here: one that was forged stops, and opens
+nothing.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from deniable.foundation.errors import DeniableError
+from deniable.ledger.entries import Charge, Entry, Policy, entry_of
+from schemas.provenance import RECORD
+from stores.keys.signed_record import read_signed
+
+_CHARGED = "steps/learn_parameters-*.json"
+"""What the vault holds once a release was charged: every release learns parameters, and pays for that before."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a state folder proves of its ledger.
+
+    Attributes:
+        places: digests of entries by their numbers, and the release whose record names them.
+        policies: policies that records show, by dataset.
+        charges: charges that records show.
+        commitments: commitments to the keys under which releases in the vault were charged, and those releases.
+    """
+
+    places: Mapping[int, tuple[str, str]]
+    policies: Mapping[str, Policy]
+    charges: Sequence[Charge]
+    commitments: Mapping[str, str]
+
+    def missing_of_records(self, lines: Sequence[str]) -> list[str]:
+        """The releases whose records name entries that a ledger lacks."""
+        digests = {record["number"]: record["digest"] for record in map(json.loads, lines)}
+        lacking = {release for number, (digest, release) in self.places.items() if digests.get(number) != digest}
+        return sorted(lacking)
+
+    def missing_of_vault(self, commitments: set[str]) -> list[str]:
+        """The releases of the vault that were charged, but under none of these keys."""
+        return sorted(release for commitment, release in self.commitments.items() if commitment not in commitments)
+
+
+def evidence_in(state: Path) -> Evidence:
+    """Collect what a state folder proves of its ledger."""
+    places: dict[int, tuple[str, str]] = {}
+    policies: dict[str, Policy] = {}
+    charges: dict[str, Charge] = {}
+    for release, entries in _recorded(state):
+        for entry in entries:
+            places[entry["number"]] = (entry["digest"], release)
+            with suppress(DeniableError):
+                shown = entry_of(entry)
+                fact = shown.fact() if isinstance(shown, Entry) else None
+                if isinstance(fact, Charge):
+                    charges.setdefault(fact.identity, fact)
+                elif isinstance(fact, Policy):
+                    policies[fact.dataset] = fact
+    return Evidence(places, policies, list(charges.values()), dict(_charged(state)))
+
+
+def charged_keys(lines: Sequence[str]) -> set[str]:
+    """Commitments to all keys that a ledger was charged under."""
+    contents = (json.loads(line)["content"] for line in lines)
+    return {content["commitment"] for content in contents if "commitment" in content}
+
+
+def _recorded(state: Path) -> Iterator[tuple[str, list[Mapping[str, Any]]]]:
+    """The entries that the records of releases show or name, the oldest release first."""
+    for place in sorted((*state.glob(f"releases/*/{RECORD}"), *state.glob(f"shelf/*/{RECORD}"))):
+        with suppress(DeniableError, OSError):
+            segment = read_signed(place).record.ledger
+            before = [] if segment.before is None else [segment.before.model_dump()]
+            yield place.parent.name, [*before, *segment.entries]
+
+
+def _charged(state: Path) -> Iterator[tuple[str, str]]:
+    """Commitments to the keys of releases in the vault that were charged."""
+    for place in sorted(state.glob("vault/*/release.json")):
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            if any(place.parent.glob(_CHARGED)):
+                yield json.loads(place.read_text(encoding="utf-8"))["commitment"], place.parent.name

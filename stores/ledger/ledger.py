@@ -1,0 +1,479 @@
+"""The privacy ledger of all releases: what was spent on a dataset, charged before it is drawn, never beyond its cap.
+
+One lock of the database covers reading what was spent, comparing it with the cap and appending the charge, so that no
+number of processes exceeds a cap together. An entry's time is that of the database's machine, but never before the
+entry before: setting the clock back opens no period again. A clock that is set ahead opens the next period early, and
+keeps it: until the calendar has caught up all is charged to that period. The cap over the lifetime knows no clock.
+Times are whole minutes: entries are published, and must not tell how long a draw from confidential data took.
+
+What charges add up to does not belong here (deniable.ledger.budget, deniable.ledger.state), nor does the database
+itself (ledger_database). Nothing restricted is ever written here: digests are keyed before they arrive.
+"""
+
+import json
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import TypeVar
+
+from sqlalchemy import Connection, insert
+
+from deniable.foundation.errors import InvalidInput, Refused
+from deniable.foundation.keys import fresh_salt
+from deniable.ledger.budget import Balance, cost_of
+from deniable.ledger.entries import (
+    Charge,
+    Cost,
+    Entry,
+    Fact,
+    Opening,
+    OtherVersion,
+    Output,
+    Policy,
+    Publication,
+    Recovery,
+)
+from deniable.ledger.state import Charged, LedgerBroken, LedgerState
+from stores.ledger.anchor import Anchor
+from stores.ledger.database import (
+    ENTRIES,
+    LedgerDatabase,
+    LedgerServerDown,
+    LedgerUnavailable,
+    LedgerUnreachable,
+    entry_rows,
+    written_time,
+)
+from stores.servers.patience import note_answer, pauses
+from stores.vault.scratch import is_scratch
+
+T = TypeVar("T")
+
+LEDGER_VARIABLE = "DENIABLE_LEDGER"
+
+_WAITS_S = (0.5, 2.0)
+"""A file that another process keeps is free by then; servers are waited for longer (stores.servers.patience)."""
+
+
+class OtherOutput(Refused):
+    """A draw that was made again gave something else."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reserved:
+    """A charge that stands in the ledger, so that its draw may be made.
+
+    Attributes:
+        entry: the entry that made it.
+        charge: the charge as it was first made.
+        fresh: whether it was made just now; else it costs nothing again.
+        output: digest of what was drawn, where it was drawn and stored before.
+    """
+
+    entry: Entry
+    charge: Charge
+    fresh: bool
+    output: str | None
+
+    @property
+    def identity(self) -> str:
+        """What the draw is known by."""
+        return self.charge.identity
+
+
+def ledger_place(state: Path) -> str | Path:
+    """Where the ledger is: the URL or path in DENIABLE_LEDGER, else a file in the state folder, always in scratch."""
+    named = None if is_scratch(state) else os.environ.get(LEDGER_VARIABLE)
+    return named or state / "ledger" / "ledger.db"
+
+
+def kept_lines(place: str | Path) -> list[str]:
+    """All entries of a ledger as they are kept, in order, a line each, in whatever state they are.
+
+    Raises:
+        LedgerUnavailable: the database cannot be reached, does not accept us, or is of a later version.
+    """
+    database = LedgerDatabase.at(place)
+    _patiently(database.place, database.bring_up_to_date)
+    return _patiently(database.place, lambda: kept_lines_of(database))
+
+
+def kept_lines_of(database: LedgerDatabase) -> list[str]:
+    """All entries that a database keeps, a line each."""
+    with database.reading() as connection:
+        return entry_rows(connection, 0)
+
+
+def write_lines(lines: Sequence[str], path: Path) -> None:
+    """Write entries to a file for whoever verifies them elsewhere, whole or not at all; it replaces what is there.
+
+    Raises:
+        InvalidInput: the file cannot be written.
+    """
+    try:
+        with NamedTemporaryFile("w", dir=path.parent, prefix=f".{path.name}.", encoding="utf-8", delete=False) as file:
+            temporary = Path(file.name)
+            try:
+                file.writelines(f"{line}\n" for line in lines)
+                file.flush()
+                os.fsync(file.fileno())
+                temporary.replace(path)
+            finally:
+                temporary.unlink(missing_ok=True)
+    except OSError as error:
+        raise InvalidInput(
+            f"the export must go to a file that can be written, got {path}: {error.strerror}; name another."
+        ) from None
+
+
+def _patiently(place: str, work: Callable[[], T]) -> T:
+    """Do something again while the database cannot be reached; safe, because a charge is known by its identity."""
+    is_server = "://" in place
+    for wait in pauses(place) if is_server else _WAITS_S:
+        try:
+            done = work()
+        except LedgerUnreachable:
+            time.sleep(wait)
+        else:
+            note_answer(place, answered=True)
+            return done
+    try:
+        return work()
+    except LedgerServerDown:
+        note_answer(place, answered=False)
+        raise
+
+
+class Ledger:
+    """A ledger that is open; threads may share it, other processes open their own.
+
+    Args:
+        database: where its entries are kept.
+        clock: says the time, as entries have it, in tests; by default the database's machine does.
+        anchor: what a state folder knows of the ledger, which is kept up; none for a ledger that is by itself.
+    """
+
+    def __init__(
+        self, database: LedgerDatabase, clock: Callable[[], str] | None = None, anchor: Anchor | None = None
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._anchor = anchor
+        self._ahead: tuple[int, list[str]] = (0, [])
+        self._books = LedgerState()
+        self._confirmed: Entry | None = None
+        self._turn = threading.RLock()
+
+    @classmethod
+    def open(cls, place: str | Path, clock: Callable[[], str] | None = None, anchor: Anchor | None = None) -> "Ledger":
+        """Open a ledger, which is made if there is none.
+
+        Args:
+            place: path of a SQLite file, or URL of a database.
+            clock: says the time, in tests.
+            anchor: what a state folder knows of the ledger.
+
+        Raises:
+            InvalidInput: the place is none of a database that ledgers can be kept in.
+            LedgerUnavailable: the database cannot be reached, does not accept us, or is of a later version.
+            LedgerBroken: what is kept there was altered, or lacks what the state folder knows of.
+        """
+        database = LedgerDatabase.at(place)
+        _patiently(database.place, database.bring_up_to_date)
+        ledger = cls(database, clock, anchor)
+        with ledger._reading() as (books, _):
+            empty = books.head is None
+        if empty:
+            ledger._append(lambda books, _: Opening(ledger=database.name) if books.head is None else None)
+        ledger._anchor_now()
+        return ledger
+
+    @property
+    def place(self) -> str:
+        """Where the ledger is, for people."""
+        return self._database.place
+
+    def policy(self, dataset: str) -> Policy:
+        """The policy in force for a dataset.
+
+        Raises:
+            NoPolicy: there is none.
+        """
+        with self._reading() as (books, _):
+            return books.policy(dataset)
+
+    def set_policy(self, policy: Policy, *, unless_set: bool = False) -> Policy:
+        """Set what may be spent on a dataset from now on; what was spent stays spent.
+
+        Args:
+            policy: the policy.
+            unless_set: leave the policy in force as it is, if there is one.
+
+        Returns:
+            The policy in force.
+        """
+
+        def changed(books: LedgerState, _: str) -> Policy | None:
+            before = books.policies.get(policy.dataset)
+            return None if before == policy or (unless_set and before is not None) else policy
+
+        self._append(changed)
+        return self.policy(policy.dataset)
+
+    def reserve(self, charge: Charge) -> Reserved:
+        """Charge a draw before it is made. The same draw is charged once, however often it is reserved.
+
+        Raises:
+            NoPolicy: nobody has said what may be spent on the dataset.
+            BudgetExceeded: a cap of the dataset would be exceeded; nothing was written.
+            Refused: the draw was charged before, and not as this one.
+            InvalidInput: its part does not fit with the other parts of its split.
+            LedgerUnavailable: the ledger cannot be written; trying again is safe.
+        """
+
+        def admitted(books: LedgerState, now: str) -> Charge | None:
+            if books.known(charge) is not None:
+                return None
+            books.require_room([charge], now)
+            return charge
+
+        with self._turn:
+            entry = self._append(admitted)
+            charged = self._books.charged(charge.identity)
+        return Reserved(entry=charged.entry, charge=charged.charge, fresh=entry is not None, output=charged.output)
+
+    def check(self, *charges: Charge) -> None:
+        """Refuse a plan that the caps have no room for now; nothing is written, and room is not kept.
+
+        Args:
+            charges: the charges of a whole release to one dataset. Digests that are not known yet may be any text,
+                as long as they are the same where they will be the same.
+
+        Raises:
+            NoPolicy: nobody has said what may be spent on the dataset.
+            BudgetExceeded: a cap of the dataset would be exceeded.
+        """
+        with self._reading() as (books, now):
+            books.require_room(charges, now)
+
+    def commit(self, identity: str, output: str) -> None:
+        """Note that what was drawn is stored.
+
+        Args:
+            identity: identity of the charge.
+            output: keyed digest of what was drawn.
+
+        Raises:
+            Refused: the draw was never charged.
+            OtherOutput: it gave another output before.
+        """
+
+        def stored(books: LedgerState, _: str) -> Output | None:
+            charged = books.charged(identity)
+            if charged.output not in (None, output):
+                raise OtherOutput(
+                    f"a draw must give the same output whenever it is repeated, got another one than step "
+                    f"{charged.charge.step} of release {charged.charge.release} gave; keep it from everyone: together "
+                    "the two may say more than was charged."
+                )
+            return None if charged.output == output else Output(identity=identity, output=output)
+
+        self._append(stored)
+
+    def publish(self, dataset: str, release: str, output: str) -> None:
+        """Note that a release is public.
+
+        Args:
+            dataset: the dataset's name.
+            release: id of the release.
+            output: digest of what was published.
+
+        Raises:
+            Refused: another release of that id is public.
+        """
+        publication = Publication(dataset=dataset, release=release, output=output)
+
+        def published(books: LedgerState, _: str) -> Publication | None:
+            before = books.published.get(release)
+            if before not in (None, publication):
+                raise Refused(f"a release must be published once, got {release}, of which another is public.")
+            return publication if before is None else None
+
+        self._append(published)
+
+    def balances(self, dataset: str, at: datetime | None = None) -> tuple[Balance, ...]:
+        """The caps of a dataset and what was spent of them: lifetime first, then the period at a time.
+
+        Args:
+            dataset: the dataset's name.
+            at: a time in the period that is meant; by default the time that a charge would be entered at now.
+
+        Raises:
+            NoPolicy: the dataset has no policy.
+        """
+        with self._reading() as (books, now):
+            return books.balances(dataset, now if at is None else written_time(at))
+
+    def spent(self, dataset: str, at: datetime | None = None) -> Cost:
+        """What was spent on a dataset over its lifetime, up to a time; by default until now."""
+        with self._reading() as (books, now):
+            until = now if at is None else written_time(at)
+            charges = [charged.charge for charged in books.charges(dataset) if charged.entry.time <= until]
+            return cost_of(charges, books.policy(dataset).seed_cost)
+
+    def remaining(self, dataset: str, at: datetime | None = None) -> Cost:
+        """What may still be spent on a dataset at a time, whichever of its caps is nearer; by default now."""
+        left = [balance.left for balance in self.balances(dataset, at)]
+        return Cost(epsilon=min(cost.epsilon for cost in left), delta=min(cost.delta for cost in left))
+
+    def datasets(self) -> list[str]:
+        """Names of the datasets that have a policy."""
+        with self._reading() as (books, _):
+            return sorted(books.policies)
+
+    def charges(self, dataset: str | None = None) -> list[Charged]:
+        """The charges to a dataset, or to all, in the order in which they were reserved."""
+        with self._reading() as (books, _):
+            return books.charges(dataset)
+
+    def published(self) -> dict[str, Publication]:
+        """The releases that are public, by id."""
+        with self._reading() as (books, _):
+            return dict(books.published)
+
+    def recover(self, recovery: Recovery) -> Entry:
+        """Note that the ledger was taken up again by a person, although it lacked entries."""
+        entry = self._append(lambda _books, _now: recovery)
+        if entry is None:
+            raise ValueError("a recovery is always entered")
+        return entry
+
+    def restore(self, charge: Charge) -> None:
+        """Enter a charge that is proved to have been made, whatever the caps say by now."""
+        self._append(lambda books, _: None if books.known(charge) is not None else charge)
+
+    def recoveries(self) -> list[Entry]:
+        """The entries by which the ledger was taken up again although it had lacked some."""
+        with self._reading() as (books, _):
+            return list(books.recoveries)
+
+    def entries(self) -> list[Entry]:
+        """All entries, in order."""
+        with self._database.reading() as connection:
+            return [_parsed(line) for line in entry_rows(connection, 0)]
+
+    def export(self, path: Path) -> Entry:
+        """Write all entries to a file, one a line; the digest of the last, returned, is what to check it by later.
+
+        Raises:
+            InvalidInput: the file cannot be written.
+        """
+        entries = self.entries()
+        write_lines([entry.to_line() for entry in entries], path)
+        return entries[-1]
+
+    @contextmanager
+    def _reading(self) -> Iterator[tuple[LedgerState, str]]:
+        """Yield the books as of now, which no other thread changes meanwhile, and the time an entry would have."""
+        with self._turn:
+            yield self._books, _patiently(self.place, self._catch_up_now)
+
+    def _catch_up_now(self) -> str:
+        """Take into account what was appended since; the time that an entry would have."""
+        with self._database.reading() as connection:
+            self._catch_up(connection)
+            return self._now(connection)
+
+    def _append(self, decide: Callable[[LedgerState, str], Fact | None]) -> Entry | None:
+        """Append what is decided on the newest books, while nobody else appends; None where nothing is to be."""
+        with self._turn:
+            entry = _patiently(self.place, lambda: self._append_once(decide))
+            # Before anything is drawn, also where the entry stood already: what the state folder does not know of
+            # could be taken back by an old copy of the database.
+            self._anchor_now()
+            return entry
+
+    def _anchor_now(self) -> None:
+        """Have the state folder know of all entries that were seen."""
+        first, lines = self._ahead
+        if self._anchor is not None and lines and not self._anchor.extend(first, lines):
+            self._anchor.extend(0, kept_lines_of(self._database))
+        self._ahead = (first + len(lines), [])
+
+    def _append_once(self, decide: Callable[[LedgerState, str], Fact | None]) -> Entry | None:
+        entered = False
+        try:
+            with self._database.writing() as connection:
+                self._catch_up(connection)
+                now = self._now(connection)
+                fact = decide(self._books, now)
+                if fact is None:
+                    return None
+                entry = self._books.next_entry(fact, now, fresh_salt())
+                # Before it is written: what the books cannot take must never stand in the ledger.
+                entered = True
+                self._books.enter(entry)
+                connection.execute(
+                    insert(ENTRIES).values(
+                        number=entry.number, previous=entry.previous, digest=entry.digest, entry=entry.to_line()
+                    )
+                )
+            entered = False
+            self._confirmed = entry
+            self._ahead[1].append(entry.to_line())
+        finally:
+            if entered:
+                # Whether it was written is for the database to say.
+                self._books = LedgerState()
+        return entry
+
+    def _now(self, connection: Connection) -> str:
+        """The time that an entry would have now, in whole minutes."""
+        now = _minute(self._database.now(connection) if self._clock is None else self._clock())
+        return now if self._books.head is None else max(now, self._books.head.time)
+
+    def _catch_up(self, connection: Connection) -> None:
+        """Take into account what was appended since, after making sure that what was there still is.
+
+        A database that was restored from a copy, or whose place a lagging one took, may have lost entries.
+        """
+        known = 0 if self._books.head is None else self._books.head.number
+        if self._anchor is not None and self._anchor.changed:
+            self._anchor.require_in(lambda: entry_rows(connection, 0), self.place)
+        lines = entry_rows(connection, known)
+        seen = self._confirmed
+        try:
+            if seen is not None and lines[seen.number - known :][:1] != [seen.to_line()]:
+                raise LedgerBroken(f"entry {seen.number}: it is not what it was, or is gone")  # noqa: TRY301
+            fresh = lines if self._books.head is None else lines[1:]
+            if self._books.head is None:
+                self._ahead = (0, [])
+            for line in fresh:
+                self._books.enter(_parsed(line))
+                self._ahead[1].append(line)
+        except LedgerBroken as error:
+            raise LedgerBroken(
+                f"each entry of a ledger must follow from those before, got another at {self.place}: {error}; spend "
+                "nothing more, leave the ledger as it is and compare it with what was exported."
+            ) from None
+        self._confirmed = self._books.head
+
+
+def _minute(time: str) -> str:
+    """The whole minute that a time is in."""
+    return f"{time[: len('2026-11-20T07:45')]}:00.000000Z"
+
+
+def _parsed(line: str) -> Entry:
+    try:
+        return Entry.from_record(json.loads(line))
+    except OtherVersion as refusal:
+        raise LedgerUnavailable(f"{refusal}") from None
+    except ValueError:
+        raise LedgerBroken("an entry that cannot be read") from None

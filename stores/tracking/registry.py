@@ -1,0 +1,142 @@
+"""The models of a dataset's releases in MLflow's registry: a version for each release, and which one is current.
+
+A model is registered when its release is public, never before. The model itself is logged as it is learnt
+(stores.tracking.model_record); what its version says is in `templates/VERSION.md.jinja`.
+"""
+
+import json
+from contextlib import suppress
+
+from mlflow import MlflowClient
+from mlflow.entities.model_registry import ModelVersion
+from mlflow.exceptions import MlflowException
+from mlflow.protos.databricks_pb2 import RESOURCE_ALREADY_EXISTS, ErrorCode
+
+from deniable.foundation.errors import Refused
+from schemas.provenance import RECORD, Provenance
+from schemas.spec.accounts import accounts_of
+from stores.servers.ui_links import artifact_page, mlflow_pages, registered_name, releases_page, run_page
+from stores.statement.statement import TEMPLATES, statement_in_short
+from stores.tracking.lineage import model_of, recording
+from stores.tracking.release_search import APPROVED_BY, NOBODY
+from stores.vault.workspace import Workspace
+
+CURRENT = "current"
+"""The alias of the version of the release that was published last."""
+
+# What the page of a logged model finds its versions by.
+_VERSIONS = "mlflow.modelVersions"
+_RELEASE, _PUBLISHED = "release", "published"
+
+
+def register_model(workspace: Workspace, record: Provenance, record_digest: str) -> ModelVersion:
+    """Register the model of a release that is public, once, however often it is asked for.
+
+    Args:
+        workspace: the release.
+        record: its public record.
+        record_digest: SHA-256 of that record's file.
+
+    Returns:
+        Its version.
+
+    Raises:
+        Refused: the release is not public, or has logged no model.
+        RecordFailed: MLflow does not take it.
+    """
+    if not workspace.release_folder.is_dir():
+        raise Refused(f"a model must be of a published release to be registered, got one of {workspace.release_id}.")
+    name = registered_name(record.release.dataset)
+    with recording(workspace.state) as client:
+        run = client.get_run(workspace.mlflow_run_id)
+        model = model_of(client, run)
+        if model is None:
+            raise Refused(f"a release must have logged a model to have it registered, got none of {run.info.run_name}.")
+        _make_registered_model(client, name, record, run.info.experiment_id)
+        version = version_of(client, name, workspace.release_id) or client.create_model_version(
+            name,
+            source=model.model_uri,
+            run_id=workspace.mlflow_run_id,
+            model_id=model.model_id,
+            tags=_tags(record, record_digest),
+            description=_description(workspace, record, run.info.experiment_id),
+        )
+        named = [{"name": name, "version": str(version.version)}]
+        client.set_logged_model_tags(model.model_id, {_VERSIONS: json.dumps(named)})
+        return version
+
+
+def make_current(workspace: Workspace, version: ModelVersion) -> None:
+    """Let `models:/DATASET@current` be a version, unless it is that of a release that was published later.
+
+    Args:
+        workspace: the release of the version.
+        version: the version.
+
+    Raises:
+        RecordFailed: MLflow does not take it.
+    """
+    with recording(workspace.state) as client:
+        current = current_version(client, version.name)
+        if current is None or _order(current) <= _order(version):
+            client.set_registered_model_alias(version.name, CURRENT, version.version)
+
+
+def version_of(client: MlflowClient, name: str, release_id: str) -> ModelVersion | None:
+    """The version of a release among the models of its dataset."""
+    found = client.search_model_versions(f"tags.`{_RELEASE}` = '{release_id}'")
+    return next((version for version in found if version.name == name), None)
+
+
+def current_version(client: MlflowClient, name: str) -> ModelVersion | None:
+    """The version that is current; None where there is none."""
+    with suppress(MlflowException):
+        return client.get_model_version_by_alias(name, CURRENT)
+    return None
+
+
+def _order(version: ModelVersion) -> tuple[str, int]:
+    """Versions of releases in the order of their publication."""
+    return version.tags[_PUBLISHED], int(version.version)
+
+
+def _make_registered_model(client: MlflowClient, name: str, record: Provenance, experiment: str) -> None:
+    """Make the entry that all releases of a dataset share, if the first of them is registered now."""
+    dataset = record.release.dataset
+    description = TEMPLATES.get_template("REGISTERED.md.jinja").render(
+        dataset=dataset, name=name, releases=releases_page(experiment), current=CURRENT, pages=mlflow_pages()
+    )
+    try:
+        client.create_registered_model(name, tags={"dataset": dataset}, description=description)
+    except MlflowException as error:
+        if error.error_code != ErrorCode.Name(RESOURCE_ALREADY_EXISTS):
+            raise
+
+
+def _tags(record: Provenance, record_digest: str) -> dict[str, str]:
+    """What versions are told apart by, and how to check that one belongs to its release."""
+    total, approval = record.cost.total, record.people.approval
+    return {
+        _RELEASE: record.release.id,
+        _PUBLISHED: record.signed.time,
+        "guarantee": record.cost.kind,
+        "epsilon.model": _shown(record.cost.model.epsilon),
+        "epsilon.total": _shown(total.epsilon if total is not None else None),
+        APPROVED_BY: approval.by if approval is not None else NOBODY,
+        "record": record_digest,
+    }
+
+
+def _description(workspace: Workspace, record: Provenance, experiment: str) -> str:
+    """What the page of a version says, in Markdown."""
+    release = run_page(experiment, workspace.mlflow_run_id)
+    return TEMPLATES.get_template("VERSION.md.jinja").render(
+        record=record,
+        in_short=" ".join(statement_in_short(accounts_of(workspace.spec)).split()),
+        release=release,
+        signed=artifact_page(experiment, workspace.mlflow_run_id, f"public/{RECORD}"),
+    )
+
+
+def _shown(epsilon: float | None) -> str:
+    return "infinite" if epsilon is None else repr(epsilon)

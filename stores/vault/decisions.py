@@ -1,0 +1,150 @@
+"""What persons decide upon releases that are held: who may, how a decision is written down, and what was decided.
+
+A decision is one file of the release's vault, named by the candidate that it is about and written once. Whoever may
+write there may do anything; what the file is for is that nobody decides twice, or upon something else than was seen.
+What a release makes of a decision is for stores.releases.approval.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Literal, TypeAlias
+
+from deniable.foundation.errors import InvalidInput, Refused
+from schemas.plain_text import fault_of_line
+from schemas.provenance import Approval
+from stores.vault.pending_approval import HeldNote
+from stores.vault.private_files import PRIVATE_FILE, make_private_folder
+from stores.vault.step_log import time_now
+from stores.vault.workspace import file_digest
+
+STATUS = "status"
+"""Tag of a release that a person decides upon: held, approved or refused."""
+
+DecisionWord: TypeAlias = Literal["approved", "refused"]
+Identity: TypeAlias = Literal["account", "stated"]
+
+_FOLDER = "decisions"
+_LONGEST_REASON = 1000
+
+AFTERWARDS = "what was charged stays charged, and python -m flows discard {release} gives it up."
+
+
+def refused_in_words(release_id: str, refusal: Approval) -> str:
+    """What is said of a release that a person refused."""
+    said = f"{release_id} was refused by {refusal.by}, and nothing is published ({refusal.reason}); "
+    return said + AFTERWARDS.format(release=release_id)
+
+
+def take_decision(
+    state: Path, note: HeldNote, word: DecisionWord, *, by: str, identity: Identity, reason: str
+) -> Approval:
+    """Write down what somebody decided, once; the same decision again is harmless.
+
+    Args:
+        state: the state folder.
+        note: what is known of the release.
+        word: approved or refused.
+        by: who decides.
+        identity: whether that is the account that decides, or what somebody said.
+        reason: why; it is published with the release.
+
+    Returns:
+        The decision that counts, which is the first one.
+
+    Raises:
+        InvalidInput: there is no name or no reason.
+        Refused: that person may not decide, something else was decided before, or the report is not what was held.
+    """
+    by, reason = " ".join(by.split()), " ".join(reason.split())
+    if not by or not reason or len(reason) > _LONGEST_REASON:
+        msg = f"a decision must have a name and a reason of at most {_LONGEST_REASON} characters; give both."
+        raise InvalidInput(msg)
+    for text in (by, reason):
+        if fault := fault_of_line(text, most=_LONGEST_REASON):
+            msg = f"a decision must have a name and a reason that can be shown, and one of them {fault}."
+            raise InvalidInput(msg)
+    vault = state / "vault" / note.release
+    decided = [made for made in (decision(vault, note.candidate), *_refusals(vault)) if made is not None]
+    if decided:
+        return _agreeing(decided[0], word, note)
+    _require_may_decide(note, word, by)
+    if not note.page.is_file() or file_digest(note.page) != note.page_digest:
+        msg = f"{note.page} must be as it was when {note.release} was held, and is not; run the release again."
+        raise Refused(msg)
+    made = Approval(decision=word, by=by, identity=identity, time=time_now(), reason=reason, seen=note.candidate)
+    if _write_once(vault, made):
+        return made
+    first = decision(vault, note.candidate)
+    return made if first is None else _agreeing(first, word, note)
+
+
+def _agreeing(first: Approval, word: DecisionWord, note: HeldNote) -> Approval:
+    """The first decision, if it is the same."""
+    if first.decision != word:
+        msg = (
+            f"a release is decided upon once, and {note.release} was {first.decision} by {first.by} on {first.time}; "
+            "python -m flows discard gives up one that must not be published after all."
+        )
+        raise Refused(msg)
+    return first
+
+
+def _require_may_decide(note: HeldNote, word: DecisionWord, by: str) -> None:
+    """Refuse whoever may not decide; who started a release may still refuse it."""
+    if note.action == "refuse" and word == "approved":
+        msg = f"{note.release} must be within the policy of its spec to be approved, and is not: {'; '.join(note.why)}."
+        raise Refused(msg)
+    started_it = by.casefold() == note.started_by.casefold()
+    if started_it and word == "approved":
+        msg = f"a release must be approved by somebody other than {note.started_by}, who started it; ask a colleague."
+        raise Refused(msg)
+    if not started_it and note.approvers is not None and by not in note.approvers:
+        msg = f"a release must be decided upon by one of its approvers ({', '.join(note.approvers)}), got {by}."
+        raise Refused(msg)
+
+
+def decision_on(state: Path, note: HeldNote) -> Approval | None:
+    """What was decided upon what is held; None while nobody has."""
+    vault = state / "vault" / note.release
+    return next(_refusals(vault), None) or decision(vault, note.candidate)
+
+
+def decisions(vault: Path) -> Iterator[Approval]:
+    """All decisions that a release's vault holds."""
+    for path in sorted((vault / _FOLDER).glob("*.json")):
+        yield Approval.model_validate_json(path.read_bytes())
+
+
+def _refusals(vault: Path) -> Iterator[Approval]:
+    return (made for made in decisions(vault) if made.decision == "refused")
+
+
+def decision(vault: Path, candidate: str) -> Approval | None:
+    """The decision upon one candidate; None while nobody has decided."""
+    try:
+        return Approval.model_validate_json((vault / _FOLDER / f"{candidate}.json").read_bytes())
+    except FileNotFoundError:
+        return None
+
+
+def _write_once(vault: Path, made: Approval) -> bool:
+    """Write a decision whole, on the disk and for good; False where there is one already."""
+    folder = make_private_folder(vault / _FOLDER)
+    with NamedTemporaryFile(dir=folder, prefix="writing-") as file:
+        os.fchmod(file.fileno(), PRIVATE_FILE)
+        file.write(made.model_dump_json().encode())
+        file.flush()
+        os.fsync(file.fileno())
+        try:
+            # Like O_EXCL this takes a name that is free and no other, and what it names is complete.
+            os.link(file.name, folder / f"{made.seen}.json")
+        except FileExistsError:
+            return False
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    return True

@@ -1,0 +1,40 @@
+"""Models, and what records are drawn from beside them: on disk, and in memory for as long as blocks need them."""
+
+import json
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from deniable.foundation.domain import Domain
+from deniable.mechanisms import Product
+from deniable.models.model_formats import model_from_document
+from deniable.models.sequential_kernels import Network
+from schemas.references import Reference
+
+
+def read_model(domain: Domain, model: Reference) -> Network:
+    """Read a network from its JSON document."""
+    return model_from_document(domain, json.loads(model.path.read_text()))
+
+
+def read_product(product: Product, reference: Reference) -> Any:
+    """Read what a step made."""
+    with reference.path.open("rb") as file:
+        return product.read(file)
+
+
+@lru_cache(maxsize=1)
+def _read(path: Path, digest: str, read: Callable[[BinaryIO], Any]) -> Any:  # noqa: ARG001 - the digest tells one from another
+    with path.open("rb") as file:
+        return read(file)
+
+
+def read_shared(product: Product, reference: Reference) -> Any:
+    """Read what a step made, once for all blocks of one process."""
+    return _read(reference.path, reference.digest, product.read)
+
+
+def forget_shared() -> None:
+    """Let go of what blocks shared."""
+    _read.cache_clear()

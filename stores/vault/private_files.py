@@ -1,0 +1,13 @@
+"""Files and folders that only their owner may read: their modes, and how such a folder is made."""
+
+from pathlib import Path
+
+PRIVATE_FOLDER = 0o700
+PRIVATE_FILE = 0o600
+
+
+def make_private_folder(path: Path) -> Path:
+    """Make a folder that only its owner may enter, or check that it is one."""
+    path.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+    path.chmod(PRIVATE_FOLDER)
+    return path

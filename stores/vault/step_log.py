@@ -1,0 +1,109 @@
+"""What each step of a release read, made, spent and left behind, noted in the vault as it ends.
+
+The provenance record is made of these notes and not of MLflow, where everything can be changed afterwards.
+"""
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Any
+
+from deniable.privacy.loss import Guarantee, MechanismEvent
+from schemas.provenance import Artifact, Resource, Spent, Step
+from schemas.references import Audience, Reference
+from stores.vault.private_files import make_private_folder
+from stores.vault.workspace import Workspace
+
+_FOLDER = "record"
+_NOT_IN_NAMES = re.compile(r"[^a-z0-9_]+")
+
+
+def time_now() -> str:
+    """The time, by Coordinated Universal Time, to the second."""
+    return f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def resource(reference: Reference) -> Resource:
+    """A stored thing as the record names it: no place, and no number of rows."""
+    return Resource(name=reference.name, digest=reference.digest, audience=reference.audience)
+
+
+def spent(guarantee: Guarantee | None) -> Spent | None:
+    """A guarantee as the record states it; JSON knows no infinity."""
+    if guarantee is None:
+        return None
+    epsilon = guarantee.epsilon if math.isfinite(guarantee.epsilon) else None
+    return Spent(epsilon=epsilon, delta=guarantee.delta, accountant=guarantee.accountant)
+
+
+@dataclass
+class StepDraft:
+    """What a step that is under way did so far."""
+
+    started: str = field(default_factory=time_now)
+    inputs: list[Resource] = field(default_factory=list)
+    outputs: list[Resource] = field(default_factory=list)
+    parameters: dict[str, str] = field(default_factory=dict)
+    figures: dict[str, float] = field(default_factory=dict)
+    artifacts: dict[str, Artifact] = field(default_factory=dict)
+    cost: Spent | None = None
+    events: tuple[dict[str, Any], ...] = ()
+
+    def spent(self, guarantee: Guarantee | None, events: Sequence[MechanismEvent]) -> None:
+        """Note what the step cost; what it says last holds."""
+        self.cost = spent(guarantee)
+        self.events = tuple(event.to_record() for event in events)
+
+    def artifact(self, name: str, audience: Audience, content: bytes) -> None:
+        """Note a file that the step left in MLflow; one of the same name and audience takes its place there."""
+        self.artifacts[f"{audience.value}/{name}"] = Artifact(
+            name=name, audience=audience, sha256=sha256(content).hexdigest()
+        )
+
+    def finished(self, step: str, part: str | None, *, mlflow_run: str, task_run: str | None) -> Step:
+        """The step, now that it has ended."""
+        return Step(
+            step=step,
+            part=part,
+            inputs=tuple(self.inputs),
+            outputs=tuple(self.outputs),
+            cost=self.cost,
+            events=self.events,
+            artifacts=tuple(self.artifacts[place] for place in sorted(self.artifacts)),
+            started=self.started,
+            ended=time_now(),
+            mlflow_run=mlflow_run,
+            prefect_task_run=str(task_run) if task_run else None,
+            parameters=self.parameters,
+            # JSON knows neither infinity nor what is not a number.
+            figures={name: value for name, value in self.figures.items() if math.isfinite(value)},
+        )
+
+
+def note_step(workspace: Workspace, step: Step) -> None:
+    """Note a step that ended well; when a resumed release does it again, the later note holds."""
+    name = _NOT_IN_NAMES.sub("-", f"{step.step} {step.part}" if step.part else step.step)
+    make_private_folder(workspace.vault / _FOLDER)
+    with workspace.writing(f"{_FOLDER}/{name}.json", Audience.RESTRICTED) as path:
+        path.write_text(step.model_dump_json(), encoding="utf-8")
+
+
+def noted_steps(workspace: Workspace, order: Sequence[str]) -> tuple[Step, ...]:
+    """The steps that ended well.
+
+    Args:
+        workspace: the release.
+        order: names of all steps, in the order of the flow.
+
+    Returns:
+        The steps in that order, the parts of a step by their numbers, and before what it did as a whole.
+    """
+    notes = [Step.model_validate_json(path.read_bytes()) for path in (workspace.vault / _FOLDER).glob("*.json")]
+    return tuple(sorted(notes, key=lambda note: (order.index(note.step), _numbers(note.part or ""), note.part is None)))
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", text)]

@@ -1,0 +1,142 @@
+"""The folders of one release: a vault for restricted things, a shelf for internal ones, a stage for public ones.
+
+Everything lies under one state folder, mode 0700:
+
+    cache/                  downloads that anyone may have
+    vault/RELEASE/          restricted: key, snapshot, codes, parts, candidates, error details
+    shelf/RELEASE/          internal: the report and the codes that await publication; below it, in public/, what was
+                            learnt and may be published
+    staging/RELEASE/        what publication is about to rename
+    releases/RELEASE/       public, whole or absent
+    mlflow/  prefect/       the embedded services' state
+"""
+
+import hashlib
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import TYPE_CHECKING
+
+from schemas.references import Audience, Reference
+from schemas.spec.release_spec import ReleaseSpec
+from stores.vault.private_files import PRIVATE_FILE, PRIVATE_FOLDER
+
+if TYPE_CHECKING:
+    from deniable.foundation.keys import ReleaseKey
+
+COUNTS_FILE = "counts-{}.npz"
+"""Name of what a worker counted, until it is added up."""
+_BYTES_A_READ = 1 << 20
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """One release's folders and identity; small, and safe to hand to a task.
+
+    Attributes:
+        state: the state folder.
+        release_id: the release's name, unique in the state folder.
+        spec: what is to be released.
+        mlflow_run_id: the MLflow run of the release, parent of the steps' runs.
+    """
+
+    state: Path
+    release_id: str
+    spec: ReleaseSpec
+    mlflow_run_id: str
+
+    @property
+    def vault(self) -> Path:
+        """Folder of restricted things."""
+        return self.state / "vault" / self.release_id
+
+    @property
+    def shelf(self) -> Path:
+        """Folder of internal things."""
+        return self.state / "shelf" / self.release_id
+
+    @property
+    def staging(self) -> Path:
+        """Folder in which the release is put together."""
+        return self.state / "staging" / self.release_id
+
+    @property
+    def release_folder(self) -> Path:
+        """Folder that holds the published release."""
+        return self.state / "releases" / self.release_id
+
+    def key(self) -> "ReleaseKey":
+        """The release key, from its custodian."""
+        from stores.vault.custody import fetch_key  # noqa: PLC0415 - imports Prefect
+
+        return fetch_key(self)
+
+    def folder(self, audience: Audience) -> Path:
+        """Where things of an audience are written."""
+        return {Audience.RESTRICTED: self.vault, Audience.INTERNAL: self.shelf, Audience.PUBLIC: self.shelf / "public"}[
+            audience
+        ]
+
+    @contextmanager
+    def writing(self, file_name: str, audience: Audience) -> Iterator[Path]:
+        """Yield a temporary path that becomes `file_name` when the block ends well and vanishes when it does not."""
+        folder = self.folder(audience)
+        folder.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+        target = folder / file_name
+        with NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as handle:
+            temporary = Path(handle.name)
+        try:
+            yield temporary
+            temporary.chmod(PRIVATE_FILE)
+            temporary.replace(target)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+    def refer(self, name: str, file_name: str, audience: Audience, rows: int | None = None) -> Reference:
+        """Describe a file that was written: digest, rows and audience."""
+        return self.describe(name, self.folder(audience) / file_name, audience, rows)
+
+    def describe(self, name: str, path: Path, audience: Audience, rows: int | None = None) -> Reference:
+        """Describe a file wherever it lies."""
+        return Reference(name=name, path=path, digest=self._digest(path, audience), rows=rows, audience=audience)
+
+    def holds(self, reference: Reference) -> bool:
+        """Whether a stored thing is still there, byte by byte."""
+        return reference.path.is_file() and self._digest(reference.path, reference.audience) == reference.digest
+
+    def _digest(self, path: Path, audience: Audience) -> str:
+        """Digest of a file: plain for what is public, keyed for the rest (a plain digest confirms a guess)."""
+        hasher = sha256() if audience is Audience.PUBLIC else self.key().hasher("artifact")
+        with path.open("rb") as handle:
+            while block := handle.read(_BYTES_A_READ):
+                hasher.update(block)
+        return hasher.hexdigest()
+
+    def sweep(self) -> None:
+        """Remove files that a process was writing when it was killed, and counts that nobody added up.
+
+        Nobody else may be at work on the release.
+        """
+        for folder in (self.vault, self.shelf):
+            for path in (*folder.rglob(".*"), *folder.glob(COUNTS_FILE.format("*"))):
+                path.unlink(missing_ok=True)
+
+    def discard(self) -> None:
+        """Remove what an unfinished release left: its vault, shelf and staging folders."""
+        discard_folders(self.state, self.release_id)
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a public file, in hex."""
+    with path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def discard_folders(state: Path, release_id: str) -> None:
+    """Remove all folders of a release but the published one."""
+    for shelf in ("vault", "shelf", "staging"):
+        shutil.rmtree(state / shelf / release_id, ignore_errors=True)

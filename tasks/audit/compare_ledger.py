@@ -1,0 +1,118 @@
+"""Compare the ledger with what the records of a release say of it, and with the table that was published."""
+
+from collections.abc import Iterator, Sequence
+
+from deniable.foundation.checks import Check
+from deniable.foundation.errors import InvalidInput
+from deniable.ledger.entries import Charge, Entry, Fact, Publication, SealedEntry, entry_of
+from deniable.ledger.verification import records_of, verify
+from schemas.provenance import LedgerSegment, Provenance
+from stores.publication.release_folder import PARQUET
+from stores.record.audit_target import NO_LEDGER, AuditTarget
+from stores.vault.workspace import file_digest
+from tasks.running.check import Checks, as_check, out_of_reach
+
+_HOLDS = "the ledger holds"
+_ENTRIES = "the ledger has the entries that the record shows, unchanged"
+_PUBLISHED = "the ledger says that the table in the folder was published"
+_CHARGES = "nothing was charged for the release but what the record shows"
+
+Entries = Sequence[Entry | None]
+
+
+def compare_ledger(sealed: AuditTarget) -> Checks:
+    """See that the ledger holds, and says of a release what its record does.
+
+    Args:
+        sealed: the release.
+
+    Returns:
+        What was checked.
+
+    Raises:
+        DeniableError: there is no record whose signature counts, or the ledger cannot be read.
+    """
+    if sealed.ledger_is_out_of_reach:
+        return tuple(out_of_reach(name, NO_LEDGER) for name in (_HOLDS, _ENTRIES, _PUBLISHED, _CHARGES))
+    kept = records_of(sealed.ledger_lines())
+    report = verify(kept)
+    faults = tuple(f"{check.name}: {fault}" for check in report.checks for fault in check.faults)
+    record = sealed.most_said().record
+    entries = [_readable(each) for each in kept]
+    return (
+        Check(_HOLDS, faults, f"{report.entries} entries, head {report.head}"),
+        Check(
+            _ENTRIES,
+            tuple(_lost(record.ledger, entries)),
+            f"{record.ledger.entries[0]['number']} to {record.ledger.head.number}" if record.ledger.entries else "",
+        ),
+        Check(_PUBLISHED, tuple(_published(sealed, record, entries))),
+        Check(_CHARGES, tuple(_charged(record, entries))),
+    )
+
+
+def _readable(record: object) -> Entry | None:
+    try:
+        return Entry.from_record(record)
+    except InvalidInput:
+        return None
+
+
+def _lost(segment: LedgerSegment, entries: Entries) -> Iterator[str]:
+    """Entries that the record shows and the ledger does not have."""
+    by_number = {entry.number: entry for entry in entries if entry is not None}
+    if segment.before is not None:
+        before = by_number.get(segment.before.number)
+        if before is None or before.digest != segment.before.digest:
+            yield f"entry {segment.before.number}, before those that the record shows, is another or gone"
+    for shown in map(entry_of, segment.entries):
+        kept = by_number.get(shown.number)
+        if kept is None:
+            yield f"entry {shown.number} is gone, or cannot be read"
+        elif (_seal(kept) if isinstance(shown, SealedEntry) else kept) != shown:
+            yield f"entry {shown.number} was changed"
+
+
+def _seal(entry: Entry) -> SealedEntry | None:
+    try:
+        return entry.sealed()
+    except InvalidInput:
+        return None
+
+
+def _published(sealed: AuditTarget, record: Provenance, entries: Entries) -> Iterator[str]:
+    """What is wrong with the entry that says that the release was published."""
+    table = sealed.folder / PARQUET
+    digest = file_digest(table) if table.is_file() else None
+    if digest is None:
+        yield f"{PARQUET} is not in the folder"
+    said = [(number, fact) for number, fact in _facts(entries) if isinstance(fact, Publication)]
+    of_this = [(number, fact) for number, fact in said if fact.release == record.release.id]
+    if not of_this:
+        yield f"no entry says that {record.release.id} was published"
+    for number, fact in of_this:
+        if fact.dataset != record.release.dataset:
+            yield f"entry {number} says that it was published of another dataset"
+        if digest is not None and fact.output != digest:
+            yield f"entry {number} says that another table was published"
+
+
+def _charged(record: Provenance, entries: Entries) -> Iterator[str]:
+    """Charges for the release that its record does not show."""
+    shown = {entry.number for entry in map(entry_of, record.ledger.entries) if isinstance(entry, Entry)}
+    for number, fact in _facts(entries):
+        if isinstance(fact, Charge) and fact.release == record.release.id and number not in shown:
+            yield f"entry {number} charges it for step {fact.step}"
+
+
+def _facts(entries: Entries) -> Iterator[tuple[int, Fact]]:
+    """What entries say, as far as it can be read."""
+    for entry in entries:
+        try:
+            if entry is not None:
+                yield entry.number, entry.fact()
+        except InvalidInput:
+            continue
+
+
+compare_ledger_task = as_check(compare_ledger, "the ledger")

@@ -1,0 +1,91 @@
+"""Compare MLflow's runs of a release with the list of them that was signed."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from deniable.foundation.checks import Check, printable
+from schemas.provenance import RECORD, Provenance
+from stores.record.audit_target import NO_MLFLOW, AuditTarget, internal_part
+from stores.tracking.run_diff import changes
+from stores.tracking.run_tree import UNDER_WAY, Listing, listing
+from tasks.running.check import Checks, as_check, out_of_reach
+
+_RUNS = "MLflow's runs are as they were when the record was signed"
+_SINCE = "all that came into MLflow's runs since is the record"
+_FINISHED = "FINISHED"
+_SIGNED = "the step that signed"
+_NOTHING_SPENT = "0.0"
+# What the step that signs leaves in its own run after it has signed.
+_SIGNING = re.compile(r"status|end time|(entry 0 of )?metric (epsilon|delta)|input record [0-9a-f]+")
+_COPY = f"artifact internal/{RECORD}"
+
+
+def compare_runs(sealed: AuditTarget) -> Checks:
+    """See that MLflow's runs of a release are as they were when its record was signed.
+
+    Args:
+        sealed: the release.
+
+    Returns:
+        What was checked.
+
+    Raises:
+        DeniableError: there is no record whose signature counts, or MLflow does not have the release.
+    """
+    if sealed.mlflow_is_out_of_reach:
+        return out_of_reach(_RUNS, NO_MLFLOW), out_of_reach(_SINCE, NO_MLFLOW)
+    signed = sealed.internal()
+    record, items = signed.record, internal_part(signed).run_tree.items
+    owners = {place.partition("/")[0] for place in items}
+    signing = sorted(owner for owner in owners if f"{owner}/{UNDER_WAY}" in items)
+    now = listing(sealed.state, record.runs.mlflow_run, [owner.removeprefix("run ") for owner in signing])
+    titles = {**_titles(record), **dict.fromkeys(signing, _SIGNED)}
+    runs = sum(owner.startswith("run ") for owner in owners)
+    return (
+        Check(
+            _RUNS,
+            tuple(changes(items, now, titles)),
+            f"{len(items)} things in {runs} runs",
+        ),
+        Check(
+            _SINCE,
+            tuple(printable(fault) for fault in _since(now, f"run {record.runs.mlflow_run}", signing, signed.digest)),
+        ),
+    )
+
+
+def _titles(record: Provenance) -> dict[str, str]:
+    """What runs are called in sentences, in order."""
+    titles = {f"run {record.runs.mlflow_run}": "the release"}
+    for step in record.steps:
+        titles[f"run {step.mlflow_run}"] = " ".join(filter(None, ("step", step.step, step.part)))
+    return titles
+
+
+def _since(now: Listing, release: str, signing: Sequence[str], record: str) -> Iterator[str]:
+    """What came after the record was signed that signing does not bring.
+
+    Args:
+        now: what there is.
+        release: the run of the release.
+        signing: the runs of the step that signed.
+        record: SHA-256 of the record's file.
+    """
+    for owner, title in [(release, "the release"), *((owner, _SIGNED) for owner in signing)]:
+        if now.ends.get(owner, _FINISHED) != _FINISHED:
+            yield f"{title} must have ended well, and MLflow has it as {now.ends[owner]}"
+    for owner in signing:
+        if owner in now.ends and f"{owner}/{_COPY}" not in now.later:
+            yield f"{_COPY} of {_SIGNED} was deleted"
+    for place, digest in sorted(now.later.items()):
+        what = place.partition("/")[2]
+        if what == _COPY:
+            if digest != record:
+                yield f"{what} of {_SIGNED} was changed"
+        elif not _SIGNING.fullmatch(what):
+            yield f"{what} of {_SIGNED} was added"
+        elif what.startswith("metric ") and now.shown[place] != _NOTHING_SPENT:
+            yield f"{what} of {_SIGNED} was changed; it is now {now.shown[place]}"
+
+
+compare_runs_task = as_check(compare_runs, "MLflow's runs")

@@ -1,0 +1,44 @@
+"""Put the public files of a release together once more, to hold them against those that were published."""
+
+from collections.abc import Sequence
+
+from schemas.references import Reference
+from schemas.spec.accounts import Accounts, SpentSoFar
+from stores.publication.release_folder import write_table
+from stores.tables.tables import read_codes
+from stores.vault.private_files import PRIVATE_FOLDER
+from stores.vault.workspace import Workspace, file_digest
+from tasks.publication.publish import write_documents
+from tasks.running.step import as_task
+
+
+def restage(
+    workspace: Workspace,
+    codes: Reference,
+    learnt: Sequence[Reference],
+    accounts: Accounts,
+    *,
+    so_far: SpentSoFar | None,
+    day: str,
+) -> dict[str, str]:
+    """Write all files of a release that follow from what was drawn; nothing is published.
+
+    Args:
+        workspace: the release, run again.
+        codes: codes of the synthetic records.
+        learnt: what was learnt and is public.
+        accounts: what accounting found.
+        so_far: what all releases of the dataset came to when it was published.
+        day: day of publication.
+
+    Returns:
+        SHA-256 of each file, by its name.
+    """
+    folder = workspace.staging / "release"
+    folder.mkdir(mode=PRIVATE_FOLDER, parents=True)
+    records = write_table(folder, workspace.spec.domain, read_codes(codes.path, workspace.spec.domain))
+    write_documents(workspace, folder, learnt, accounts, so_far=so_far, records=records, day=day)
+    return {path.name: file_digest(path) for path in folder.iterdir()}
+
+
+restage_task = as_task(restage, kept=False)

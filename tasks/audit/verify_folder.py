@@ -1,0 +1,33 @@
+"""Verify the public folder of a release as anybody may who has nothing else: by its own record."""
+
+from contextlib import suppress
+
+from deniable.foundation.checks import Check
+from stores.ledger.database import LedgerUnavailable
+from stores.record.audit_target import AuditTarget
+from stores.record.folder_verification import verified_release
+from tasks.running.check import Checks, as_check
+
+
+def verify_folder(sealed: AuditTarget) -> Checks:
+    """Verify the folder.
+
+    Args:
+        sealed: the release.
+
+    Returns:
+        What was checked.
+
+    Raises:
+        InvalidInput: there are no keys to trust.
+    """
+    if not sealed.folder.is_dir():
+        return (Check("the public folder is there", (f"{sealed.folder} was deleted, or moved",)),)
+    ledger = None
+    # That there is none is for another check.
+    with suppress(LedgerUnavailable):
+        ledger = sealed.ledger_lines()
+    return verified_release(sealed.folder, sealed.trusted(), sealed.trusted_where, ledger).checks
+
+
+verify_folder_task = as_check(verify_folder, "the public folder and its record")

@@ -1,0 +1,1 @@
+"""Steps on confidential rows: account for the cost, ingest, validate, clean, split."""

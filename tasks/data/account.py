@@ -1,0 +1,31 @@
+"""Work out what the release will cost, before it reads a record."""
+
+from schemas.spec.accounts import Accounts, accounts_of
+from stores.ledger.charging import require_room
+from stores.tracking.lineage import recorded_step
+from stores.vault.workspace import Workspace
+from tasks.running.step import as_task
+
+
+def account(workspace: Workspace) -> Accounts:
+    """Work out the cost of the model, of one attempt at a record, and of everything together, and see if there is room.
+
+    Args:
+        workspace: the release.
+
+    Returns:
+        The accounts, public.
+
+    Raises:
+        Refused: the release cannot keep what its spec promises.
+        BudgetExceeded: the dataset's budget has no room for it.
+    """
+    with recorded_step(workspace, "account") as step:
+        accounts = accounts_of(workspace.spec)
+        require_room(workspace, accounts)
+        step.planned(accounts.total, accounts.events)
+        step.parameters(accountant=(accounts.total or accounts.model).accountant)
+    return accounts
+
+
+account_task = as_task(account, kept=False)

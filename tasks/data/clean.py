@@ -1,0 +1,39 @@
+"""Keep the rows that are in scope, complete and valid, and encode them."""
+
+from deniable.foundation.errors import Refused
+from schemas.references import Audience, Reference
+from stores.tables.tables import VALID, CodesWriter, encode, read_frames
+from stores.tracking.lineage import recorded_step
+from stores.vault.workspace import Workspace
+from tasks.running.step import as_task
+
+
+def clean(workspace: Workspace, checked: Reference) -> Reference:
+    """Drop the rows that validation marked, whatever the others hold, and replace values by codes.
+
+    Args:
+        workspace: the release.
+        checked: recoded rows with their marks.
+
+    Returns:
+        Codes of the rows that stay, in their order.
+
+    Raises:
+        Refused: no row stays.
+    """
+    domain = workspace.spec.domain
+    with recorded_step(workspace, "clean", inputs=[checked]) as step:
+        with workspace.writing("codes.parquet", Audience.RESTRICTED) as path:
+            with CodesWriter(path, domain, workspace.spec.chunk_rows) as writer:
+                for frame in read_frames(checked.path):
+                    writer.write(encode(frame[frame[VALID]], domain))
+            if writer.rows == 0:
+                raise Refused(
+                    f"a release must have records, and of {checked.rows} rows none is in scope, complete and valid; "
+                    f"see the report of the step validate, and the schema's universe and codes for missing values."
+                )
+        step.figures({"rows_clean": writer.rows}, Audience.INTERNAL)
+        return step.output(workspace.refer("codes", "codes.parquet", Audience.RESTRICTED, writer.rows))
+
+
+clean_task = as_task(clean)

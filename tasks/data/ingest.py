@@ -1,0 +1,48 @@
+"""Take the columns that are needed out of the source, and commit to them."""
+
+from pathlib import Path
+
+from schemas.references import Audience, Reference
+from schemas.spec.release_spec import FileSource, PackageSource
+from schemas.table import columns_read
+from stores.tables.sources import opened_source
+from stores.tables.tables import write_snapshot
+from stores.tracking.lineage import recorded_step
+from stores.vault.workspace import Workspace
+from tasks.running.step import as_task
+
+
+def ingest(workspace: Workspace) -> Reference:
+    """Copy the source's needed columns into the vault; whatever is done later is done to this copy.
+
+    Args:
+        workspace: the release.
+
+    Returns:
+        The snapshot; its keyed digest commits to what was read.
+
+    Raises:
+        InvalidInput: the source is not there, not whole, or lacks columns.
+    """
+    spec = workspace.spec
+    with recorded_step(workspace, "ingest") as step:
+        columns = columns_read(spec.schema)
+        step.parameters(**describe_source(spec.source), dataset=Path(spec.dataset).name, columns=len(columns))
+        with (
+            opened_source(spec, workspace.state / "cache") as source,
+            workspace.writing("snapshot.parquet", Audience.RESTRICTED) as path,
+        ):
+            rows = write_snapshot(path, source)
+        step.figures({"rows_read": rows}, Audience.INTERNAL)
+        return step.output(workspace.refer("snapshot", "snapshot.parquet", Audience.RESTRICTED, rows))
+
+
+def describe_source(source: PackageSource | FileSource) -> dict[str, str]:
+    """What may be said of a source: of a package, which anyone may have, which one; of a file, not where it is."""
+    said: dict[str, str] = {"source": source.kind}
+    if isinstance(source, PackageSource):
+        said |= {"package": source.package, "package_version": source.version, "package_sha256": source.sha256}
+    return said
+
+
+ingest_task = as_task(ingest)

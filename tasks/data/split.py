@@ -1,0 +1,112 @@
+"""Give each record to one part of the data, or to none, by a draw of its own."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from fractions import Fraction
+from itertools import accumulate
+from math import lcm
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deniable.foundation.errors import Refused
+from deniable.foundation.keys import WordStream
+from schemas.references import Audience, Reference
+from stores.tables.tables import CodesWriter, read_codes
+from stores.tracking.lineage import recorded_step
+from stores.vault.workspace import Workspace
+from tasks.running.step import as_task
+
+_WORDS = 2**64
+
+
+def split(workspace: Workspace, codes: Reference) -> dict[str, Reference]:
+    """Split the records into seeds, structure, parameters and holdout.
+
+    Each record is drawn independently of all others: that, and not parts of a fixed size, is what amplification by
+    sampling and parallel composition ask for.
+
+    Args:
+        workspace: the release.
+        codes: all records.
+
+    Returns:
+        Codes of each part that has a probability, by its name.
+
+    Raises:
+        Refused: a part that has a probability got no record.
+    """
+    spec, domain = workspace.spec, workspace.spec.domain
+    probabilities = spec.split.probabilities
+    key = workspace.key()
+    with recorded_step(workspace, "split", inputs=[codes]) as step:
+        step.parameters(**{name: float(probability) for name, probability in probabilities.items()})
+        with ExitStack() as stack:
+            writers = []
+            for name in probabilities:
+                path = stack.enter_context(workspace.writing(f"{name}.parquet", Audience.RESTRICTED))
+                writers.append(stack.enter_context(CodesWriter(path, domain, spec.chunk_rows)))
+            for chunk, records in enumerate(read_codes(codes.path, domain)):
+                stream = key.stream(
+                    step="split", mechanism="multinomial", inputs=codes.digest, parameters=probabilities, chunk=chunk
+                )
+                parts = draw_parts(stream, len(records), list(probabilities.values()))
+                for number, writer in enumerate(writers):
+                    writer.write(records[parts == number])
+            empty = [name for name, writer in zip(probabilities, writers, strict=True) if writer.rows == 0]
+            if empty:
+                raise Refused(
+                    f"each part must have a record, and of {codes.rows} none went to {', '.join(empty)}; "
+                    f"use a larger table or larger probabilities."
+                )
+        outputs = {}
+        rows = {f"rows_{name}": writer.rows for name, writer in zip(probabilities, writers, strict=True)}
+        step.figures(rows, Audience.INTERNAL)
+        for name, writer in zip(probabilities, writers, strict=True):
+            reference = workspace.refer(name, f"{name}.parquet", Audience.RESTRICTED, writer.rows)
+            outputs[name] = step.output(reference.model_copy(update={"whole": codes.digest}))
+        least = spec.synthesis.fewest_seeds
+        if least is not None:
+            # Cleared staff see this. To stop here would make an exact count decide whether there is a release.
+            seeds = part(outputs, "seeds")
+            step.figures({"seeds_fewer_than_k": (seeds.rows or 0) < least}, Audience.INTERNAL)
+        return outputs
+
+
+def part(parts: Mapping[str, Reference], name: str) -> Reference:
+    """The records that are used for something: a part of their own, or the one that all is learnt from."""
+    return parts[name] if name in parts else parts["shared"]
+
+
+def draw_parts(stream: WordStream, records: int, probabilities: Sequence[Fraction]) -> NDArray[np.int64]:
+    """Draw a part for each record, with exactly the given probabilities.
+
+    With D their common denominator, a 64-bit word below D floor(2^64 / D) is uniform over that many words, of which
+    each probability p owns p D floor(2^64 / D), a whole number; a word above is drawn anew.
+
+    Args:
+        stream: a stream of its own.
+        records: how many.
+        probabilities: of the parts, with a sum of at most 1.
+
+    Returns:
+        Number of the part, or the number of parts where a record goes nowhere; shape (records,).
+    """
+    denominator = lcm(*(probability.denominator for probability in probabilities))
+    words_each = _WORDS // denominator
+    usable = denominator * words_each
+    words = _take(stream, records)
+    while usable < _WORDS and (unusable := np.flatnonzero(words >= np.uint64(usable))).size:
+        words[unusable] = _take(stream, len(unusable))
+    limits = [int(total * denominator) * words_each for total in accumulate(probabilities)]
+    # The last limit may be 2^64, which no word reaches.
+    return np.searchsorted(np.array([limit for limit in limits if limit < _WORDS], np.uint64), words, side="right")
+
+
+def _take(stream: WordStream, count: int) -> NDArray[np.uint64]:
+    """Take 64-bit words, each of two words of the stream, the first the more significant."""
+    high, low = stream.take(2 * count).reshape(count, 2).T.astype(np.uint64)
+    return (high << np.uint64(32)) | low
+
+
+split_task = as_task(split)

@@ -1,0 +1,177 @@
+"""Judge every row by the schema, and stop the release where too many are wrong.
+
+A failure is counted by column and check. No value of a record is kept, logged or quoted.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+from pandera.config import ValidationDepth, config_context
+from pandera.errors import SchemaError, SchemaErrors
+from pandera.pandas import DataFrameSchema
+
+from deniable.foundation.errors import InvalidInput, Refused
+from schemas.references import Audience, Reference
+from schemas.table import holds_text
+from stores.tables.tables import VALID, malformed_rows, read_frames
+from stores.tracking.lineage import recorded_step
+from stores.vault.workspace import Workspace
+from tasks.running.step import as_task
+
+
+@dataclass
+class Findings:
+    """What was found in a table. All of it is internal: counts of real records.
+
+    Attributes:
+        rows: rows read.
+        malformed: rows of the source with too few or too many fields, which are not among the rows read.
+        out_of_universe: rows out of scope.
+        missing: rows in scope that lack a value, and no worse.
+        invalid: rows in scope with a value that a check refuses.
+        missing_by_column: cells.
+        invalid_by_check: cells, by column and check.
+    """
+
+    rows: int = 0
+    malformed: int = 0
+    out_of_universe: int = 0
+    missing: int = 0
+    invalid: int = 0
+    missing_by_column: Counter[str] = field(default_factory=Counter)
+    invalid_by_check: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    @property
+    def valid(self) -> int:
+        """Rows that go on."""
+        return self.rows - self.out_of_universe - self.missing - self.invalid
+
+    @property
+    def share_invalid(self) -> Fraction:
+        """Share of invalid and malformed rows among all that may be in scope."""
+        in_scope = self.rows - self.out_of_universe + self.malformed
+        return Fraction(self.invalid + self.malformed, in_scope or 1)
+
+    def report(self) -> dict[str, object]:
+        """The findings, ready for JSON."""
+        return {
+            "rows": self.rows,
+            "valid": self.valid,
+            "out_of_universe": self.out_of_universe,
+            "missing": self.missing,
+            "invalid": self.invalid,
+            "malformed": self.malformed,
+            "missing_cells": dict(self.missing_by_column),
+            "invalid_cells": {f"{column} {check}": count for (column, check), count in self.invalid_by_check.items()},
+        }
+
+    def in_words(self) -> str:
+        """What is invalid, the most frequent first."""
+        found = [f"{column} {check}: {count}" for (column, check), count in self.invalid_by_check.most_common()]
+        if self.malformed:
+            found.append(f"rows with too few or too many fields: {self.malformed}")
+        return ", ".join(found)
+
+
+def validate(workspace: Workspace, snapshot: Reference) -> Reference:
+    """Recode the rows of the snapshot and say of each whether it is valid.
+
+    Args:
+        workspace: the release.
+        snapshot: the rows as they were read.
+
+    Returns:
+        The rows as the schema has them, each with a mark whether it is in scope, complete and valid.
+
+    Raises:
+        Refused: more rows are invalid than the spec allows.
+        InvalidInput: the schema does not fit the snapshot.
+    """
+    schema = workspace.spec.schema
+    with recorded_step(workspace, "validate", inputs=[snapshot]) as step:
+        findings = Findings(malformed=malformed_rows(snapshot.path))
+        with workspace.writing("checked.parquet", Audience.RESTRICTED) as path:
+            layout = _layout(schema)
+            with pq.ParquetWriter(path, layout) as writer:
+                for frame in read_frames(snapshot.path):
+                    recoded = examine(schema, frame, findings)
+                    writer.write_batch(pa.RecordBatch.from_pandas(recoded, layout, preserve_index=False))
+            step.document(findings.report(), "validation.json", Audience.INTERNAL)
+            counted = ("valid", "out_of_universe", "missing", "invalid", "malformed")
+            step.figures({f"rows_{name}": getattr(findings, name) for name in counted}, Audience.INTERNAL)
+            allowed = workspace.spec.max_invalid_share
+            if findings.share_invalid > allowed:
+                raise Refused(
+                    f"at most {float(allowed):.3%} of the rows may be invalid, got {float(findings.share_invalid):.3%} "
+                    f"({findings.in_words()}); repair the source, correct the schema, or raise max_invalid_share."
+                )
+        return step.output(workspace.refer("checked", "checked.parquet", Audience.RESTRICTED, findings.rows))
+
+
+def examine(schema: DataFrameSchema, frame: pd.DataFrame, findings: Findings) -> pd.DataFrame:
+    """Recode and judge some rows.
+
+    Args:
+        schema: the description of the table.
+        frame: rows as they were read, numbered from 0.
+        findings: what is found is added to it.
+
+    Returns:
+        The schema's columns and the mark, for all rows; a row out of scope has no values.
+
+    Raises:
+        InvalidInput: the schema does not fit the rows, or a check of it does not judge values one by one.
+    """
+    errors: list[SchemaError] = []
+    # An environment variable can switch pandera off; not here.
+    with config_context(validation_enabled=True, validation_depth=ValidationDepth.SCHEMA_AND_DATA):
+        try:
+            recoded = schema.validate(frame, lazy=True)
+        except SchemaErrors as failure:
+            recoded, errors = failure.data, failure.schema_errors
+    invalid = _count_failures(errors, len(frame), findings)
+    present = np.zeros(len(frame), bool)
+    present[recoded.index] = True
+    missing = np.zeros(len(frame), bool)
+    for name in schema.columns:
+        absent = recoded[name].isna().to_numpy()
+        if absent.any():
+            findings.missing_by_column[name] += int(absent.sum())
+            missing[recoded.index[absent]] = True
+    findings.rows += len(frame)
+    findings.out_of_universe += int((~present).sum())
+    findings.invalid += int(invalid.sum())
+    findings.missing += int((missing & ~invalid).sum())
+    return recoded.reindex(frame.index).assign(**{VALID: present & ~missing & ~invalid})
+
+
+def _count_failures(errors: Iterable[SchemaError], rows: int, findings: Findings) -> NDArray[np.bool_]:
+    """Count refused cells and mark the rows they are in."""
+    invalid = np.zeros(rows, bool)
+    for error in errors:
+        column, check = error.column_name or "row", getattr(error.check, "name", None) or str(error.check)
+        if not isinstance(error.check_output, pd.Series):
+            raise InvalidInput(
+                f"the schema must fit the source and judge values one by one, and {check} of {column} does not; "
+                f"correct the schema."
+            )
+        refused = error.check_output.index[~error.check_output.to_numpy(bool)]
+        findings.invalid_by_check[column, check] += len(refused)
+        invalid[refused] = True
+    return invalid
+
+
+def _layout(schema: DataFrameSchema) -> pa.Schema:
+    """How recoded rows are stored."""
+    columns = [(name, pa.string() if holds_text(schema, name) else pa.float64()) for name in schema.columns]
+    return pa.schema([*columns, (VALID, pa.bool_())])
+
+
+validate_task = as_task(validate)

@@ -1,0 +1,217 @@
+"""Measure how useful a release is: against the holdout, beside real records and a product of marginals."""
+
+from collections.abc import Mapping
+from math import ceil, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.ensemble import AdaBoostClassifier, RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+from deniable.evaluation.utility import (
+    ClassifierFactory,
+    accuracy,
+    agreement_rate,
+    compared_marginals,
+    count_marginals,
+    distinct_share,
+    distinguishing_game,
+    mean_distance_error,
+    predictions,
+    total_variation,
+)
+from deniable.foundation.domain import Codes, Domain
+from reports.pages.evaluation import record_evaluation, utility_pictures
+from reports.plots.pairs import pair_errors, series_of_pair, shares_of_pair, worst_pairs
+from schemas.references import Reference
+from schemas.spec.evaluation import EvaluationFigures, error_of, judge
+from stores.tracking.lineage import recorded_step
+from stores.vault.workspace import Workspace
+from tasks.running.sampling import sample_codes, training_parts
+from tasks.running.step import as_task
+
+MAX_COMPARED = 1_000_000
+"""Records of a table that marginals are taken of; more would change no digit that is shown."""
+
+SHOWN_VALUES = 100
+"""An attribute with more values is drawn in runs of neighbouring values, at most so many."""
+
+Tables = Mapping[str, Codes]
+"""The tables that are compared with the holdout: `released`, `training` and perhaps `baseline`."""
+Figures = dict[str, float]
+Series = dict[str, tuple[float, ...]]
+
+
+def evaluate_utility(
+    workspace: Workspace, released: Reference, parts: Mapping[str, Reference], baseline: Reference | None = None
+) -> EvaluationFigures:
+    """Compare the release with the holdout: marginals, classifiers, the distinguishing game.
+
+    So that one knows what to expect, real training records and a product of marginals are compared with it as well, the
+    same number of each.
+
+    Args:
+        workspace: the release.
+        released: codes of the released records.
+        parts: codes of the parts of the real records, by name.
+        baseline: codes of records whose attributes were drawn independently.
+
+    Returns:
+        What was found; internal, for it is measured on real records without noise.
+    """
+    spec = workspace.spec
+    domain = spec.domain
+    sources = {"released": [released], "training": training_parts(parts), "baseline": [baseline] if baseline else []}
+    inputs = [*(table for source in sources.values() for table in source), parts["holdout"]]
+    with recorded_step(workspace, "evaluate_utility", inputs=inputs) as step:
+        tables = {
+            name: sample_codes(workspace, "evaluate_utility", source, MAX_COMPARED)
+            for name, source in sources.items()
+            if source
+        }
+        holdout = sample_codes(workspace, "evaluate_utility", [parts["holdout"]], MAX_COMPARED)
+        factories = _classifiers(workspace, released)
+        rows = spec.evaluation.train_rows
+        compared = _first(tables, min(map(len, tables.values())))
+        shown, fewer = _first(compared, rows), holdout[:rows]
+        figures, series = _marginals(compared, holdout, domain)
+        figures |= {
+            f"distinguished{_about(name)}": distinguishing_game(factories["forest"], fewer, table)
+            for name, table in shown.items()
+        }
+        chosen: dict[str, ClassifierFactory] = {name: factories[name] for name in spec.evaluation.classifiers}
+        learnt, errors = _learning(shown, fewer, domain.index(domain.target or ""), chosen)
+        figures |= learnt
+        told = 2 * (min(len(fewer), *map(len, shown.values())) // 2)
+        errors |= {
+            name: _share_error(value, told) for name, value in figures.items() if name.startswith("distinguished")
+        }
+        series |= _worst_tables({"released": compared["released"], "holdout": holdout}, domain, series)
+        series |= {error_of(name): (error,) for name, error in errors.items()}
+        found = EvaluationFigures(figures=figures, series=series, verdicts=judge(figures, spec.thresholds))
+        record_evaluation(step, "utility", found, utility_pictures(found, domain))
+    return found
+
+
+evaluate_utility_task = as_task(evaluate_utility)
+
+
+class Forest:
+    """A random forest that learns in two threads and predicts in one.
+
+    What threads add up in any order differs in the last bit, and at a tie the prediction with it: the same release must
+    have the same figures whenever it is run.
+
+    Args:
+        seed: of its chance.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.trees = RandomForestClassifier(100, min_samples_leaf=5, n_jobs=2, random_state=seed)
+
+    def fit(self, codes: Codes, labels: NDArray[np.integer], /) -> None:
+        """Learn from codes of shape (rows, attributes) and labels of shape (rows,)."""
+        self.trees.fit(codes, labels)
+        self.trees.set_params(n_jobs=1)
+
+    def predict(self, codes: Codes, /) -> NDArray[np.integer]:
+        """Return a label for each row."""
+        return np.asarray(self.trees.predict(codes))
+
+
+def _classifiers(workspace: Workspace, released: Reference) -> dict[str, ClassifierFactory]:
+    """Makers of the classifiers that a spec may name, their chance derived from the release key."""
+    words = workspace.key().stream(
+        step="evaluate_utility", mechanism="classifiers", inputs=released.digest, parameters={}
+    )
+    seed = int(words.take(1)[0])
+    return {
+        "tree": lambda: DecisionTreeClassifier(min_samples_leaf=10, random_state=seed),
+        "forest": lambda: Forest(seed),
+        "adaboost": lambda: AdaBoostClassifier(random_state=seed),
+    }
+
+
+def _first(tables: Tables, rows: int) -> dict[str, Codes]:
+    """The first records of each table; they are in random order, so this is a sample."""
+    return {name: table[:rows] for name, table in tables.items()}
+
+
+def _about(table: str) -> str:
+    """What the name of a figure about a table ends in; figures about the release end in nothing."""
+    return "" if table == "released" else f"_{table}"
+
+
+def _marginals(tables: Tables, holdout: Codes, domain: Domain) -> tuple[Figures, Series]:
+    """Distances of the marginals, the shares of all values, and how often tables repeat themselves."""
+    figures: Figures = {"compared_records": float(len(tables["released"]))}
+    series: Series = {}
+    for order, marginals in compared_marginals(domain.cardinalities).items():
+        real = count_marginals([holdout], domain.cardinalities, marginals)
+        for name, table in tables.items():
+            counted = count_marginals([table], domain.cardinalities, marginals)
+            distances = total_variation(counted, real)
+            series[f"tvd_{order}way{_about(name)}"] = _plain(distances)
+            figures[f"tvd_{order}way{_about(name)}"] = float(distances.mean())
+            figures[f"tvd_{order}way_worst{_about(name)}"] = float(distances.max())
+            error = mean_distance_error(table, holdout, (counted, real))
+            series[error_of(f"tvd_{order}way{_about(name)}")] = (error,)
+    for name, table in {"released": tables["released"], "holdout": holdout}.items():
+        for j, attribute in enumerate(domain.attributes):
+            series[f"shares_{name}/{attribute.name}"] = _plain(_shares(table[:, j], attribute.cardinality))
+    figures |= {
+        f"distinct_share{_about(name)}": distinct_share(table, domain.cardinalities) for name, table in tables.items()
+    }
+    return figures, series
+
+
+def _worst_tables(tables: Tables, domain: Domain, series: Series) -> Series:
+    """The tables of the pairs of attributes that the release gets most wrong, to be looked at side by side."""
+    return {
+        series_of_pair(name, error.names): _plain(shares_of_pair(table, domain, error.names).ravel())
+        for error in worst_pairs(pair_errors(domain, series))
+        for name, table in tables.items()
+    }
+
+
+def _shares(column: Codes, cardinality: int) -> NDArray[np.float64]:
+    """Share of each value, or of each run of neighbouring values where there are many."""
+    shares = np.bincount(column, minlength=cardinality) / len(column)
+    run = ceil(cardinality / SHOWN_VALUES)
+    return np.asarray(np.add.reduceat(shares, np.arange(0, cardinality, run)))
+
+
+def _plain(values: NDArray[np.float64]) -> tuple[float, ...]:
+    return tuple(map(float, values))
+
+
+def _share_error(share: float, cases: int) -> float:
+    """Standard error of a share of independent cases."""
+    return sqrt(share * (1 - share) / max(cases, 1))
+
+
+def _learning(
+    tables: Tables, holdout: Codes, target: int, factories: Mapping[str, ClassifierFactory]
+) -> tuple[Figures, Figures]:
+    """Accuracy on the holdout of what learnt from each table, and agreement with what learnt from real records.
+
+    Returns:
+        The figures, and their standard errors, the holdout being drawn anew and the classifiers given.
+    """
+    truth = holdout[:, target]
+    figures: Figures = {"accuracy_majority": float(np.bincount(truth).max() / len(truth))}
+    lost: Figures = {}
+    for classifier, factory in factories.items():
+        predicted = {name: predictions(factory, table, holdout, target) for name, table in tables.items()}
+        accuracies = {name: accuracy(labels, truth) for name, labels in predicted.items()}
+        figures |= {f"accuracy_{classifier}{_about(name)}": value for name, value in accuracies.items()}
+        figures |= {
+            f"agreement_{classifier}{_about(name)}": agreement_rate(labels, predicted["training"])
+            for name, labels in predicted.items()
+            if name != "training"
+        }
+        figures[f"accuracy_loss_{classifier}"] = accuracies["training"] - accuracies["released"]
+        right = [(predicted[name] == truth).astype(np.float64) for name in ("training", "released")]
+        lost[f"accuracy_loss_{classifier}"] = float(np.std(right[0] - right[1])) / sqrt(len(truth))
+    errors = {name: _share_error(value, len(truth)) for name, value in figures.items() if name not in lost}
+    return figures, {**errors, **lost}

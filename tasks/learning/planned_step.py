@@ -1,0 +1,116 @@
+"""Carry out a step that a learner or a sampler has planned: reserve its cost, run it, keep what it makes, commit."""
+
+from typing import Any
+
+from deniable.foundation.errors import Refused
+from deniable.mechanisms import Counter, Made, PlannedStep, Product
+from reports.plots.products import picture_of
+from schemas.references import Audience, Reference
+from schemas.spec.accounts import accounts_of, cost_of
+from schemas.spec.plan import planned_steps, products_of
+from schemas.spec.release_spec import ReleaseSpec
+from stores.ledger.charging import commit, opened_streams, reserve
+from stores.tracking.lineage import StepRecord, recorded_step
+from stores.tracking.model_record import record_model
+from stores.vault.models import read_product
+from stores.vault.workspace import Workspace
+from tasks.running.counting import PartCounter
+from tasks.running.step import as_task
+
+
+def planned_step(
+    workspace: Workspace, step: str, part: Reference | None, given: tuple[Reference, ...]
+) -> tuple[Reference, ...]:
+    """Carry out one of the steps that the spec's learner and sampler have planned.
+
+    Args:
+        workspace: the release.
+        step: the name of its task.
+        part: codes of the part that it reads; none where it reads none.
+        given: what it reads of earlier steps, as the plan lists it.
+
+    Returns:
+        What it made, as the plan lists it.
+
+    Raises:
+        Refused: the spec asks for no such step.
+    """
+    plan = step_of(workspace.spec, step)
+    read = given if part is None else (part, *given)
+    with recorded_step(workspace, plan.task, inputs=read) as record:
+        if plan.shown:
+            record.parameters(**plan.shown)
+        charge = None if part is None else _reserve(workspace, plan, part, given)
+        made = _run(workspace, plan, part, given)
+        if part is not None:
+            record.spent(plan.guarantee, cost_of(workspace.spec, plan).events)
+        _record_figures(record, made)
+        kept = {product.name: _keep(record, product, made) for product in plan.makes}
+        if charge is not None and not plan.draws_later:
+            commit(workspace, charge, kept.get("model", next(iter(kept.values()))))
+        if "model" in kept:
+            record_model(record, kept["model"], accounts_of(workspace.spec).model)
+        # What is drawn later is committed then, by the charge that what it is drawn from knows.
+        paid = {"charge": charge} if charge is not None and plan.draws_later else {}
+        return tuple(reference.model_copy(update=paid) for reference in kept.values())
+
+
+def step_of(spec: ReleaseSpec, task: str) -> PlannedStep:
+    """The planned step that a task carries out.
+
+    Raises:
+        Refused: the spec asks for no such step.
+    """
+    for step in planned_steps(spec):
+        if step.task == task:
+            return step
+    raise Refused(
+        f"a step must be one of those that the spec asks for, got {task}; name its learner and its guarantee."
+    )
+
+
+def _reserve(workspace: Workspace, plan: PlannedStep, part: Reference, given: tuple[Reference, ...]) -> str:
+    cost = cost_of(workspace.spec, plan)
+    return reserve(workspace, cost, part, *given, parameters=dict(plan.parameters))
+
+
+def _run(workspace: Workspace, plan: PlannedStep, part: Reference | None, given: tuple[Reference, ...]) -> Made:
+    read = {reference.name: read_product(products_of(workspace.spec)[reference.name], reference) for reference in given}
+    counter: Counter = _NoRows() if part is None else PartCounter(workspace, part)
+    inputs = " ".join(reference.digest for reference in (*(() if part is None else (part,)), *given))
+    return plan.run(counter, read, opened_streams(workspace, plan.name, inputs))
+
+
+class _NoRows:
+    """Counts nothing: the step has no part of the rows."""
+
+    def count(self, *_: object) -> Any:
+        """Refuse to count."""
+        raise Refused("a step that reads no part of the rows must count none, and asked for counts.")
+
+
+def _record_figures(record: StepRecord, made: Made) -> None:
+    for figures, audience in ((made.figures, Audience.PUBLIC), (made.internal, Audience.INTERNAL)):
+        if figures:
+            record.figures(figures, audience)
+
+
+def _keep(record: StepRecord, product: Product, made: Made) -> Reference:
+    """Write something that was made, draw it where there is a picture of such things, and record both."""
+    workspace, value = record.workspace, made.products[product.name]
+    audience = Audience.PUBLIC if product.is_public else Audience.RESTRICTED
+    with workspace.writing(product.file, audience) as path, path.open("wb") as file:
+        product.write(value, file)
+    picture = picture_of(product.name, made.products, workspace.spec)
+    if picture is not None:
+        record.plot(picture, f"{product.name}.png", audience)
+    if product.is_shown:
+        record.document(value, product.file, audience)
+    return record.output(workspace.refer(product.name, product.file, audience))
+
+
+def _named(workspace: Workspace, step: str, part: Reference | None, given: tuple[Reference, ...]) -> str:  # noqa: ARG001 - as the step is called
+    return step
+
+
+planned_step_task = as_task(planned_step, named=_named)

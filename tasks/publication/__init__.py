@@ -1,0 +1,1 @@
+"""Steps that report, publish, verify what was published, and seal."""

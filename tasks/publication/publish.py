@@ -1,0 +1,216 @@
+"""Publish the release: put everything public together, check it, and give it its place in one rename."""
+
+import shutil
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+from prefect import runtime
+from pydantic import BaseModel
+
+from deniable.foundation.errors import Refused
+from deniable.privacy.loss import Guarantee
+from reports.pages.explorer import EXPLORER, write_explorer
+from reports.pages.public_page import write_public_page
+from schemas.provenance import RECORD, Provenance, Step
+from schemas.references import Audience, Reference
+from schemas.spec.accounts import Accounts, SpentSoFar
+from stores.keys.signed_record import kept_or_signed, signed_now
+from stores.keys.signing_keys import SigningKey, signing_key
+from stores.keys.trust_file import trusted_keys
+from stores.ledger.charging import spent_so_far
+from stores.publication.data_package import DATA_PACKAGE, data_package
+from stores.publication.release_folder import (
+    CSV,
+    PARQUET,
+    SCHEMA,
+    check_files,
+    check_tables,
+    describe_domain,
+    publish_folder,
+    write_document,
+    write_table,
+)
+from stores.record.folder_verification import require_verified, verified_release
+from stores.record.provenance import public_record, with_publication
+from stores.statement.statement import TEMPLATES, statement, statement_in_words
+from stores.tables.tables import read_codes
+from stores.tracking.lineage import StepRecord, recorded_step
+from stores.vault.private_files import PRIVATE_FOLDER
+from stores.vault.step_log import note_step
+from stores.vault.workspace import Workspace, file_digest
+from tasks.running.step import as_task
+
+PRIVACY = "PRIVACY.md"
+_NOTE = "published.json"
+_NOTHING = Guarantee(0.0, 0.0, "basic")
+
+
+class Note(BaseModel):
+    """What the vault knows of the published folder.
+
+    Attributes:
+        table: the published table.
+        files: SHA-256 of each file, by its name.
+    """
+
+    table: Reference
+    files: dict[str, str]
+
+
+def publish(
+    workspace: Workspace,
+    codes: Reference,
+    learnt: Sequence[Reference],
+    accounts: Accounts,
+) -> Reference:
+    """Publish the release: the records, the model, the schema and the statement of privacy; whole, or not at all.
+
+    Args:
+        workspace: the release.
+        codes: codes of the synthetic records, internal until this moment.
+        learnt: what was learnt and is public: the graph, the model, and the noisy seeds where there are some.
+        accounts: what accounting found.
+
+    Returns:
+        The published table.
+
+    Raises:
+        Refused: something is not public, the folder is not what it must be, its record does not hold, or the name is
+            taken.
+    """
+    spec, domain = workspace.spec, workspace.spec.domain
+    for item in learnt:
+        if item.audience is not Audience.PUBLIC:
+            raise Refused(f"what is published must be public, got {item.name}, which is {item.audience.value}.")
+    if codes.audience is Audience.RESTRICTED:
+        raise Refused(
+            f"released records must have been let go by the privacy test, got {codes.name}, still restricted."
+        )
+
+    if (published := _published_before(workspace)) is not None:
+        return published
+    with recorded_step(workspace, "publish", inputs=[codes, *learnt]) as step:
+        key = signing_key(workspace.state)
+        signed = signed_now(key)
+        shutil.rmtree(workspace.staging, ignore_errors=True)
+        folder = workspace.staging / "release"
+        folder.mkdir(mode=PRIVATE_FOLDER, parents=True)
+        records = write_table(folder, domain, read_codes(codes.path, domain))
+        so_far = spent_so_far(workspace)
+        documents = write_documents(workspace, folder, learnt, accounts, so_far=so_far, records=records, day=signed.day)
+        check_files(folder, [PARQUET, CSV, *documents])
+        for name in documents:
+            step.artifact(folder / name, Audience.PUBLIC)
+        step.spent(_NOTHING)
+        step.figures({"records": records}, Audience.PUBLIC)
+        staged = step.output(workspace.describe("synthetic", folder / PARQUET, Audience.PUBLIC, records))
+        reference = staged.model_copy(update={"path": workspace.release_folder / PARQUET})
+        record = public_record(workspace, accounts, _so_far(step), records=records, signed=signed)
+        step.artifact(write_public_page(folder, record=record, spec=spec, accounts=accounts), Audience.PUBLIC)
+        _write_record(workspace, folder, key, with_publication(record, _so_far(step)))
+        report = verified_release(folder, trusted_keys(workspace.state))
+        if not report.holds:
+            # Of a table that is not what it must be this says more; else it is read once, by verification. What was
+            # recorded of it by then is that of a run that failed, and a record that stays in the vault.
+            check_tables(folder, domain, records)
+        require_verified(report)
+        step.artifact(folder / RECORD, Audience.PUBLIC)
+        # If this process ends right after the rename, the next one knows by these notes what was done, and by whom.
+        note_step(workspace, _so_far(step))
+        note = Note(table=reference, files=_digests(folder))
+        with workspace.writing(_NOTE, Audience.RESTRICTED) as path:
+            path.write_text(note.model_dump_json())
+        # The last deed of publication: whatever fails before it leaves nothing published.
+        publish_folder(folder, workspace.release_folder)
+    shutil.rmtree(workspace.staging, ignore_errors=True)
+    return reference
+
+
+def write_documents(
+    workspace: Workspace,
+    folder: Path,
+    learnt: Sequence[Reference],
+    accounts: Accounts,
+    *,
+    so_far: SpentSoFar | None,
+    records: int,
+    day: str,
+) -> tuple[str, ...]:
+    """Write all that stands beside the records but the record of how they were made.
+
+    Args:
+        workspace: the release.
+        folder: where the files go, and where the records lie.
+        learnt: what was learnt and is public.
+        accounts: what accounting found.
+        so_far: what all releases of the dataset come to.
+        records: number of records.
+        day: day of publication.
+
+    Returns:
+        Names of the files.
+    """
+    spec, domain = workspace.spec, workspace.spec.domain
+    for item in learnt:
+        shutil.copyfile(item.path, folder / item.path.name)
+    write_document(folder / SCHEMA, describe_domain(domain, spec.titles, spec.labels))
+    write_document(folder / "privacy.json", statement(workspace.release_id, spec, accounts, so_far))
+    in_words = statement_in_words(workspace.release_id, spec, accounts, so_far)
+    (folder / PRIVACY).write_text(in_words, encoding="utf-8")
+    readme = TEMPLATES.get_template("README.md.jinja").render(
+        title=spec.title,
+        release=workspace.release_id,
+        records=f"{records:,}",
+        attributes=domain.names,
+        structure=accounts.structure,
+        kind=accounts.kind,
+        tested=accounts.tested,
+        learner=spec.learner.kind,
+        synthesis=spec.synthesis,
+        version=version("deniable"),
+    )
+    (folder / "README.md").write_text(readme, encoding="utf-8")
+    write_explorer(folder, release_id=workspace.release_id, spec=spec, records=records)
+    described = data_package(folder, release_id=workspace.release_id, day=day, spec=spec)
+    write_document(folder / DATA_PACKAGE, described)
+    return ("README.md", PRIVACY, "privacy.json", SCHEMA, DATA_PACKAGE, EXPLORER, *(item.path.name for item in learnt))
+
+
+def _kept_record(workspace: Workspace) -> Path:
+    """Where the signed record of a release is that is not published yet, for a run that goes on with it."""
+    return workspace.folder(Audience.PUBLIC) / RECORD
+
+
+def _write_record(workspace: Workspace, folder: Path, key: SigningKey, record: Provenance) -> None:
+    """Write the signed record into the staged release, and keep it."""
+    text = kept_or_signed(_kept_record(workspace), key, _digests(folder), record)
+    with workspace.writing(RECORD, Audience.PUBLIC) as path:
+        path.write_text(text, encoding="ascii")
+    shutil.copyfile(_kept_record(workspace), folder / RECORD)
+
+
+def _so_far(step: StepRecord) -> Step:
+    """Publication as far as it has come."""
+    return step.draft.finished("publish", None, mlflow_run=step.run_id, task_run=runtime.task_run.id)
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    return {path.name: file_digest(path) for path in folder.iterdir()}
+
+
+def _published_before(workspace: Workspace) -> Reference | None:
+    """The published table, if an earlier run of this release got as far as that."""
+    try:
+        note = Note.model_validate_json((workspace.vault / _NOTE).read_bytes())
+    except FileNotFoundError:
+        return None
+    folder = workspace.release_folder
+    if not folder.exists():
+        return None
+    if _digests(folder) != note.files:
+        raise Refused(f"{folder} must be as it was published, and is not; find out who changed it.")
+    return note.table
+
+
+publish_task = as_task(publish, kept=False)

@@ -1,0 +1,97 @@
+"""Write the internal report: one page that shows what went in, what came out, what it cost and how good it is."""
+
+import json
+from collections.abc import Mapping, Sequence
+
+from reports.figures.marginals import DescribedTable
+from reports.figures.spending import spending
+from reports.pages.report import ReportContent, write_report
+from reports.pages.report_links import links_of
+from reports.plots.budget_line import draw_budget_line
+from reports.plots.graph_plot import weights_of
+from reports.plots.measured import read_measured
+from reports.plots.record_flow_diagram import RecordFlow, Stage
+from schemas.references import Audience, Reference
+from schemas.spec.accounts import Accounts
+from schemas.spec.decision import Outcome
+from schemas.spec.evaluation import EvaluationFigures
+from stores.tracking.lineage import recorded_step
+from stores.vault.actors import people_of
+from stores.vault.workspace import Workspace
+from tasks.running.step import as_task
+
+FOR_DECISION = "to decide upon"
+"""The report that is written before the decision, as a part of its own."""
+
+
+def report(
+    workspace: Workspace,
+    *,
+    tables: Mapping[str, Reference],
+    graph: Reference,
+    measured: Reference | None = None,
+    accounts: Accounts,
+    passed: int,
+    utility: EvaluationFigures,
+    risk: EvaluationFigures,
+    verification: Sequence[str] = (),
+    outcome: Outcome | None = None,
+) -> Reference:
+    """Write the report.
+
+    Args:
+        workspace: the release.
+        tables: the `snapshot`, the `codes` of the valid rows, each part, and the `released` records.
+        graph: the dependency graph.
+        measured: what the model was made of, where its learner says so.
+        accounts: what the release costs.
+        passed: candidates that may be released, released or not.
+        utility: what was found of utility.
+        risk: what was found of risk.
+        verification: what verifying the published record said, a line a check.
+        outcome: why the release does not publish by itself, for the page that is decided upon before publication.
+
+    Returns:
+        The page, internal.
+    """
+    spec = workspace.spec
+    part = None if outcome is None else FOR_DECISION
+    learnt = [graph] if measured is None else [graph, measured]
+    with recorded_step(workspace, "report", inputs=[*tables.values(), *learnt], part=part) as step:
+        people = {name: table.rows or 0 for name, table in tables.items()}
+        flow = RecordFlow(
+            stages=(
+                Stage("in the source", people["snapshot"]),
+                Stage("valid", people["codes"], "out of scope, incomplete or invalid"),
+            ),
+            parts={name: people[name] for name in spec.split.probabilities},
+            candidates=spec.synthesis.attempts,
+            passed=passed,
+            released=people["released"],
+            from_seeds=accounts.tested,
+        )
+        weights = weights_of(json.loads(graph.path.read_text(encoding="utf-8")))
+        spent = spending(workspace)
+        if spent is not None and spent.history:
+            step.plot(draw_budget_line(spent), "budget.png", Audience.INTERNAL)
+        content = ReportContent(
+            release_id=workspace.release_id,
+            spec=spec,
+            accounts=accounts,
+            flow=flow,
+            weights=weights,
+            measured=read_measured(measured.path, DescribedTable.of(spec), weights) if measured else None,
+            utility=utility,
+            risk=risk,
+            spending=spent,
+            verification=tuple(verification),
+            approval=people_of(workspace).approval,
+            outcome=outcome,
+            links=links_of(workspace),
+        )
+        page = write_report(workspace, content)
+        step.artifact(page.path, Audience.INTERNAL)
+        return step.output(page)
+
+
+report_task = as_task(report)

@@ -1,0 +1,23 @@
+"""Verify the release that was just published, as anybody may, and against the whole ledger, as its custodian may."""
+
+from stores.keys.trust_file import trusted_keys
+from stores.ledger.ledger import kept_lines, ledger_place
+from stores.record.folder_verification import verified_release
+from stores.vault.workspace import Workspace
+from tasks.running.step import as_task
+
+
+def verify_published(workspace: Workspace) -> tuple[str, ...]:
+    """Verify the published folder.
+
+    Args:
+        workspace: the release.
+
+    Returns:
+        What was found, a line a check, and the verdict.
+    """
+    ledger = kept_lines(ledger_place(workspace.state))
+    return verified_release(workspace.release_folder, trusted_keys(workspace.state), ledger=ledger).lines
+
+
+verify_published_task = as_task(verify_published, kept=False)

@@ -1,0 +1,50 @@
+"""Binds a comparison of an audit to a Prefect task: nothing of it is stored, and one that fails does not hold."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import TypeAlias
+
+from prefect import Task, task
+from prefect.cache_policies import NO_CACHE
+
+from deniable.foundation.checks import Check
+from deniable.foundation.errors import DeniableError
+from stores.ledger.database import LedgerUnreachable
+from stores.record.audit_target import AuditTarget
+from stores.tracking.run_tree import RunsUnreachable
+
+Checks: TypeAlias = tuple[Check, ...]
+
+
+def as_check(function: Callable[[AuditTarget], Checks], what: str) -> Task[[AuditTarget], Checks]:
+    """Bind a comparison to a Prefect task of the same name.
+
+    Args:
+        function: the comparison.
+        what: what it compares, to be said where it cannot be made.
+
+    Returns:
+        The task; `.fn` is the guarded function, which never raises.
+    """
+
+    @wraps(function)
+    def guarded(sealed: AuditTarget) -> Checks:
+        try:
+            return function(sealed)
+        except DeniableError as error:
+            return (not_compared(f"{what} can be compared", error),)
+        except Exception as error:  # noqa: BLE001 - whatever it is, its message may quote what is internal
+            fault = f"{type(error).__name__}, whose message may quote what is internal"
+        return (Check(f"{what} can be compared", (fault,)),)
+
+    return task(name=function.__name__, persist_result=False, cache_policy=NO_CACHE)(guarded)
+
+
+def out_of_reach(name: str, why: str) -> Check:
+    """A check that cannot be made from where the auditor is, which says nothing of the release."""
+    return Check(name, note=why, made=False)
+
+
+def not_compared(name: str, error: DeniableError) -> Check:
+    """A check that failed by an error; a server that does not answer just now is no evidence of anything."""
+    return Check(name, (str(error),), made=not isinstance(error, LedgerUnreachable | RunsUnreachable))

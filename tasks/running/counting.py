@@ -1,0 +1,130 @@
+"""Counts the rows of a part, here or shared out among workers; what comes out is the same, and so is the record.
+
+Workers leave their counts in the vault, where they are added up in the order of the rows and removed. Counts are not
+noisy yet: none leaves this module but to the step that adds the noise.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TypeVar
+
+import numpy as np
+from prefect import unmapped
+
+from deniable.foundation.errors import Refused
+from deniable.foundation.tables import Counts, Tally
+from schemas.references import Audience, Reference
+from stores.tables.tables import read_codes, row_groups
+from stores.vault.workspace import COUNTS_FILE, Workspace
+from tasks.running.step import as_task
+from tasks.running.workers import workers
+
+T = TypeVar("T", bound=Tally)
+
+WORTH_SENDING = 1_000_000
+"""Rows of a share at least: to count fewer takes less time than to have somebody else do it."""
+
+
+@dataclass(frozen=True)
+class PartCounter:
+    """Counts the rows of a part for a mechanism; see `deniable.mechanisms.Counter`.
+
+    Attributes:
+        workspace: the release.
+        part: codes of the part.
+    """
+
+    workspace: Workspace
+    part: Reference
+
+    def count(self, empty: Callable[[], T], name: str) -> T:
+        """Count all rows, as `counted` does."""
+        return counted(self.workspace, self.part, empty, name)
+
+
+def counted(workspace: Workspace, part: Reference, empty: Callable[[], T], name: str) -> T:
+    """Count all rows of a part.
+
+    Args:
+        workspace: the release.
+        part: codes of the part.
+        empty: makes an empty tally; it is sent to the workers, and must hold nothing but what is public.
+        name: of what is counted, unlike all else that the release counts.
+
+    Returns:
+        The tally of all rows.
+
+    Raises:
+        Refused: what a worker left is not what it said.
+    """
+    shares = _shares(part)
+    tally = empty()
+    if len(shares) == 1:
+        for codes in read_codes(part.path, workspace.spec.domain):
+            tally.add(codes)
+        return tally
+    files = [COUNTS_FILE.format(f"{name}-{share.start:06d}") for share in shares]
+    sent = count_task.map(unmapped(workspace), unmapped(part), unmapped(empty), shares, files)
+    for made in sent.result():
+        more = empty()
+        more.restore(read_counts(workspace, made))
+        tally.merge(more)
+        made.path.unlink()
+    return tally
+
+
+def count(workspace: Workspace, part: Reference, empty: Callable[[], Tally], share: range, file_name: str) -> Reference:
+    """Count some row groups of a part, and leave the counts in the vault.
+
+    Args:
+        workspace: the release.
+        part: codes of the part.
+        empty: makes an empty tally.
+        share: numbers of the row groups.
+        file_name: where the counts go.
+
+    Returns:
+        The counts, restricted.
+    """
+    tally = empty()
+    for codes in read_codes(part.path, workspace.spec.domain, share):
+        tally.add(codes)
+    with workspace.writing(file_name, Audience.RESTRICTED) as path, path.open("wb") as file:
+        np.savez(file, allow_pickle=False, **tally.arrays)
+    return workspace.refer("counts", file_name, Audience.RESTRICTED)
+
+
+count_task = as_task(count, kept=False)
+
+
+def _shares(part: Reference) -> list[range]:
+    """Row groups of a part for each worker, as even as can be; all for this process where no other is worth it."""
+    there = workers()
+    groups = row_groups(part.path)
+    worth = groups if part.rows is None else part.rows // WORTH_SENDING
+    shares = max(1, min(groups, worth, there.hands() if there is not None else 1))
+    ends = [groups * share // shares for share in range(shares + 1)]
+    return [range(start, end) for start, end in pairwise(ends)]
+
+
+def read_counts(workspace: Workspace, made: Reference) -> dict[str, Counts]:
+    """What a worker counted, if that is what it left.
+
+    Args:
+        workspace: the release.
+        made: what it says that it left.
+
+    Returns:
+        The arrays of its tally, by name.
+
+    Raises:
+        Refused: it is not.
+    """
+    if not workspace.holds(made):
+        raise Refused(
+            "what a worker counted must be read as it was written, and is not: the state folder's disk must be shared "
+            "by all machines; run the release again."
+        )
+    with np.load(made.path, allow_pickle=False) as arrays:
+        return {name: arrays[name] for name in arrays.files}

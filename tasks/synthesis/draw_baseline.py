@@ -1,0 +1,48 @@
+"""Draw the marginal baseline that the papers compare with: each attribute by itself, from noisy counts of its own."""
+
+from functools import partial
+
+from deniable.foundation.tables import FamilyCounts
+from deniable.models.graph import Graph
+from schemas.references import Audience, Reference
+from schemas.spec.plan import baseline_for
+from stores.tables.tables import read_codes, write_codes
+from stores.tracking.lineage import recorded_step
+from stores.vault.workspace import Workspace
+from tasks.running.step import as_task
+
+MAX_RECORDS = 200_000
+"""More would not make the comparison sharper."""
+
+
+def draw_baseline(workspace: Workspace, parameters: Reference) -> Reference | None:
+    """Learn the marginals at the parameters' noise and draw records from their product.
+
+    The baseline is for comparison only: it never leaves the internal audience, so it is no part of the release's cost.
+
+    Args:
+        workspace: the release.
+        parameters: codes of the parameters part.
+
+    Returns:
+        Codes of the baseline's records, internal; None where the learner counts nothing that they could be compared at.
+    """
+    domain = workspace.spec.domain
+    with recorded_step(workspace, "draw_baseline", inputs=[parameters]) as step:
+        mechanism = baseline_for(workspace.spec)
+        if mechanism is None:
+            return None
+        graph = Graph.without_edges(domain)
+        counts = FamilyCounts(domain, graph.parents)
+        for codes in read_codes(parameters.path, domain):
+            counts.add(codes)
+        open_stream = partial(workspace.key().stream, step="draw_baseline", inputs=parameters.digest)
+        net = mechanism.run(counts, graph, open_stream)
+        records = min(workspace.spec.synthesis.records, MAX_RECORDS)
+        words = open_stream(mechanism="sample", parameters={"records": records}).take(records * len(domain))
+        with workspace.writing("baseline.parquet", Audience.INTERNAL) as path:
+            rows = write_codes(path, domain, [net.sample(words)])
+        return step.output(workspace.refer("baseline", "baseline.parquet", Audience.INTERNAL, rows))
+
+
+draw_baseline_task = as_task(draw_baseline)

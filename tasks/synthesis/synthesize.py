@@ -1,0 +1,94 @@
+"""Draw the records of one block of chunks, by the guarantee that the spec names; each chunk has a stream of its own."""
+
+from collections.abc import Iterator
+
+from deniable.foundation.domain import Codes
+from deniable.mechanisms import Draw
+from schemas.references import Audience, Reference
+from schemas.spec.plan import products_of, sampler_for
+from schemas.spec.release_spec import ReleaseSpec
+from stores.ledger.charging import opened_streams
+from stores.tables.tables import write_codes
+from stores.tracking.lineage import recorded_step
+from stores.vault.models import read_model, read_shared
+from stores.vault.workspace import Workspace
+from tasks.running.progress import advance
+from tasks.running.step import as_task
+
+CHUNKS_A_BLOCK = 4
+"""Chunks of a block at least; how work is divided has no effect on what is drawn, which depends on the chunks alone."""
+
+MAX_BLOCKS = 64
+"""A block is a task and a run of its own, which cost a fraction of a second however large it is."""
+
+
+def blocks(spec: ReleaseSpec) -> list[range]:
+    """Divide the chunks of a release into blocks, the unit that the flow maps over."""
+    chunks = -(-spec.synthesis.attempts // spec.synthesis.chunk_candidates)
+    size = max(CHUNKS_A_BLOCK, -(-chunks // MAX_BLOCKS))
+    return [range(start, min(chunks, start + size)) for start in range(0, chunks, size)]
+
+
+def synthesize(workspace: Workspace, model: Reference, seeds: Reference | None, block: range) -> Reference:
+    """Draw all candidates of a block and keep what may be released.
+
+    Args:
+        workspace: the release.
+        model: the model.
+        seeds: what the sampler prepared from the seeds; none for a release without seeds.
+        block: numbers of the chunks.
+
+    Returns:
+        Codes of what may be released, restricted until all is decided.
+    """
+    spec = workspace.spec
+    name = f"candidates-{block.start:06d}.parquet"
+    inputs = [model] if seeds is None else [model, seeds]
+    with recorded_step(workspace, "synthesize", inputs=inputs, part=f"chunks {block.start}-{block.stop - 1}") as step:
+        step.parameters(chunks=f"{block.start}-{block.stop - 1}", chunk_candidates=spec.synthesis.chunk_candidates)
+        draw = _draw(workspace, model, seeds)
+        with workspace.writing(name, Audience.RESTRICTED) as path:
+            rows = write_codes(path, spec.domain, _chunks(spec, block, draw))
+        drawn = _drawn(workspace, model, seeds, block)
+        if spec.synthesis.tests:
+            step.figures({"tested": drawn}, Audience.PUBLIC)
+            step.figures({"passed": rows}, Audience.INTERNAL)
+        else:
+            step.figures({"drawn": drawn}, Audience.PUBLIC)
+        return step.output(workspace.refer("candidates", name, Audience.RESTRICTED, rows))
+
+
+def _drawn(workspace: Workspace, model: Reference, seeds: Reference | None, block: range) -> int:  # noqa: ARG001 - as the step is called
+    """How many candidates a block has."""
+    return sum(_candidates(workspace.spec, chunk) for chunk in block)
+
+
+def _named(workspace: Workspace, model: Reference, seeds: Reference | None, block: range) -> str:  # noqa: ARG001 - as above
+    """What a block is called."""
+    return f"chunks {block.start}-{block.stop - 1}"
+
+
+def _chunks(spec: ReleaseSpec, block: range, draw: Draw) -> Iterator[Codes]:
+    """What each chunk of the block releases."""
+    for chunk in block:
+        candidates = _candidates(spec, chunk)
+        yield draw(chunk, candidates)
+        advance("synthesize", candidates)
+
+
+def _candidates(spec: ReleaseSpec, chunk: int) -> int:
+    """How many candidates a chunk has; the last one has what is left."""
+    size = spec.synthesis.chunk_candidates
+    return min(size, spec.synthesis.attempts - chunk * size)
+
+
+def _draw(workspace: Workspace, model: Reference, seeds: Reference | None) -> Draw:
+    """What draws a chunk, by the spec's sampler."""
+    spec = workspace.spec
+    prepared = None if seeds is None else read_shared(products_of(spec)[seeds.name], seeds)
+    inputs = model.digest if seeds is None else f"{model.digest} {seeds.digest}"
+    net = read_model(spec.domain, model)
+    return sampler_for(spec).open(net, prepared, opened_streams(workspace, "synthesize", inputs))
+
+
+synthesize_task = as_task(synthesize, amount=_drawn, part=_named)
