@@ -30,11 +30,11 @@ from deniable.foundation.domain import Attribute, Codes, Domain
 from deniable.foundation.keys import ReleaseKey
 from deniable.foundation.tables import Counts
 from deniable.learners.cfs.parameters import integer_weights, posterior_mean
-from deniable.learners.loglinear.estimation.contrasts import contrast_counts
 from deniable.learners.loglinear.estimation.counting import Partition, RowCounter
 from deniable.learners.loglinear.mechanism import learn_network
 from deniable.learners.loglinear.plan import LoglinearRecipe
 from deniable.models.bayes_net import FORMAT as NETWORK
+from deniable.models.contrasts import contrast_counts
 from schemas.spec.release_spec import load_spec
 from stores.tables.tables import encode
 from tests.small_release import NAMES, SPEC, made_up_people, write_small_release

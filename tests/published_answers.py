@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from deniable.foundation.tables import Counts
 from deniable.learners.loglinear.estimation.counting import Partition, RowCounter
-from deniable.learners.loglinear.estimation.noisy_marginals import NoisyMarginal, NoisySums
 from deniable.learners.loglinear.learning import Learnt, learn
 from deniable.learners.loglinear.plan import LoglinearPlan
+from deniable.models.noisy_marginals import NoisyMarginal, NoisySums
 
 
 class PublishedAnswers:

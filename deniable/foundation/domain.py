@@ -4,11 +4,11 @@ Nothing here is ever learnt from data: a domain that depends on the data leaks i
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,6 +90,24 @@ class Domain:
         if self.target is not None and self.target not in self.names:
             msg = f"the target must be one of {', '.join(self.names)}, got {self.target}."
             raise InvalidInput(msg)
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any]) -> "Domain":
+        """The public domain that a release's `schema.json` describes.
+
+        Raises:
+            InvalidInput, LookupError, TypeError: it describes none.
+        """
+        attributes = tuple(
+            Attribute(
+                name=attribute["name"],
+                values=tuple(each["value"] for each in attribute["values"]),
+                kind=attribute["kind"],
+                buckets=tuple(each["bucket"] for each in attribute["values"]),
+            )
+            for attribute in document["attributes"]
+        )
+        return cls(attributes, target=document["target"])
 
     def __len__(self) -> int:
         """Number of attributes, m."""

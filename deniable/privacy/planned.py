@@ -12,6 +12,7 @@ from functools import lru_cache
 from math import ceil, isclose, sqrt
 from typing import Any, TypeAlias
 
+from deniable.foundation.checks import Check
 from deniable.foundation.domain import Domain
 from deniable.foundation.errors import InvalidInput
 from deniable.privacy.accounting import compose
@@ -20,6 +21,8 @@ from deniable.privacy.loss_laws import pld_by_hand
 from deniable.privacy.step_costs import StepCost, part_delta
 
 Document: TypeAlias = Mapping[str, Any]
+FileCheck: TypeAlias = Callable[[Document, Document, Document], tuple[Check, ...]]
+"""Checks a public file, from the record's predicate, `schema.json` and the document in it; empty if there is none."""
 Delta: TypeAlias = Callable[[Fraction], Fraction]
 """From the delta of the whole release to that of a step for the records that it reads."""
 
@@ -70,6 +73,7 @@ class ExpectedStep:
         beyond: where it costs more than the spec allows, by the spec's document, the step, and the probability with
             which a record is read.
         taken_in: the step of the flow in which the cost is spent, where that is another one.
+        checks: what else is checked of its public files, by their names.
     """
 
     part: str | None
@@ -77,6 +81,7 @@ class ExpectedStep:
     plan: Callable[[Document, Domain, StepCost, Delta], Planned] = lambda *_: Planned((), nothing_wrong, _no_claim)
     beyond: Callable[[Document, StepCost, Fraction], Iterator[str]] = lambda *_: nothing_wrong()
     taken_in: str = ""
+    checks: Mapping[str, FileCheck] = field(default_factory=dict)
 
 
 def _no_claim(_: Guarantee | None) -> Iterator[str]:

@@ -29,6 +29,9 @@ class SamplerWords(Protocol):
     def stated(self, synthesis: Mapping[str, Any], costs: Figures, /) -> dict[str, Any]:
         """What the statement for machines says of the records; all of it follows from the record."""
 
+    def shown(self, synthesis: Mapping[str, Any], /) -> Mapping[str, Any]:
+        """What its templates show beside the spec's entry and the costs, by the names that they use."""
+
     def tells(self, synthesis: Mapping[str, Any], /) -> Sequence[str]:
         """What it tells of the real records that the release was published."""
 

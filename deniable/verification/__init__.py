@@ -2,5 +2,4 @@
 
 release: a published folder. record: whether its parts agree. planned_events: the events against the spec. cost, sum:
 costs, derived again. lineage: the steps. segment: the entries of the ledger that it shows. approval: who approved it.
-measurement: what the log-linear learner published.
 """

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any, TypeAlias
 
 from deniable.foundation.checks import Check, found
-from deniable.foundation.domain import Attribute, Domain
+from deniable.foundation.domain import Domain
 from deniable.ledger.entries import day_of, digest_of
 from deniable.record.statement import differences
 from deniable.verification.approval import asks_somebody, check_approval
@@ -64,7 +64,7 @@ def check_record(released: Released, exported: Exported = None) -> tuple[Check, 
     on_costs: tuple[Callable[[], tuple[Check, ...]], ...] = (
         lambda: (check_events(record),),
         lambda: (check_composition(record, steps()),),
-        lambda: (check_planned(record, described_domain(released.described), steps()),),
+        lambda: (check_planned(record, Domain.from_document(released.described), steps()),),
         lambda: (check_totals(record, steps()),),
         lambda: (Check("privacy.json states what follows from the record", tuple(_differences(stated, record))),),
         lambda: (check_chain(segment()),),
@@ -75,26 +75,6 @@ def check_record(released: Released, exported: Exported = None) -> tuple[Check, 
     for check in on_costs:
         checks += _worked_out(check)
     return tuple(checks)
-
-
-def described_domain(described: Mapping[str, Any]) -> Domain:
-    """The public domain that schema.json describes.
-
-    Raises:
-        InvalidInput, LookupError, TypeError: it describes none.
-    """
-    return Domain(
-        tuple(
-            Attribute(
-                name=attribute["name"],
-                values=tuple(each["value"] for each in attribute["values"]),
-                kind=attribute["kind"],
-                buckets=tuple(each["bucket"] for each in attribute["values"]),
-            )
-            for attribute in described["attributes"]
-        ),
-        target=described["target"],
-    )
 
 
 def _worked_out(check: Callable[[], tuple[Check, ...]]) -> tuple[Check, ...]:
@@ -119,7 +99,7 @@ def _faults_of_documents(released: Released) -> Iterator[str]:
     spec, schema, release = record["spec"]["document"], record["schema"], record["release"]
     if record["spec"]["digest"] != digest_of(spec):
         yield f"spec.digest is {record['spec']['digest']}, and must be {digest_of(spec)}"
-    domain = described_domain(released.described)
+    domain = Domain.from_document(released.described)
     named = None if spec["budget"] is None else spec["budget"]["dataset"]
     facts = [
         ("schema.code", schema["code"], hashlib.sha256(schema["source"].encode()).hexdigest()),

@@ -17,6 +17,7 @@ from deniable.foundation.checks import Check, found
 from deniable.foundation.domain import Domain
 from deniable.foundation.errors import DeniableError, InvalidInput
 from deniable.foundation.strict_json import parsed
+from deniable.privacy.planned import FileCheck
 from deniable.record.attestation import Envelope, SignatureBroken, Statement
 from deniable.record.attestation import verify as verify_signature
 from deniable.record.released_table import (
@@ -29,8 +30,8 @@ from deniable.record.released_table import (
 )
 from deniable.record.shape import faults_of_shape, record_schema
 from deniable.record.trust import TrustedKeys
-from deniable.verification.measurement import MEASURED, check_measured, measured_by
-from deniable.verification.record import Exported, Released, check_record, described_domain
+from deniable.verification.planned_events import expected_steps
+from deniable.verification.record import Exported, Released, check_record
 
 RECORD = "record.dsse.json"
 CSV = "synthetic.csv"
@@ -159,9 +160,22 @@ def verify_release(folder: Folder, trust: Trust, ledger: Exported = None) -> Rel
             ledger,
         ),
     ]
-    if measured_by(record):
-        checks += check_measured(record, described, _document(folder, names, MEASURED))
+    for name, check in _checks_of_files(record):
+        checks += check(record, described, _document(folder, names, name))
     return ReleaseReport(record["release"]["id"], tuple(checks))
+
+
+def _checks_of_files(record: Mapping[str, Any]) -> list[tuple[str, FileCheck]]:
+    """What the steps of the spec check of files; nothing where it names none, which another check says."""
+    checks: list[tuple[str, FileCheck]] = []
+
+    def collect() -> tuple[str, ...]:
+        for step in expected_steps(record["spec"]["document"]).values():
+            checks.extend(step.checks.items())
+        return ()
+
+    found(collect)
+    return checks
 
 
 def signed_predicate(content: bytes, trust: Trust) -> tuple[Check, Mapping[str, Any]]:
@@ -302,7 +316,7 @@ def _agree(folder: Folder, names: Mapping[str, str], described: Mapping[str, Any
 
     def compare() -> tuple[str, ...]:
         nonlocal agreed
-        domain = described_domain(described)
+        domain = Domain.from_document(described)
         with folder.open(PARQUET) as parquet, folder.open(CSV) as text:
             holds = check_parquet(parquet, domain, reader, records) == TableFindings(records)
             agreed = holds and is_text_of(text, parquet, domain, reader)
@@ -325,7 +339,7 @@ def _table(
     def faults() -> tuple[str, ...]:
         if names.get(name) != FILE:
             return ("it is missing",)
-        domain = described_domain(described)
+        domain = Domain.from_document(described)
         with folder.open(name) as file:
             findings = check(file, domain)
         if findings.faults or findings.records == records:

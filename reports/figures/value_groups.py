@@ -1,6 +1,6 @@
 """Groups of an attribute's values, and what they are called where pictures have room for few names.
 
-How groups are chosen for learning does not belong here (deniable.learners.loglinear).
+How groups are chosen for learning does not belong here (deniable.learners).
 """
 
 from collections.abc import Mapping, Sequence

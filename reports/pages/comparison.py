@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from deniable.foundation.domain import Attribute, Domain
-from deniable.verification.record import described_domain
 from reports.figures.marginals import DescribedTable, distance, shares_of
 from reports.plots.graph_plot import Change
 from schemas.provenance import Cost, Provenance, Spent
@@ -161,7 +160,7 @@ def read_side(folder: Path, public: SignedRecord, internal: SignedRecord | None)
     """
     described = json.loads((folder / SCHEMA).read_text(encoding="utf-8"))
     learnt = json.loads((folder / _GRAPH).read_text(encoding="utf-8")).get("parents", {})
-    domain = described_domain(described)
+    domain = Domain.from_document(described)
     within = internal.record.internal if internal is not None else None
     return Side(
         record=public.record,

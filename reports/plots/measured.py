@@ -1,4 +1,4 @@
-"""Prepares what the log-linear learner measured to be looked at: with what budget, and how the denoiser moved it.
+"""Prepares what a learner measured to be looked at: with what budget, and how the denoiser moved it.
 
 All of it is public: it is made of `measured.json`, the graph and the public domain. How pictures are drawn does not
 belong here (ratio_pictures).
@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable.foundation.domain import Attribute, Domain
-from deniable.learners.loglinear.estimation.contrasts import with_contrast
-from deniable.learners.loglinear.estimation.noisy_marginals import NoisyMarginal
+from deniable.models.contrasts import with_contrast
+from deniable.models.noisy_marginals import NoisyMarginal
 from reports.figures.marginals import Band, DescribedTable, Panel, panels
 from reports.figures.value_groups import group_names
 from reports.plots.graph_plot import Edge

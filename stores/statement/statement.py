@@ -14,7 +14,7 @@ from typing import Any
 from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined
 
 from deniable.evaluation.subgroup_error import GROUPS, subgroup_error
-from deniable.plausible_deniability.privacy_tests import pass_probability
+from deniable.learners.registry import LEARNERS
 from deniable.privacy.loss import VACUOUS_DELTA, VACUOUS_EPSILON, DiscreteGaussianEvent, Guarantee, noise_in_words
 from deniable.privacy.rounding import rounded_up
 from deniable.record.publication_rules import publication, rows_left_out
@@ -27,13 +27,9 @@ from deniable.record.statement import (
     choices,
 )
 from deniable.samplers.registry import words_of
-from deniable.samplers.tested_seeds.words import seeds_below_k
 from schemas.spec.accounts import Accounts, SpentSoFar
 from schemas.spec.release_spec import ReleaseSpec
 from stores.statement.words import words_of_mechanisms
-
-# How many plausible seeds fewer than k a candidate may have that is spoken of.
-_MISSING = (1, 5, 10)
 
 NOT_COVERED = tuple(
     """\
@@ -165,14 +161,14 @@ def statement_in_words(release_id: str, spec: ReleaseSpec, accounts: Accounts, s
         not_covered=NOT_COVERED,
         noise=_noise(accounts),
         learner=spec.learner.kind,
+        learners=LEARNERS,
         choices=choices(_plain_steps(accounts)),
         trust_model=TRUST_MODEL,
         left_out=rows_left_out(_document(spec)),
         published=publication(_document(spec)),
         errors=subgroup_error(_plain_steps(accounts)),
         groups=GROUPS,
-        fewer=_fewer_than_k(spec, accounts),
-        histogram_noise=noise_in_words("laplace"),
+        **words_of(accounts.kind).shown(_document(spec)["synthesis"]),
         percent=_percent,
         synthesis=spec.synthesis,
         shared=spec.split.probabilities.get("shared"),
@@ -208,17 +204,6 @@ def proof_in_words(guarantee: Guarantee) -> str:
 def _number(value: Fraction | int) -> str:
     """A parameter, in six digits."""
     return f"{value:,}" if isinstance(value, int) else f"{float(value):g}"
-
-
-def _fewer_than_k(spec: ReleaseSpec, accounts: Accounts) -> dict[str, Any] | None:
-    """How often candidates of fewer than k plausible seeds pass the test, and how few any record may have."""
-    if accounts.record is None:
-        return None
-    asked = _document(spec)["synthesis"]
-    k, eps0 = asked["k"], Fraction(asked["eps0"])
-    missing = [number for number in _MISSING if number < k]
-    passes = pass_probability([k - number for number in missing], k=k, eps0=eps0)
-    return {**seeds_below_k(asked), "shown": dict(zip(missing, passes.tolist(), strict=True))}
 
 
 def _document(spec: ReleaseSpec) -> dict[str, Any]:

@@ -36,7 +36,7 @@ from stores.tracking.lineage import StepRecord, as_dataset, recording
 from stores.vault.private_files import make_private_folder
 from stores.vault.workspace import Workspace
 
-_CODE = Path(__file__).with_name("seedless_model.py")
+_CODE = Path(__file__).with_name("model_code.py")
 _USER = "mlflow.user"
 _LOADER = "mlflow.pyfunc.loaders.code_model"
 _ASKED = Schema([ColSpec(DataType.long, "records"), ColSpec(DataType.string, "draw")])

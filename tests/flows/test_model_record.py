@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from flows.released import Released
 
 GUARANTEE = Guarantee(0.5, 4.0000000000000007e-10, "joint_split")
-PUBLIC_FILES = {"MLmodel", "model.json", "python_env.yaml", "requirements.txt", "schema.json", "seedless_model.py"}
+PUBLIC_FILES = {"MLmodel", "model.json", "python_env.yaml", "requirements.txt", "schema.json", "model_code.py"}
 DRAW_ALONE = """
 import json, sys
 import mlflow

@@ -224,7 +224,7 @@ MUTANTS = (
         ),
     ),
     *faults(
-        "deniable/learners/loglinear/estimation/contrasts.py",
+        "deniable/models/contrasts.py",
         (
             "table = np.diff(table, axis=axis)",
             "table = np.concatenate([np.diff(table, axis=axis), table.sum(axis=axis, keepdims=True)], axis=axis)",

@@ -23,10 +23,10 @@ from deniable.foundation.keys import ReleaseKey
 from deniable.learners.loglinear.candidate_queries import CandidateQueries, CandidateQuery, score
 from deniable.learners.loglinear.estimation.buckets import Bucketed
 from deniable.learners.loglinear.estimation.counting import Partition, RowCounter
-from deniable.learners.loglinear.estimation.noisy_marginals import NoisyMarginal
 from deniable.learners.loglinear.measurements import Measurements
 from deniable.learners.loglinear.plan import LoglinearPlan, LoglinearRecipe
 from deniable.models.loglinear.flat_tables import Attributes
+from deniable.models.noisy_marginals import NoisyMarginal
 from deniable.privacy.loss import ApproximateEvent, DiscreteGaussianEvent, DiscreteLaplaceEvent, ExponentialEvent
 from tests.drawn_noise import OneStream, each_is_on_its_own
 

@@ -22,8 +22,8 @@ from deniable.foundation.keys import ReleaseKey
 from deniable.foundation.tables import FamilyCounts
 from deniable.learners.cfs.parameters import ParameterRecipe
 from deniable.learners.loglinear import learning
-from deniable.learners.loglinear.estimation.noisy_marginals import NoisyMarginal, NoisySums
 from deniable.models.graph import Graph
+from deniable.models.noisy_marginals import NoisyMarginal, NoisySums
 
 KEY = ReleaseKey(bytes(range(32)))
 

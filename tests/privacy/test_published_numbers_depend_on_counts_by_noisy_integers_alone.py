@@ -21,10 +21,10 @@ from deniable.learners.cfs import entropies
 from deniable.learners.cfs.entropies import GRID, EntropyRecipe
 from deniable.learners.cfs.parameters import ParameterRecipe
 from deniable.learners.cfs.structure import learn_graph
-from deniable.learners.loglinear.estimation.noisy_marginals import NoisyMarginal, NoisySums
 from deniable.learners.loglinear.learning import Choice
 from deniable.learners.loglinear.measurements import PrivateQueries
 from deniable.models.graph import Graph
+from deniable.models.noisy_marginals import NoisyMarginal, NoisySums
 from deniable.samplers.histogram_seeds.noisy_histogram import HistogramRecipe, PrefixCounts
 
 DOMAIN = Domain(

@@ -21,11 +21,11 @@ from deniable.learners.loglinear import learning
 from deniable.learners.loglinear.dependency_graph import dependences
 from deniable.learners.loglinear.estimation.counting import Counter, Partition, RowCounter
 from deniable.learners.loglinear.estimation.maximum_entropy import Evidence, estimate_margins, estimate_total, product
-from deniable.learners.loglinear.estimation.noisy_marginals import NoisyMarginal, NoisySums
 from deniable.learners.loglinear.learning import Learnt, learn
 from deniable.learners.loglinear.measurements import Measurements, PrivateQueries
 from deniable.learners.loglinear.plan import LoglinearPlan, LoglinearRecipe, NoiseChoice
 from deniable.learners.loglinear.quantization import to_network
+from deniable.models.noisy_marginals import NoisyMarginal, NoisySums
 from tests.published_answers import PublishedAnswers, learnt_again
 
 SIZES = (2, 3, 12, 4, 5, 1, 40, 20)

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from deniable.foundation.domain import Domain
 from deniable.foundation.errors import Refused
 from deniable.ledger.entries import Publication, day_of
 from deniable.plausible_deniability.privacy_tests import best_t, theorem_1
 from deniable.record.trust import Revocation, TrustedKeys
 from deniable.verification.lineage import flow_of
-from deniable.verification.record import described_domain
 from schemas.catalog import load_schema
 from schemas.spec.flow_steps import flow_steps
 from schemas.spec.release_spec import load_spec
@@ -202,8 +202,8 @@ def test_the_flow_that_verification_knows_is_the_one_that_there_is(tmp_path: Pat
 def test_the_domain_of_every_dataset_is_read_back_from_its_description(dataset: str) -> None:
     domain = domain_of(load_schema(dataset, Path()))
     described = json.loads(json.dumps(describe_domain(domain, {}, {})))
-    assert described_domain(described) == domain
-    assert described_domain(described).digest == domain.digest
+    assert Domain.from_document(described) == domain
+    assert Domain.from_document(described).digest == domain.digest
 
 
 def first_statement(stated: dict[str, Any], record: dict[str, Any]) -> dict[str, Any]:

@@ -10,18 +10,18 @@ from deniable.foundation.domain import Attribute, Domain
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.keys import ReleaseKey
 from deniable.learners.loglinear.estimation.buckets import Bucketed, bucketed
-from deniable.learners.loglinear.estimation.contrasts import completed, contrast, contrast_counts, contrast_shape
 from deniable.learners.loglinear.estimation.counting import Partition, RowCounter, count
 from deniable.learners.loglinear.estimation.empirical_bayes import denoised, posterior_mean
 from deniable.learners.loglinear.estimation.fitting import Shape, raked
 from deniable.learners.loglinear.estimation.maximum_entropy import estimate_margins, estimate_total, simplex
-from deniable.learners.loglinear.estimation.noisy_marginals import NoisyMarginal, NoisySums
 from deniable.learners.loglinear.estimation.orders import candidate_orders
 from deniable.learners.loglinear.estimation.within_bucket_tables import by_values, within_bucket_counts
 from deniable.learners.loglinear.learning import divided
 from deniable.learners.loglinear.measurements import Measurements
 from deniable.learners.loglinear.plan import LoglinearRecipe
 from deniable.learners.loglinear.quantization import WITHIN, within_buckets
+from deniable.models.contrasts import completed, contrast, contrast_counts, contrast_shape
+from deniable.models.noisy_marginals import NoisyMarginal, NoisySums
 
 DRAW = np.random.default_rng(list(b"log-linear learning"))
 

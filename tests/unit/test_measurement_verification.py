@@ -18,7 +18,7 @@ from deniable.learners.loglinear import learning
 from deniable.learners.loglinear.estimation.counting import RowCounter
 from deniable.learners.loglinear.mechanism import learn_network
 from deniable.learners.loglinear.plan import LoglinearPlan, LoglinearRecipe
-from deniable.verification.measurement import check_measured
+from deniable.learners.loglinear.published_measurements import check_measured
 from stores.publication.release_folder import describe_domain
 
 SIZES = (2, 3, 12, 4, 1, 40, 20)

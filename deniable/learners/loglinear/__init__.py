@@ -4,4 +4,5 @@ spec: its entry of a release spec. steps: what it does. plan: what it costs. lea
 which order (candidate_queries, exponential_mechanism, measurements). estimation: from
 noisy tables to a fitted model. quantization: from that to a network in integers. dependency_graph: the graph that pages
 show. mechanism: all of it. verification: what its step must do.
+published_measurements: what it published.
 """

@@ -16,11 +16,11 @@ import numpy as np
 from deniable.foundation.domain import Domain
 from deniable.foundation.tables import Counts
 from deniable.learners.loglinear.estimation.buckets import Bucketed
-from deniable.learners.loglinear.estimation.contrasts import contrast, contrast_counts, contrast_shape
 from deniable.learners.loglinear.estimation.counting import A_PAIR, Counter, Partition
-from deniable.learners.loglinear.estimation.noisy_marginals import Cells
 from deniable.learners.loglinear.estimation.within_bucket_tables import by_values
+from deniable.models.contrasts import contrast, contrast_counts, contrast_shape
 from deniable.models.loglinear.flat_tables import Attributes
+from deniable.models.noisy_marginals import Cells
 
 _NOISE = 0.4
 """Mean noise that an entry must be off by for the rest to count when a table is chosen."""

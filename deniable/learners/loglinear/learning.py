@@ -27,11 +27,11 @@ from deniable.learners.loglinear.estimation.maximum_entropy import (
     fit_maximum_entropy,
     product,
 )
-from deniable.learners.loglinear.estimation.noisy_marginals import Cells, NoisyMarginal
 from deniable.learners.loglinear.estimation.within_bucket_tables import within_bucket_counts
 from deniable.learners.loglinear.measurements import PrivateQueries
 from deniable.learners.loglinear.plan import BATCHES, TABLES_PER_ATTRIBUTE, LoglinearPlan
 from deniable.models.loglinear.flat_tables import Attributes
+from deniable.models.noisy_marginals import Cells, NoisyMarginal
 
 Reason = Literal["tree", "target", "extra", "values"]
 

@@ -12,10 +12,10 @@ from deniable.foundation.errors import InvalidInput
 from deniable.foundation.keys import Parameter, StreamOpener
 from deniable.foundation.tables import Counts
 from deniable.learners.loglinear.estimation.counting import Partition
-from deniable.learners.loglinear.estimation.noisy_marginals import NoisyMarginal, NoisySums
 from deniable.learners.loglinear.exponential_mechanism import choose
 from deniable.learners.loglinear.plan import LoglinearPlan
 from deniable.models.loglinear.flat_tables import Attributes
+from deniable.models.noisy_marginals import NoisyMarginal, NoisySums
 
 
 class PrivateQueries(Protocol):

@@ -8,6 +8,7 @@ from typing import Final
 
 from deniable.foundation.domain import Domain
 from deniable.learners.loglinear.plan import LoglinearPlan, LoglinearRecipe
+from deniable.learners.loglinear.published_measurements import MEASURED, check_measured
 from deniable.privacy.loss import ExponentialEvent
 from deniable.privacy.planned import (
     FINER,
@@ -55,8 +56,9 @@ def planned_parameters(spec: Document, domain: Domain, step: StepCost, delta_of:
 EXPECTED_STEPS: Final[Mapping[str, ExpectedStep]] = {
     "learn_parameters": ExpectedStep(
         part="parameters",
-        makes={"graph": "graph.json", "model": "model.json", "measured": "measured.json"},
+        makes={"graph": "graph.json", "model": "model.json", "measured": MEASURED},
         plan=planned_parameters,
         beyond=lambda spec, step, read: beyond_budget(step, spec["learner"]["parameters"], read),
+        checks={MEASURED: check_measured},
     )
 }

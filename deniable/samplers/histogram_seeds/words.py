@@ -28,6 +28,11 @@ def stated(synthesis: Mapping[str, Any], costs: Figures) -> dict[str, Any]:
     return {"histogram": histogram}
 
 
+def shown(_: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The law of the noise."""
+    return {"histogram_noise": noise_in_words("laplace")}
+
+
 def tells(_: Mapping[str, Any]) -> Sequence[str]:
     """Nothing beyond what every publication tells."""
     return ()

@@ -11,6 +11,11 @@ def stated(_: Mapping[str, Any], __: Figures) -> dict[str, Any]:
     return {}
 
 
+def shown(_: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Nothing."""
+    return {}
+
+
 def tells(_: Mapping[str, Any]) -> Sequence[str]:
     """Nothing beyond what every publication tells."""
     return ()

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from deniable.plausible_deniability.privacy_tests import fewest_seeds
+from deniable.plausible_deniability.privacy_tests import fewest_seeds, pass_probability
 from deniable.samplers.words import Box, Figures
 
 ATTEMPT = (
@@ -17,6 +17,9 @@ ATTEMPT = (
 PASSES = "exp(-eps0 j) / (1 + exp(-eps0))"
 """Probability with which a candidate of k - j plausible seeds passes privacy test 2, j at least 1."""
 
+_NOISY = 2
+# How many plausible seeds fewer than k a candidate may have that is spoken of.
+_MISSING = (1, 5, 10)
 _PASSED = "At least one candidate passed the privacy test; else it would have stopped. {covered}"
 _COVERED = {1: "As the whole release, that has no differential privacy.", 2: "The total covers that."}
 
@@ -56,6 +59,16 @@ def seeds_below_k(synthesis: Mapping[str, Any]) -> dict[str, Any]:
     )
     every = None if least is None else {"plausible_seeds": least, "except_with_probability": probability}
     return {"passes_with_k_minus_j": PASSES, "every_record": every}
+
+
+def shown(synthesis: Mapping[str, Any]) -> Mapping[str, Any]:
+    """How often candidates of fewer than k plausible seeds pass privacy test 2, and how few any record may have."""
+    if synthesis["test"] != _NOISY:
+        return {}
+    k, eps0 = synthesis["k"], Fraction(synthesis["eps0"])
+    missing = [number for number in _MISSING if number < k]
+    passes = pass_probability([k - number for number in missing], k=k, eps0=eps0)
+    return {"fewer": {**seeds_below_k(synthesis), "shown": dict(zip(missing, passes.tolist(), strict=True))}}
 
 
 def tells(synthesis: Mapping[str, Any]) -> Sequence[str]:

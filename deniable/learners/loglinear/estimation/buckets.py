@@ -10,7 +10,7 @@ import numpy as np
 
 from deniable.foundation.domain import Attribute, Codes
 from deniable.learners.loglinear.estimation.empirical_bayes import posterior_mean
-from deniable.learners.loglinear.estimation.noisy_marginals import Cells, NoisyMarginal, Sums
+from deniable.models.noisy_marginals import Cells, NoisyMarginal, Sums
 
 FEW_VALUES = 8
 """Values up to which a numeric attribute's neighbours say nothing of each other."""

@@ -13,13 +13,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable.learners.loglinear.estimation.contrasts import completed
 from deniable.learners.loglinear.estimation.counting import A_PAIR
 from deniable.learners.loglinear.estimation.empirical_bayes import denoised, posterior_mean
 from deniable.learners.loglinear.estimation.fitting import Factor, Fit, Shape, Sums, draw, raked
-from deniable.learners.loglinear.estimation.noisy_marginals import Cells, NoisyMarginal
 from deniable.learners.loglinear.estimation.orders import candidate_orders
+from deniable.models.contrasts import completed
 from deniable.models.loglinear.flat_tables import Attributes
+from deniable.models.noisy_marginals import Cells, NoisyMarginal
 
 Wanted = Literal["model", "measured", "shares", "without"]
 

@@ -8,9 +8,9 @@ pairs are asked for in that way does not belong here, nor how values are drawn.
 import numpy as np
 
 from deniable.learners.loglinear.estimation.buckets import Bucketed
-from deniable.learners.loglinear.estimation.contrasts import completed
 from deniable.learners.loglinear.estimation.empirical_bayes import posterior_mean
-from deniable.learners.loglinear.estimation.noisy_marginals import Cells
+from deniable.models.contrasts import completed
+from deniable.models.noisy_marginals import Cells
 
 _PRIOR_SHARE = 1e-3
 """Share of what is expected in what is believed, so that no bucket is without a value."""

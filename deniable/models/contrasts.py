@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable.foundation.tables import Counts
-from deniable.learners.loglinear.estimation.noisy_marginals import Cells
+from deniable.models.noisy_marginals import Cells
 
 _TWO = 2
 

@@ -6,33 +6,30 @@ whoever has those may copy the folder and use it.
 
 import hashlib
 import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import mlflow
 import pandas as pd
 from mlflow.pyfunc.model import PythonModel, PythonModelContext
 
-from deniable.foundation.domain import Attribute, Domain
+from deniable.foundation.domain import Domain
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.keys import ReleaseKey
 from deniable.models.model_formats import model_from_document
 
 
-class SeedlessModel(PythonModel):
+class ModelOfARelease(PythonModel):
     """The model of a release, to draw records from that no confidential record had a part in.
 
-    These are not the release's own records, unless its guarantee is `seedless`: others begin as copies of seeds, or of
-    prefixes from a noisy histogram. A draw is made of the model alone, which is differentially private, and so it costs
-    nothing that the model did not cost.
+    These are the release's own records only where those are drawn from the model alone, too. A draw is made of the
+    model alone, which is differentially private, and so it costs nothing that the model did not cost.
     """
 
     def load_context(self, context: PythonModelContext) -> None:
         """Read the model and the schema that lie beside this file."""
         model = Path(context.artifacts["model"]).read_bytes()
         schema = json.loads(Path(context.artifacts["schema"]).read_bytes())
-        self._net = model_from_document(_domain(schema), json.loads(model))
+        self._net = model_from_document(Domain.from_document(schema), json.loads(model))
         self._digest = hashlib.sha256(model).hexdigest()
 
     def predict(  # type: ignore[override] # MLflow passes no parameters where none are asked for
@@ -70,20 +67,4 @@ class SeedlessModel(PythonModel):
         return pd.DataFrame({attribute.name: pd.Index(attribute.values).take(column) for attribute, column in columns})
 
 
-def _domain(schema: Mapping[str, Any]) -> Domain:
-    """The domain that a release's schema describes."""
-    return Domain(
-        tuple(
-            Attribute(
-                name=attribute["name"],
-                values=tuple(entry["value"] for entry in attribute["values"]),
-                kind=attribute["kind"],
-                buckets=tuple(entry["bucket"] for entry in attribute["values"]),
-            )
-            for attribute in schema["attributes"]
-        ),
-        target=schema["target"],
-    )
-
-
-mlflow.models.set_model(SeedlessModel())
+mlflow.models.set_model(ModelOfARelease())

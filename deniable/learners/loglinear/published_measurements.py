@@ -1,4 +1,4 @@
-"""Verification of `measured.json`: what the log-linear learner released is integers, and what was paid for.
+"""Verification of `measured.json`: what this learner released is integers, and what was paid for.
 
 Its first version held means of noisy counts as floating-point numbers. They were rounded after the exact count had been
 added, so that their last digits depend on it: a release that holds them does not have the guarantee that it states, and
@@ -22,7 +22,7 @@ from deniable.foundation.checks import Check, found
 from deniable.foundation.domain import Attribute, Domain
 from deniable.foundation.errors import InvalidInput
 from deniable.learners.loglinear.estimation.buckets import value_counts
-from deniable.learners.loglinear.estimation.noisy_marginals import Cells, NoisyMarginal
+from deniable.models.noisy_marginals import Cells, NoisyMarginal
 from deniable.privacy.loss import (
     ApproximateEvent,
     DiscreteGaussianEvent,
@@ -30,7 +30,6 @@ from deniable.privacy.loss import (
     MechanismEvent,
     from_record,
 )
-from deniable.verification.record import described_domain
 
 MEASURED = "measured.json"
 FORMAT = "deniable/measured/2"
@@ -50,17 +49,10 @@ _ENTRIES = {
     "tables",
     "choices",
 }
-_LEARNER = "loglinear"
 _STEP = "learn_parameters"
 _TWO, _LARGEST = 2, 3
 # Two machines' logarithms differ in the last digits; the denoiser takes many of them.
 _FLOATING, _DENOISED = 1e-9, 1e-6
-
-
-def measured_by(record: Mapping[str, Any]) -> bool:
-    """Whether a release's learner leaves a document of what it measured."""
-    learner = record["spec"]["document"].get("learner")
-    return isinstance(learner, dict) and learner.get("kind") == _LEARNER
 
 
 def check_measured(
@@ -81,7 +73,7 @@ def check_measured(
     made: list[_Measured] = []
 
     def form() -> Iterator[str]:
-        made.append(_Measured(document, described_domain(described)))
+        made.append(_Measured(document, Domain.from_document(described)))
         yield from made[0].faults_of_form()
 
     faults = found(form)
