@@ -18,6 +18,9 @@ LEARNERS: Final = (
     "loglinear",
     "cfs",
     "marginals",
+    "uniform",
+    "independent",
+    "privbayes",
 )
 
 

@@ -75,15 +75,16 @@ def choices(steps: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     Args:
         steps: the costs of the steps, as the record has them.
     """
-    made = [event for step in steps for event in step["events"] if event["mechanism"] == "exponential"]
+    made = [(step["step"], event) for step in steps for event in step["events"] if event["mechanism"] == "exponential"]
     if not made:
         return None
+    of_graph = {step for step, _ in made} == {"learn_structure"}
     return {
         "mechanism": "exponential mechanism",
         "of": "which tables of several attributes are counted; the number is the most that there may be",
-        "number": sum(event["outputs"] for event in made),
-        "epsilon_of_one": max(_number(event["epsilon_per_choice"]) for event in made),
-        "charged": "within the parameters",
+        "number": sum(event["outputs"] for _, event in made),
+        "epsilon_of_one": max(_number(event["epsilon_per_choice"]) for _, event in made),
+        "charged": "within the structure" if of_graph else "within the parameters",
     }
 
 
@@ -147,7 +148,7 @@ def _of_every_version(record: Mapping[str, Any]) -> dict[str, Any]:
             **(figures(cost["model"]) or {}),
             "structure": _of_steps(cost, "guarantee", "learn_structure"),
             "parameters": _of_steps(cost, "guarantee", "learn_parameters") or figures(_FREE),
-            "noise": noise_in_words(_noise(spec["learner"]["noise"], cost["steps"])),
+            "noise": noise_of(spec["learner"], cost["steps"]),
         },
         "guarantee_of_records": cost["kind"],
         "split": cost["split"],
@@ -162,6 +163,20 @@ def _of_every_version(record: Mapping[str, Any]) -> dict[str, Any]:
         ],
         "total": figures(cost["total"]),
     }
+
+
+def noise_of(learner: Mapping[str, Any], steps: Sequence[Mapping[str, Any]]) -> str | None:
+    """Which noise the model was learnt with, in words; None where the learner adds none, for it reads nothing.
+
+    Args:
+        learner: the spec's entry, as the record has it; where it leaves the noise open, the learner's events say it.
+        steps: the costs of the steps, likewise.
+    """
+    asked = learner.get("noise")
+    if asked == "auto":
+        made = [event["mechanism"] for step in steps if step["step"] == "learn_parameters" for event in step["events"]]
+        asked = "gaussian" if "discrete_gaussian" in made else "laplace"
+    return None if asked is None else noise_in_words(asked)
 
 
 def _number(exact: str) -> float:
@@ -195,11 +210,3 @@ def _shown(value: object) -> str:
     if isinstance(value, Mapping) or (isinstance(value, Sequence) and not isinstance(value, str)):
         return "something else"
     return "none" if value is None else str(value)
-
-
-def _noise(asked: str, steps: Sequence[Mapping[str, Any]]) -> str:
-    """Which noise the model was learnt with; where the spec leaves that open, the learner's events say it."""
-    if asked != "auto":
-        return asked
-    learnt = [event["mechanism"] for step in steps if step["step"] == "learn_parameters" for event in step["events"]]
-    return "gaussian" if "discrete_gaussian" in learnt else "laplace"

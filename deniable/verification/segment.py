@@ -169,8 +169,15 @@ def _faults_of_charges(record: Mapping[str, Any], steps: Sequence[StepCost], seg
 
 
 def _faults_of_begun(record: Mapping[str, Any], segment: Segment) -> Iterator[str]:
-    """Where the release did not begin on the day of its first charge, which must be the first entry shown."""
+    """Where the release did not begin on the day of its first charge, which must be the first entry shown.
+
+    One that costs nothing is charged nothing, and begins on the day of its publication.
+    """
     release = record["release"]
+    if not record["cost"]["steps"]:
+        if release["begun"] != release["published"]:
+            yield f"release.begun is {release['begun']}, and without a charge it must be {release['published']}"
+        return
     first = segment.entries[0] if segment.entries else None
     if first is None or not isinstance(segment.facts.get(first.number), Charge):
         yield "the first entry shown must be the first charge of the release, and is not"

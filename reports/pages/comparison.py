@@ -309,17 +309,16 @@ def changed_edges(
 
 def _costs(one: Cost, other: Cost) -> tuple[CostPair, ...]:
     """What each thing cost that was paid for in either release."""
-    named = {
-        "structure": "structure",
-        "parameters": "parameters",
-        "model": "model",
-        "record": "one record",
-        "candidates": "candidates",
-        "histogram": "histogram",
-        "total": "whole release",
-    }
-    pairs = [CostPair(title, getattr(one, name), getattr(other, name)) for name, title in named.items()]
-    return tuple(pair for pair in pairs if pair.one or pair.other or pair.title == "whole release")
+    steps = [{step.step: step for step in cost.steps} for cost in (one, other)]
+    names = dict.fromkeys([*steps[0], *steps[1]])
+    of_steps = [
+        CostPair(name.replace("_", " "), *(there[name].guarantee if name in there else None for there in steps))
+        for name in names
+    ]
+    of_records = [next((step.record for step in cost.steps if step.record), None) for cost in (one, other)]
+    pairs = [*of_steps, CostPair("model", one.model, other.model), CostPair("one record", *of_records)]
+    whole = CostPair("whole release", one.total, other.total)
+    return *(pair for pair in pairs if pair.one or pair.other), whole
 
 
 def _made_by(record: Provenance) -> dict[str, Any]:

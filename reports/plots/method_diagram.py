@@ -74,7 +74,9 @@ def draw_method_diagram(spec: ReleaseSpec, accounts: Accounts, records: int) -> 
     """
     shares = _shares(spec)
     taken = _taken(spec, accounts)
-    boxes = len(taken) * (_BOX_HEIGHT + _BOX_GAP) - _BOX_GAP
+    # A model for which nothing is read has a place of its own, above what is taken for the records.
+    above = 0 if any(item.learnt for item in taken) else 1
+    boxes = (len(taken) + above) * (_BOX_HEIGHT + _BOX_GAP) - _BOX_GAP
     spans, bottom = _spans(shares)
     height = max(bottom, _TOP + boxes) + 0.25
     figure, axes = make_sheet(_WIDTH, height)
@@ -84,7 +86,7 @@ def draw_method_diagram(spec: ReleaseSpec, accounts: Accounts, records: int) -> 
     _draw_parts(axes, shares, spans)
     first = _TOP + max(bottom - _TOP - boxes, 0) / 2
     middles = {}
-    for number, item in enumerate(taken):
+    for number, item in enumerate(taken, start=above):
         y = first + number * (_BOX_HEIGHT + _BOX_GAP)
         top, end = spans[item.part]
         draw_ribbon(
@@ -92,7 +94,9 @@ def draw_method_diagram(spec: ReleaseSpec, accounts: Accounts, records: int) -> 
         )
         draw_box(axes, (_BOXES, y), (_BOX_WIDTH, _BOX_HEIGHT), item.title, item.lines, colour=TRAINING)
         middles[item.title] = y + _BOX_HEIGHT / 2
-    _draw_records(axes, accounts, records, taken, middles)
+    learnt = [middles[item.title] for item in taken if item.learnt]
+    others = [middles[item.title] for item in taken if not item.learnt]
+    _draw_records(axes, accounts, records, (learnt, others), first + _BOX_HEIGHT / 2)
     return figure
 
 
@@ -108,7 +112,7 @@ def method_in_words(spec: ReleaseSpec, accounts: Accounts, records: int) -> str:
     begun = "" if box is None else " " + box.begun.format(started=started)
     return (
         f"Each record of the confidential table goes to one part by chance, {shares}. "
-        f"Learnt with noise: {learnt}.{begun} {records:,} records are made."
+        f"{f'Learnt with noise: {learnt}' if learnt else 'Nothing is learnt'}.{begun} {records:,} records are made."
     )
 
 
@@ -186,12 +190,11 @@ def _draw_parts(axes: Axes, shares: Mapping[str, Fraction], spans: Mapping[str, 
 
 
 def _draw_records(
-    axes: Axes, accounts: Accounts, released: int, taken: list[_Taken], middles: Mapping[str, float]
+    axes: Axes, accounts: Accounts, released: int, taken: tuple[list[float], list[float]], first: float
 ) -> None:
-    """Draw the model, and the records that come of it."""
-    learnt = [middles[item.title] for item in taken if item.learnt]
-    others = [middles[item.title] for item in taken if not item.learnt]
-    model = sum(learnt) / len(learnt)
+    """Draw the model, and the records that come of it, beside what is learnt and what records begin with."""
+    learnt, others = taken
+    model = sum(learnt) / len(learnt) if learnt else first
     records = (model + others[0]) / 2 if others else model
     lines = (f"ε = {cost(accounts.model.epsilon)}", f"δ = {cost(accounts.model.delta)}")
     draw_box(axes, (_MODEL, model - _MODEL_SIZE[1] / 2), _MODEL_SIZE, "Model", lines, colour=RELEASED)

@@ -20,13 +20,14 @@ _NO_ROOM = Cost(epsilon=Fraction(1, 10**60), delta=Fraction(0))
 """A cap must be above 0; what was spent already is above this one, so that nothing can be added."""
 
 
-def write_settled_ledger(place: Path, dataset: str, entries: Sequence[Mapping[str, Any]]) -> None:
+def write_settled_ledger(place: Path, dataset: str, entries: Sequence[Mapping[str, Any]], free_since: str = "") -> None:
     """Write a new ledger that holds the charges of a release and what they gave.
 
     Args:
         place: path of its file.
         dataset: the dataset that paid.
         entries: the entries of the release's record, shown or sealed.
+        free_since: when the release began, if it costs nothing; any other must show what was charged for it.
 
     Raises:
         InvalidInput: the record shows no charge.
@@ -36,9 +37,9 @@ def write_settled_ledger(place: Path, dataset: str, entries: Sequence[Mapping[st
     facts = [(entry.time, entry.fact()) for entry in shown]
     own = {fact.identity for _, fact in facts if isinstance(fact, Charge) and fact.dataset == dataset}
     settled = [(time, fact) for time, fact in facts if isinstance(fact, Charge | Output) and fact.identity in own]
-    if not settled:
+    if not settled and not free_since:
         raise InvalidInput("the record of a release must show what was charged for it, got no charge.")
-    begun, _ = settled[0]
+    begun = settled[0][0] if settled else free_since
     policy = Policy(dataset=dataset, limit=_NO_ROOM, set_by="replay")
     opened: list[tuple[str, Fact]] = [(begun, Opening(ledger="replay")), (begun, policy)]
     books = LedgerState()

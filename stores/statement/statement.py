@@ -15,7 +15,7 @@ from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined
 
 from deniable.evaluation.subgroup_error import GROUPS, subgroup_error
 from deniable.learners.registry import LEARNERS
-from deniable.privacy.loss import VACUOUS_DELTA, VACUOUS_EPSILON, DiscreteGaussianEvent, Guarantee, noise_in_words
+from deniable.privacy.loss import VACUOUS_DELTA, VACUOUS_EPSILON, Guarantee
 from deniable.privacy.rounding import rounded_up
 from deniable.record.publication_rules import publication, rows_left_out
 from deniable.record.statement import (
@@ -25,6 +25,7 @@ from deniable.record.statement import (
     TRUST_MODEL,
     VERSION,
     choices,
+    noise_of,
 )
 from deniable.samplers.registry import words_of
 from schemas.spec.accounts import Accounts, SpentSoFar
@@ -97,7 +98,7 @@ def statement(
             **(_figures(accounts.model) or {}),
             "structure": _figures(accounts.structure),
             "parameters": _figures(accounts.parameters),
-            "noise": _noise(accounts),
+            "noise": noise_of(_document(spec)["learner"], _plain_steps(accounts)),
             "choices": choices(_plain_steps(accounts)),
         },
         "guarantee_of_records": accounts.kind,
@@ -159,7 +160,7 @@ def statement_in_words(release_id: str, spec: ReleaseSpec, accounts: Accounts, s
         privacy_unit=PRIVACY_UNIT,
         neighbouring_relation=NEIGHBOURING_RELATION,
         not_covered=NOT_COVERED,
-        noise=_noise(accounts),
+        noise=noise_of(_document(spec)["learner"], _plain_steps(accounts)),
         learner=spec.learner.kind,
         learners=LEARNERS,
         choices=choices(_plain_steps(accounts)),
@@ -226,12 +227,6 @@ def _plain_steps(accounts: Accounts) -> list[dict[str, Any]]:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.3g} %"
-
-
-def _noise(accounts: Accounts) -> str:
-    """Which noise the model was learnt with, by its events."""
-    gaussian = any(isinstance(event, DiscreteGaussianEvent) for step in accounts.learnt for event in step.events)
-    return noise_in_words("gaussian" if gaussian else "laplace")
 
 
 def _figures(guarantee: Guarantee | None) -> dict[str, Any] | None:

@@ -80,7 +80,7 @@ def as_task(
         step = name if named is None else named(workspace, *args, **kwargs)
         with announced(step, workspace.release_id):
             try:
-                return _do_once(function, gives, workspace, *args, **kwargs)
+                return _do_once(function, step, gives, workspace, *args, **kwargs)
             except DeniableError as error:
                 failure = error
             except Exception as error:  # noqa: BLE001 - whatever it is, its message may quote a record
@@ -117,6 +117,7 @@ def amount_of(step: str, arguments: Mapping[str, object]) -> int:
 
 def _do_once(
     function: Callable[Concatenate[Workspace, P], R],
+    step: str,
     gives: TypeAdapter[R] | None,
     workspace: Workspace,
     *args: P.args,
@@ -126,11 +127,11 @@ def _do_once(
     if gives is None:
         return function(workspace, *args, **kwargs)
     journal, given = Journal(workspace), [args, kwargs]
-    done = journal.recall(function.__name__, given, gives)
+    done = journal.recall(step, given, gives)
     if done is not None:
         return done
     made = function(workspace, *args, **kwargs)
-    journal.note(function.__name__, given, gives, made)
+    journal.note(step, given, gives, made)
     return made
 
 

@@ -131,9 +131,9 @@ def test_commitments_are_compared_under_one_key_only(pair: Pair, tmp_path: Path)
 def test_costs_figures_and_distances_are_those_of_the_records_and_the_tables(pair: Pair) -> None:
     comparison = pair.comparison()
     costs = {cost.title: cost for cost in comparison.costs}
-    assert costs["structure"].one.epsilon == pytest.approx(0.99, abs=0.02)
-    assert costs["structure"].more == pytest.approx(1.0, abs=0.05)
-    assert costs["parameters"].more == 0
+    assert costs["learn structure"].one.epsilon == pytest.approx(0.99, abs=0.02)
+    assert costs["learn structure"].more == pytest.approx(1.0, abs=0.05)
+    assert costs["learn parameters"].more == 0
     figures = {figure.name: figure for figure in comparison.figures or ()}
     assert (figures["rows_clean"].one, figures["rows_clean"].other, figures["rows_clean"].more) == (3000, 3100, 100)
     assert [pair.name for pair in comparison.marginals] == ["age", "sex", "school", "employed"]

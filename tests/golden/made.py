@@ -28,34 +28,23 @@ from stores.keys.signed_record import read_signed
 from stores.ledger.charging import note_publication
 from stores.ledger.ledger import Ledger, ledger_place
 from stores.vault.workspace import Workspace
+from tests.mechanisms.table import LEARNERS, SAMPLERS
 from tests.small_release import QUICK, made_up_people, write_small_release
-from tests.whole_release import HISTOGRAM, SEEDLESS, drawn_release
+from tests.whole_release import drawn_release
 
 NOTED = Path(__file__).with_name("digests.json")
 KEY = bytes(range(32))
 REFRESH = "refresh"
-_FILES = ("synthetic.csv", "model.json", "graph.json", "measured.json", "histogram.json", "privacy.json", "schema.json")
-_LEARNERS: dict[str, dict[str, Any]] = {
-    "cfs": {},
-    "marginals": {
-        "learner": {**SEEDLESS["learner"]},
-        "split": {"seeds": 0.5, "parameters": 0.3, "holdout": 0.2},
-    },
-    "loglinear": {
-        "learner": {"kind": "loglinear", "parameters": {"epsilon": 1, "delta": 1e-6}},
-        "split": {"seeds": 0.5, "parameters": 0.3, "holdout": 0.2},
-    },
-}
-_GUARANTEES: dict[str, dict[str, Any]] = {
-    "tested_seeds": {},
-    "histogram_seeds": HISTOGRAM,
-    "seedless": {"synthesis": SEEDLESS["synthesis"]},
-}
-_NOISES = {
-    "cfs": ("laplace", "gaussian"),
-    "marginals": ("laplace", "gaussian"),
-    "loglinear": ("laplace", "gaussian", "auto"),
-}
+_FILES = (
+    "synthetic.csv",
+    "model.json",
+    "graph.json",
+    "network.json",
+    "measured.json",
+    "histogram.json",
+    "privacy.json",
+    "schema.json",
+)
 _ON_ANY_PROCESSOR = {"synthetic.csv", "model.json", "histogram.json", "schema.json"}
 # What depends on when, where and by which version a release was made.
 _TIMES = {"begun", "published", "started", "ended", "signed", "ledger"}
@@ -75,12 +64,12 @@ def compared(digests: Mapping[str, str]) -> dict[str, str]:
 
 
 def cases() -> dict[str, dict[str, Any]]:
-    """What the spec of each release says otherwise than the small one's, by learner, guarantee and noise."""
+    """What the spec of each release says otherwise than the small one's, by learner, sampler and noise."""
     found = {}
-    for learner, changes in _LEARNERS.items():
-        for guarantee, drawn in _GUARANTEES.items():
-            for noise in _NOISES[learner]:
-                found[f"{learner} {guarantee} {noise}"] = {**changes, **drawn, "learner__noise": noise}
+    for learner, row in LEARNERS.items():
+        for guarantee, drawn in SAMPLERS.items():
+            for number, noise in enumerate(row.noises or ("",)):
+                found[f"{learner} {guarantee} {noise}".strip()] = {**row.asked, **drawn, **row.with_noise(number)}
     return found
 
 

@@ -1,0 +1,104 @@
+"""Noisy histograms: counts in public bins, discrete Laplace noise, and what follows from the two.
+
+The histograms of d attributes have epsilon together: one record more or fewer changes one count of each by 1, so that
+noise of scale d / epsilon is enough, and no number of rows needs to be known.
+
+Source: Ping, Stoyanovich, Howe 2017, section 3.2.2; on counts instead of probabilities.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deniable.foundation.domain import Attribute, Domain
+from deniable.foundation.keys import StreamOpener
+from deniable.foundation.noise import DiscreteLaplace
+from deniable.foundation.tables import Counts, FamilyCounts
+from deniable.learners.cfs.parameters import integer_weights
+from deniable.models.bayes_net import UNIT, BayesNet
+from deniable.models.graph import Graph
+from deniable.privacy.common_events import count_events, noised_tables
+from deniable.privacy.loss import MechanismEvent
+
+
+def laplace_scale(tables: int, epsilon: Fraction) -> Fraction:
+    """Scale of the noise at which counts in several tables, of which one row changes one each, have epsilon."""
+    return max(tables, 1) / epsilon
+
+
+def probabilities_of(noisy: Counts) -> NDArray[np.float64]:
+    """Shares of noisy counts in each row: what is below 0 counts nothing, and where nothing is left all are equal.
+
+    Args:
+        noisy: shape (rows, values).
+
+    Returns:
+        Shares, same shape, rows adding up to 1.
+    """
+    counts = np.maximum(noisy, 0)
+    total = counts.sum(axis=1, keepdims=True)
+    return np.asarray(np.where(total > 0, counts / np.maximum(total, 1), 1 / noisy.shape[1]), np.float64)
+
+
+def bin_of_value(attribute: Attribute, bins: int) -> NDArray[np.int64]:
+    """The bin of each value, shape (cardinality,): equal widths for numbers of many values, else its own."""
+    values = np.arange(attribute.cardinality)
+    if attribute.kind != "numeric" or attribute.cardinality <= bins:
+        return values
+    return values * bins // attribute.cardinality
+
+
+@dataclass(frozen=True)
+class Histograms:
+    """What all histograms cost, and how they are made.
+
+    Attributes:
+        domain: the public domain.
+        epsilon: epsilon of all of them.
+        bins: bins of a numeric attribute that has more values.
+    """
+
+    domain: Domain
+    epsilon: Fraction
+    bins: int
+
+    @property
+    def scale(self) -> Fraction:
+        """Scale of the noise."""
+        return laplace_scale(noised_tables(self.domain), self.epsilon)
+
+    @property
+    def events(self) -> tuple[MechanismEvent, ...]:
+        """What is done to the data, known before it is read."""
+        return count_events(noised_tables(self.domain), "laplace", self.scale)
+
+    def run(self, counts: FamilyCounts, graph: Graph, open_stream: StreamOpener) -> BayesNet:
+        """Add noise to the counts of the bins, and spread each bin's share over its values.
+
+        Args:
+            counts: counts of the attributes by themselves.
+            graph: the graph without edges.
+            open_stream: opens the streams of this step.
+        """
+        law = DiscreteLaplace(self.scale)
+        weights = []
+        for attribute, (table,) in zip(self.domain.attributes, counts.tables, strict=True):
+            if attribute.cardinality == 1:
+                weights.append(np.full((1, 1), UNIT, np.uint64))
+                continue
+            own = bin_of_value(attribute, self.bins)
+            sizes = np.bincount(own)
+            counted = np.zeros(len(sizes), np.int64)
+            np.add.at(counted, own, table)
+            parameters = {
+                "scale": self.scale,
+                "attribute": attribute.name,
+                "bins": own.tolist(),
+                "domain": self.domain.digest,
+            }
+            noise = law.sample(open_stream(mechanism="histogram", parameters=parameters), len(counted))
+            shares = probabilities_of((counted + noise)[None, :]) / sizes
+            weights.append(integer_weights(shares[:, own]))
+        return BayesNet(self.domain, graph, tuple(weights))

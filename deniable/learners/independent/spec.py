@@ -1,0 +1,42 @@
+"""The entry of this learner in a release spec."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from deniable.foundation.spec_values import Count, Exact
+from deniable.learners.entry import CountingEntry, ParameterBudget
+
+
+class PureBudget(ParameterBudget):
+    """How noisy counts are paid for by a learner of pure differential privacy.
+
+    Attributes:
+        epsilon: budget of the counts, for the records that are counted.
+        delta: 0, and may be left out.
+    """
+
+    delta: Annotated[Exact, Field(ge=0, le=0)] = Fraction(0)
+
+
+class Entry(CountingEntry):
+    """Histograms of the attributes.
+
+    Attributes:
+        noise: which noise the counts get.
+        bins: bins of a numeric attribute that has more values.
+        parameters: the budget of all histograms.
+    """
+
+    parts: ClassVar[tuple[str, ...]] = ("parameters",)
+    steps: ClassVar[Mapping[str, str]] = {
+        "learn_structure": "Makes the graph without edges, for which no record is read.",
+        "learn_parameters": "Learns a histogram of each attribute from noisy counts.",
+    }
+
+    kind: Literal["independent"]
+    noise: Literal["laplace"] = "laplace"
+    bins: Count = 20
+    parameters: PureBudget

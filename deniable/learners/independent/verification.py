@@ -1,0 +1,36 @@
+"""What the step of this learner must do, as it follows from spec and domain."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Final
+
+from deniable.foundation.domain import Domain
+from deniable.privacy.common_events import count_events, noised_tables
+from deniable.privacy.planned import (
+    Delta,
+    Document,
+    ExpectedStep,
+    Planned,
+    beyond_budget,
+    faults_of_claim,
+    nothing_wrong,
+)
+from deniable.privacy.step_costs import StepCost
+
+
+def planned_histograms(spec: Document, domain: Domain, _: StepCost, __: Delta) -> Planned:
+    """One count of each attribute, with noise of a scale that follows from the budget."""
+    tables = noised_tables(domain)
+    events = count_events(tables, "laplace", tables / Fraction(spec["learner"]["parameters"]["epsilon"]))
+    return Planned(events, nothing_wrong, lambda guarantee: faults_of_claim(guarantee, events, Fraction(0)))
+
+
+EXPECTED_STEPS: Final[Mapping[str, ExpectedStep]] = {
+    "learn_structure": ExpectedStep(part=None, makes={"graph": "graph.json"}),
+    "learn_parameters": ExpectedStep(
+        part="parameters",
+        makes={"model": "model.json"},
+        plan=planned_histograms,
+        beyond=lambda spec, step, read: beyond_budget(step, spec["learner"]["parameters"], read),
+    ),
+}

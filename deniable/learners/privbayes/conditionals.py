@@ -1,0 +1,143 @@
+"""Noisy tables of a chosen network, and the Bayesian network that follows from them.
+
+The first attributes have one table together, by their values; each further one has one by its parents' buckets. What is
+summed, taken for 0 or divided afterwards are noisy integers.
+
+Source: Zhang et al. 2017, Algorithm 1; Ping, Stoyanovich, Howe 2017, section 3.2.3.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import fsum, log2
+
+import numpy as np
+
+from deniable.foundation.keys import StreamOpener
+from deniable.foundation.noise import DiscreteLaplace
+from deniable.foundation.tables import Counts, configuration_strides
+from deniable.learners.cfs.parameters import integer_weights
+from deniable.learners.cfs.structure import symmetrical_uncertainty
+from deniable.learners.independent.histograms import probabilities_of
+from deniable.learners.privbayes.counting import Family, FamilyTables, by_values
+from deniable.learners.privbayes.plan import NetworkPlan
+from deniable.learners.privbayes.structure import Network
+from deniable.mechanisms import Counter
+from deniable.models.bayes_net import UNIT, BayesNet, Weights
+from deniable.models.graph import Graph
+
+_DIGITS = 6
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyTable:
+    """A table as it is released.
+
+    Attributes:
+        family: the attribute and its parents.
+        counts: noisy counts, shape (configurations of the parents' buckets, values).
+    """
+
+    family: Family
+    counts: Counts
+
+
+def learn_tables(
+    plan: NetworkPlan, network: Network, counter: Counter, open_stream: StreamOpener
+) -> tuple[NoisyTable, ...]:
+    """Count the tables of a network, add noise, and sum the first one for each attribute in it.
+
+    Args:
+        plan: what may be spent.
+        network: the chosen families.
+        counter: counts the rows.
+        open_stream: opens the streams of this step.
+    """
+    if not network:
+        return ()
+    domain = plan.domain
+    together, others = network[: plan.degree + 1], network[plan.degree + 1 :]
+    law = DiscreteLaplace(plan.scale)
+
+    def noisy(table: Counts, family: Family, kind: str) -> Counts:
+        stream = open_stream(
+            mechanism="counts",
+            parameters={
+                "table": kind,
+                "scale": plan.scale,
+                "attribute": domain.names[family.child],
+                "parents": [domain.names[parent] for parent in family.parents],
+                "domain": domain.digest,
+            },
+        )
+        return table + law.sample(stream, table.size).reshape(table.shape)
+
+    last = together[-1]
+    first = counter.count(partial(FamilyTables, by_values(domain), [last]), "first table").tables[0]
+    joint = noisy(first, last, "first").reshape([domain.cardinalities[i] for i in (*last.parents, last.child)])
+    tables = [NoisyTable(family, _summed(plan, joint, last, family)) for family in together]
+    if others:
+        counted = counter.count(partial(FamilyTables, domain, others), "further tables").tables
+        further = zip(others, counted, strict=True)
+        tables += [NoisyTable(family, noisy(table, family, "further")) for family, table in further]
+    return tuple(tables)
+
+
+def _summed(plan: NetworkPlan, joint: Counts, last: Family, family: Family) -> Counts:
+    """Noisy counts of one attribute of the first table by its parents' buckets, summed over all others."""
+    axes = [*last.parents, last.child]
+    kept = [*family.parents, family.child]
+    table = joint.sum(axis=tuple(axis for axis, i in enumerate(axes) if i not in kept))
+    table = np.moveaxis(table, [i for i in axes if i in kept].index(family.child), -1)
+    for axis, parent in enumerate(family.parents):
+        buckets = plan.domain.attributes[parent].bucket_of
+        moved = np.moveaxis(table, axis, 0)
+        coarse = np.zeros((plan.domain.bucket_counts[parent], *moved.shape[1:]), np.int64)
+        np.add.at(coarse, buckets, moved)
+        table = np.moveaxis(coarse, 0, axis)
+    return np.ascontiguousarray(table.reshape(-1, plan.domain.cardinalities[family.child]))
+
+
+def weights_of(table: Counts) -> Weights:
+    """Probabilities of an attribute in each configuration of its parents; of an empty one, those of all together."""
+    shares = probabilities_of(table)
+    empty = np.maximum(table, 0).sum(axis=1) == 0
+    shares[empty] = probabilities_of(table.sum(axis=0, keepdims=True))
+    return integer_weights(shares)
+
+
+def network_of(plan: NetworkPlan, tables: Sequence[NoisyTable]) -> BayesNet:
+    """The Bayesian network of noisy tables; attributes of one value come last, and depend on nothing."""
+    domain = plan.domain
+    found = {table.family.child: table for table in tables}
+    alone = [i for i in range(len(domain)) if i not in found]
+    graph = Graph(
+        parents=tuple(found[i].family.parents if i in found else () for i in range(len(domain))),
+        order=(*(table.family.child for table in tables), *alone),
+        similarity=tuple(_similarities(plan, found[i]) if i in found else () for i in range(len(domain))),
+    )
+    weights = tuple(
+        weights_of(found[i].counts) if i in found else np.full((1, 1), UNIT, np.uint64) for i in range(len(domain))
+    )
+    return BayesNet(domain, graph, weights)
+
+
+def _similarities(plan: NetworkPlan, table: NoisyTable) -> tuple[float, ...]:
+    """Symmetrical uncertainty of an attribute and each parent's buckets, by noisy counts."""
+    parents, child = table.family
+    strides = configuration_strides(plan.domain, parents)
+    counts = np.maximum(table.counts, 0)
+    found = []
+    for parent, stride in zip(parents, strides, strict=True):
+        bucket = np.arange(len(counts)) // stride % plan.domain.bucket_counts[parent]
+        pair = np.zeros((plan.domain.bucket_counts[parent], plan.domain.cardinalities[child]), np.int64)
+        np.add.at(pair, bucket, counts)
+        entropies = (_entropy(each) for each in (pair.sum(axis=1), pair.sum(axis=0), pair))
+        # Logarithms of different machines differ in the last digits, and the graph is in the digest of the model.
+        found.append(round(symmetrical_uncertainty(*entropies), _DIGITS))
+    return tuple(found)
+
+
+def _entropy(counts: Counts) -> float:
+    total = int(counts.sum())
+    return -fsum(count / total * log2(count / total) for count in counts.ravel().tolist() if count)

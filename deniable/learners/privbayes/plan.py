@@ -1,0 +1,123 @@
+"""What is chosen and counted, and what that costs: fixed by spec and domain before any record is read.
+
+Source: Zhang et al. 2017, section 4 (degree and usefulness); Ping, Stoyanovich, Howe 2017, section 3.2.3.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+from deniable.foundation.domain import Domain
+from deniable.privacy.common_events import count_events
+from deniable.privacy.loss import ExponentialEvent, MechanismEvent
+
+MOST_PARENTS = 4
+SENSITIVITY = 4
+"""What one record changes a score by at most; see README.md."""
+
+
+def usefulness(rows: int, epsilon: Fraction, attributes: int, degree: int) -> Fraction:
+    """Mean count of a cell of binary attributes, over the scale of its noise.
+
+    Args:
+        rows: number of rows, public.
+        epsilon: budget of the tables.
+        attributes: number of attributes, m.
+        degree: number of parents, k < m.
+
+    Returns:
+        n epsilon / ((m - k) 2^(k+3)).
+    """
+    return rows * epsilon / Fraction((attributes - degree) << (degree + 3))
+
+
+def useful_degree(rows: int, epsilon: Fraction, attributes: int, least: Fraction) -> int:
+    """The largest number of parents at which tables are useful; 0 where they are with none."""
+    degrees = range(min(MOST_PARENTS, attributes - 1), 0, -1)
+    return next((k for k in degrees if usefulness(rows, epsilon, attributes, k) >= least), 0)
+
+
+@dataclass(frozen=True)
+class NetworkPlan:
+    """What the network costs.
+
+    Attributes:
+        domain: the public domain.
+        degree: how many parents an attribute has; fewer where there are not so many.
+        structure_epsilon: epsilon of all choices.
+        parameter_epsilon: epsilon of all tables.
+    """
+
+    domain: Domain
+    degree: int
+    structure_epsilon: Fraction
+    parameter_epsilon: Fraction
+
+    @cached_property
+    def counted(self) -> tuple[int, ...]:
+        """The attributes that have more than one value."""
+        return tuple(i for i, size in enumerate(self.domain.cardinalities) if size > 1)
+
+    @property
+    def choices(self) -> int:
+        """Number of choices: one for each attribute but the first; none where no attribute has parents."""
+        return max(len(self.counted) - 1, 0) if self.degree else 0
+
+    @property
+    def choice_epsilon(self) -> Fraction:
+        """Epsilon of one choice."""
+        return self.structure_epsilon / max(self.choices, 1)
+
+    @property
+    def tables(self) -> int:
+        """Number of tables: the first attributes, up to the first with all its parents, have one together."""
+        return len(self.counted) - self.degree
+
+    @property
+    def scale(self) -> Fraction:
+        """Scale of the noise of each count."""
+        return max(self.tables, 1) / self.parameter_epsilon
+
+    @property
+    def structure_events(self) -> tuple[MechanismEvent, ...]:
+        """What the choices do to the data."""
+        if not self.choices:
+            return ()
+        query = "choices of the next attribute and its parents"
+        return (
+            ExponentialEvent(
+                query=query, part="structure", outputs=self.choices, epsilon_per_choice=self.choice_epsilon
+            ),
+        )
+
+    @property
+    def parameter_events(self) -> tuple[MechanismEvent, ...]:
+        """What the tables do to the data."""
+        return count_events(self.tables, "laplace", self.scale)
+
+
+def network_plan(
+    domain: Domain,
+    *,
+    structure_epsilon: Fraction,
+    parameter_epsilon: Fraction,
+    degree: int | None,
+    rows: int | None,
+    least: Fraction,
+) -> NetworkPlan:
+    """Plan what a spec asks for.
+
+    Args:
+        domain: the public domain.
+        structure_epsilon: budget of the choices.
+        parameter_epsilon: budget of the tables.
+        degree: the number of parents, if it is stated.
+        rows: else a public number of rows.
+        least: the usefulness that the degree must then have.
+    """
+    attributes = sum(size > 1 for size in domain.cardinalities)
+    if degree is not None:
+        found = min(degree, max(attributes - 1, 0))
+    else:
+        found = useful_degree(rows or 0, parameter_epsilon, attributes, least)
+    return NetworkPlan(domain, found, structure_epsilon, parameter_epsilon)

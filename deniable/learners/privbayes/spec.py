@@ -1,0 +1,66 @@
+"""The entry of this learner in a release spec."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from deniable.foundation.spec_values import Count, Epsilon, Positive, Strict
+from deniable.learners.entry import CountingEntry
+from deniable.learners.independent.spec import PureBudget
+from deniable.learners.privbayes.plan import MOST_PARENTS
+
+
+def _whole(value: object) -> object:
+    if isinstance(value, bool):
+        raise ValueError("must be a whole number")  # noqa: TRY004 - pydantic reports a ValueError with its place
+    return value
+
+
+Degree = Annotated[int, BeforeValidator(_whole), Field(ge=1, le=MOST_PARENTS)]
+
+
+class ChoiceBudget(Strict):
+    """How the network is chosen.
+
+    Attributes:
+        epsilon: budget of all choices, for the records that they are made from.
+        degree: how many parents an attribute has, unless there are too few to choose from.
+        rows: instead of that, a public number of rows, of which the degree follows.
+        usefulness: how many times their noise the mean counts of a table must be, if the degree is to follow.
+        max_cells: largest number of cells of a table that is considered.
+    """
+
+    epsilon: Epsilon
+    degree: Degree | None = None
+    rows: Count | None = None
+    usefulness: Positive = Fraction(4)
+    max_cells: Count = 10_000
+
+    @model_validator(mode="after")
+    def _states_one(self) -> Self:
+        if (self.degree is None) == (self.rows is None):
+            raise ValueError("must state either the degree or a public number of rows, not both and not neither")
+        return self
+
+
+class Entry(CountingEntry):
+    """A Bayesian network of bounded degree.
+
+    Attributes:
+        noise: which noise the counts get.
+        structure: how the network is chosen.
+        parameters: the budget of its tables.
+    """
+
+    parts: ClassVar[tuple[str, ...]] = ("structure", "parameters")
+    steps: ClassVar[Mapping[str, str]] = {
+        "learn_structure": "Chooses, by the exponential mechanism, which attributes depend on which.",
+        "learn_parameters": "Learns the probabilities of the network from noisy counts.",
+    }
+
+    kind: Literal["privbayes"]
+    noise: Literal["laplace"] = "laplace"
+    structure: ChoiceBudget
+    parameters: PureBudget

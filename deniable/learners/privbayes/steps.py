@@ -1,0 +1,82 @@
+"""What this learner does: choices from one part, noisy tables of what was chosen from another."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from deniable.foundation.domain import Domain
+from deniable.foundation.keys import Parameter, StreamOpener
+from deniable.learners.privbayes.conditionals import learn_tables, network_of
+from deniable.learners.privbayes.counting import Family
+from deniable.learners.privbayes.plan import NetworkPlan, network_plan
+from deniable.learners.privbayes.spec import Entry
+from deniable.learners.privbayes.structure import NetworkSearch
+from deniable.mechanisms import GRAPH, MODEL, Counter, Made, PartDelta, PlannedStep, Product
+from deniable.privacy.accounting import best
+from deniable.privacy.loss import NOTHING, Guarantee, MechanismEvent
+
+NETWORK = Product(name="network", file="network.json", is_shown=True)
+"""The attributes in the order in which they were chosen, each with its parents."""
+
+
+def steps(entry: Entry, domain: Domain, _: PartDelta) -> tuple[PlannedStep, ...]:
+    """Plan what a spec asks for; see `deniable.learners.registry.steps_of`."""
+    asked = entry.structure
+    plan = network_plan(
+        domain,
+        structure_epsilon=asked.epsilon,
+        parameter_epsilon=entry.parameters.epsilon,
+        degree=asked.degree,
+        rows=asked.rows,
+        least=asked.usefulness,
+    )
+    decides: dict[str, Parameter] = {"learner": entry.kind, "degree": plan.degree, "max_cells": asked.max_cells}
+    return (
+        PlannedStep(
+            name="learn_structure",
+            part="structure",
+            events=plan.structure_events,
+            guarantee=_cost(plan.structure_events),
+            parameters=decides,
+            shown={**decides, "choices": plan.choices},
+            makes=(NETWORK,),
+            run=partial(_choose, plan, asked.max_cells),
+        ),
+        PlannedStep(
+            name="learn_parameters",
+            part="parameters",
+            events=plan.parameter_events,
+            guarantee=_cost(plan.parameter_events),
+            parameters={"learner": entry.kind, "noise": entry.noise, "degree": plan.degree},
+            shown={"noise": entry.noise, "tables": plan.tables},
+            reads=("network",),
+            makes=(GRAPH, MODEL),
+            run=partial(_learn, plan),
+        ),
+    )
+
+
+def _cost(events: tuple[MechanismEvent, ...]) -> Guarantee:
+    return best(events, 0) if events else NOTHING
+
+
+def _choose(
+    plan: NetworkPlan, max_cells: int, counter: Counter, _: Mapping[str, Any], open_stream: StreamOpener
+) -> Made:
+    names = plan.domain.names
+    network = NetworkSearch(plan, max_cells, counter, open_stream).run()
+    document = [
+        {"attribute": names[child], "parents": [names[parent] for parent in parents]} for parents, child in network
+    ]
+    return Made(products={"network": document}, figures={"edges": sum(len(family.parents) for family in network)})
+
+
+def _learn(plan: NetworkPlan, counter: Counter, given: Mapping[str, Any], open_stream: StreamOpener) -> Made:
+    domain = plan.domain
+    families = ((each["parents"], each["attribute"]) for each in given["network"])
+    network = tuple(Family(domain.subset(parents), domain.index(child)) for parents, child in families)
+    net = network_of(plan, learn_tables(plan, network, counter, open_stream))
+    return Made(
+        products={"graph": net.graph.document(domain), "model": net.document()},
+        figures={"cells": sum(table.size for table in net.weights)},
+    )

@@ -1,0 +1,273 @@
+"""Every learner and every sampler of the registries, by one row of one table, keeps what the contract promises."""
+
+import io
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+
+from deniable.foundation import noise
+from deniable.foundation.domain import Codes
+from deniable.foundation.keys import ReleaseKey
+from deniable.learners import registry as learners
+from deniable.learners.registry import LEARNERS as LEARNERS_THERE
+from deniable.ledger.entries import Charge
+from deniable.mechanisms import PlannedStep
+from deniable.models.model_formats import model_from_document
+from deniable.models.sequential_kernels import factor_of
+from deniable.privacy.loss import MechanismEvent
+from deniable.privacy.step_costs import part_delta, read_probability
+from deniable.samplers.registry import SAMPLERS as SAMPLERS_THERE
+from deniable.verification.planned_events import expected_steps
+from deniable.verification.record import step_costs
+from schemas.spec.accounts import accounts_of
+from schemas.spec.plan import planned_steps
+from schemas.spec.release_spec import ReleaseSpec
+from stores.ledger.charging import open_ledger, opened_streams
+from stores.statement.statement import TEMPLATES
+from stores.tables.tables import read_codes
+from tests.conftest import ROOT
+from tests.mechanisms.table import LEARNERS, SAMPLERS
+from tests.published import Published, faults, leaves, with_change
+from tests.whole_release import Drawn, drawn_release
+
+AGAINST_THE_SPEC = "the events of every step are those that spec and domain ask for"
+FALSE_ALARM = 1e-9
+NOISY = {"discrete_laplace", "discrete_gaussian", "stability_histogram"}
+ROWS = {
+    **{f"learner {kind}": {**row.asked, **row.with_noise(0), **SAMPLERS["seedless"]} for kind, row in LEARNERS.items()},
+    **{f"sampler {kind}": {**LEARNERS["marginals"].asked, **row} for kind, row in SAMPLERS.items()},
+}
+
+
+@dataclass(frozen=True)
+class Made:
+    """A release of a row.
+
+    Attributes:
+        drawn: the release.
+        published: its folder, in memory.
+    """
+
+    drawn: Drawn
+    published: Published
+
+    @property
+    def spec(self) -> ReleaseSpec:
+        return self.drawn.workspace.spec
+
+    @cached_property
+    def record(self) -> dict[str, Any]:
+        return self.published.record
+
+    @property
+    def spending(self) -> list[PlannedStep]:
+        return [step for step in planned_steps(self.spec) if step.part is not None]
+
+
+@pytest.fixture(scope="module", params=ROWS)
+def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Made:
+    drawn = drawn_release(tmp_path_factory.mktemp("mechanism"), "people-1", bytes(range(32)), **ROWS[request.param])
+    drawn.publish()
+    return Made(drawn, Published.of(drawn))
+
+
+def test_every_mechanism_has_a_row() -> None:
+    assert set(LEARNERS) == set(LEARNERS_THERE)
+    assert set(SAMPLERS) == set(SAMPLERS_THERE)
+
+
+def test_the_verifier_derives_the_events_that_are_planned(made: Made) -> None:
+    document, domain = made.record["spec"]["document"], made.spec.domain
+    expected = expected_steps(document)
+    used = {step.part for step in made.spending if step.part is not None}
+    read = read_probability(made.spec.split.probabilities, used)
+    stated = {step.step: step for step in step_costs(made.record["cost"])}
+    for step in made.spending:
+        derived = expected[step.name].plan(document, domain, stated[step.name], lambda whole: part_delta(whole, read))
+        assert as_in_part(derived.events, step) == as_in_part(step.events, step), step.name
+        assert list(derived.amounts()) == []
+        assert list(derived.claim(step.guarantee)) == []
+    assert {name for name, step in expected.items() if step.part is not None} == {step.name for step in made.spending}
+
+
+def as_in_part(events: tuple[MechanismEvent, ...], step: PlannedStep) -> list[MechanismEvent]:
+    """Events as they are before it is known which part of the split the step reads, and how many records."""
+    return [replace(event, part=str(step.part), sampling_rate=Fraction(1)) for event in events]
+
+
+def test_steps_make_what_the_verifier_expects_and_all_of_it_is_published(made: Made) -> None:
+    expected = expected_steps(made.record["spec"]["document"])
+    for step in planned_steps(made.spec):
+        public = {product.name: product.file for product in step.makes if product.is_public}
+        assert public == dict(expected[step.name].makes)
+        assert set(public.values()) <= set(made.published.files)
+
+
+def test_what_is_read_was_made_before(made: Made) -> None:
+    there: set[str] = set()
+    for step in planned_steps(made.spec):
+        assert set(step.reads) <= there
+        there |= {product.name for product in step.makes}
+    assert {"graph", "model"} <= there
+
+
+def test_every_step_that_reads_a_part_is_charged_once_with_its_events(made: Made) -> None:
+    charges = [entry.fact() for entry in open_ledger(made.drawn.workspace).entries()]
+    charged = [fact for fact in charges if isinstance(fact, Charge)]
+    assert [charge.step for charge in charged] == [step.name for step in made.spending]
+    for charge, cost in zip(charged, accounts_of(made.spec).steps, strict=True):
+        assert charge.events == cost.events
+        assert float(charge.claim.cost.epsilon) >= cost.charged.epsilon
+        assert float(charge.claim.cost.delta) >= cost.charged.delta
+
+
+def test_the_release_verifies_with_its_ledger(made: Made) -> None:
+    report = made.published.verify(with_ledger=True)
+    assert report.holds, faults(report)
+
+
+def test_an_event_that_is_altered_left_out_or_added_is_named_against_the_spec(made: Made) -> None:
+    record = made.record
+    for number, step in enumerate(record["cost"]["steps"]):
+        for place in leaves(step["events"]):
+            if place[-1] in ("part", "sampling_rate"):
+                continue  # what the split says, and so held against that
+            for changed in others(step["events"][place[0]][place[-1]]):
+                altered = with_change(record, ("cost", "steps", number, "events", *place), lambda _, to=changed: to)
+                assert named(made.published.signed_again(altered), step["step"]), (step["step"], place, changed)
+        if step["events"]:
+            fewer = with_change(record, ("cost", "steps", number, "events"), lambda events: events[1:])
+            more = with_change(record, ("cost", "steps", number, "events"), lambda events: [*events, events[0]])
+            assert named(made.published.signed_again(fewer), step["step"])
+            assert named(made.published.signed_again(more), step["step"])
+
+
+def others(value: Any) -> list[Any]:
+    """Other values of a field, near and far."""
+    if isinstance(value, bool):
+        return [not value]
+    if isinstance(value, int):
+        return [value + 1]
+    number = None
+    try:
+        number = Fraction(value)
+    except ValueError:
+        return [f"{value} and more"]
+    return [str(number * 2), str(number / 2)] if number else ["1"]
+
+
+def named(altered: Published, step: str) -> bool:
+    """Whether a step's event is said not to be what the spec asks for, or to be none at all."""
+    report = altered.verify()
+    found = [fault for check in report.checks for fault in check.faults if check.name == AGAINST_THE_SPEC]
+    return any(fault.startswith(f"step {step}: ") for fault in found) or (not report.holds and not found)
+
+
+class InMemory:
+    """Counts the rows of a part, read once."""
+
+    def __init__(self, codes: list[Codes]) -> None:
+        self.codes = codes
+
+    def count(self, empty: Callable[[], Any], _: str) -> Any:
+        tally = empty()
+        for codes in self.codes:
+            tally.add(codes)
+        return tally
+
+
+def test_what_is_learnt_is_made_again_to_the_bit_and_noise_is_drawn_where_there_are_events(
+    made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[object] = []
+    for law in (noise.DiscreteLaplace, noise.DiscreteGaussian):
+        monkeypatch.setattr(law, "sample", told(law.sample, drawn))
+    workspace, there = made.drawn.workspace, dict[str, Any]()
+    parts = {path.stem: path for path in workspace.vault.rglob("*.parquet")}
+    for step in planned_steps(made.spec):
+        codes = [] if step.part is None else list(read_codes(parts[step.part], made.spec.domain))
+        stated = next(each for each in made.record["steps"] if each["step"] == step.task)
+        inputs = " ".join(thing["digest"] for thing in stated["inputs"])
+        drawn.clear()
+        again = step.run(
+            InMemory(codes), {name: there[name] for name in step.reads}, opened_streams(workspace, step.name, inputs)
+        )
+        for product in step.makes:
+            written = io.BytesIO()
+            product.write(again.products[product.name], written)
+            there[product.name] = product.read(io.BytesIO(written.getvalue()))
+            if product.is_public:
+                assert written.getvalue() == made.published.files[product.file], product.file
+        noisy = {event.mechanism for event in step.events} & NOISY
+        assert bool(drawn) == bool(noisy), step.name
+
+
+def told(sample: Callable[..., Any], drawn: list[object]) -> Callable[..., Any]:
+    """Let a law tell of what is drawn by it."""
+
+    def telling(self: object, *arguments: Any) -> Any:
+        drawn.append(self)
+        return sample(self, *arguments)
+
+    return telling
+
+
+def test_records_of_the_model_have_the_probabilities_that_it_scores_them_with(made: Made) -> None:
+    net = model_from_document(made.spec.domain, made.published.document("model.json"))
+    stream = ReleaseKey(bytes(range(32))).stream(step="test", mechanism="sample", inputs="", parameters={})
+    records = 20_000
+    codes = net.in_order(net.sample(stream.take(records * len(made.spec.domain))))
+    sizes = [made.spec.domain.cardinalities[i] for i in net.order]
+    cells = np.indices(sizes).reshape(len(sizes), -1).T.astype(np.uint16)
+    scored = np.array([density(net.arrays, cell) for cell in cells])
+    assert scored.sum() == pytest.approx(1)
+    observed = np.bincount(np.ravel_multi_index(tuple(codes.T.astype(int)), sizes), minlength=len(cells))
+    assert p_value(observed, scored * records) > FALSE_ALARM
+    assert p_value(np.roll(observed, 1), scored * records) < FALSE_ALARM or np.ptp(scored) < 1e-6
+
+
+@numba.njit
+def density(net: Any, record: Any) -> float:
+    """The product of what the model says of each value after those before it."""
+    found = 1.0
+    for position in range(len(record)):
+        found *= factor_of(net, position, record)
+    return found
+
+
+def p_value(observed: NDArray[np.int64], expected: NDArray[np.float64]) -> float:
+    often = expected >= 5
+    both = (np.append(each[often], each[~often].sum()) for each in (observed, expected))
+    kept = [each[np.array([*often[often], expected[~often].sum() >= 5])] for each in both]
+    if kept[0].sum() < observed.sum():
+        kept[1] = kept[1] * kept[0].sum() / kept[1].sum()
+    return float(stats.chisquare(*kept).pvalue)
+
+
+def test_every_page_is_there_and_speaks_of_this_learner_alone(made: Made) -> None:
+    readme = made.published.files["README.md"].decode()
+    for kind in LEARNERS_THERE:
+        said = str(TEMPLATES.get_template(f"learners/{kind}/words.md.jinja").module.made())  # type: ignore[attr-defined]
+        assert (said in readme) == (kind == made.spec.learner.kind), kind
+    privacy = made.published.files["PRIVACY.md"].decode()
+    assert {"README.md", "PRIVACY.md", "index.html", "privacy.json"} <= set(made.published.files)
+    for text in (readme, privacy, made.published.files["index.html"].decode()):
+        assert "None" not in text
+        assert "{{" not in text
+
+
+@pytest.mark.parametrize("kind", LEARNERS)
+def test_a_learner_that_adds_noise_names_the_test_of_its_law(kind: str) -> None:
+    row = LEARNERS[kind]
+    assert bool(row.laws) == bool(learners.expected_steps(kind)["learn_parameters"].part)
+    for law in row.laws:
+        file, name = law.split("::")
+        assert f"def {name}(" in (ROOT / file).read_text(encoding="utf-8")
