@@ -17,11 +17,11 @@ from typing import Any
 
 from sqlalchemy import Engine, event
 
+from stores.locks import locked
 from stores.servers import mlflow_database as store_making
 
 _SQLITE = "sqlite:///"
 _TEMPLATE = "TESTS_MLFLOW_DATABASE"
-_alone = store_making._one_process_at_a_time
 
 
 def _made_once() -> Path:
@@ -44,11 +44,11 @@ def _do_not_wait(connection: Any, _record: object) -> None:
 
 
 @contextmanager
-def _filled(folder: Path) -> Iterator[None]:
-    with _alone(folder):
-        if not (folder / _MADE.name).exists():
-            shutil.copy(_MADE, folder)
-        yield
+def _filled(place: Path, *, wait: bool) -> Iterator[bool]:
+    with locked(place, wait=wait) as is_mine:
+        if not (place.parent / _MADE.name).exists():
+            shutil.copy(_MADE, place.parent)
+        yield is_mine
 
 
-store_making._one_process_at_a_time = _filled
+store_making.locked = _filled

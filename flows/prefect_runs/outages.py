@@ -87,7 +87,7 @@ def resumable(work: Callable[[], State[Any]]) -> State[Any]:
     """
     try:
         if runtime.deployment.id and runtime.flow_run.id:
-            with suppress(BlockingIOError):  # another process is at the same run, and has shown that it lives
+            with suppress(UnderWay):  # another process is at the same run, and has shown that it lives
                 keep_while_alive(state_folder(), sign_of_life(runtime.flow_run.id))
                 forget_end(state_folder(), runtime.flow_run.id)
         later = _later_run()

@@ -4,9 +4,10 @@ Serving it does not belong here.
 """
 
 import asyncio
-import fcntl
 import os
 from pathlib import Path
+
+from stores.locks import locked
 
 
 def make_prefect_database() -> None:
@@ -16,8 +17,7 @@ def make_prefect_database() -> None:
     """
     home = Path(os.environ["PREFECT_HOME"])
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with (home / "making.lock").open("w") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+    with locked(home / "making.lock", wait=True):
         asyncio.run(_migrated())
 
 

@@ -4,7 +4,6 @@ It is made at the first use and kept beside the signing key, readable by its own
 arrivals again by the snapshots in the vault, which are committed to anew.
 """
 
-import fcntl
 import os
 import stat
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from deniable.foundation.errors import InvalidInput, Refused
 from deniable.foundation.keys import ReleaseKey, new_secret
 from stores.keys.secret_file import make_once
 from stores.keys.trust_file import make_keys_folder
+from stores.locks import lock
 
 _OTHERS = 0o077
 
@@ -56,12 +56,10 @@ def _opened(place: Path) -> IO[bytes]:
 
 
 def _lock(file: IO[bytes], dataset: str) -> None:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    if not lock(file.fileno(), wait=False):
         raise DatasetInUse(
             f"a dataset must be refreshed by one process at a time, and another is at {dataset}; wait until it is done."
-        ) from None
+        )
 
 
 def _key_in(held: bytes, place: Path, mode: int) -> ReleaseKey:

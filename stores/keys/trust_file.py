@@ -4,7 +4,6 @@ A state folder has it in `keys`; DENIABLE_TRUSTED_KEYS names another place. What
 (deniable.record.trust), nor do private keys (signing_keys).
 """
 
-import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -14,6 +13,7 @@ from tempfile import NamedTemporaryFile
 from deniable.foundation.errors import InvalidInput
 from deniable.record.trust import TrustedKeys
 from schemas.regular_files import read_regular
+from stores.locks import lock
 from stores.vault.private_files import PRIVATE_FILE, make_private_folder
 
 _LONGEST_TRUST_FILE = 16 << 20
@@ -135,7 +135,7 @@ def with_keys_to_itself(folder: Path) -> Iterator[None]:
         try:
             descriptor = os.open(folder, os.O_RDONLY)
             stack.callback(os.close, descriptor)
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            lock(descriptor, wait=True)
         except OSError as error:
             raise InvalidInput(f"the folder of keys must be readable, got {folder}: {error.strerror}.") from None
         yield

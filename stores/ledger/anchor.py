@@ -8,13 +8,13 @@ it lacks was paid for, and would be paid out again.
 What else proves charges is for stores.ledger.evidence, how a ledger is brought back for stores.ledger.recovery.
 """
 
-import fcntl
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from deniable.ledger.state import LedgerBroken
 from stores.ledger.database import LedgerUnavailable
+from stores.locks import lock
 
 ANCHOR = "ledger-anchor.jsonl"
 """Name of the copy in the state folder: not beside the database, so that it does not go where that goes."""
@@ -96,7 +96,7 @@ class Anchor:
             fresh = not self.place.exists()
             descriptor = os.open(self.place, os.O_RDWR | os.O_CREAT, _PRIVATE_FILE)
             with os.fdopen(descriptor, "r+b") as file:
-                fcntl.flock(file, fcntl.LOCK_EX)
+                lock(descriptor, wait=True)
                 size = os.fstat(file.fileno()).st_size
                 if self._seen[0] != size:
                     self._seen = _whole(file.read())

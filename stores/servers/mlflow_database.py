@@ -3,12 +3,11 @@
 What is recorded there does not belong here.
 """
 
-import fcntl
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from mlflow import MlflowClient
+
+from stores.locks import locked
 
 _SQLITE = "sqlite:///"
 
@@ -25,17 +24,9 @@ def ready_client(uri: str) -> MlflowClient:
     """
     if not uri.startswith(_SQLITE):
         return MlflowClient(uri)
-    with _one_process_at_a_time(Path(uri.removeprefix(_SQLITE)).parent):
+    with locked(Path(uri.removeprefix(_SQLITE)).parent / "making.lock", wait=True):
         client = MlflowClient(uri)
         # The store of runs and that of models make their tables when they are first asked.
         client.search_experiments(max_results=1)
         client.search_registered_models(max_results=1)
     return client
-
-
-@contextmanager
-def _one_process_at_a_time(folder: Path) -> Iterator[None]:
-    """Keep all others out; the kernel lets them in as soon as this process ends, however that happens."""
-    with (folder / "making.lock").open("w") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield

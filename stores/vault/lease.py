@@ -1,19 +1,18 @@
 """The lease of a release: who has it works on the release, and nobody else does; and the turn to choose one."""
 
-import fcntl
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import IO
 
 from deniable.foundation.errors import Refused
+from stores.locks import lock, locked
 
 LEASE = "lease"
 LOCKS = "locks"
 """Folder of a state folder in which processes show each other what they are at."""
 _PRIVATE_FOLDER = 0o700
 
-_kept: list[IO[str]] = []
+_kept: list[ExitStack] = []
 """What is kept until this process ends."""
 
 
@@ -28,8 +27,10 @@ def leased(vault: Path) -> Iterator[None]:
     Raises:
         UnderWay: somebody works on it.
     """
-    with (vault / LEASE).open("w") as handle:
-        _lock(handle, vault.name)
+    with locked(vault / LEASE, wait=False) as is_mine:
+        if not is_mine:
+            msg = f"a release must be worked on by one process, and another is at {vault.name}; wait until it is done."
+            raise UnderWay(msg)
         yield
 
 
@@ -78,40 +79,38 @@ def turn(state: Path, name: str) -> Iterator[None]:
         state: the state folder.
         name: what it is done to.
     """
-    folder = state / LOCKS
-    folder.mkdir(mode=_PRIVATE_FOLDER, parents=True, exist_ok=True)
-    with (folder / f"{name}.lock").open("w") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+    with locked(_place(state, name), wait=True):
         yield
 
 
 def forget_turn(state: Path, name: str) -> None:
     """Leave nothing of one's turn at something that nobody else ever waits for."""
-    (state / LOCKS / f"{name}.lock").unlink()
+    _place(state, name).unlink()
 
 
 def keep_while_alive(state: Path, name: str) -> None:
-    """Have others see that this process lives, until it ends, however it ends."""
-    folder = state / LOCKS
-    folder.mkdir(mode=_PRIVATE_FOLDER, parents=True, exist_ok=True)
-    handle = (folder / f"{name}.lock").open("w")
-    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    _kept.append(handle)
+    """Have others see that this process lives, until it ends, however it ends.
+
+    Raises:
+        UnderWay: another process does under the same name.
+    """
+    kept = ExitStack()
+    if not kept.enter_context(locked(_place(state, name), wait=False)):
+        kept.close()
+        raise UnderWay(f"a process must have a name of its own, and another lives as {name}; wait until it has ended.")
+    _kept.append(kept)
 
 
 def has_died(state: Path, name: str) -> bool:
     """Whether a process had others see that it lives, and does no longer."""
     try:
         with (state / LOCKS / f"{name}.lock").open("r+") as handle:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return lock(handle.fileno(), wait=False)
     except OSError:
         return False
-    return True
 
 
-def _lock(handle: IO[str], release_id: str) -> None:
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        msg = f"a release must be worked on by one process, and another is at {release_id}; wait until it is done."
-        raise UnderWay(msg) from None
+def _place(state: Path, name: str) -> Path:
+    folder = state / LOCKS
+    folder.mkdir(mode=_PRIVATE_FOLDER, parents=True, exist_ok=True)
+    return folder / f"{name}.lock"
