@@ -1,13 +1,18 @@
 """The published schema of the record is that of the model, and refuses a public record that holds anything internal."""
 
 import json
+import re
+from collections.abc import Iterator
 from copy import deepcopy
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
+from jsonschema.validators import extend
 
+from deniable.record.shape import faults_of_shape
+from deniable.record.shape import record_schema as published_schema
 from schemas.provenance import Provenance
 from schemas.record_schema import RECORD_SCHEMA, record_schema, to_text
 
@@ -128,3 +133,96 @@ def test_a_public_step_leaves_out_what_is_internal() -> None:
     record = Provenance.model_validate(INTERNAL)
     step = record.steps[0].public()
     assert step.model_dump(mode="json", exclude_unset=True) == STEP
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Every place in a record, by the names and numbers that lead to it."""
+    if path:
+        yield path
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, inner in inside:
+        yield from places(inner, (*path, name))
+
+
+def holder(record: Any, path: tuple[Any, ...]) -> Any:
+    """What holds the last of a path."""
+    for name in path[:-1]:
+        record = record[name]
+    return record
+
+
+def altered(record: Any) -> Iterator[Any]:
+    """The record with one place altered, missing, or with more in it, for every place."""
+    for path in places(record):
+        for value in (
+            None,
+            True,
+            0,
+            1.5,
+            3.0,
+            "",
+            DIGEST,
+            f"{DIGEST}\n",
+            "2026-11-20",
+            "public",
+            [],
+            [0],
+            {},
+            {"a": 0},
+        ):
+            other = deepcopy(record)
+            holder(other, path)[path[-1]] = value
+            yield other
+        other = deepcopy(record)
+        within = holder(other, path)
+        del within[path[-1]]
+        yield other
+        other = deepcopy(record)
+        within = holder(other, path)
+        if isinstance(within, dict):
+            within[f"{path[-1]} too"] = within[path[-1]]
+        else:
+            within.append(within[path[-1]])
+        yield other
+
+
+def strict_pattern(_: object, pattern: str, value: object, __: object) -> Iterator[ValidationError]:
+    """As ECMA-262 has it, and JSON Schema with it: `$` is the end of the text, and a digit is ASCII."""
+    if isinstance(value, str) and not re.search(re.sub(r"\$$", r"\\Z", pattern), value, re.ASCII):
+        yield ValidationError("another text")
+
+
+STRICT = extend(
+    Draft202012Validator,
+    {"pattern": strict_pattern},
+    type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int),
+)
+
+
+@pytest.mark.parametrize("record", [PUBLIC, INTERNAL], ids=["public", "internal"])
+def test_the_package_alone_judges_every_altered_record_as_jsonschema_does(record: dict[str, Any]) -> None:
+    ours, theirs = published_schema(2), STRICT(record_schema())
+    assert not faults_of_shape(record, ours)
+    judged = [(not faults_of_shape(other, ours), theirs.is_valid(other), other) for other in altered(record)]
+    assert [other for one, another, other in judged if one != another] == []
+    assert {one for one, _, _ in judged} == {True, False}
+    assert len(judged) > 1_000
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        ({"input": {**PUBLIC["input"], "key": f"{DIGEST}\n"}}, "input.key must be written as ^[0-9a-f]{64}$"),
+        (
+            {"release": {**PUBLIC["release"], "begun": "2026-11-2\N{ARABIC-INDIC DIGIT ZERO}"}},
+            "release.begun must be written as",
+        ),
+        ({"release": {**PUBLIC["release"], "records": 400.0}}, "release.records must be of the type integer"),
+    ],
+    ids=["a digest and a new line", "digits that are not ASCII", "a whole number that is written as a float"],
+)
+def test_what_jsonschema_takes_as_it_comes_and_a_record_must_not_hold_is_named(
+    change: dict[str, Any], fault: str
+) -> None:
+    assert VALIDATOR.is_valid({**PUBLIC, **change})
+    assert any(found.startswith(fault) for found in faults_of_shape({**PUBLIC, **change}, published_schema(2)))
