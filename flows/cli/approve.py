@@ -7,18 +7,14 @@ import argparse
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from deniable.foundation.errors import DeniableError, Refused
+from flows.cli.subcommands import Subcommands
 from schemas.provenance import Approval
 from stores.releases.deciding import decide
 from stores.vault.actors import is_stated, operator
 from stores.vault.decisions import decision_on
 from stores.vault.pending_approval import HeldNote, find_held, held_notes
-
-if TYPE_CHECKING:
-    # The library's own class is generic in its stubs alone.
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001
 
 DONE = 0
 
@@ -27,7 +23,7 @@ class NotResumed(DeniableError):
     """A decision is written down, and the run that waits for it was not told."""
 
 
-def add_deciding_commands(subparsers: "Subparsers", parents: Sequence[argparse.ArgumentParser] = ()) -> None:
+def add_deciding_commands(subparsers: Subcommands, parents: Sequence[argparse.ArgumentParser] = ()) -> None:
     """Add the commands to a parser.
 
     Args:

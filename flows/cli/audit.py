@@ -6,18 +6,14 @@ Prefect and MLflow are imported only when it runs; no server is needed.
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from flows.cli.spinner import at_work
-
-if TYPE_CHECKING:
-    # The library's own class is generic in its stubs alone.
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001
+from flows.cli.subcommands import Subcommands
 
 HOLDS, DOES_NOT_HOLD = 0, 1
 
 
-def add_audit_command(subparsers: "Subparsers", parents: Sequence[argparse.ArgumentParser] = ()) -> None:
+def add_audit_command(subparsers: Subcommands, parents: Sequence[argparse.ArgumentParser] = ()) -> None:
     """Add the command `audit` to a parser.
 
     Args:

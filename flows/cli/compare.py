@@ -14,6 +14,7 @@ from rich.table import Table
 
 from deniable.foundation.errors import InvalidInput, Refused
 from flows.cli.spinner import at_work
+from flows.cli.subcommands import Subcommands
 from schemas.provenance import RECORD
 from stores.record.folder_verification import verified_release
 from stores.record.record_reader import (
@@ -28,16 +29,13 @@ from stores.vault.private_files import PRIVATE_FILE, make_private_folder
 if TYPE_CHECKING:
     from reports.pages.comparison import Comparison, Difference, Side
 
-    # The library's own class is generic in its stubs alone.
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001
-
 DONE = 0
 _WIDTH = 118
 _DIGEST_CHARACTERS = 64
 _SHOWN_OF_DIGEST = 12
 
 
-def add_compare_command(subparsers: "Subparsers", parents: Sequence[argparse.ArgumentParser] = ()) -> None:
+def add_compare_command(subparsers: Subcommands, parents: Sequence[argparse.ArgumentParser] = ()) -> None:
     """Add the command `compare` to a parser.
 
     Args:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deniable.foundation.checks import printable
+from flows.cli.subcommands import Subcommands
 from stores.servers.ui_links import mlflow_pages, mlflow_shown_when, run_page, search_page
 from stores.tracking.release_search import APPROVED_BY, EPSILON_TOTAL, PUBLISHED_DAY, release_filter
 
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from mlflow.entities import Run
 
     from stores.record.found_release import FoundRelease
-
-    # The library's own class is generic in its stubs alone.
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001
 
 AS_SIGNED, NOT_AS_SIGNED = 0, 1
 _PAGE = 1000
@@ -33,7 +31,7 @@ _NOT_AUDITED = (
 _NEWEST_FIRST = (f"metrics.`{PUBLISHED_DAY}` DESC", "attributes.start_time DESC")
 
 
-def add_find_command(subparsers: "Subparsers", parents: Sequence[argparse.ArgumentParser] = ()) -> None:
+def add_find_command(subparsers: Subcommands, parents: Sequence[argparse.ArgumentParser] = ()) -> None:
     """Add the command `find` to a parser.
 
     Args:

@@ -6,7 +6,7 @@ Signing does not belong here: a release does that itself, and makes its first ke
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 from rich import box
 from rich.console import Console
@@ -15,6 +15,7 @@ from rich.text import Text
 
 from deniable.foundation.errors import DeniableError, InvalidInput
 from deniable.record.trust import Reason, TrustedKey, TrustedKeys, moment
+from flows.cli.subcommands import Subcommands
 from stores.keys.signing_keys import (
     YEARS,
     current_keyid,
@@ -27,16 +28,12 @@ from stores.keys.signing_keys import (
 from stores.keys.trust_file import trusted_keys, trusted_keys_place
 from stores.ledger.ledger import write_lines
 
-if TYPE_CHECKING:
-    # The library's own class is generic in its stubs alone.
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001
-
 DONE = 0
 _SHOWN_DIGITS = 16
 _DAY = len("2026-11-20")
 
 
-def add_key_commands(subparsers: "Subparsers", parents: Sequence[argparse.ArgumentParser] = ()) -> None:
+def add_key_commands(subparsers: Subcommands, parents: Sequence[argparse.ArgumentParser] = ()) -> None:
     """Add the command `keys` and its own commands to a parser.
 
     Args:

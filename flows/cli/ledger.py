@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.exact_numbers import exact_number
@@ -18,16 +18,13 @@ from deniable.ledger.entries import Cost, Entry, PeriodCap, PeriodLength, Policy
 from deniable.ledger.state import Charged
 from deniable.ledger.verification import records_of, verify
 from deniable.privacy.rounding import rounded, rounded_down, rounded_up
+from flows.cli.subcommands import Subcommands
 from stores.ledger.anchor import Anchor, difference
 from stores.ledger.ledger import LEDGER_VARIABLE, Ledger, kept_lines, ledger_place, write_lines
 from stores.ledger.recovery import recover
 from stores.ledger.roles import OWNER_VARIABLE, prepare_named_ledger
 from stores.ledger.state_ledger import state_ledger
 from stores.vault.actors import operator
-
-if TYPE_CHECKING:
-    # The library's own class is generic in its stubs alone.
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001
 
 DONE, DOES_NOT_HOLD = 0, 1
 _SHOWN = 60
@@ -36,7 +33,7 @@ Row = tuple[str, ...]
 _COLUMNS: Row = ("release", "step", "part", "epsilon", "delta", "by", "entry", "state")
 
 
-def add_ledger_commands(subparsers: "Subparsers", parents: Sequence[argparse.ArgumentParser] = ()) -> None:
+def add_ledger_commands(subparsers: Subcommands, parents: Sequence[argparse.ArgumentParser] = ()) -> None:
     """Add the command `ledger` and its own commands to a parser.
 
     Args:

@@ -7,26 +7,22 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.markup import escape
 from rich.text import Text
 
 from deniable.foundation.errors import DeniableError
+from flows.cli.subcommands import Subcommands
 from infra.servers.local_servers import own_prefect
 from schemas.spec.release_spec import load_spec
-
-if TYPE_CHECKING:
-    # The library's own class is generic in its stubs alone.
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001
 
 DONE = 0
 
 _FARTHEST = 3
 
 
-def add_refresh_command(subparsers: "Subparsers", parents: Sequence[argparse.ArgumentParser] = ()) -> None:
+def add_refresh_command(subparsers: Subcommands, parents: Sequence[argparse.ArgumentParser] = ()) -> None:
     """Add the command `refresh` to a parser.
 
     Args:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
+from flows.cli.subcommands import Subcommands
 from infra.servers.local_servers import own_prefect
 from schemas.provenance import RECORD
 from stores.record.record_reader import find_release_folder, keys_to_trust, trusted_record, trusted_where
@@ -18,13 +19,11 @@ from stores.record.record_reader import find_release_folder, keys_to_trust, trus
 if TYPE_CHECKING:
     from prefect.task_runners import TaskRunner
 
-    # The library's own class is generic in its stubs alone.
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001
 
 SAME, DIFFERS = 0, 1
 
 
-def add_replay_command(subparsers: "Subparsers", parents: Sequence[argparse.ArgumentParser] = ()) -> None:
+def add_replay_command(subparsers: Subcommands, parents: Sequence[argparse.ArgumentParser] = ()) -> None:
     """Add the command `replay` to a parser.
 
     Args:

@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from deniable.foundation.checks import printable
 from deniable.foundation.errors import DeniableError, InvalidInput
+from flows.cli.subcommands import Subcommands
 from flows.prefect_runs.run_tags import DATASET, RELEASE
 
 if TYPE_CHECKING:
     from infra.servers.prefect_api import PrefectApi
-
-    # The library's own class is generic in its stubs alone.
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001
 
 DONE = 0
 _LAST, _MOST = 20, 200
@@ -32,7 +30,7 @@ class RunsUnknown(DeniableError):
     """Prefect's server does not say what it has run."""
 
 
-def add_runs_command(subparsers: "Subparsers", parents: Sequence[argparse.ArgumentParser] = ()) -> None:
+def add_runs_command(subparsers: Subcommands, parents: Sequence[argparse.ArgumentParser] = ()) -> None:
     """Add the command `runs` to a parser.
 
     Args:

@@ -4,19 +4,15 @@ import argparse
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from deniable.foundation.errors import InvalidInput
 from flows.cli.spinner import at_work
-
-if TYPE_CHECKING:
-    # The library's own class is generic in its stubs alone.
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001
+from flows.cli.subcommands import Subcommands
 
 DONE = 0
 
 
-def add_backup_commands(subparsers: "Subparsers", parents: Sequence[argparse.ArgumentParser] = ()) -> None:
+def add_backup_commands(subparsers: Subcommands, parents: Sequence[argparse.ArgumentParser] = ()) -> None:
     """Add the commands `backup` and `restore` to a parser.
 
     Args:

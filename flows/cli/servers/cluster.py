@@ -8,9 +8,10 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from deniable.foundation.errors import InvalidInput, Refused
+from flows.cli.subcommands import Subcommands
 from infra.cluster.settings import (
     LOOPBACK,
     PORT,
@@ -22,14 +23,10 @@ from infra.cluster.settings import (
 from infra.environment import CLUSTER_VARIABLE
 from stores.servers.ui_links import is_loopback_host
 
-if TYPE_CHECKING:
-    # The library's own class is generic in its stubs alone.
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001
-
 DONE = 0
 
 
-def add_cluster_commands(subparsers: "Subparsers", parents: Sequence[argparse.ArgumentParser] = ()) -> None:
+def add_cluster_commands(subparsers: Subcommands, parents: Sequence[argparse.ArgumentParser] = ()) -> None:
     """Add the commands of `cluster` to a parser.
 
     Args:

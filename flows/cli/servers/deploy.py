@@ -12,17 +12,13 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from deniable.foundation.errors import DeniableError
 from flows.cli.servers.stack import require_prefect
 from flows.cli.spinner import at_work
+from flows.cli.subcommands import Subcommands
 from flows.specs import spec_places
 from schemas.spec.release_spec import load_spec
-
-if TYPE_CHECKING:
-    # The library's own class is generic in its stubs alone.
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001
 
 DONE = 0
 
@@ -35,7 +31,7 @@ class DeployFailed(DeniableError):
     """Prefect does not take the deployments."""
 
 
-def add_deploy_command(subparsers: "Subparsers", parents: Sequence[argparse.ArgumentParser] = ()) -> None:
+def add_deploy_command(subparsers: Subcommands, parents: Sequence[argparse.ArgumentParser] = ()) -> None:
     """Add the command `deploy` to a parser.
 
     Args:

@@ -9,14 +9,11 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from deniable.foundation.errors import DeniableError, InvalidInput
+from flows.cli.subcommands import Subcommands
 from infra.stack.settings import POOL
-
-if TYPE_CHECKING:
-    # The library's own class is generic in its stubs alone.
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001
 
 _GRACE_S = 30
 
@@ -25,7 +22,7 @@ class PrefectSilent(DeniableError):
     """Prefect's server does not answer, or not to us."""
 
 
-def add_stack_commands(subparsers: "Subparsers", parents: Sequence[argparse.ArgumentParser] = ()) -> None:
+def add_stack_commands(subparsers: Subcommands, parents: Sequence[argparse.ArgumentParser] = ()) -> None:
     """Add the commands `stack` and `worker` to a parser.
 
     Args:
