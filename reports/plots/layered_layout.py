@@ -8,6 +8,7 @@ Source: Sugiyama, Tagawa, Toda 1981, with the barycentre heuristic.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 
 from deniable.foundation.errors import InvalidInput
@@ -90,17 +91,18 @@ def _depths(names: Sequence[str], edges: Sequence[tuple[str, str]]) -> dict[str,
     if unknown:
         msg = f"every parent must be one of the attributes, got {', '.join(unknown)}."
         raise InvalidInput(msg)
+    parents: dict[str, list[str]] = {name: [] for name in names}
+    for parent, child in edges:
+        parents[child].append(parent)
+    try:
+        order = tuple(TopologicalSorter(parents).static_order())
+    except CycleError as error:
+        circle = [name for name in names if name in error.args[1]]
+        msg = f"a dependency graph must have no cycle, got one among {', '.join(circle)}."
+        raise InvalidInput(msg) from None
     depth: dict[str, int] = {}
-    waiting = list(names)
-    while waiting:
-        ready = [name for name in waiting if all(parent in depth for parent, child in edges if child == name)]
-        if not ready:
-            msg = f"a dependency graph must have no cycle, got one among {', '.join(waiting)}."
-            raise InvalidInput(msg)
-        depth |= {
-            name: 1 + max((depth[parent] for parent, child in edges if child == name), default=-1) for name in ready
-        }
-        waiting = [name for name in waiting if name not in depth]
+    for name in order:
+        depth[name] = 1 + max((depth[parent] for parent in parents[name]), default=-1)
     for name in {parent for parent, _ in edges} - {child for _, child in edges}:
         depth[name] = min(depth[child] for parent, child in edges if parent == name) - 1
     return depth

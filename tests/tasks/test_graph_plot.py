@@ -62,6 +62,8 @@ def test_attributes_without_dependencies_fill_rows() -> None:
 def test_a_cycle_is_refused() -> None:
     with pytest.raises(InvalidInput, match="no cycle, got one among age, work"):
         draw_graph(["age", "work"], {"age": ["work"], "work": ["age"]}, None)
+    with pytest.raises(InvalidInput, match=r"one among age, work\."):
+        draw_graph(["age", "income", "work"], {"age": ["work"], "work": ["age"], "income": ["work"]}, None)
 
 
 def test_a_parent_that_is_no_attribute_is_refused() -> None:
