@@ -51,7 +51,7 @@ class _Arrivals:
                 later.start()
 
     def _stop_steps(self) -> None:
-        steps = sys.modules.get("tasks.running.progress")
+        steps = sys.modules.get("tasks.running.cancellation")
         if steps is not None and self._ending.is_set():
             with suppress(Exception):  # the command may be past all steps by now
                 steps.stop_all_steps(_PATIENCE_S)

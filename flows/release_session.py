@@ -36,7 +36,7 @@ from stores.vault.pending_approval import Held
 from stores.vault.private_files import PRIVATE_FOLDER, make_private_folder
 from stores.vault.scratch import is_scratch, sweep_scratch
 from stores.vault.workspace import Workspace
-from tasks.running.progress import allow_steps, stop_steps
+from tasks.running.cancellation import allow_steps, stop_steps
 
 _PATIENCE_S = 30.0
 _LONGEST_KEY = 1024

@@ -52,7 +52,7 @@ from stores.vault.workspace import Workspace
 from tasks.audit.restage import restage_task
 from tasks.data.account import account_task
 from tasks.data.ingest import ingest_task
-from tasks.running.progress import allow_steps, stop_steps
+from tasks.running.cancellation import allow_steps, stop_steps
 from tasks.running.step import StepFailed
 
 _PATIENCE_S = 30.0

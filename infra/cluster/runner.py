@@ -9,6 +9,7 @@ sentence.
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import copy_context
 from pathlib import Path
 from typing import Any, Self, cast
 
@@ -28,7 +29,8 @@ from infra.cluster.worker_checks import complaint, describe_worker
 from stores.tracking.lineage import tracking_uri
 from stores.vault.lease import forget_turn, turn
 from stores.vault.private_files import PRIVATE_FILE
-from tasks.running.progress import allow_steps, part_begins, part_ends, stop_parts, stopping_too
+from tasks.running.cancellation import allow_steps, stop_parts, stopping_too
+from tasks.running.progress import part_begins, part_ends
 from tasks.running.step import amount_of
 
 _PATIENCE_S = 15
@@ -44,6 +46,7 @@ class ClusterFuture(PrefectDaskFuture[Any]):
 
     Whoever watches is told of its end when the flow asks for it: to Dask a task that failed has ended well, for what it
     gives is a state of Prefect's that says so, and to fetch that from a callback of Dask's disturbs whoever else does.
+    Who watches is known where the task is sent, and not in Dask's own threads.
 
     Args:
         sent: the task that was sent.
@@ -53,7 +56,7 @@ class ClusterFuture(PrefectDaskFuture[Any]):
 
     def __init__(self, sent: PrefectDaskFuture[Any], step: str, amount: int) -> None:
         super().__init__(task_run_id=sent.task_run_id, wrapped_future=sent.wrapped_future)
-        self._step, self._untold = step, [amount]
+        self._step, self._untold, self._context = step, [amount], copy_context()
         sent.wrapped_future.add_done_callback(self._lost)
 
     def wait(self, timeout: float | None = None) -> None:
@@ -99,7 +102,7 @@ class ClusterFuture(PrefectDaskFuture[Any]):
 
     def _ended(self, *, well: bool) -> None:
         with suppress(IndexError):  # it was told before
-            part_ends(self._step, well=well, amount=self._untold.pop())
+            self._context.run(part_ends, self._step, well=well, amount=self._untold.pop())
 
 
 class ClusterRunner(DaskTaskRunner):

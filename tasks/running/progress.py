@@ -1,30 +1,17 @@
-"""Word of how a release goes, from the steps to whoever watches, and the wish to stop, the other way.
+"""Progress of a release: reported by its steps to those who watch it.
 
-No screen is drawn here; `flows.progress` does.
+Who watches is of the context in which steps are called, and goes with it into the threads that Prefect calls them in:
+two releases of one process are watched apart. No screen is drawn here (flows.progress), and no step is stopped
+(cancellation).
 """
 
-import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from threading import Condition, Lock
+from threading import Lock
 from typing import Protocol
 
-from deniable.foundation.errors import DeniableError
-
-
-class OtherProcesses(Protocol):
-    """Processes that steps are sent to."""
-
-    def allow(self, release: str) -> None:
-        """Let the steps of a release begin there."""
-
-    def stop(self, release: str, patience_s: float) -> None:
-        """Let no step of a release begin there any more, ask those that run to end, and wait for them."""
-
-
-class StepStopped(DeniableError):
-    """A part of a step was stopped with its release."""
+from tasks.running.cancellation import running, stop_if_asked
 
 
 class Watcher(Protocol):
@@ -40,26 +27,18 @@ class Watcher(Protocol):
         """A step, or one part of a mapped step, is over."""
 
 
-_watchers: list[Watcher] = []
+_watchers: ContextVar[tuple[Watcher, ...]] = ContextVar("watchers", default=())
 _telling = Lock()
-_running = Condition()
-_running_steps: list[str] = []
-_stopped_releases: dict[str, type[BaseException]] = {}
-_allowed_releases: set[str] = set()
-_other_processes: list[OtherProcesses] = []
-_release: ContextVar[str] = ContextVar("release", default="")
 
 
 @contextmanager
 def watching(watcher: Watcher) -> Iterator[None]:
-    """Tell `watcher` of every step until the block ends."""
-    with _telling:
-        _watchers.append(watcher)
+    """Tell `watcher` of every step that is called in this context, until the block ends."""
+    token = _watchers.set((*_watchers.get(), watcher))
     try:
         yield
     finally:
-        with _telling:
-            _watchers.remove(watcher)
+        _watchers.reset(token)
 
 
 @contextmanager
@@ -69,27 +48,19 @@ def announced(step: str, release: str) -> Iterator[None]:
     Raises:
         KeyboardInterrupt: the release was stopped; the step does not begin.
     """
-    token = _release.set(release)
-    with _running:
-        _running_steps.append(release)
     well = False
-    try:
-        _stop_if_asked()
+    with running(release):
+        stop_if_asked()
         with _telling:
-            for watcher in _watchers:
+            for watcher in _watchers.get():
                 watcher.started(step)
         try:
             yield
             well = True
         finally:
             with _telling:
-                for watcher in _watchers:
+                for watcher in _watchers.get():
                     watcher.ended(step, well=well)
-    finally:
-        with _running:
-            _running_steps.remove(release)
-            _running.notify_all()
-        _release.reset(token)
 
 
 def advance(step: str, amount: int) -> None:
@@ -98,26 +69,16 @@ def advance(step: str, amount: int) -> None:
     Raises:
         KeyboardInterrupt: the release was stopped; the step must end here.
     """
-    _stop_if_asked()
+    stop_if_asked()
     with _telling:
-        for watcher in _watchers:
+        for watcher in _watchers.get():
             watcher.advanced(step, amount)
-
-
-@contextmanager
-def stopping_too(place: OtherProcesses) -> Iterator[None]:
-    """Have the steps that run in other processes stopped with those of this one, until the block ends."""
-    _other_processes.append(place)
-    try:
-        yield
-    finally:
-        _other_processes.remove(place)
 
 
 def part_begins(step: str) -> None:
     """Tell the watchers that a part of a step was sent to another process."""
     with _telling:
-        for watcher in _watchers:
+        for watcher in _watchers.get():
             watcher.started(step)
 
 
@@ -127,59 +88,7 @@ def part_ends(step: str, *, well: bool, amount: int = 0) -> None:
     What is done meanwhile over there is told to nobody here.
     """
     with _telling:
-        for watcher in _watchers:
+        for watcher in _watchers.get():
             if well and amount:
                 watcher.advanced(step, amount)
             watcher.ended(step, well=well)
-
-
-def allow_steps(release: str) -> None:
-    """Let the steps of a release begin, although an earlier run of it was stopped."""
-    _stopped_releases.pop(release, None)
-    _allowed_releases.add(release)
-    for place in _other_processes:
-        place.allow(release)
-
-
-def stop_steps(release: str, patience_s: float) -> None:
-    """Let no step of a release begin any more, ask those that run to end, and wait for them.
-
-    Args:
-        release: the release's name.
-        patience_s: the longest wait, in seconds; what runs in compiled code cannot be stopped sooner.
-    """
-    _stopped_releases[release] = KeyboardInterrupt
-    for place in _other_processes:
-        place.stop(release, patience_s)
-    _wait_for_steps(release, patience_s)
-
-
-def stop_all_steps(patience_s: float) -> None:
-    """Stop the steps of every release that this process has worked on, as `stop_steps` does."""
-    for release in sorted(_allowed_releases):
-        stop_steps(release, patience_s)
-
-
-async def stop_parts(release: str, patience_s: float) -> None:
-    """Stop the steps of a release in this process, which others send steps to, and which goes on.
-
-    The wait is in a thread of its own: a worker whose event loop waited would be taken for one that is gone.
-
-    Args:
-        release: the release's name.
-        patience_s: the longest wait, in seconds.
-    """
-    _stopped_releases[release] = StepStopped
-    await asyncio.to_thread(_wait_for_steps, release, patience_s)
-
-
-def _wait_for_steps(release: str, patience_s: float) -> None:
-    with _running:
-        _running.wait_for(lambda: release not in _running_steps, timeout=patience_s)
-
-
-def _stop_if_asked() -> None:
-    """End the step that calls this when its release was stopped."""
-    stopped = _stopped_releases.get(_release.get())
-    if stopped is not None:
-        raise stopped("its release was stopped") if stopped is StepStopped else stopped

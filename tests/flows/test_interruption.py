@@ -19,7 +19,8 @@ from flows.interruption import end_in_order, is_of_a_signal
 from schemas.spec.release_spec import load_spec
 from stores.releases import resumable_releases as unfinished
 from stores.vault.pending_approval import NotPublished
-from tasks.running.progress import StepStopped, advance, allow_steps, announced
+from tasks.running.cancellation import StepStopped, allow_steps
+from tasks.running.progress import advance, announced
 from tasks.running.step import StepFailed
 from tests.small_release import write_small_release
 

@@ -11,10 +11,11 @@ from importlib import import_module
 from inspect import signature
 from pathlib import Path
 from pkgutil import walk_packages
-from threading import Event, Thread
+from threading import Event, Thread, get_ident
 from typing import Any
 
 import pytest
+from prefect import flow
 from prefect.cache_policies import NO_CACHE
 
 import tasks
@@ -23,7 +24,8 @@ from schemas.references import Audience
 from schemas.spec.flow_steps import flow_steps
 from schemas.spec.release_spec import load_spec
 from stores.vault.workspace import Workspace
-from tasks.running.progress import StepStopped, advance, allow_steps, stop_parts, stop_steps, stopping_too, watching
+from tasks.running.cancellation import StepStopped, allow_steps, stop_parts, stop_steps, stopping_too
+from tasks.running.progress import advance, watching
 from tasks.running.step import StepFailed, as_task
 from tests.diary import Diary
 from tests.small_release import write_small_release
@@ -277,3 +279,37 @@ def test_watchers_are_told_how_a_step_goes(bare_workspace: Workspace) -> None:
         "clean started",
         "clean ended badly",
     ]
+
+
+def test_watchers_of_one_release_hear_nothing_of_another_in_the_same_process(bare_workspace: Workspace) -> None:
+    def synthesize(workspace: Workspace) -> None:
+        advance("synthesize", 3)
+
+    def other() -> None:
+        with watching(others):
+            as_task(synthesize).fn(bare_workspace)
+
+    mine, others = Diary(), Diary()
+    with watching(mine):
+        elsewhere = Thread(target=other)
+        elsewhere.start()
+        elsewhere.join()
+    assert mine.lines == []
+    assert others.lines == ["synthesize started", "synthesize advanced 3", "synthesize ended well"]
+
+
+def test_a_watcher_goes_with_a_step_into_the_thread_that_prefect_calls_it_in(bare_workspace: Workspace) -> None:
+    threads = []
+
+    def synthesize(workspace: Workspace) -> None:
+        threads.append(get_ident())
+        advance("synthesize", 3)
+
+    @flow
+    def one_step() -> None:
+        as_task(synthesize).submit(bare_workspace).result()
+
+    with watching(diary := Diary()):
+        one_step()
+    assert threads != [get_ident()]
+    assert diary.lines == ["synthesize started", "synthesize advanced 3", "synthesize ended well"]

@@ -1,0 +1,121 @@
+"""Cancellation: a release's steps are stopped, in this process and in those that it sends steps to.
+
+A step asks whether it must end whenever it reports progress; compiled code that runs is not interrupted.
+"""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from threading import Condition
+from typing import Protocol
+
+from deniable.foundation.errors import DeniableError
+
+
+class OtherProcesses(Protocol):
+    """Processes that steps are sent to."""
+
+    def allow(self, release: str) -> None:
+        """Let the steps of a release begin there."""
+
+    def stop(self, release: str, patience_s: float) -> None:
+        """Let no step of a release begin there any more, ask those that run to end, and wait for them."""
+
+
+class StepStopped(DeniableError):
+    """A part of a step was stopped with its release."""
+
+
+_running = Condition()
+_running_steps: list[str] = []
+_stopped_releases: dict[str, type[BaseException]] = {}
+_allowed_releases: set[str] = set()
+_other_processes: list[OtherProcesses] = []
+_release: ContextVar[str] = ContextVar("release", default="")
+
+
+@contextmanager
+def running(release: str) -> Iterator[None]:
+    """Count what is done until the block ends as a step of a release: who stops the release waits for it.
+
+    Args:
+        release: the release's name.
+    """
+    token = _release.set(release)
+    with _running:
+        _running_steps.append(release)
+    try:
+        yield
+    finally:
+        with _running:
+            _running_steps.remove(release)
+            _running.notify_all()
+        _release.reset(token)
+
+
+@contextmanager
+def stopping_too(place: OtherProcesses) -> Iterator[None]:
+    """Have the steps that run in other processes stopped with those of this one, until the block ends."""
+    _other_processes.append(place)
+    try:
+        yield
+    finally:
+        _other_processes.remove(place)
+
+
+def allow_steps(release: str) -> None:
+    """Let the steps of a release begin, although an earlier run of it was stopped."""
+    _stopped_releases.pop(release, None)
+    _allowed_releases.add(release)
+    for place in _other_processes:
+        place.allow(release)
+
+
+def stop_steps(release: str, patience_s: float) -> None:
+    """Let no step of a release begin any more, ask those that run to end, and wait for them.
+
+    Args:
+        release: the release's name.
+        patience_s: the longest wait, in seconds; what runs in compiled code cannot be stopped sooner.
+    """
+    _stopped_releases[release] = KeyboardInterrupt
+    for place in _other_processes:
+        place.stop(release, patience_s)
+    _wait_for_steps(release, patience_s)
+
+
+def stop_all_steps(patience_s: float) -> None:
+    """Stop the steps of every release that this process has worked on, as `stop_steps` does."""
+    for release in sorted(_allowed_releases):
+        stop_steps(release, patience_s)
+
+
+async def stop_parts(release: str, patience_s: float) -> None:
+    """Stop the steps of a release in this process, which others send steps to, and which goes on.
+
+    The wait is in a thread of its own: a worker whose event loop waited would be taken for one that is gone.
+
+    Args:
+        release: the release's name.
+        patience_s: the longest wait, in seconds.
+    """
+    _stopped_releases[release] = StepStopped
+    await asyncio.to_thread(_wait_for_steps, release, patience_s)
+
+
+def _wait_for_steps(release: str, patience_s: float) -> None:
+    with _running:
+        _running.wait_for(lambda: release not in _running_steps, timeout=patience_s)
+
+
+def stop_if_asked() -> None:
+    """End the step that calls this, if its release was stopped.
+
+    Raises:
+        KeyboardInterrupt: it was, with all that this process does.
+        StepStopped: it was, in a process that goes on.
+    """
+    stopped = _stopped_releases.get(_release.get())
+    if stopped is not None:
+        raise stopped("its release was stopped") if stopped is StepStopped else stopped
