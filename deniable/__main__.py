@@ -1,24 +1,21 @@
 """The command line of an auditor, offline, without the rest of the project: `python -m deniable verify RELEASE_DIR`.
 
-It is the one place of the package that opens files; what is checked in them does not belong here.
+What is checked does not belong here, nor how files are opened (folder_on_disk).
 """
 
 import argparse
-import errno
 import os
-import stat
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
-from itertools import islice
-from typing import Any, BinaryIO
+from typing import Any
 
+from deniable.folder_on_disk import FolderOnDisk, open_regular
 from deniable.foundation.checks import printable
 from deniable.foundation.errors import InvalidInput
 from deniable.ledger.verification import records_of, verify
 
 _LARGEST_FILE = 1 << 28
-_MOST_MEMBERS = 10_000
 
 HOLDS, DOES_NOT_HOLD, UNREADABLE = 0, 1, 2
 
@@ -30,21 +27,6 @@ _GIVE_KEYS = f"give a trust file by --keys FILE, name one in {KEYS_VARIABLE}, or
 
 class _Unreadable(Exception):
     """Something that was named cannot be read."""
-
-
-class _FolderOnDisk:
-    """A folder, as `release_verification` looks at one."""
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-
-    def members(self) -> Mapping[str, str]:
-        with os.scandir(self._path) as entries:
-            # A release has some twenty files; of a folder with more than this it is enough to name some.
-            return {entry.name: _kind(entry) for entry in islice(entries, _MOST_MEMBERS)}
-
-    def open(self, name: str) -> BinaryIO:
-        return _opened(os.path.join(self._path, name), os.O_NOFOLLOW)  # noqa: PTH118 - who asks closes it
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -75,7 +57,7 @@ def _verify_release(asked: argparse.Namespace) -> int:
     ledger = None if asked.ledger is None else records_of(_lines(asked.ledger, "the ledger"))
     trust = _trust(asked)
     try:
-        report = verify_release(_FolderOnDisk(asked.release), trust, ledger)
+        report = verify_release(FolderOnDisk(asked.release), trust, ledger)
     except OSError as error:
         raise _Unreadable(
             f"a release must be a folder that can be read, got {asked.release}: {error}; name another."
@@ -160,34 +142,13 @@ def _lines(path: str, what: str) -> list[str]:
 
 def _content(path: str, what: str) -> bytes:
     try:
-        with _opened(path) as file:
+        with open_regular(path) as file:
             content = file.read(_LARGEST_FILE + 1)
     except OSError as error:
         raise _Unreadable(f"{what} must be a readable file, got {path}: {error}; name another.") from None
     if len(content) > _LARGEST_FILE:
         raise _Unreadable(f"{what} must be of at most {_LARGEST_FILE:,} bytes, got {path}, which has more.")
     return content
-
-
-def _opened(path: str, more: int = 0) -> BinaryIO:
-    """Open a regular file: a pipe would be waited for without end, and a device has none.
-
-    Raises:
-        OSError: it is none, or cannot be opened.
-    """
-    file = open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | more), "rb")  # noqa: PTH123, SIM115 - who asks closes it
-    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-        file.close()
-        raise OSError(errno.EINVAL, "it is no regular file", path)
-    return file
-
-
-def _kind(entry: "os.DirEntry[str]") -> str:
-    if entry.is_symlink():
-        return "link"
-    if entry.is_dir():
-        return "folder"
-    return "file" if entry.is_file() else "thing of another kind"
 
 
 def _say(lines: Sequence[str], *, holds: bool) -> int:

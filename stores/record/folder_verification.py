@@ -3,35 +3,14 @@
 What is checked is for `deniable.verification.release`; who is trusted is for whoever asks.
 """
 
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Sequence
 from pathlib import Path
-from typing import BinaryIO
 
+from deniable.folder_on_disk import FolderOnDisk
 from deniable.foundation.errors import Refused
 from deniable.ledger.verification import records_of
 from deniable.record.trust import TrustedKeys
-from deniable.verification.release import FILE, ReleaseReport, Trust, verify_release
-from schemas.regular_files import opened_regular
-
-
-class FolderOnDisk:
-    """A folder, as `release_verification` looks at one.
-
-    Args:
-        path: the folder.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def members(self) -> Mapping[str, str]:
-        """What is in it, by name."""
-        return {path.name: _kind(path) for path in self._path.iterdir()}
-
-    def open(self, name: str) -> AbstractContextManager[BinaryIO]:
-        """Open a file to be read."""
-        return opened_regular(self._path / name, "a file of a release")
+from deniable.verification.release import ReleaseReport, Trust, verify_release
 
 
 def verified_release(
@@ -61,11 +40,3 @@ def require_verified(report: ReleaseReport) -> None:
     wrong = next((check for check in report.checks if not check.holds), None)
     if wrong is not None:
         raise Refused(f"a release must hold against its own record, and does not: {wrong.line}; nothing was published.")
-
-
-def _kind(path: Path) -> str:
-    if path.is_symlink():
-        return "link"
-    if path.is_dir():
-        return "folder"
-    return FILE if path.is_file() else "thing of another kind"

@@ -1,0 +1,68 @@
+"""Reads a release folder on disk: regular files alone, and no link of anybody's.
+
+What is checked in them does not belong here (verification).
+"""
+
+import errno
+import os
+import stat
+from collections.abc import Mapping
+from itertools import islice
+from typing import BinaryIO
+
+_MOST_MEMBERS = 10_000
+
+
+class FolderOnDisk:
+    """A folder, as `deniable.verification.release` looks at one.
+
+    Args:
+        path: the folder.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._path = path
+
+    def members(self) -> Mapping[str, str]:
+        """What is in it, hidden or not: by name, `file` or what else it is.
+
+        Raises:
+            OSError: it cannot be read.
+        """
+        with os.scandir(self._path) as entries:
+            # A release has some twenty files; of a folder with more than this it is enough to name some.
+            return {entry.name: _kind(entry) for entry in islice(entries, _MOST_MEMBERS)}
+
+    def open(self, name: str) -> BinaryIO:
+        """Open a file to be read; who asks closes it.
+
+        Raises:
+            OSError: it is no regular file, or cannot be opened.
+        """
+        return open_regular(os.path.join(self._path, name), follow=False)  # noqa: PTH118
+
+
+def open_regular(path: str, *, follow: bool = True) -> BinaryIO:
+    """Open a regular file, which who asks closes: a pipe would be waited for without end, and a device has none.
+
+    Args:
+        path: the file.
+        follow: whether it may be a link to one.
+
+    Raises:
+        OSError: it is no regular file, or cannot be opened.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | (0 if follow else os.O_NOFOLLOW))
+    file = open(descriptor, "rb")  # noqa: PTH123, SIM115 - who asks closes it
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(errno.EINVAL, "it is no regular file", path)
+    return file
+
+
+def _kind(entry: "os.DirEntry[str]") -> str:
+    if entry.is_symlink():
+        return "link"
+    if entry.is_dir():
+        return "folder"
+    return "file" if entry.is_file() else "thing of another kind"
