@@ -110,7 +110,9 @@ def prepare_environment(state: Path | None = None) -> Path:
     for name, value in _DEFAULTS.items():
         os.environ.setdefault(name, value)
     # Its client asks again after two seconds, then after four, and so on.
-    os.environ.setdefault("PREFECT_CLIENT_MAX_RETRIES", str(doublings(None, first_s=2.0)))
+    os.environ.setdefault("PREFECT_CLIENT_MAX_RETRIES", str(doublings(first_s=2.0)))
+    # Its client asks again at once, then after four seconds, then after eight, and so on.
+    os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", str(1 + doublings(first_s=4.0)))
     os.environ[STATE_VARIABLE] = str(state)
     os.environ["PREFECT_HOME"] = str(state / "prefect")
     os.environ["MLFLOW_TRACKING_URI"] = os.environ.get(MLFLOW_VARIABLE) or f"sqlite:///{state / 'mlflow' / 'mlflow.db'}"

@@ -53,15 +53,18 @@ def pauses(server: str) -> Iterator[float]:
         pause = min(2 * pause, _LONGEST_S)
 
 
-def doublings(server: str | None, first_s: float) -> int:
+def doublings(first_s: float) -> int:
     """How often a client asks again that doubles its pauses from a first one, so that they add up to the patience.
 
     Args:
-        server: what it is known by; None for one whose answers nobody notes.
         first_s: the first pause, in seconds.
     """
-    seconds = min(_BRIEFLY_S, patience_s()) if server in _in_vain else patience_s()
-    return math.ceil(math.log2(seconds / first_s + 1))
+    return math.ceil(math.log2(patience_s() / first_s + 1))
+
+
+def is_given_up(server: str) -> bool:
+    """Whether a server was waited for in vain, and has not answered since."""
+    return server in _in_vain
 
 
 def note_answer(server: str, *, answered: bool) -> None:

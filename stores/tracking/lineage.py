@@ -23,7 +23,10 @@ from typing import TYPE_CHECKING, Any
 
 from mlflow import MlflowClient
 from mlflow.entities import Dataset, DatasetInput, InputTag, LoggedModel, LoggedModelInput, Metric, Param, Run, RunTag
+from mlflow.environment_variables import MLFLOW_HTTP_REQUEST_MAX_RETRIES
 from mlflow.exceptions import MlflowException
+from mlflow.utils.credentials import get_default_host_creds
+from mlflow.utils.rest_utils import http_request
 from sqlalchemy.exc import SQLAlchemyError
 
 from deniable.foundation.errors import DeniableError, Refused
@@ -33,7 +36,7 @@ from schemas.references import Audience, Reference
 from schemas.spec.flow_steps import flow_steps
 from schemas.spec.release_spec import ReleaseSpec
 from stores.servers.mlflow_database import ready_client
-from stores.servers.patience import ServerDown, doublings, note_answer
+from stores.servers.patience import ServerDown, is_given_up, note_answer
 from stores.servers.prefect_failures import asking_prefect
 from stores.servers.ui_links import (
     artifact_name,
@@ -72,10 +75,8 @@ _ABOUT_A_RELEASE = "What it cost, how good it is, its files."
 _FLOW_RUN, _TASK_RUN = "prefect.flow_run_id", "prefect.task_run_id"
 
 
-_TIMES = "MLFLOW_HTTP_REQUEST_MAX_RETRIES"
-_FIRST_PAUSE_S = 4.0
-"""MLflow's client asks again at once, then after so many seconds, then after twice as many, and so on."""
 _BRIEFLY = 2
+"""How often a server is asked again that is not waited for: at once, and after four seconds."""
 
 _one_at_a_time = Lock()
 
@@ -513,7 +514,8 @@ def recording(state: Path, *, patiently: bool = True) -> Iterator[MlflowClient]:
     """Yield the client, to one thread at a time; what goes wrong with it is one clear sentence.
 
     MLflow's store has a few connections, and threads that find none free give up after half a minute. A server that
-    does not answer may be starting again: it is waited for, but only once in vain.
+    does not answer may be starting again: it is waited for, but only once in vain. How long MLflow's client waits is
+    a setting of the process's (infra.environment); a server that is not to be waited for must answer first.
 
     Args:
         state: the state folder.
@@ -521,7 +523,9 @@ def recording(state: Path, *, patiently: bool = True) -> Iterator[MlflowClient]:
     """
     uri = tracking_uri(state)
     try:
-        with _one_at_a_time, _asking_again(1 + doublings(uri, _FIRST_PAUSE_S) if patiently else _BRIEFLY):
+        with _one_at_a_time:
+            if uri.startswith("http") and (is_given_up(uri) or not patiently):
+                _require_answer(uri)
             yield _client(uri)
     except (MlflowException, SQLAlchemyError, OSError) as error:
         note_answer(uri, answered=False)
@@ -532,17 +536,16 @@ def recording(state: Path, *, patiently: bool = True) -> Iterator[MlflowClient]:
     raise failed
 
 
-@contextmanager
-def _asking_again(times: int) -> Iterator[None]:
-    """Have MLflow's client ask a server that does not answer again that often; one thread at a time is here."""
-    before = os.environ.get(_TIMES)
-    if before is None:
-        os.environ[_TIMES] = str(times)
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[_TIMES]
+def _require_answer(uri: str) -> None:
+    """Ask a server for one experiment, and briefly: its own client would wait for as long as for any other question.
+
+    Raises:
+        MlflowException: neither it nor the database below it answers.
+    """
+    times = min(_BRIEFLY, MLFLOW_HTTP_REQUEST_MAX_RETRIES.get())  # type: ignore[no-untyped-call]
+    who = get_default_host_creds(uri)  # type: ignore[no-untyped-call]
+    question = {"max_results": 1}
+    http_request(who, "/api/2.0/mlflow/experiments/search", "POST", max_retries=times, json=question)  # type: ignore[no-untyped-call]
 
 
 def _failure(state: Path, uri: str, error: Exception) -> RecordFailed:

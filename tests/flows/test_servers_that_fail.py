@@ -1,13 +1,13 @@
 """Whatever becomes of Prefect's or MLflow's server, there is one sentence that says what to do, and nothing is lost."""
 
-import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from mlflow.exceptions import MlflowException
+from requests import PreparedRequest, Response, Session
 
 from infra.servers.local_servers import Server, free_port, start_mlflow, start_prefect
 from stores.ledger.ledger import Ledger, ledger_place
@@ -96,6 +96,19 @@ def test_a_release_whose_prefect_server_goes_away_says_so_and_goes_on_when_it_is
     assert len({each.charge.release for each in charges}) == 1
 
 
+def counting_questions(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The addresses that are asked from now on."""
+    asked: list[str] = []
+    send = Session.send
+
+    def counted(session: Session, request: PreparedRequest, **how: Any) -> Response:
+        asked.append(str(request.url))
+        return send(session, request, **how)
+
+    monkeypatch.setattr(Session, "send", counted)
+    return asked
+
+
 def said_of(state: Path) -> str:
     """What is said where MLflow does not take a tag."""
     with pytest.raises(RecordFailed) as failed, recording(state) as client:
@@ -128,16 +141,28 @@ def test_an_mlflow_server_that_is_gone_and_one_that_forbids_are_told_apart(
 def test_a_server_that_was_waited_for_in_vain_is_not_waited_for_again_before_it_answers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
-    monkeypatch.delenv(TIMES, raising=False)
+    (tmp_path / "mlflow").mkdir()
+    pages_of = f"sqlite:///{tmp_path / 'mlflow' / 'mlflow.db'}"
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", pages_of)
+    pages = start_mlflow(tmp_path)
     asked: list[int] = []
-    for answers in (False, True, True):
-        try:
-            with recording(tmp_path):
-                asked.append(int(os.environ[TIMES]))
-                if not answers:
-                    raise MlflowException("it does not answer")
-        except RecordFailed:
-            pass
-    assert asked[1] < asked[0] == asked[2]
-    assert TIMES not in os.environ
+    try:
+        pages.wait_until_up()
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", pages.address)
+        user, _, password = pages.credentials.partition(":")
+        monkeypatch.setenv("MLFLOW_TRACKING_USERNAME", user)
+        monkeypatch.setenv("MLFLOW_TRACKING_PASSWORD", password)
+        counted = counting_questions(monkeypatch)
+        for answers in (False, True, True):
+            counted.clear()
+            try:
+                with recording(tmp_path) as client:
+                    client.search_experiments(max_results=1)
+                    if not answers:
+                        raise MlflowException("it does not answer")
+            except RecordFailed:
+                pass
+            asked.append(len(counted))
+    finally:
+        pages.stop()
+    assert asked == [1, 2, 1], "once it was given up, it is asked briefly whether it answers before anything else"

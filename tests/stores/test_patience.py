@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from httpx import ConnectError, HTTPStatusError, Request, Response
-from urllib3.util import Retry
 
 from deniable.foundation.errors import DeniableError, InvalidInput
 from infra.environment import prepare_environment
@@ -57,25 +56,35 @@ def test_prefect_and_the_ledger_are_waited_for_for_two_minutes_and_then_briefly(
 
 
 def test_mlflow_is_waited_for_as_long(slept: list[float], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.delenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", raising=False)
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
-    waited = []
+    with monkeypatch.context() as own:
+        for name in list(os.environ):
+            own.setenv(name, os.environ[name])  # so that what is prepared here is undone
+        own.delenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", raising=False)
+        prepare_environment(tmp_path)
+        own.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
+        before = dict(os.environ)
+        waited = []
 
-    def asked() -> None:
-        with recording(tmp_path):
-            # MLflow's client asks again by this.
-            left = Retry(total=int(os.environ["MLFLOW_HTTP_REQUEST_MAX_RETRIES"]), backoff_factor=2, backoff_max=120)
-            waited.append(0.0)
-            while left.total:
-                left = left.increment("GET", "/")
-                waited[-1] += left.get_backoff_time()
-            raise OSError("it does not answer")
+        def asked() -> None:
+            slept.clear()
+            try:
+                with recording(tmp_path) as client:
+                    assert dict(os.environ) == before
+                    client.search_experiments(max_results=1)
+            finally:
+                waited.append(sum(slept))
 
-    for _ in range(2):
-        with pytest.raises(RecordServerDown):
-            asked()
-    assert 120 <= waited[0] <= 130
-    assert 0 < waited[1] <= 5
+        for _ in range(2):
+            with pytest.raises(RecordServerDown):
+                asked()
+        slept.clear()
+        own.setattr(patience, "_in_vain", set())
+        with pytest.raises(RecordServerDown), recording(tmp_path, patiently=False):
+            pytest.fail("it must answer first")
+        assert 0 < sum(slept) <= 6
+        assert dict(os.environ) == before
+    assert 120 <= waited[0] <= 131
+    assert 0 < waited[1] <= 6
 
 
 def test_prefects_own_client_waits_as_long(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -126,7 +135,7 @@ def test_a_server_that_answers_again_is_waited_for_as_before() -> None:
     assert sum(pauses("it")) == 3
     note_answer("it", answered=True)
     assert sum(pauses("it")) == 120
-    assert 2 * (2 ** doublings("it", 2.0) - 1) >= 120
+    assert 2 * (2 ** doublings(2.0) - 1) >= 120
 
 
 @pytest.mark.parametrize("said", ["soon", "-1", "inf", "nan"])
