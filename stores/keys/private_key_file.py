@@ -24,7 +24,7 @@ from cryptography.hazmat.primitives.serialization import (
 from deniable.foundation.errors import InvalidInput, Refused
 from deniable.record.attestation import keyid_of
 from schemas.regular_files import opened_regular
-from stores.keys.trust_file import flush_folder
+from stores.vault.disk import flush_to_disk
 from stores.vault.private_files import PRIVATE_FILE, PRIVATE_FOLDER
 
 _OTHERS = 0o077
@@ -71,7 +71,7 @@ def keep_waiting_key(key: Ed25519PrivateKey, place: Path) -> None:
             file.write(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
             file.flush()
             os.fsync(file.fileno())
-        flush_folder(place.parent)
+        flush_to_disk(place.parent)
     except OSError as error:
         raise _cannot_write(place, error) from None
 
@@ -95,7 +95,7 @@ def put_in_place(place: Path, *, replacing: bool) -> None:
             place.hardlink_to(waiting)
         # Two names of one file are left as they are by a rename.
         waiting.unlink(missing_ok=True)
-        flush_folder(place.parent)
+        flush_to_disk(place.parent)
     except FileExistsError:
         raise Refused(f"a signing key must never be overwritten, and there is one in {place}; it stays.") from None
     except OSError as error:

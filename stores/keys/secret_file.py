@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
-from stores.keys.trust_file import flush_folder
+from stores.vault.disk import flush_to_disk
 
 
 def make_once(place: Path, secret: bytes) -> None:
@@ -24,4 +24,4 @@ def make_once(place: Path, secret: bytes) -> None:
                 place.hardlink_to(temporary)
         finally:
             temporary.unlink()
-    flush_folder(place.parent)
+    flush_to_disk(place.parent)

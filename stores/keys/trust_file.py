@@ -14,6 +14,7 @@ from deniable.foundation.errors import InvalidInput
 from deniable.record.trust import TrustedKeys
 from schemas.regular_files import read_regular
 from stores.locks import lock
+from stores.vault.disk import flush_to_disk
 from stores.vault.private_files import PRIVATE_FILE, make_private_folder
 
 _LONGEST_TRUST_FILE = 16 << 20
@@ -79,18 +80,9 @@ def write_trusted_keys(keys: TrustedKeys, place: Path) -> None:
                 temporary.replace(place)
             finally:
                 temporary.unlink(missing_ok=True)
-        flush_folder(place.parent)
+        flush_to_disk(place.parent)
     except OSError as error:
         raise InvalidInput(f"the trust file must be writable, got {place}: {error.strerror}.") from None
-
-
-def flush_folder(folder: Path) -> None:
-    """Make sure that a folder still knows its files after the power has failed."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def named_place(variable: str) -> Path | None:

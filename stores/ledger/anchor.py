@@ -15,6 +15,7 @@ from pathlib import Path
 from deniable.ledger.state import LedgerBroken
 from stores.ledger.database import LedgerUnavailable
 from stores.locks import lock
+from stores.vault.disk import flush_to_disk
 
 ANCHOR = "ledger-anchor.jsonl"
 """Name of the copy in the state folder: not beside the database, so that it does not go where that goes."""
@@ -111,7 +112,7 @@ class Anchor:
                 os.fsync(file.fileno())
                 self._seen = (end + len(more), max(count, first + len(lines)))
             if fresh:
-                _flush(self.state)
+                flush_to_disk(self.state)
         except OSError as error:
             raise self._unavailable(error) from None
         return True
@@ -129,7 +130,7 @@ class Anchor:
                 while (kept := self.place.with_name(f"{ANCHOR}.before-{number}")).exists():
                     number += 1
                 self.place.rename(kept)
-                _flush(self.state)
+                flush_to_disk(self.state)
         except OSError as error:
             raise self._unavailable(error) from None
         self._seen = (0, 0)
@@ -173,12 +174,3 @@ def _whole(content: bytes) -> tuple[int, int]:
     """Size and number of the lines that are whole."""
     end = content.rfind(b"\n") + 1
     return end, content.count(b"\n")
-
-
-def _flush(folder: Path) -> None:
-    """Have the names in a folder kept on disk."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

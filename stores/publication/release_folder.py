@@ -20,6 +20,7 @@ from deniable.foundation.domain import Attribute, Codes, Domain
 from deniable.foundation.errors import Refused
 from deniable.record.released_table import TableFindings, check_parquet, in_batches, is_text_of
 from stores.tables.tables import decode
+from stores.vault.disk import flush_to_disk
 
 PARQUET = "synthetic.parquet"
 CSV = "synthetic.csv"
@@ -174,24 +175,15 @@ def publish_folder(staged: Path, destination: Path) -> None:
     for path in staged.iterdir():
         path.chmod(PUBLIC_FILE)
         _round_time(path)
-        _flush(path)
+        flush_to_disk(path)
     staged.chmod(PUBLIC_FOLDER)
     _round_time(staged)
-    _flush(staged)
+    flush_to_disk(staged)
     staged.rename(destination)
-    _flush(destination.parent)
+    flush_to_disk(destination.parent)
 
 
 def _round_time(path: Path) -> None:
     """Say of a file that it was written as the day began: how long a release took depends on the data."""
     day = int(path.stat().st_mtime) // _DAY_S * _DAY_S
     os.utime(path, (day, day))
-
-
-def _flush(path: Path) -> None:
-    """Make sure that a file or a folder is on the disk."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -14,6 +14,7 @@ from typing import Literal, TypeAlias
 from deniable.foundation.errors import InvalidInput, Refused
 from schemas.plain_text import fault_of_line
 from schemas.provenance import Approval
+from stores.vault.disk import flush_to_disk
 from stores.vault.pending_approval import HeldNote
 from stores.vault.private_files import PRIVATE_FILE, make_private_folder
 from stores.vault.step_log import time_now
@@ -142,9 +143,5 @@ def _write_once(vault: Path, made: Approval) -> bool:
             os.link(file.name, folder / f"{made.seen}.json")
         except FileExistsError:
             return False
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    flush_to_disk(folder)
     return True

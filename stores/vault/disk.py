@@ -1,5 +1,6 @@
 """The disk that everything lies on, and what to say when it is full."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -12,3 +13,16 @@ _ROOM = 1 << 18
 def disk_is_full(state: Path) -> bool:
     """Whether hardly anything more can be written to the state folder's disk."""
     return shutil.disk_usage(state).free < _ROOM
+
+
+def flush_to_disk(path: Path) -> None:
+    """Make sure that a file, or a folder with the names in it, is there after the power has failed.
+
+    Raises:
+        OSError: it cannot be read, or the disk fails.
+    """
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
