@@ -8,6 +8,7 @@ composition.joint_split.
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil, expm1, inf, sqrt
 from typing import Any, TypeAlias
 
@@ -41,6 +42,7 @@ __all__ = [
 LossComposer: TypeAlias = Callable[[Sequence[MechanismEvent], float], float]
 """Epsilon of all outputs of events by their privacy losses at a total delta; infinite where it can certify none."""
 
+_REMEMBERED = 4096
 # One composition by Fourier transform misplaces at most about this much probability.
 _ROUNDING = 64 * 2.0**-53
 # Discrete Gaussian noise this wide costs what any wider noise costs for its sensitivity, but for this share of epsilon.
@@ -53,12 +55,18 @@ _SMALLEST, _PER_DECADE = 1000, 9000
 
 def pld_by_library(events: Sequence[MechanismEvent], delta: float) -> float:
     """Epsilon by composing privacy loss distributions; infinite where delta is too near the rounding errors to tell."""
+    return _composed_by_library(tuple(_merged(events)), delta)
+
+
+@lru_cache(_REMEMBERED)
+def _composed_by_library(events: tuple[MechanismEvent, ...], delta: float) -> float:
+    """See `pld_by_library`; the same calibration is asked for by every step of a release, and by every release."""
     misplaced = _ROUNDING * sum(event.outputs for event in events)
     if delta < 10 * misplaced or too_fine(events):
         return inf
     step = grid_step(events)
     total = None
-    for event in _merged(events):
+    for event in events:
         one = _loss_distribution(event, step)
         composed = one.self_compose(event.outputs) if event.outputs > 1 else one
         total = composed if total is None else total.compose(composed)
