@@ -23,6 +23,7 @@ FOLDERS = re.compile(rf"\b(learners|samplers)[./]({'|'.join([*LEARNERS, *SAMPLER
 KNOWN = {
     ("stores/tracking/model_code.py", "seedless"): "the label of public draws from a model, which stay as they were",
     ("reports/pages/evaluation.py", "marginals"): "the name of a picture",
+    ("reports/plots/plots.py", "independent"): "what the baseline's records are",
 }
 
 
