@@ -1,4 +1,4 @@
-"""`python -m benchmarks.utility`: how useful the log-linear learner's records are, beside what others reach.
+"""`python -m benchmarks.utility`: how useful the records of learners are, beside what others reach.
 
 Halves of Adult and ACS 2013 and their scores are made by tools beside the checkout, in the folder that
 DENIABLE_EVALUATION names (../shared by default); nothing of it is part of the project. Adult comes from the wheel of
@@ -27,9 +27,8 @@ import pandas as pd
 
 from deniable.foundation.domain import Attribute, Codes, Domain
 from deniable.foundation.keys import ReleaseKey
-from deniable.learners.loglinear.estimation.counting import RowCounter
-from deniable.learners.loglinear.mechanism import learn_network
-from deniable.learners.loglinear.plan import LoglinearRecipe
+from deniable.learners.registry import LEARNERS, entries, steps_of
+from deniable.models.model_formats import model_from_document
 from schemas.spec.release_spec import PackageSource, load_spec
 from stores.tables.sources import fetch_wheel
 
@@ -114,16 +113,65 @@ def scorer(shared: Path) -> Callable[..., dict[str, Any]]:
     return module.evaluate
 
 
-def score(
-    half: Half, evaluate: Callable[..., dict[str, Any]], recipe: LoglinearRecipe, number: int
-) -> dict[str, float]:
+@dataclass(frozen=True)
+class Budget:
+    """What a model may cost for the records that it is learnt from.
+
+    Attributes:
+        epsilon: its epsilon.
+        delta: its delta; learners of pure differential privacy spend none.
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+
+    def entry(self, kind: str) -> dict[str, Any]:
+        """What a spec says to learn within the budget; half of it goes to the structure, where that has its own."""
+        whole = {"epsilon": self.epsilon, **({"delta": self.delta} if self.delta else {})}
+        half = {name: value / 2 for name, value in whole.items()}
+        return {"kind": kind} | {
+            "loglinear": {"noise": "auto", "parameters": whole},
+            "marginals": {"noise": "laplace", "parameters": whole},
+            "cfs": {
+                "noise": "laplace",
+                "structure": {**half, "epsilon_rows": self.epsilon / 20, "max_cost": 300},
+                "parameters": half,
+            },
+            "uniform": {},
+            "independent": {"parameters": {"epsilon": self.epsilon}},
+            "privbayes": {
+                "structure": {"epsilon": self.epsilon / 2, "degree": 2},
+                "parameters": {"epsilon": self.epsilon / 2},
+            },
+        }[kind]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Counts the rows of a half, which all steps read."""
+
+    codes: Codes
+
+    def count(self, empty: Callable[[], Any], _: str) -> Any:
+        """Count all rows; see `deniable.mechanisms.Counter`."""
+        tally = empty()
+        tally.add(self.codes)
+        return tally
+
+
+def score(half: Half, evaluate: Callable[..., dict[str, Any]], asked: dict[str, Any], number: int) -> dict[str, float]:
     """Learn with one key, draw a table of the same size, and judge it."""
     key = ReleaseKey(number.to_bytes(32, "big"))
-    codes: Codes = half.train.to_numpy().astype(np.uint16)
-    plan = recipe.calibrate(half.domain)
+    counter = Rows(half.train.to_numpy().astype(np.uint16))
+    entry = entries()[LEARNERS.index(asked["kind"])].model_validate(asked)
+    plan = steps_of(entry, half.domain, lambda delta: delta)
+    made: dict[str, Any] = {}
     start = time.process_time()
-    net, _ = learn_network(plan, RowCounter(lambda: [codes]), partial(key.stream, step="learn", inputs="benchmark"))
+    for step in plan:
+        read = {name: made[name] for name in step.reads}
+        made |= step.run(counter, read, partial(key.stream, step=step.name, inputs="benchmark")).products
     fit = time.process_time() - start
+    net = model_from_document(half.domain, made["model"])
     rows, m = len(half.train), len(half.domain)
     words = key.stream(step="draw", mechanism="sample", inputs="benchmark", parameters={}).take(rows * m)
     start = time.process_time()
@@ -134,10 +182,10 @@ def score(
     return {name: found[name] for name in FIGURES} | {"fit": fit, "per_second": rows / drawn}
 
 
-def budget(written: str) -> LoglinearRecipe:
+def budget(written: str) -> Budget:
     """A budget as the command line has it: epsilon, and delta after a colon if it is not 1e-9."""
     epsilon, _, delta = written.partition(":")
-    return LoglinearRecipe(Fraction(epsilon), Fraction(delta or "1e-9"))
+    return Budget(Fraction(epsilon), Fraction(delta or "1e-9"))
 
 
 def main() -> None:
@@ -157,27 +205,32 @@ def main() -> None:
         help="budgets, such as 0.1 1 10 1:0; the last is pure differential privacy, delta is 1e-9 where none is said",
     )
     parser.add_argument("--keys", type=int, default=5)
+    parser.add_argument("--learners", nargs="+", default=["loglinear"], choices=LEARNERS)
     asked = parser.parse_args()
     prepare(asked.shared, asked.work)
     evaluate = scorer(asked.shared)
     for name in asked.datasets:
         half = Half.read(asked.work, name)
-        for recipe in asked.epsilons:
-            # The first learning compiles what is not compiled yet.
-            score(half, lambda *_, **__: dict.fromkeys(FIGURES, 0.0), recipe, 0)
-            found = [score(half, evaluate, recipe, number) for number in range(1, asked.keys + 1)]
-            peers = PEERS.get(name, {}) if recipe == budget("1") else {}
-            print(f"\n{name}, epsilon {float(recipe.epsilon):g}, delta {float(recipe.delta):g}, {asked.keys} keys\n")
+        for spent in asked.epsilons:
+            found = {}
+            for kind in asked.learners:
+                entry = spent.entry(kind)
+                # The first learning compiles what is not compiled yet.
+                score(half, lambda *_, **__: dict.fromkeys(FIGURES, 0.0), entry, 0)
+                found[kind] = [score(half, evaluate, entry, number) for number in range(1, asked.keys + 1)]
+            peers = PEERS.get(name, {}) if spent == budget("1") else {}
+            print(f"\n{name}, epsilon {float(spent.epsilon):g}, delta {float(spent.delta):g}, {asked.keys} keys\n")
             print(_table(found, peers), flush=True)
 
 
-def _table(found: list[dict[str, float]], peers: dict[str, tuple[float | None, ...]]) -> str:
+def _table(found: dict[str, list[dict[str, float]]], peers: dict[str, tuple[float | None, ...]]) -> str:
     rows = [["", *FIGURES, "fit, CPU s", "records/s"], ["---"] * (len(FIGURES) + 3)]
     for peer, figures in peers.items():
         rows.append([peer, *("" if figure is None else f"{figure:g}" for figure in figures), "", ""])
-    own = [_with_spread([entry[name] for entry in found]) for name in FIGURES]
-    fit, speed = fmean(entry["fit"] for entry in found), fmean(entry["per_second"] for entry in found)
-    rows.append(["**log-linear**", *own, f"{fit:.2f}", f"{speed:,.0f}"])
+    for kind, runs in found.items():
+        own = [_with_spread([entry[name] for entry in runs]) for name in FIGURES]
+        fit, speed = fmean(entry["fit"] for entry in runs), fmean(entry["per_second"] for entry in runs)
+        rows.append([f"**{kind}**", *own, f"{fit:.2f}", f"{speed:,.0f}"])
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 

@@ -10,7 +10,9 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ["deniable", "schemas", "stores", "reports", "tasks", "infra", "flows"]
 MOST_FILES = 15
 # Learners and samplers are named by their registries.
-NAMED_BY_WHAT_THEY_DO = re.compile(r"deniable/(learners|samplers)|tasks/\w+|flows/cli|flows/cli/servers|schemas/datasets|stores/ledger/migrations.*")
+NAMED_BY_WHAT_THEY_DO = re.compile(
+    r"deniable/(learners|samplers)|tasks/\w+|flows/cli|flows/cli/servers|schemas/datasets|stores/ledger/migrations.*"
+)
 
 
 def rooms() -> list[str]:
