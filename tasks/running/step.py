@@ -120,6 +120,7 @@ def _do_once(
     step: str,
     gives: TypeAdapter[R] | None,
     workspace: Workspace,
+    /,
     *args: P.args,
     **kwargs: P.kwargs,
 ) -> R:

@@ -4,19 +4,20 @@
 # mypy: disallow-untyped-calls=False
 
 from collections.abc import Callable, Iterator
-from threading import Semaphore
+from threading import Semaphore, get_ident
 from time import sleep
 from typing import Any
 from uuid import uuid4
 
 import pytest
 from distributed import Client
+from prefect import flow, task
 from prefect.states import Completed, Crashed, Failed
 from prefect_dask.task_runners import PrefectDaskFuture
 
 from flows.progress import Screen
 from infra.cluster.runner import ClusterFuture
-from tasks.running.progress import part_begins, part_ends, watching
+from tasks.running.progress import advance, announced, part_begins, part_ends, watching
 from tests.diary import Diary
 
 
@@ -108,3 +109,22 @@ def test_a_part_that_failed_is_not_counted_as_done() -> None:
         part_begins("synthesize")
         part_ends("synthesize", well=False, amount=10)
         assert shown(screen) == ("[red]synthesize", 0, 10, "")
+
+
+def test_a_watcher_goes_with_a_step_into_the_thread_that_prefect_calls_it_in(prefect: None) -> None:
+    threads = []
+
+    @task
+    def synthesize() -> None:
+        threads.append(get_ident())
+        with announced("synthesize", "watched-1"):
+            advance("synthesize", 3)
+
+    @flow
+    def one_step() -> None:
+        synthesize.submit().result()
+
+    with watching(diary := Diary()):
+        one_step()
+    assert threads != [get_ident()]
+    assert diary.lines == ["synthesize started", "synthesize advanced 3", "synthesize ended well"]

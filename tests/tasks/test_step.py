@@ -11,11 +11,10 @@ from importlib import import_module
 from inspect import signature
 from pathlib import Path
 from pkgutil import walk_packages
-from threading import Event, Thread, get_ident
+from threading import Event, Thread
 from typing import Any
 
 import pytest
-from prefect import flow
 from prefect.cache_policies import NO_CACHE
 
 import tasks
@@ -296,20 +295,3 @@ def test_watchers_of_one_release_hear_nothing_of_another_in_the_same_process(bar
         elsewhere.join()
     assert mine.lines == []
     assert others.lines == ["synthesize started", "synthesize advanced 3", "synthesize ended well"]
-
-
-def test_a_watcher_goes_with_a_step_into_the_thread_that_prefect_calls_it_in(bare_workspace: Workspace) -> None:
-    threads = []
-
-    def synthesize(workspace: Workspace) -> None:
-        threads.append(get_ident())
-        advance("synthesize", 3)
-
-    @flow
-    def one_step() -> None:
-        as_task(synthesize).submit(bare_workspace).result()
-
-    with watching(diary := Diary()):
-        one_step()
-    assert threads != [get_ident()]
-    assert diary.lines == ["synthesize started", "synthesize advanced 3", "synthesize ended well"]
