@@ -28,7 +28,7 @@ from stores.releases.resumable_releases import (
     sweep_claims,
     unfinished_release,
 )
-from stores.tracking.lineage import recorded_release
+from stores.tracking.release_run import recorded_release
 from stores.vault.actors import note_start
 from stores.vault.custody import end_custody, keep_key, require_same_key
 from stores.vault.lease import leased, turn

@@ -42,7 +42,7 @@ from stores.record.record_reader import (
 )
 from stores.record.replay_comparison import Finding, Reason, Replayed, compared, differing, names_in_order
 from stores.statement.statement import spent_so_far_in
-from stores.tracking.lineage import recorded_release
+from stores.tracking.release_run import recorded_release
 from stores.vault.custody import fetch_key
 from stores.vault.private_files import make_private_folder
 from stores.vault.runtime_environment import code_that_runs, environment_here

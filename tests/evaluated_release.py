@@ -12,7 +12,7 @@ from schemas.references import Audience, Reference
 from schemas.spec.evaluation import EvaluationFigures
 from schemas.spec.release_spec import ReleaseSpec, load_spec
 from stores.tables.tables import write_codes
-from stores.tracking.lineage import recorded_release
+from stores.tracking.release_run import recorded_release
 from stores.vault.workspace import Workspace
 from tests.isolation import STATE
 from tests.small_release import write_small_release

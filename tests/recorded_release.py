@@ -9,8 +9,9 @@ from deniable.ledger.entries import digest_of
 from deniable.privacy.loss import Guarantee
 from schemas.references import Audience, Reference
 from schemas.spec.release_spec import ReleaseSpec
-from stores.tracking.lineage import recorded_release, recorded_step
 from stores.tracking.model_record import record_model
+from stores.tracking.release_run import recorded_release
+from stores.tracking.step_run import recorded_step
 from stores.vault.workspace import Workspace
 from tests.mlflow_copies import mlflow_uri
 

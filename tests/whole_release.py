@@ -10,7 +10,7 @@ from schemas.references import Audience, Reference
 from schemas.spec.accounts import Accounts
 from schemas.spec.plan import planned_steps, sampler_for
 from schemas.spec.release_spec import load_spec
-from stores.tracking.lineage import recorded_release
+from stores.tracking.release_run import recorded_release
 from stores.vault.actors import note_start
 from stores.vault.workspace import Workspace
 from tasks.data.account import account

@@ -67,7 +67,7 @@ def run_find_command(asked: argparse.Namespace, state: Path) -> int:
     """
     wanted = {name: getattr(asked, name) for name in ("dataset", "since", "epsilon_above", "approved_by")}
     found_by = release_filter(**wanted)
-    from stores.tracking.lineage import recording  # noqa: PLC0415 - imports MLflow
+    from stores.tracking.client import recording  # noqa: PLC0415 - imports MLflow
 
     with recording(state, patiently=False) as client:
         datasets = [each for each in client.search_experiments() if asked.dataset in {None, each.name}]

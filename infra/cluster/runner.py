@@ -26,7 +26,7 @@ from deniable.foundation.keys import new_secret
 from infra.cluster.joining import AdmitWorkers, Asked
 from infra.cluster.settings import Cluster, configured_trust, is_loopback
 from infra.cluster.worker_checks import complaint, describe_worker
-from stores.tracking.lineage import tracking_uri
+from stores.tracking.client import tracking_uri
 from stores.vault.lease import forget_turn, turn
 from stores.vault.private_files import PRIVATE_FILE
 from tasks.running.cancellation import allow_steps, stop_parts, stopping_too

@@ -8,7 +8,7 @@ from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
 from schemas.catalog import code_digest
-from stores.tracking.lineage import tracking_uri
+from stores.tracking.client import tracking_uri
 from stores.vault.runtime_environment import environment_here
 
 _PATIENCE_S = 5

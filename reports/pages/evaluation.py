@@ -13,7 +13,7 @@ from reports.plots.plots import Attack, attack_panels, distance_boxes, inference
 from schemas.references import Audience
 from schemas.spec.evaluation import EvaluationFigures, inferred
 from schemas.spec.release_spec import Evaluation
-from stores.tracking.lineage import StepRecord
+from stores.tracking.step_run import StepRecord
 
 _SUFFIXES = {"released": "", "training": "_training", "baseline": "_baseline"}
 _ATTACKS = {

@@ -10,7 +10,7 @@ from prefect import runtime
 from schemas.provenance import RECORD
 from stores.keys.signed_record import read_signed
 from stores.servers.ui_links import flow_run_page, mlflow_pages, mlflow_shown_when, prefect_shown_when, run_page
-from stores.tracking.lineage import recording
+from stores.tracking.client import recording
 from stores.vault.workspace import Workspace
 
 _REPORT = "report.html"

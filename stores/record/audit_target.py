@@ -23,7 +23,7 @@ from stores.keys.signed_record import SignedRecord, read_signed
 from stores.ledger.database import LedgerDatabase, LedgerUnavailable, entry_rows
 from stores.ledger.ledger import LEDGER_VARIABLE, ledger_place
 from stores.record.record_reader import keys_to_trust, trusted_record, trusted_where
-from stores.tracking.lineage import tracking_uri
+from stores.tracking.client import tracking_uri
 from stores.tracking.run_tree import RECORD_ARTIFACT, record_in_mlflow
 
 NO_SHELF = "the shelf is in the state folder that made the release, which is not this one"

@@ -15,7 +15,7 @@ from schemas.spec.accounts import Accounts
 from schemas.spec.decision import Outcome
 from schemas.spec.evaluation import EvaluationFigures
 from stores.record.provenance import spec_document
-from stores.tracking.lineage import tag_release
+from stores.tracking.release_run import tag_release
 from stores.vault.actors import note_approval, people_of
 from stores.vault.decisions import AFTERWARDS, STATUS, decision, decisions, refused_in_words
 from stores.vault.pending_approval import Held, HeldNote, NotPublished, held_note, note_held

@@ -29,7 +29,7 @@ def decide(
     """
     made = take_decision(state, note, word, by=by, identity=identity, reason=reason)
     if made.decision == "refused":
-        from stores.tracking.lineage import end_refused  # noqa: PLC0415 - imports MLflow
+        from stores.tracking.release_run import end_refused  # noqa: PLC0415 - imports MLflow
 
         end_refused(state, note.mlflow_run, {STATUS: made.decision}, refused_in_words(note.release, made))
     return made

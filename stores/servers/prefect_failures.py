@@ -1,6 +1,6 @@
 """What to say where Prefect's server does not do its part.
 
-What to do where MLflow's does not is for stores.tracking.lineage.
+What to do where MLflow's does not is for stores.tracking.client.
 """
 
 import logging

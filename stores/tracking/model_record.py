@@ -31,8 +31,9 @@ from stores.publication.release_folder import SCHEMA, describe_domain, write_doc
 from stores.servers.ui_links import mlflow_pages, run_page
 from stores.statement.statement import TEMPLATES, in_words
 from stores.tables.columns import columns_of
+from stores.tracking.client import recording
 from stores.tracking.experiment_page import DESCRIPTION
-from stores.tracking.lineage import StepRecord, as_dataset, recording
+from stores.tracking.step_run import StepRecord, as_dataset
 from stores.vault.private_files import make_private_folder
 from stores.vault.workspace import Workspace
 

@@ -17,8 +17,9 @@ from schemas.provenance import RECORD, Provenance
 from schemas.spec.accounts import accounts_of
 from stores.servers.ui_links import artifact_page, mlflow_pages, registered_name, releases_page, run_page
 from stores.statement.statement import TEMPLATES, statement_in_short
-from stores.tracking.lineage import model_of, recording
+from stores.tracking.client import recording
 from stores.tracking.release_search import APPROVED_BY, NOBODY
+from stores.tracking.step_run import model_of
 from stores.vault.workspace import Workspace
 
 CURRENT = "current"

@@ -26,9 +26,11 @@ from stores.servers.ui_links import (
 )
 from stores.statement.readers import readers
 from stores.statement.statement import TEMPLATES, statement_in_short
+from stores.tracking.client import recording
 from stores.tracking.experiment_page import DESCRIPTION
-from stores.tracking.lineage import as_dataset, log_totals, recording, step_title, tag_release
+from stores.tracking.release_run import log_totals, tag_release
 from stores.tracking.release_search import APPROVED_BY, EPSILON_TOTAL, NOBODY, PUBLISHED_DAY, day_number
+from stores.tracking.step_run import as_dataset, step_title
 from stores.vault.step_log import noted_steps
 from stores.vault.workspace import Workspace
 

@@ -27,8 +27,8 @@ from mlflow.utils import credentials, rest_utils
 from deniable.foundation.errors import DeniableError
 from deniable.ledger.entries import digest_of
 from schemas.provenance import RECORD, RunTree
+from stores.tracking.client import RecordFailed, UserRefused, recording, tracking_uri
 from stores.tracking.history_moving import has_run, history_in
-from stores.tracking.lineage import RecordFailed, UserRefused, recording, tracking_uri
 from stores.tracking.run_artifacts import artifact_digests, read_artifact
 from stores.tracking.run_index import PARENT, RELEASE, RUN_INDEX, Entry, RunIndex, index_of, portions
 

@@ -2,7 +2,7 @@
 
 from schemas.spec.accounts import Accounts, accounts_of
 from stores.ledger.charging import require_room
-from stores.tracking.lineage import recorded_step
+from stores.tracking.step_run import recorded_step
 from stores.vault.workspace import Workspace
 from tasks.running.step import as_task
 

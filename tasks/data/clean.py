@@ -3,7 +3,7 @@
 from deniable.foundation.errors import Refused
 from schemas.references import Audience, Reference
 from stores.tables.tables import VALID, CodesWriter, encode, read_frames
-from stores.tracking.lineage import recorded_step
+from stores.tracking.step_run import recorded_step
 from stores.vault.workspace import Workspace
 from tasks.running.step import as_task
 

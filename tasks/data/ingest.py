@@ -7,7 +7,7 @@ from schemas.spec.release_spec import FileSource, PackageSource
 from schemas.table import columns_read
 from stores.tables.sources import opened_source
 from stores.tables.tables import write_snapshot
-from stores.tracking.lineage import recorded_step
+from stores.tracking.step_run import recorded_step
 from stores.vault.workspace import Workspace
 from tasks.running.step import as_task
 

@@ -13,7 +13,7 @@ from deniable.foundation.errors import Refused
 from deniable.foundation.keys import WordStream
 from schemas.references import Audience, Reference
 from stores.tables.tables import CodesWriter, read_codes
-from stores.tracking.lineage import recorded_step
+from stores.tracking.step_run import recorded_step
 from stores.vault.workspace import Workspace
 from tasks.running.step import as_task
 

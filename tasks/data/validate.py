@@ -21,7 +21,7 @@ from deniable.foundation.errors import InvalidInput, Refused
 from schemas.references import Audience, Reference
 from schemas.table import holds_text
 from stores.tables.tables import VALID, malformed_rows, read_frames
-from stores.tracking.lineage import recorded_step
+from stores.tracking.step_run import recorded_step
 from stores.vault.workspace import Workspace
 from tasks.running.step import as_task
 

@@ -5,7 +5,7 @@ from pydantic import BaseModel, ConfigDict
 from schemas.references import Audience
 from schemas.spec.decision import Outcome, outcome_of
 from schemas.spec.evaluation import EvaluationFigures, Verdict
-from stores.tracking.lineage import recorded_step
+from stores.tracking.step_run import recorded_step
 from stores.vault.workspace import Workspace
 from tasks.running.step import as_task
 

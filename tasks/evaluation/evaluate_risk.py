@@ -16,7 +16,7 @@ from reports.pages.evaluation import record_evaluation, risk_pictures
 from schemas.references import Reference
 from schemas.spec.evaluation import EvaluationFigures, error_of, inferred, judge
 from schemas.spec.release_spec import Evaluation
-from stores.tracking.lineage import recorded_step
+from stores.tracking.step_run import recorded_step
 from stores.vault.workspace import Workspace
 from tasks.running.sampling import sample_codes, training_parts
 from tasks.running.step import as_task

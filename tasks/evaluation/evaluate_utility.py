@@ -25,7 +25,7 @@ from reports.pages.evaluation import record_evaluation, utility_pictures
 from reports.plots.pairs import pair_errors, series_of_pair, shares_of_pair, worst_pairs
 from schemas.references import Reference
 from schemas.spec.evaluation import EvaluationFigures, error_of, judge
-from stores.tracking.lineage import recorded_step
+from stores.tracking.step_run import recorded_step
 from stores.vault.workspace import Workspace
 from tasks.running.sampling import sample_codes, training_parts
 from tasks.running.step import as_task

@@ -10,8 +10,8 @@ from schemas.spec.accounts import accounts_of, cost_of
 from schemas.spec.plan import planned_steps, products_of
 from schemas.spec.release_spec import ReleaseSpec
 from stores.ledger.charging import commit, opened_streams, reserve
-from stores.tracking.lineage import StepRecord, recorded_step
 from stores.tracking.model_record import record_model
+from stores.tracking.step_run import StepRecord, recorded_step
 from stores.vault.models import read_product
 from stores.vault.workspace import Workspace
 from tasks.running.counting import PartCounter

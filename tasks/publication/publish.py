@@ -35,7 +35,7 @@ from stores.record.folder_verification import require_verified, verified_release
 from stores.record.provenance import public_record, with_publication
 from stores.statement.statement import TEMPLATES, statement, statement_in_words
 from stores.tables.tables import read_codes
-from stores.tracking.lineage import StepRecord, recorded_step
+from stores.tracking.step_run import StepRecord, recorded_step
 from stores.vault.private_files import PRIVATE_FOLDER
 from stores.vault.step_log import note_step
 from stores.vault.workspace import Workspace, file_digest

@@ -15,7 +15,7 @@ from schemas.references import Audience, Reference
 from schemas.spec.accounts import Accounts
 from schemas.spec.decision import Outcome
 from schemas.spec.evaluation import EvaluationFigures
-from stores.tracking.lineage import recorded_step
+from stores.tracking.step_run import recorded_step
 from stores.vault.actors import people_of
 from stores.vault.workspace import Workspace
 from tasks.running.step import as_task

@@ -5,10 +5,11 @@ from schemas.references import Audience, Reference
 from stores.keys.signed_record import read_signed, signed_now, signed_text
 from stores.keys.signing_keys import signing_key
 from stores.record.provenance import internal_record
-from stores.tracking.lineage import recorded_step, tag_release
 from stores.tracking.registry import make_current, register_model
 from stores.tracking.release_page import complete_page
+from stores.tracking.release_run import tag_release
 from stores.tracking.run_tree import RECORD_DIGEST, RECORD_PUBLIC_DIGEST, snapshot
+from stores.tracking.step_run import recorded_step
 from stores.vault.kept_files import shelf_digests
 from stores.vault.workspace import Workspace, file_digest
 from tasks.running.step import as_task

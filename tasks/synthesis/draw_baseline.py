@@ -7,7 +7,7 @@ from deniable.models.graph import Graph
 from schemas.references import Audience, Reference
 from schemas.spec.plan import baseline_for
 from stores.tables.tables import read_codes, write_codes
-from stores.tracking.lineage import recorded_step
+from stores.tracking.step_run import recorded_step
 from stores.vault.workspace import Workspace
 from tasks.running.step import as_task
 

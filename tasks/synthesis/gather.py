@@ -7,7 +7,7 @@ from deniable.foundation.errors import Refused
 from schemas.references import Audience, Reference
 from stores.ledger.charging import commit
 from stores.tables.tables import CodesWriter, read_codes
-from stores.tracking.lineage import recorded_step
+from stores.tracking.step_run import recorded_step
 from stores.vault.models import forget_shared
 from stores.vault.workspace import Workspace
 from tasks.running.step import as_task

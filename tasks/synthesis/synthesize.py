@@ -9,7 +9,7 @@ from schemas.spec.plan import products_of, sampler_for
 from schemas.spec.release_spec import ReleaseSpec
 from stores.ledger.charging import opened_streams
 from stores.tables.tables import write_codes
-from stores.tracking.lineage import recorded_step
+from stores.tracking.step_run import recorded_step
 from stores.vault.models import read_model, read_shared
 from stores.vault.workspace import Workspace
 from tasks.running.progress import advance

@@ -25,7 +25,7 @@ from stores.keys.signed_record import read_signed
 from stores.keys.trust_file import trusted_keys
 from stores.ledger.ledger import Ledger, ledger_place
 from stores.record.folder_verification import verified_release
-from stores.tracking.lineage import tracking_uri
+from stores.tracking.client import tracking_uri
 from stores.tracking.release_search import release_filter
 from stores.vault.actors import OPERATOR_VARIABLE
 from stores.vault.decisions import decision_on, take_decision

@@ -21,8 +21,10 @@ from schemas.spec.flow_steps import flow_steps
 from schemas.spec.plan import planned_steps
 from schemas.spec.release_spec import load_spec
 from stores.servers.ui_links import TRAINING_PAGES
-from stores.tracking import lineage
-from stores.tracking.lineage import RecordFailed, StepRecord, log_totals, recorded_release, recorded_step
+from stores.tracking import client as tracking_client
+from stores.tracking.client import RecordFailed
+from stores.tracking.release_run import log_totals, recorded_release
+from stores.tracking.step_run import StepRecord, recorded_step
 from stores.vault.workspace import Workspace
 from tasks.running.step import as_task
 from tests.isolation import STATE
@@ -291,7 +293,7 @@ def test_a_record_that_mlflow_does_not_take_is_one_clear_sentence(
 
 
 def test_a_password_in_the_address_of_mlflow_is_not_repeated(monkeypatch: pytest.MonkeyPatch, state: Path) -> None:
-    monkeypatch.setattr(lineage, "_client", lambda uri: (_ for _ in ()).throw(OSError(uri)))
+    monkeypatch.setattr(tracking_client, "client_of", lambda uri: (_ for _ in ()).throw(OSError(uri)))
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "postgresql://prov:secret@127.0.0.1/mlflow")
     with pytest.raises(RecordFailed) as caught, release_named("secretive", state):
         pass

@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TOGETHER = 3
 
 RECORDS = """
-from stores.tracking.lineage import recording
+from stores.tracking.client import recording
 def go():
     with recording(state) as client:
         client.search_experiments(max_results=1)

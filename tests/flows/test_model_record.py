@@ -27,8 +27,10 @@ from flows.release import release
 from schemas.references import Audience, Reference
 from schemas.spec.release_spec import load_spec
 from stores.servers.ui_links import TRAINING_PAGES
-from stores.tracking.lineage import RecordFailed, StepRecord, recorded_release, recorded_step
+from stores.tracking.client import RecordFailed
 from stores.tracking.model_record import record_model
+from stores.tracking.release_run import recorded_release
+from stores.tracking.step_run import StepRecord, recorded_step
 from stores.vault.workspace import Workspace
 from tests.small_release import write_small_release
 

@@ -23,10 +23,10 @@ from stores.keys.signed_record import read_signed
 from stores.keys.trust_file import trusted_keys_place
 from stores.ledger.charging import note_publication
 from stores.servers.ui_links import TRAINING_PAGES, run_page, search_page
-from stores.tracking.lineage import step_title
 from stores.tracking.registry import register_model, version_of
 from stores.tracking.release_page import READABLE_RECORD, complete_page
 from stores.tracking.release_search import release_filter
+from stores.tracking.step_run import step_title
 from tests.whole_release import GUARANTEES, Drawn, drawn_release
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -334,7 +334,7 @@ def test_a_replay_that_wrote_where_releases_are_recorded_would_be_found_out(
     elsewhere: Elsewhere, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What the other tests rely on."""
-    monkeypatch.setattr("stores.tracking.lineage.is_scratch", lambda _: False)
+    monkeypatch.setattr("stores.tracking.client.is_scratch", lambda _: False)
     with pytest.raises(AssertionError, match=r"mlflow\.db"):
         elsewhere.replay()
 

@@ -26,7 +26,7 @@ from infra.environment import state_folder
 from stores.ledger.ledger import Ledger, ledger_place
 from stores.releases.resumable_releases import begun_releases, note_reported
 from stores.servers.prefect_failures import PrefectDown
-from stores.tracking.lineage import RecordServerDown
+from stores.tracking.client import RecordServerDown
 from stores.vault.private_files import make_private_folder
 from tests.isolation import STATE
 from tests.small_release import QUICK, write_small_release

@@ -11,7 +11,7 @@ from requests import PreparedRequest, Response, Session
 
 from infra.servers.local_servers import Server, free_port, start_mlflow, start_prefect
 from stores.ledger.ledger import Ledger, ledger_place
-from stores.tracking.lineage import RecordFailed, recording
+from stores.tracking.client import RecordFailed, recording
 from tests.flows.command import command, environment, run, variables_of
 from tests.small_release import write_small_release
 

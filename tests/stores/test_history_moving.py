@@ -23,8 +23,9 @@ from stores.tracking.history_moving import (
     relocate,
     set_aside,
 )
-from stores.tracking.lineage import recorded_release, recorded_step
+from stores.tracking.release_run import recorded_release
 from stores.tracking.run_tree import snapshot
+from stores.tracking.step_run import recorded_step
 from stores.vault.workspace import Workspace
 from tests.mlflow_copies import change_mlflow, copied_state, mlflow_uri
 from tests.recorded_release import record_release

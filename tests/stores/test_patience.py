@@ -15,7 +15,7 @@ from stores.ledger.ledger import Ledger
 from stores.servers import patience
 from stores.servers.patience import ServerDown, doublings, note_answer, patience_s, pauses
 from stores.servers.prefect_failures import PrefectDown, asking_prefect
-from stores.tracking.lineage import RecordServerDown, recording
+from stores.tracking.client import RecordServerDown, recording
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -16,8 +16,9 @@ from schemas.references import Audience
 from schemas.spec.release_spec import load_spec
 from stores.servers.mlflow_database import ready_client
 from stores.tracking import run_tree
-from stores.tracking.lineage import recorded_step, tag_release
+from stores.tracking.release_run import tag_release
 from stores.tracking.run_tree import RunsUnreachable, RunsUnreadable, listing, record_in_mlflow, snapshot
+from stores.tracking.step_run import recorded_step
 from stores.vault.workspace import Workspace
 from tests.mlflow_copies import change_mlflow, copied_state, mlflow_uri
 from tests.recorded_release import codes, record_release

@@ -9,7 +9,7 @@ from deniable.foundation.errors import Refused
 from flows.release_session import opened_release
 from schemas.spec.release_spec import load_spec
 from stores.ledger.ledger import ledger_place
-from stores.tracking.lineage import recording
+from stores.tracking.client import recording
 from stores.vault.lease import LEASE, leased
 from stores.vault.scratch import is_scratch, scratch_folder, sweep_scratch
 from tests.small_release import write_small_release

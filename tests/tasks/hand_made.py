@@ -11,7 +11,7 @@ import pandas as pd
 from deniable.foundation.keys import ReleaseKey
 from schemas.references import Audience
 from schemas.spec.release_spec import load_spec
-from stores.tracking.lineage import recorded_release
+from stores.tracking.release_run import recorded_release
 from stores.vault.private_files import make_private_folder
 from stores.vault.workspace import Workspace
 from tests import small_release

@@ -6,7 +6,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from deniable.foundation.errors import InvalidInput
 from schemas.spec.evaluation import EvaluationFigures, figure_names
-from stores.tracking.lineage import _client, tracking_uri
+from stores.tracking.client import _client, tracking_uri
 from tasks.evaluation.evaluate_risk import evaluate_risk
 from tasks.evaluation.evaluate_utility import Forest, evaluate_utility
 from tests.evaluated_release import EvaluatedRelease, independent, met, population

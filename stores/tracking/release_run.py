@@ -1,0 +1,140 @@
+"""The run of a release in MLflow, in the experiment of its dataset: the parent of the runs of its steps."""
+
+import getpass
+import math
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from mlflow import MlflowClient
+from mlflow.entities import Metric, Param, Run, RunTag
+
+from schemas.spec.release_spec import ReleaseSpec
+from stores.tracking.client import FAILURE, PARENT, USER, RecordFailed, closing_run, recording, tracking_uri
+from stores.tracking.experiment_page import DESCRIPTION, experiment_of
+from stores.tracking.history_moving import relocate
+from stores.tracking.release_search import APPROVED_BY, NOBODY
+from stores.tracking.run_links import link_from_prefect, prefect_link, prefect_tags
+from stores.vault.actors import operator
+from stores.vault.private_files import make_private_folder
+from stores.vault.workspace import Workspace
+
+
+@contextmanager
+def recorded_release(state: Path, release_id: str, spec: ReleaseSpec) -> Iterator[str]:
+    """Open the run of a release in the experiment of its dataset, and close it as the block ends.
+
+    A release that is taken up again goes on in the run that it has.
+
+    Args:
+        state: the state folder, which holds MLflow's database and artifacts unless MLFLOW_TRACKING_URI is set.
+        release_id: the release's name.
+        spec: what is to be released.
+
+    Yields:
+        The id of the run.
+
+    Raises:
+        RecordFailed: MLflow does not take the record.
+    """
+    make_private_folder(state / "mlflow")
+    with recording(state) as client:
+        own = _place_of_artifacts(state, spec)
+        experiment = experiment_of(client, spec, own)
+        if own is not None and not client.get_experiment(experiment).artifact_location.startswith(f"{state}/"):
+            relocate(state)
+        runs = client.search_runs([experiment], f"attributes.run_name = '{release_id}'")
+        run = runs[0] if runs else _new_run(client, experiment, release_id, spec)
+        if runs:
+            client.update_run(run.info.run_id, status="RUNNING")
+            if FAILURE in run.data.tags:  # the step that failed keeps what it said
+                client.delete_tag(run.info.run_id, FAILURE)
+            for name, value in prefect_tags().items():
+                client.set_tag(run.info.run_id, name, value)
+    link_from_prefect(state, release_id, run)
+    try:
+        _close_open_steps(state, experiment, run.info.run_id)
+        with closing_run(state, run.info.run_id):
+            yield run.info.run_id
+    finally:
+        with suppress(RecordFailed):
+            _close_open_steps(state, experiment, run.info.run_id)
+
+
+def _new_run(client: MlflowClient, experiment: str, release_id: str, spec: ReleaseSpec) -> Run:
+    """The run of a release that begins."""
+    from stores.statement.statement import as_text  # noqa: PLC0415 - imports what costs are worked out with
+
+    run = client.create_run(
+        experiment,
+        run_name=release_id,
+        tags={
+            "release": release_id,
+            "dataset": spec.dataset_name,
+            "guarantee": spec.synthesis.guarantee,
+            "started_by": operator(),
+            APPROVED_BY: NOBODY,
+            "deniable.version": version("deniable"),
+            USER: getpass.getuser(),
+            DESCRIPTION: f"**{as_text(spec.title)}**, release `{release_id}`. {prefect_link()}",
+            **prefect_tags(),
+        },
+    )
+    client.log_batch(run.info.run_id, params=list(_spec_parameters(spec.model_dump())))
+    return run
+
+
+def log_totals(workspace: Workspace, totals: Mapping[str, float]) -> None:
+    """Write figures, which have no step, into the run of the release; an infinite one is found above all others.
+
+    MLflow keeps 1.8e308 for infinity, which reads like a figure: a tag of the same name says what it is.
+    """
+    now = int(time.time() * 1000)
+    with recording(workspace.state) as client:
+        client.log_batch(
+            workspace.mlflow_run_id,
+            metrics=[Metric(name, value, now, 0) for name, value in totals.items()],
+            tags=[RunTag(name, "infinite") for name, value in totals.items() if math.isinf(value)],
+        )
+
+
+def tag_release(workspace: Workspace, tags: Mapping[str, str]) -> None:
+    """Tag the run of the release."""
+    with recording(workspace.state) as client:
+        client.log_batch(workspace.mlflow_run_id, tags=[RunTag(name, value) for name, value in tags.items()])
+
+
+def end_refused(state: Path, run_id: str, tags: Mapping[str, str], said: str) -> None:
+    """End the run of a release that a person refused while no process was at work on it."""
+    with recording(state) as client:
+        for name, value in {**tags, FAILURE: said}.items():
+            client.set_tag(run_id, name, value)
+        client.set_terminated(run_id, "FAILED")
+
+
+def _close_open_steps(state: Path, experiment_id: str, run_id: str) -> None:
+    """Close the runs of steps that no longer run, as happens where the machine, not the step, gave up."""
+    with recording(state) as client:
+        for run in client.search_runs(
+            [experiment_id], f"tags.`{PARENT}` = '{run_id}' and attributes.status = 'RUNNING'"
+        ):
+            client.set_terminated(run.info.run_id, "KILLED")
+
+
+def _spec_parameters(values: Mapping[Any, Any], place: str = "") -> Iterator[Param]:
+    """What the spec says, as parameters to compare releases by; where the source lies is nobody's business there."""
+    for key, value in values.items():
+        name = f"{place}{key}"
+        if isinstance(value, Mapping) and name != "source":
+            yield from _spec_parameters(value, f"{name}.")
+        elif value is not None and name not in {"name", "title", "source"}:
+            yield Param(name, ", ".join(map(str, value)) if isinstance(value, tuple) else str(value))
+
+
+def _place_of_artifacts(state: Path, spec: ReleaseSpec) -> str | None:
+    """Where MLflow keeps a dataset's files; a server elsewhere decides that for itself."""
+    own = tracking_uri(state).startswith("sqlite:")
+    return str(state / "mlflow" / "artifacts" / spec.dataset_name) if own else None

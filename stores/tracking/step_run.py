@@ -1,0 +1,278 @@
+"""The run of a step in MLflow: what it read, made and spent, every figure and file with its audience.
+
+Only explicit run ids are used: the fluent interface keeps its active run in a thread-local variable and quietly opens
+stray runs in worker threads. No restricted thing is ever written here: of restricted inputs and outputs there is a name
+and a keyed digest, no place and no number of rows.
+"""
+
+import json
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from mlflow import MlflowClient
+from mlflow.entities import Dataset, DatasetInput, InputTag, LoggedModel, LoggedModelInput, Metric, Param, Run, RunTag
+
+from deniable.foundation.errors import Refused
+from deniable.privacy.loss import Guarantee, MechanismEvent
+from schemas.provenance import Resource
+from schemas.references import Audience, Reference
+from schemas.spec.flow_steps import flow_steps
+from schemas.spec.release_spec import ReleaseSpec
+from stores.tables.columns import columns_of
+from stores.tracking.client import PARENT, USER, client_of, closing_run, recording, tracking_uri
+from stores.tracking.experiment_page import DESCRIPTION
+from stores.tracking.run_links import TASK_RUN, link_from_prefect, prefect_tags
+from stores.vault.step_log import StepDraft, note_step, resource
+from stores.vault.workspace import Workspace
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from mlflow.types import Schema
+
+_NOTHING = Guarantee(0.0, 0.0, "basic")
+_NO_GUARANTEE = "none: privacy test 1 gives no differential privacy"
+_DIGEST_CHARACTERS = 36  # the longest that MLflow takes
+_DIGESTS = {"public": "SHA-256", "keyed": "HMAC-SHA256 under the release key"}
+_MODEL = "model"
+
+
+@dataclass(frozen=True)
+class StepRecord:
+    """What a step leaves behind in MLflow.
+
+    Attributes:
+        workspace: the release.
+        run_id: the step's MLflow run.
+        headline: whether figures and files also stand in the release's own run, where releases are compared.
+        costs: what the step said so far that it cost.
+    """
+
+    workspace: Workspace
+    run_id: str
+    headline: bool = True
+    costs: list[Guarantee | None] = field(default_factory=list)
+    draft: StepDraft = field(default_factory=StepDraft)
+
+    def parameters(self, **values: object) -> None:
+        """Record public parameters of the step."""
+        self.draft.parameters.update({name: str(value) for name, value in values.items()})
+        with recording(self.workspace.state) as client:
+            client.log_batch(self.run_id, params=[Param(name, str(value)) for name, value in values.items()])
+
+    def figures(self, values: Mapping[str, float], audience: Audience) -> None:
+        """Record figures by name, each as `internal/NAME` or `public/NAME`, in one go.
+
+        Raises:
+            Refused: the figures are restricted.
+        """
+        named = {f"{_may_be_recorded(name, audience)}/{name}": float(value) for name, value in values.items()}
+        self.draft.figures.update(named)
+        self._metrics(named)
+
+    def spent(self, guarantee: Guarantee | None, events: Sequence[MechanismEvent] = ()) -> None:
+        """Record what the step cost: `epsilon` and `delta` of its run, and the events that an accountant reads.
+
+        A step that never says so is recorded, when it has ended well, as one that spends nothing.
+
+        Args:
+            guarantee: what it cost; None where there is no differential privacy.
+            events: what was done to the data.
+        """
+        self.costs.append(guarantee)
+        self.draft.spent(guarantee, events)
+        self._cost("", guarantee, events)
+
+    def planned(self, guarantee: Guarantee | None, events: Sequence[MechanismEvent]) -> None:
+        """Record what other steps will cost, as `planned.epsilon` and `planned.delta`; nothing is spent by that."""
+        self._cost("planned.", guarantee, events)
+
+    def _cost(self, prefix: str, guarantee: Guarantee | None, events: Sequence[MechanismEvent]) -> None:
+        if guarantee is None:
+            self.parameters(**{f"{prefix}guarantee": _NO_GUARANTEE})
+        else:
+            costs = {f"{prefix}epsilon": guarantee.epsilon, f"{prefix}delta": guarantee.delta}
+            _log_metrics(self.workspace.state, self.run_id, costs)
+        if events:
+            self.document([event.to_record() for event in events], f"{prefix}events.json", Audience.PUBLIC)
+
+    def artifact(self, path: Path, audience: Audience) -> None:
+        """Record a file in the folder of its audience, with the step and, but for parts, with the release.
+
+        Raises:
+            Refused: the file is restricted, or lies in the vault.
+        """
+        folder = _may_be_recorded(path.name, audience)
+        if path.resolve().is_relative_to(self.workspace.vault.resolve()):
+            msg = f"artifact {path.name} must not lie in the vault, got one that does; what lies there stays there."
+            raise Refused(msg)
+        self.draft.artifact(path.name, audience, path.read_bytes())
+        with recording(self.workspace.state) as client:
+            for run_id in (self.run_id, self.workspace.mlflow_run_id) if self.headline else (self.run_id,):
+                client.log_artifact(run_id, str(path), folder)
+
+    def plot(self, figure: "Figure", file_name: str, audience: Audience) -> None:
+        """Record a matplotlib figure in the folder of its audience.
+
+        Raises:
+            Refused: the figure is restricted.
+        """
+        self._made(file_name, audience, figure.savefig)
+
+    def document(self, value: Any, file_name: str, audience: Audience) -> None:
+        """Record a JSON document in the folder of its audience; what JSON does not know is written as text.
+
+        Raises:
+            Refused: the document is restricted.
+        """
+        text = json.dumps(value, indent=2, default=str)
+        self._made(file_name, audience, lambda path: path.write_text(text, encoding="utf-8"))
+
+    def _made(self, file_name: str, audience: Audience, write: Callable[[Path], object]) -> None:
+        """Record a file that is made for that; MLflow itself would make it in the folder of all temporary files."""
+        folder = _may_be_recorded(file_name, audience)
+        with TemporaryDirectory(dir=self.workspace.state) as temporary:
+            path = Path(temporary) / file_name
+            write(path)
+            self.draft.artifact(file_name, audience, path.read_bytes())
+            with recording(self.workspace.state) as client:
+                client.log_artifact(self.run_id, str(path), folder)
+
+    def output(self, reference: Reference) -> Reference:
+        """Record that the step made a thing, and return its reference."""
+        self.draft.outputs.append(resource(reference))
+        self._lineage([reference], "output")
+        return reference
+
+    def _lineage(self, references: Sequence[Reference], role: str) -> None:
+        with recording(self.workspace.state) as client:
+            client.log_inputs(
+                self.run_id, datasets=[as_dataset(item, role, self._columns(item)) for item in references]
+            )
+
+    def _columns(self, item: Reference) -> "Schema | None":
+        """The columns of a public table, the only one that may be shown to have any."""
+        is_table = item.rows is not None and item.audience is Audience.PUBLIC
+        return columns_of(self.workspace.spec.domain) if is_table else None
+
+    def _metrics(self, values: Mapping[str, float]) -> None:
+        _log_metrics(self.workspace.state, self.run_id, values)
+        if self.headline:
+            _log_metrics(self.workspace.state, self.workspace.mlflow_run_id, values)
+
+
+@contextmanager
+def recorded_step(
+    workspace: Workspace, name: str, inputs: Sequence[Reference] = (), *, part: str | None = None
+) -> Iterator[StepRecord]:
+    """Open the nested run of a step, and close it FINISHED, FAILED or KILLED as the block ends.
+
+    Args:
+        workspace: the release.
+        name: name of the step.
+        inputs: what the step reads.
+        part: which part of a mapped step this is, such as `chunks 0-3`; the figures of parts stay with the parts.
+
+    Yields:
+        The record of the step.
+
+    Raises:
+        RecordFailed: MLflow does not take the record.
+    """
+    with recording(workspace.state) as client:
+        experiment, user = _place_of_run(tracking_uri(workspace.state), workspace.mlflow_run_id)
+        run = client.create_run(
+            experiment,
+            run_name=step_title(workspace.spec, name, part),
+            tags={
+                PARENT: workspace.mlflow_run_id,
+                "release": workspace.release_id,
+                "step": name,
+                USER: user,
+                DESCRIPTION: flow_steps(workspace.spec)[name],
+                **prefect_tags(),
+            },
+        )
+        if any(item.name == _MODEL for item in inputs):
+            model = model_of(client, client.get_run(workspace.mlflow_run_id))
+            if model is not None:
+                client.log_inputs(run.info.run_id, models=[LoggedModelInput(model.model_id)])
+    link_from_prefect(workspace.state, workspace.release_id, run)
+    step = StepRecord(workspace, run.info.run_id, headline=part is None)
+    with closing_run(workspace.state, step.run_id):
+        if inputs:
+            step.draft.inputs.extend(resource(item) for item in inputs)
+            step._lineage(inputs, "input")  # noqa: SLF001 - of the same module
+        yield step
+        if not step.costs:
+            step.spent(_NOTHING)
+    task_run = prefect_tags().get(TASK_RUN)
+    note_step(workspace, step.draft.finished(name, part, mlflow_run=step.run_id, task_run=task_run))
+
+
+def step_title(spec: ReleaseSpec, name: str, part: str | None = None) -> str:
+    """What MLflow calls a step: its number among the steps of such a release, for pages list the last one first."""
+    order = list(flow_steps(spec))
+    return " ".join([f"{order.index(name) + 1:02d}", name, *([part] if part else [])])
+
+
+def as_dataset(item: Reference | Resource, role: str, columns: "Schema | None" = None) -> DatasetInput:
+    """A thing as MLflow's lineage knows it: a name, and a digest that is keyed unless the thing is public.
+
+    Args:
+        item: the thing.
+        role: `input` or `output`.
+        columns: what columns it has, where it is a public table.
+    """
+    source = json.dumps({"audience": item.audience.value})
+    how = _DIGESTS["public" if item.audience is Audience.PUBLIC else "keyed"]
+    profile = {"audience": item.audience.value, "digest": f"{how}, the first {_DIGEST_CHARACTERS} of 64 characters"}
+    dataset = Dataset(
+        item.name,
+        item.digest[:_DIGEST_CHARACTERS],
+        f"deniable-{item.audience}",
+        source,
+        json.dumps({"mlflow_colspec": columns.to_dict()}) if columns is not None else None,
+        json.dumps(profile),
+    )
+    return DatasetInput(dataset, tags=[InputTag("mlflow.data.context", role)])
+
+
+def model_of(client: MlflowClient, run: Run) -> LoggedModel | None:
+    """The model that a release's run has made; the last one, should a step have been done again."""
+    made = run.outputs.model_outputs if run.outputs else []
+    models = [client.get_logged_model(output.model_id) for output in made]
+    return max(models, key=lambda model: model.creation_timestamp, default=None)
+
+
+@lru_cache
+def _place_of_run(uri: str, run_id: str) -> tuple[str, str]:
+    """The experiment and the user of a release's run, which are asked for once, and not by every step."""
+    run = client_of(uri).get_run(run_id)
+    return run.info.experiment_id, run.data.tags[USER]
+
+
+def _may_be_recorded(name: str, audience: Audience) -> str:
+    """The audience as a folder or prefix, unless it is one that MLflow must not see."""
+    if audience is Audience.RESTRICTED:
+        msg = f"{name} must be internal or public to be recorded, got restricted; keep it in the vault."
+        raise Refused(msg)
+    return audience.value
+
+
+def _log_metrics(state: Path, run_id: str, values: Mapping[str, float]) -> None:
+    """Record metrics without a step; MLflow's model pages show the first step of a stepped one."""
+    now = int(time.time() * 1000)
+    with recording(state) as client:
+        client.log_batch(
+            run_id,
+            metrics=[Metric(name, float(value), now, 0) for name, value in values.items() if math.isfinite(value)],
+            # MLflow stores infinity as 1.8e308, which reads like a figure.
+            tags=[RunTag(name, str(float(value))) for name, value in values.items() if not math.isfinite(value)],
+        )
