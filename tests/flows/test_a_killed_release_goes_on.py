@@ -31,6 +31,7 @@ from stores.ledger.ledger import Ledger, ledger_place
 from stores.record.folder_verification import verified_release
 from stores.releases import resumable_releases as unfinished
 from stores.releases.resumable_releases import left_in_words, unfinished_release, what_comes_next
+from tests.extent import spread
 from tests.flows.command import environment, variables_of
 from tests.small_release import QUICK, write_small_release
 from tests.warm import run_module
@@ -142,7 +143,7 @@ def test_a_release_killed_at_every_step_is_the_undisturbed_one_and_charged_once(
 ) -> None:
     spec = write_small_release(tmp_path / "spec", synthesis__chunk_candidates=128, budget=exact_budget(tmp_path))
     state = tmp_path / "killed" / "state"
-    for moment, step in MOMENTS:
+    for moment, step in spread(MOMENTS):
         status = run_and_kill(spec, state, moment, step, server)
         assert status == -signal.SIGKILL, (moment, step)
         whole = [release_of(state)] if step in AFTER_PUBLICATION else []
