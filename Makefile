@@ -10,8 +10,8 @@ CLUSTER := $(VENV)/.installed-cluster
 # Tests open pages in a browser of the project's own, unless CHROMIUM names another.
 BROWSER := $(if $(CHROMIUM),,$(VENV)/browser/chromium)
 CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
-# Many tests wait for servers: one process more than there are cores.
-PROCESSES := $(shell expr $(CORES) + 1)
+# Many tests wait for servers: two processes more than there are cores.
+PROCESSES := $(shell expr $(CORES) + 2)
 PYTEST := $(BIN)/python -m pytest --maxprocesses=4 --dist=loadfile --no-loadscope-reorder
 QUICK := tests/unit tests/contracts tests/property tests/architecture --ignore=tests/property/test_the_loglinear_learner_holds_on_tables_of_all_kinds.py
 
