@@ -1,10 +1,12 @@
-"""Releases of every kind under one key, and digests of what they make; `python -m tests.golden.made` notes them anew.
+"""Releases of every kind under one key, and digests of what they make; `python -m tests.golden.made` notes them anew,
+or those of some learners alone: `python -m tests.golden.made privbayes`.
 
 They say whether a change of the code changes a release: of the records and of what was learnt every byte, of the signed
 record and of the ledger all but times, places and versions.
 """
 
 import json
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from hashlib import sha256
@@ -151,14 +153,22 @@ def _nameless(text: str, names: Sequence[str]) -> str:
     return text
 
 
-def note() -> None:
-    """Make all releases, and note their digests."""
+def note(only: Sequence[str] = ()) -> None:
+    """Make all releases, or those whose learner or name is given, and note their digests."""
+
+    def is_asked_for(case: str) -> bool:
+        return not only or case in only or case.split(maxsplit=1)[0] in only
+
+    found = json.loads(NOTED.read_text(encoding="utf-8")) if only else {}
     with TemporaryDirectory(prefix="deniable-golden-") as name:
-        found = {case: made(Path(name, case.replace(" ", "-")), changes) for case, changes in cases().items()}
-        with prefect_test_harness(server_startup_timeout=120):
-            found[REFRESH] = refreshed(Path(name, REFRESH))
+        for case, changes in cases().items():
+            if is_asked_for(case):
+                found[case] = made(Path(name, case.replace(" ", "-")), changes)
+        if is_asked_for(REFRESH):
+            with prefect_test_harness(server_startup_timeout=120):
+                found[REFRESH] = refreshed(Path(name, REFRESH))
     NOTED.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
-    note()
+    note(sys.argv[1:])

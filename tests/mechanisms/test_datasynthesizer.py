@@ -27,7 +27,14 @@ from deniable.learners.loglinear.exponential_mechanism import choose
 from deniable.learners.privbayes import structure
 from deniable.learners.privbayes.conditionals import learn_tables, network_of, weights_of
 from deniable.learners.privbayes.counting import Family, FamilyTables, by_values
-from deniable.learners.privbayes.plan import SENSITIVITY, NetworkPlan, network_plan, useful_degree, usefulness
+from deniable.learners.privbayes.plan import (
+    SENSITIVITY,
+    NetworkPlan,
+    network_plan,
+    useful_cells,
+    useful_degree,
+    usefulness,
+)
 from deniable.learners.privbayes.scores import dependence
 from deniable.learners.privbayes.spec import ChoiceBudget
 from deniable.learners.privbayes.structure import NetworkSearch
@@ -44,10 +51,16 @@ def binary(attributes: int) -> Domain:
     return Domain(tuple(Attribute(f"a{i}", (0, 1), "nominal", (0, 1)) for i in range(attributes)))
 
 
-def planned(domain: Domain, epsilon: str = "1", degree: int = 2) -> NetworkPlan:
+def planned(domain: Domain, epsilon: str = "1", degree: int = 2, max_cells: int | None = 10_000) -> NetworkPlan:
     budget = Fraction(epsilon)
     return network_plan(
-        domain, structure_epsilon=budget, parameter_epsilon=budget, degree=degree, rows=None, least=Fraction(4)
+        domain,
+        structure_epsilon=budget,
+        parameter_epsilon=budget,
+        degree=degree,
+        rows=None,
+        least=Fraction(4),
+        max_cells=max_cells,
     )
 
 
@@ -92,6 +105,13 @@ def test_the_degree_follows_from_usefulness(vectors: Document) -> None:
     assert {f"k={k}": float(useful(k)) for k in range(1, 8)} == vectors["theta_usefulness_k"]
     for least, degree in ((50, 4), (60, 3), (100, 2), (200, 1), (313, 0)):
         assert useful_degree(100_000, Fraction(1, 2), 11, Fraction(least)) == degree
+    # Of binary attributes, two parents' tables have eight cells, and one parent's four.
+    for degree in (1, 2, 3):
+        cells = 2 ** (degree + 1)
+        least = useful(degree)
+        assert useful_cells(100_000, Fraction(1, 2), 11 - degree, least) == cells
+        assert useful_cells(100_000, Fraction(1, 2), 11 - degree, least * Fraction(101, 100)) == cells - 1
+    assert planned(PEOPLE, max_cells=None).max_cells == 300
     # Fewer attributes than parents, and a table without any.
     assert [useful_degree(10**9, Fraction(1), attributes, Fraction(4)) for attributes in (3, 1)] == [2, 0]
 
@@ -177,8 +197,8 @@ def people(rows: int, number: int = 0) -> Codes:
     return np.stack([town, street, 0 * town, sex, age], axis=1).astype(np.uint16)
 
 
-def chosen(plan: NetworkPlan, codes: Codes, number: int = 0, max_cells: int = 10_000) -> structure.Network:
-    return NetworkSearch(plan, max_cells, Rows(codes), streams(number)).run()
+def chosen(plan: NetworkPlan, codes: Codes, number: int = 0) -> structure.Network:
+    return NetworkSearch(plan, Rows(codes), streams(number)).run()
 
 
 def test_what_depends_is_found_with_enough_budget_and_not_with_little() -> None:
@@ -217,11 +237,11 @@ def test_the_first_attribute_is_drawn_uniformly_and_whatever_the_people_are() ->
 
 def test_tables_stay_small_where_they_can() -> None:
     for number in range(10):
-        network = chosen(planned(PEOPLE, degree=3), people(500), number, max_cells=12)
+        network = chosen(planned(PEOPLE, degree=3, max_cells=12), people(500), number)
         assert network[3].parents == tuple(sorted(family.child for family in network[:3])), "the first table has all"
     wide = binary(12)
     codes = np.random.default_rng(5).integers(0, 2, (300, 12)).astype(np.uint16)
-    network = chosen(planned(wide, degree=3), codes, max_cells=8)
+    network = chosen(planned(wide, degree=3, max_cells=8), codes)
     assert all(len(family.parents) == min(place, 3 if place < 4 else 2) for place, family in enumerate(network))
 
 
@@ -229,7 +249,7 @@ def test_of_very_many_candidates_some_are_drawn_by_key(monkeypatch: pytest.Monke
     monkeypatch.setattr(structure, "MOST_CANDIDATES", 60)
     codes = np.random.default_rng(6).integers(0, 2, (300, 12)).astype(np.uint16)
     rows = Rows(codes)
-    network = NetworkSearch(planned(binary(12), degree=3), 10_000, rows, streams(1)).run()
+    network = NetworkSearch(planned(binary(12), degree=3), rows, streams(1)).run()
     assert network == chosen(planned(binary(12), degree=3), codes, 1)
     assert len(network) == 12
     assert max(len(tally.families) for tally in rows.counted if isinstance(tally, FamilyTables)) <= 60

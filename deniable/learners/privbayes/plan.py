@@ -12,6 +12,8 @@ from deniable.privacy.common_events import count_events
 from deniable.privacy.loss import ExponentialEvent, MechanismEvent
 
 MOST_PARENTS = 4
+FEW_CELLS = 300
+"""Cells of a table that some thousand records can fill, where no number of records is stated."""
 SENSITIVITY = 4
 """What one record changes a score by at most; see README.md."""
 
@@ -37,6 +39,14 @@ def useful_degree(rows: int, epsilon: Fraction, attributes: int, least: Fraction
     return next((k for k in degrees if usefulness(rows, epsilon, attributes, k) >= least), 0)
 
 
+def useful_cells(rows: int, epsilon: Fraction, tables: int, least: Fraction) -> int:
+    """The largest number of cells at which a table is useful, whatever values its attributes have.
+
+    Usefulness as above, with the number of cells in place of the 2^(k+1) of binary attributes.
+    """
+    return max(int(rows * epsilon / (4 * least * max(tables, 1))), 1)
+
+
 @dataclass(frozen=True)
 class NetworkPlan:
     """What the network costs.
@@ -46,12 +56,14 @@ class NetworkPlan:
         degree: how many parents an attribute has; fewer where there are not so many.
         structure_epsilon: epsilon of all choices.
         parameter_epsilon: epsilon of all tables.
+        max_cells: largest number of cells of a table that is considered, where there are smaller ones.
     """
 
     domain: Domain
     degree: int
     structure_epsilon: Fraction
     parameter_epsilon: Fraction
+    max_cells: int
 
     @cached_property
     def counted(self) -> tuple[int, ...]:
@@ -104,6 +116,7 @@ def network_plan(
     degree: int | None,
     rows: int | None,
     least: Fraction,
+    max_cells: int | None,
 ) -> NetworkPlan:
     """Plan what a spec asks for.
 
@@ -114,10 +127,12 @@ def network_plan(
         degree: the number of parents, if it is stated.
         rows: else a public number of rows.
         least: the usefulness that the degree must then have.
+        max_cells: the largest number of cells, if it is stated.
     """
     attributes = sum(size > 1 for size in domain.cardinalities)
     if degree is not None:
-        found = min(degree, max(attributes - 1, 0))
+        found, cells = min(degree, max(attributes - 1, 0)), FEW_CELLS
     else:
         found = useful_degree(rows or 0, parameter_epsilon, attributes, least)
-    return NetworkPlan(domain, found, structure_epsilon, parameter_epsilon)
+        cells = useful_cells(rows or 0, parameter_epsilon, attributes - found, least)
+    return NetworkPlan(domain, found, structure_epsilon, parameter_epsilon, max_cells or cells)

@@ -29,14 +29,15 @@ class ChoiceBudget(Strict):
         degree: how many parents an attribute has, unless there are too few to choose from.
         rows: instead of that, a public number of rows, of which the degree follows.
         usefulness: how many times their noise the mean counts of a table must be, if the degree is to follow.
-        max_cells: largest number of cells of a table that is considered.
+        max_cells: largest number of cells of a table that is considered, where there are smaller ones; by default 300,
+            or what follows from `rows` and `usefulness`.
     """
 
     epsilon: Epsilon
     degree: Degree | None = None
     rows: Count | None = None
     usefulness: Positive = Fraction(4)
-    max_cells: Count = 10_000
+    max_cells: Count | None = None
 
     @model_validator(mode="after")
     def _states_one(self) -> Self:

@@ -29,8 +29,9 @@ def steps(entry: Entry, domain: Domain, _: PartDelta) -> tuple[PlannedStep, ...]
         degree=asked.degree,
         rows=asked.rows,
         least=asked.usefulness,
+        max_cells=asked.max_cells,
     )
-    decides: dict[str, Parameter] = {"learner": entry.kind, "degree": plan.degree, "max_cells": asked.max_cells}
+    decides: dict[str, Parameter] = {"learner": entry.kind, "degree": plan.degree, "max_cells": plan.max_cells}
     return (
         PlannedStep(
             name="learn_structure",
@@ -40,7 +41,7 @@ def steps(entry: Entry, domain: Domain, _: PartDelta) -> tuple[PlannedStep, ...]
             parameters=decides,
             shown={**decides, "choices": plan.choices},
             makes=(NETWORK,),
-            run=partial(_choose, plan, asked.max_cells),
+            run=partial(_choose, plan),
         ),
         PlannedStep(
             name="learn_parameters",
@@ -60,11 +61,9 @@ def _cost(events: tuple[MechanismEvent, ...]) -> Guarantee:
     return best(events, 0) if events else NOTHING
 
 
-def _choose(
-    plan: NetworkPlan, max_cells: int, counter: Counter, _: Mapping[str, Any], open_stream: StreamOpener
-) -> Made:
+def _choose(plan: NetworkPlan, counter: Counter, _: Mapping[str, Any], open_stream: StreamOpener) -> Made:
     names = plan.domain.names
-    network = NetworkSearch(plan, max_cells, counter, open_stream).run()
+    network = NetworkSearch(plan, counter, open_stream).run()
     document = [
         {"attribute": names[child], "parents": [names[parent] for parent in parents]} for parents, child in network
     ]

@@ -35,13 +35,11 @@ class NetworkSearch:
 
     Attributes:
         plan: what may be spent.
-        max_cells: largest number of cells of a table that is considered, if there is a smaller one.
         counter: counts the rows.
         open_stream: opens the streams of this step.
     """
 
     plan: NetworkPlan
-    max_cells: int
     counter: Counter
     open_stream: StreamOpener
 
@@ -87,7 +85,7 @@ class NetworkSearch:
         """Attributes that join the first table, whose parents are all before them: those that keep it small."""
         sizes = self.plan.domain.cardinalities
         cells = prod(sizes[i] for i in before)
-        fitting = [child for child in left if cells * sizes[child] <= self.max_cells]
+        fitting = [child for child in left if cells * sizes[child] <= self.plan.max_cells]
         least = min(sizes[child] for child in left)
         return [Family(tuple(sorted(before)), child) for child in fitting or [c for c in left if sizes[c] == least]]
 
@@ -95,7 +93,7 @@ class NetworkSearch:
         """Sets of parents for an attribute: of the planned size, or of the largest at which tables are small."""
         for size in range(self.plan.degree, 0, -1):
             found = [Family(parents, child) for parents in self._sets(child, before, size, most)]
-            fitting = [family for family in found if cells_of(self.plan.domain, family) <= self.max_cells]
+            fitting = [family for family in found if cells_of(self.plan.domain, family) <= self.plan.max_cells]
             if fitting:
                 return fitting
         return [Family((), child)]

@@ -28,6 +28,7 @@ def _plan(spec: Document, domain: Domain) -> NetworkPlan:
         degree=asked["degree"],
         rows=asked["rows"],
         least=Fraction(asked["usefulness"]),
+        max_cells=asked["max_cells"],
     )
 
 
