@@ -239,7 +239,7 @@ def _replayed(told: _Told, brought: _Brought, scratch: Path, *, kept: Path | Non
         workspace = Workspace(state=scratch, release_id=release_id, spec=spec, mlflow_run_id=run_id)
         with workspace.writing("key", Audience.RESTRICTED) as path:
             path.write_bytes(key.secret)
-        began = "" if record.cost.steps else f"{record.release.begun}T00:00:00Z"
+        began = "" if record.cost.steps else f"{record.release.begun}T00:00:00.000000Z"
         write_settled_ledger(Path(ledger_place(scratch)), record.release.dataset, record.ledger.entries, began)
         rows = None if brought.source else _snapshot(workspace, brought)
         if rows is not None and rows.digest != record.input.commitment:

@@ -230,7 +230,8 @@ def _verdict(spec: ReleaseSpec, accounts: Accounts, state: Path) -> tuple[bool, 
         charged = f"epsilon = {rounded_up(cost.epsilon)}, delta = {rounded_up(cost.delta)}{counted(seed_cost)}"
         said.append(f"Charged to the ledger:          {charged}\n")
         said += [_left(balance, opened=not known) for balance in books.balances(spec.dataset_name, now)]
-        books.require_room(charges, now)
+        if charges:
+            books.require_room(charges, now)
     except DeniableError as refusal:
         return False, "\n".join([*said, f"[red]It would be refused:[/red] {refusal}"])
     return True, "\n".join([*said, "[green]It would be let through.[/green]"])

@@ -150,6 +150,7 @@ def internal_record(
             release=public.release.id,
             dataset=public.release.dataset,
             commitment=public.input.key,
+            first=0 if public.ledger.before is None else public.ledger.before.number + 1,
         ),
         code=public.code,
         environment=public.environment,
@@ -190,7 +191,9 @@ def cost_of(spec: ReleaseSpec, accounts: Accounts) -> Cost:
     )
 
 
-def ledger_segment(entries: Sequence[Entry], *, release: str, dataset: str, commitment: str) -> LedgerSegment:
+def ledger_segment(
+    entries: Sequence[Entry], *, release: str, dataset: str, commitment: str, first: int | None = None
+) -> LedgerSegment:
     """The entries from a release's first charge to the last there is; what concerns others is sealed.
 
     Charges under the release's key are its own, whichever release they were first made for: a replay draws what they
@@ -201,6 +204,7 @@ def ledger_segment(entries: Sequence[Entry], *, release: str, dataset: str, comm
         release: the release's name.
         dataset: the dataset's name, whose policies are shown too.
         commitment: commitment to the release key.
+        first: the number of the first of them, where it is known; a release that was charged nothing has none yet.
     """
     facts = [entry.fact() for entry in entries]
     charged = {fact.identity for fact in facts if isinstance(fact, Charge) and fact.commitment == commitment}
@@ -213,7 +217,7 @@ def ledger_segment(entries: Sequence[Entry], *, release: str, dataset: str, comm
         )
 
     own = (number for number, fact in enumerate(facts) if isinstance(fact, Charge) and fact.identity in charged)
-    first = next(own, len(entries))
+    first = next(own, len(entries)) if first is None else first
     return LedgerSegment(
         before=_place(entries[first - 1]) if first else None,
         entries=tuple(
