@@ -6,7 +6,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from deniable.foundation.errors import InvalidInput
 from schemas.spec.evaluation import EvaluationFigures, figure_names
-from stores.tracking.client import _client, tracking_uri
+from stores.tracking.client import client_of, tracking_uri
 from tasks.evaluation.evaluate_risk import evaluate_risk
 from tasks.evaluation.evaluate_utility import Forest, evaluate_utility
 from tests.evaluated_release import EvaluatedRelease, independent, met, population
@@ -82,7 +82,7 @@ def test_shares_of_every_attribute_sum_to_one(good: EvaluationFigures) -> None:
 def test_figures_document_and_pictures_are_internal_in_mlflow(
     release: EvaluatedRelease, good: EvaluationFigures
 ) -> None:
-    client = _client(tracking_uri(STATE))
+    client = client_of(tracking_uri(STATE))
     parent = client.get_run(release.workspace.mlflow_run_id)
     (run, *_) = client.search_runs(
         [parent.info.experiment_id],
