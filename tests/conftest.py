@@ -7,7 +7,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from deniable.foundation import keys
-from tests import seconds
+from tests import (
+    made_once,  # noqa: F401 - by the process that all others are started by
+    seconds,
+)
 from tests.chance import RepeatedChance
 from tests.extent import drawn, repeats
 

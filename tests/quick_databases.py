@@ -5,33 +5,31 @@ tested. MLflow's is not made by its migrations each time, but copied from one th
 their own.
 """
 
-import atexit
-import os
 import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any
 
 from sqlalchemy import Engine, event
 
 from stores.locks import locked
 from stores.servers import mlflow_database as store_making
+from tests.made_once import FOLDER
 
 _SQLITE = "sqlite:///"
-_TEMPLATE = "TESTS_MLFLOW_DATABASE"
 
 
 def _made_once() -> Path:
-    """A database that MLflow has made: one for each process of tests and those that it starts."""
-    if _TEMPLATE not in os.environ:
-        folder = Path(mkdtemp(prefix="deniable-mlflow-"))
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)
-        store_making.ready_client(f"{_SQLITE}{folder / 'mlflow.db'}")
-        os.environ[_TEMPLATE] = str(folder / "mlflow.db")
-    return Path(os.environ[_TEMPLATE])
+    """A database that MLflow has made."""
+    with locked(FOLDER / "making-mlflow.lock", wait=True):
+        if not (made := FOLDER / "mlflow.db").exists():
+            part = FOLDER / "mlflow" / made.name
+            part.parent.mkdir()
+            store_making.ready_client(f"{_SQLITE}{part}")
+            part.rename(made)
+    return made
 
 
 _MADE = _made_once()

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL
+
 from infra.servers.local_servers import Server
 from tests.warm import run_module
 
@@ -52,6 +54,16 @@ def run(
 def variables_of(server: Server) -> dict[str, str]:
     """What a shell says in which commands use a Prefect server that is there already."""
     return {"DENIABLE_PREFECT_API_URL": f"{server.address}/api", "PREFECT_API_AUTH_STRING": server.credentials}
+
+
+def variables_of_this_server() -> dict[str, str]:
+    """What a shell says in which commands use the Prefect server that this process uses."""
+    password = PREFECT_API_AUTH_STRING.value()
+    assert password is not None
+    return {
+        "DENIABLE_PREFECT_API_URL": str(PREFECT_API_URL.value()),
+        "PREFECT_API_AUTH_STRING": password.get_secret_value(),
+    }
 
 
 def left_of_a_release(state: Path) -> list[str]:

@@ -7,10 +7,12 @@ import pytest
 
 from tests.isolation import STATE  # before Prefect and MLflow are imported
 
-from prefect.testing.utilities import prefect_test_harness  # isort: skip
+from prefect.context import _temporary_global_settings_context, get_settings_context  # isort: skip
+from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, temporary_settings  # isort: skip
 
 from tests.flows.canaries import write_release_with_canaries
 from tests.flows.looked_at import LookedAt, look_at
+from tests.warm.servers import prefect_server
 
 
 @pytest.fixture(scope="session")
@@ -22,8 +24,11 @@ def state() -> Path:
 @pytest.fixture(scope="session")
 def prefect() -> Iterator[None]:
     """A Prefect server."""
-    with prefect_test_harness(server_startup_timeout=120):
-        yield
+    with prefect_server(STATE) as server:
+        told = {PREFECT_API_URL: f"{server.address}/api", PREFECT_API_AUTH_STRING: server.credentials}
+        # Threads that know nothing of this context ask the same server.
+        with temporary_settings(told), _temporary_global_settings_context(get_settings_context()):
+            yield
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,6 @@ from uuid import UUID
 import pytest
 from mlflow import MlflowClient
 from prefect.client.orchestration import get_client
-from prefect.settings import PREFECT_API_URL
 
 from deniable.foundation.errors import DeniableError, InvalidInput, Refused
 from flows.cli.approve import decide
@@ -30,7 +29,7 @@ from stores.tracking.release_search import release_filter
 from stores.vault.actors import OPERATOR_VARIABLE
 from stores.vault.decisions import decision_on, take_decision
 from stores.vault.pending_approval import Held, HeldNote, NotPublished, find_held, held_note, held_notes
-from tests.flows.command import environment
+from tests.flows.command import environment, variables_of_this_server
 from tests.small_release import write_small_release
 from tests.warm import run_module
 
@@ -318,7 +317,7 @@ def test_a_release_that_is_killed_around_its_decision_is_held_and_published_all_
     when, _, what = moment.partition(" ")
     told = {**environment(here.folder / "home"), OPERATOR_VARIABLE: ADA}
     # A server of the killed process's own would outlive it.
-    told["DENIABLE_PREFECT_API_URL"] = str(PREFECT_API_URL.value())
+    told |= variables_of_this_server()
     told["DENIABLE_MLFLOW_TRACKING_URI"] = tracking_uri(here.state)
     killed = run_module("tests.flows.killed", [str(here.spec), str(here.state), when, what], env=told, cwd=ROOT)
     assert killed.returncode == -signal.SIGKILL, killed.stderr

@@ -23,7 +23,6 @@ import httpx
 import pandas as pd
 import psutil
 import pytest
-from prefect.settings import PREFECT_API_URL
 
 from deniable.foundation.errors import DeniableError, InvalidInput, Refused
 from flows.release import release
@@ -43,7 +42,7 @@ from tasks.running import counting
 from tasks.running.progress import watching
 from tests.diary import Diary
 from tests.flows.canaries import files_with_canaries, people_with_canaries
-from tests.flows.command import command, environment, run
+from tests.flows.command import command, environment, run, variables_of_this_server
 from tests.small_release import NAMES, write_small_release
 from tests.store_server import BUCKET, ObjectStore, object_store
 
@@ -381,7 +380,7 @@ def test_a_release_that_is_cancelled_on_a_cluster_goes_on_elsewhere(
     spec = write_spec(tmp_path, store, name="cancelled", synthesis__candidates=6000, synthesis__chunk_candidates=32)
     agency.wait_for(2)
     known = drawn(agency)
-    told = {"DENIABLE_DASK": agency.address, "DENIABLE_PREFECT_API_URL": str(PREFECT_API_URL.value()), **agency.told()}
+    told = {"DENIABLE_DASK": agency.address, **variables_of_this_server(), **agency.told()}
     with subprocess.Popen(
         command("release", spec, "--state", agency.state),
         env={**environment(agency.home), **told},

@@ -1,0 +1,61 @@
+"""A forked process becomes a command: as if Python had just been started for it, with all of it imported."""
+
+import os
+import runpy
+import sys
+import tempfile
+from collections.abc import Sequence
+
+_READ_AT_IMPORT = {"PREFECT_HOME", "PREFECT_API_URL", "PREFECT_API_AUTH_STRING"}
+
+
+def become(module: str, arguments: Sequence[str], env: dict[str, str]) -> int:
+    """Be `python -m module arguments`, with the standard input and output that this process has.
+
+    Args:
+        module: what is run.
+        arguments: of the command.
+        env: its environment.
+
+    Returns:
+        The status that it ends with.
+    """
+    sys.stdin = open(0, closefd=False)  # noqa: SIM115 - as long as the process
+    sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", buffering=1, closefd=False)  # noqa: SIM115
+    os.environ.__class__ = os._Environ
+    os.environ.clear()
+    os.environ.update(env)
+    _read_again()
+    tempfile.tempdir = None
+    sys.argv = [module, *arguments]
+    os.environ.__class__ = _Environment
+    status = _status_of(module)
+    sys.stdout.flush()
+    return status
+
+
+class _Environment(os._Environ[str]):
+    """The environment of a process in which Prefect knows what is set, as if it was imported after that."""
+
+    def __setitem__(self, name: str, value: str) -> None:
+        super().__setitem__(name, value)
+        if name in _READ_AT_IMPORT:
+            _read_again()
+
+
+def _read_again() -> None:
+    from prefect.context import refresh_global_settings_context  # noqa: PLC0415 - it is there already
+
+    refresh_global_settings_context()
+
+
+def _status_of(module: str) -> int:
+    try:
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+    except SystemExit as end:
+        if isinstance(end.code, str):
+            print(end.code, file=sys.stderr)  # noqa: T201 - as Python does
+            return 1
+        return end.code or 0
+    return 0

@@ -1,0 +1,154 @@
+"""Prefect servers of forked commands, forked from them: they need neither import Prefect's server nor migrate.
+
+What such a server serves, and on which socket, database and password, is as for a user. Its database is copied from one
+that Prefect has made.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from multiprocessing import get_context
+from multiprocessing.context import ForkContext, ForkServerContext
+from pathlib import Path
+from socket import recv_fds, send_fds, socket, socketpair
+from typing import IO, Any
+
+import pytest
+
+from infra.servers import local_servers, prefect_database
+from infra.servers.local_servers import Server
+from stores.locks import locked
+from tests.made_once import FOLDER
+from tests.warm.becoming import become
+from tests.warm.forking import FORKS
+
+_MODULE = "infra.servers.prefect_server"
+_DATABASE = "prefect.db"
+_LONGEST = 2**20
+
+
+def _made_once() -> Path:
+    """A database that Prefect's server has made."""
+    with locked(FOLDER / "making-prefect.lock", wait=True):
+        if not (made := FOLDER / _DATABASE).exists():
+            home = FOLDER / "prefect"
+            making = "from infra.servers.prefect_database import make_prefect_database; make_prefect_database()"
+            environment = {**os.environ, "PREFECT_HOME": str(home)}
+            subprocess.run([sys.executable, "-c", making], env=environment, check=True)
+            (home / _DATABASE).rename(made)
+    return made
+
+
+def fork_servers() -> None:
+    """Let the first Prefect server that this process starts be forked from it, as it is now."""
+    local_servers.subprocess = _Subprocess(get_context("fork"))
+
+
+@contextmanager
+def prefect_server(state: Path) -> Iterator[Server]:
+    """A Prefect server on a state folder, forked from the process that commands are forked from."""
+    (state / "prefect").mkdir(parents=True, exist_ok=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(local_servers, "subprocess", _Subprocess(FORKS))
+        server = local_servers.start_prefect(state)
+    server.wait_until_up()
+    yield server
+    server.stop()
+
+
+class _Subprocess:
+    """What `infra.servers.local_servers` asks of `subprocess`.
+
+    Args:
+        forks: whose process the first Prefect server is; it is forked at once.
+    """
+
+    PIPE = subprocess.PIPE
+    STDOUT = subprocess.STDOUT
+    TimeoutExpired = subprocess.TimeoutExpired
+
+    def __init__(self, forks: ForkContext | ForkServerContext) -> None:
+        self._spare = [_ForkedServer(forks)]
+
+    def Popen(self, command: Sequence[str], **how: Any) -> Any:  # noqa: N802 - as it is called there
+        """Let the process that was forked for it be the first Prefect server; start all else."""
+        if list(command[1:3]) != ["-m", _MODULE] or not self._spare:
+            return subprocess.Popen(command, **how)
+        server = self._spare.pop()
+        server.begin(command[3:], **how)
+        return server
+
+
+class _ForkedServer:
+    """A process that is asked as `subprocess.Popen` is; it is forked before there are threads that could be lost."""
+
+    stdin: IO[bytes]
+
+    def __init__(self, forks: ForkContext | ForkServerContext) -> None:
+        self._here, there = socketpair()
+        # A daemon of multiprocessing's: it ends with this process at the latest.
+        self._process = forks.Process(target=_serve, args=(self._here, there), daemon=True)
+        self._process.start()
+        there.close()
+        assert self._process.pid is not None
+        self.pid = self._process.pid
+
+    def begin(
+        self,
+        arguments: Sequence[str],
+        *,
+        stdout: IO[bytes],
+        env: Mapping[str, str],
+        pass_fds: Sequence[int],
+        **_as_always: object,
+    ) -> None:
+        """Be a server; it listens on a socket that is handed over."""
+        theirs, ours = os.pipe()
+        assert [*map(int, arguments)] == list(pass_fds), "its arguments are the descriptor of its socket"
+        send_fds(self._here, [json.dumps(env).encode()], [theirs, stdout.fileno(), *pass_fds])
+        self._here.close()
+        os.close(theirs)
+        self.stdin = os.fdopen(ours, "wb")
+
+    def poll(self) -> int | None:
+        """How it ended, if it did."""
+        return self._process.exitcode
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for its end."""
+        self._process.join(timeout)
+        if (status := self._process.exitcode) is None:
+            raise subprocess.TimeoutExpired(_MODULE, timeout or 0)
+        return status
+
+
+def _serve(here: socket, there: socket) -> None:
+    """Wait until a server is wanted, and be it; end when none can be any more."""
+    here.close()
+    os.setsid()
+    asked, given, _, _ = recv_fds(there, _LONGEST, 3)
+    if not asked:
+        return
+    while more := there.recv(_LONGEST):
+        asked += more
+    there.close()
+    stdin, stdout, listening = given
+    for number, descriptor in enumerate((stdin, stdout, stdout)):
+        os.dup2(descriptor, number)
+    os.close(stdin)
+    os.close(stdout)
+    prefect_database.make_prefect_database = _copied
+    sys.exit(become(_MODULE, [str(listening)], json.loads(asked)))
+
+
+def _copied() -> None:
+    """Begin with a copy of a database that Prefect has made."""
+    home, made = Path(os.environ["PREFECT_HOME"]), _made_once()
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with locked(home / "making.lock", wait=True):
+        if not (home / _DATABASE).exists():
+            shutil.copy(made, home)
