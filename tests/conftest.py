@@ -12,7 +12,7 @@ from tests import (
     seconds,
 )
 from tests.chance import RepeatedChance
-from tests.extent import drawn, repeats
+from tests.extent import drawn, is_night, repeats
 
 # No test holds a limit of time: machines are slow at times, and compiled code is compiled in the first example.
 settings.register_profile(
@@ -27,8 +27,12 @@ settings.load_profile("without a clock")
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let the files begin that take longest, so that all processes end at the same time."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the longest scenarios to the night, and begin with the files that take longest, so that all end at once."""
+    if not is_night():
+        left = [item for item in items if item.get_closest_marker("nightly")]
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if item not in left]
     taken = seconds.of_files()
     items.sort(key=lambda item: -taken.get(item.nodeid.partition("::")[0], 0))
 

@@ -26,6 +26,11 @@ def spread(nightly: Sequence[_Position], least: int = 5) -> list[_Position]:
     return [nightly[round(number * (len(nightly) - 1) / (count - 1))] for number in range(count)]
 
 
+def is_night() -> bool:
+    """Tell whether all is tested, tests that are marked `nightly` as well."""
+    return _TESTS == "nightly"
+
+
 def repeats() -> bool:
     """Tell whether secrets and examples are the same as the last time."""
-    return _TESTS != "nightly"
+    return not is_night()

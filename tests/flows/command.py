@@ -11,7 +11,7 @@ from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL
 from infra.servers.local_servers import Server
 from tests.warm import run_module
 
-_READ_AT_THE_START = ("PYTHON", "LD_", "NUMBA_", "OMP_", "NPY_", "MALLOC_", "PREFECT_LOGGING_")
+_READ_AT_THE_START = ("PYTHON", "LD_", "NUMBA_", "OMP_", "NPY_", "MALLOC_")
 
 
 def environment(home: Path) -> dict[str, str]:

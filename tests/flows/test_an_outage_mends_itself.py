@@ -1,7 +1,7 @@
 """A run of a deployment comes to its end though its servers, its process and its worker go down, and nobody intervenes.
 
-In one run each goes down once, each at another moment, and stays down until the run has failed because of it. All other
-pairs of server and moment are in tests/system.
+In one run each goes down once, each at another moment, and stays down until the run has failed because of it: the first
+and the last of them by day, all at night. All other pairs of server and moment are in tests/system.
 """
 
 from collections.abc import Iterator
@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.catcher import Catcher, catching
+from tests.extent import spread
 from tests.nights import Disturbances, DisturbedAgency, disturbed_agency, undisturbed
 
 DISTURBANCES: Disturbances = {
@@ -37,7 +38,7 @@ def test_a_run_survives_every_outage_to_the_same_bytes_and_charge(
     agency: DisturbedAgency, catcher: Catcher, tmp_path: Path
 ) -> None:
     run = agency.begun("release/any", spec="nightly")
-    agency.disturb(run, DISTURBANCES)
+    agency.disturb(run, dict(spread(list(DISTURBANCES.items()), least=2)))
     done = agency.once(run, "COMPLETED", though=("CRASHED",))
     (made,) = agency.releases()
     assert done["state"]["message"] == f"published {made}"

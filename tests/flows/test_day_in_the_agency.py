@@ -158,6 +158,7 @@ def test_a_run_that_is_refused_fails_with_the_reason_and_is_told_of(agency: Agen
     assert (message["event"], message["flow_run"]) == ("run failed", flow_run)
 
 
+@pytest.mark.nightly
 def test_a_run_whose_machine_dies_is_ended_and_gone_on_with_where_it_stopped(
     agency: Agency, catcher: Catcher, tmp_path: Path
 ) -> None:

@@ -80,6 +80,7 @@ def previous(agency: Agency, release: str) -> str | None:
     return read_signed(agency.state / "releases" / release / RECORD).record.release.previous
 
 
+@pytest.mark.nightly
 def test_releases_go_into_a_stack_and_out_of_it_with_their_history(agency: Agency) -> None:
     first = refreshed(agency, 0)
     agency.command("release", agency.specs / "asked.yaml", status=3)

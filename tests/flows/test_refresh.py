@@ -354,7 +354,7 @@ def test_what_was_paid_for_is_finished_before_what_arrives_in_its_place(
 def test_the_command_says_what_was_done_and_what_was_not(tmp_path: Path) -> None:
     dataset = Dataset(tmp_path)
     said = [
-        run("refresh", dataset.spec, "--state", dataset.state, *more, home=tmp_path / "home", PYTHONPATH=str(ROOT))
+        run("refresh", dataset.spec, "--state", dataset.state, *more, home=tmp_path / "home")
         for more in ([], [], ["--source", dataset.arrival("2016", names=["age", "sex", "schooling", "employed"])])
     ]
     assert [done.returncode for done in said] == [0, 0, 1], [done.stderr for done in said]

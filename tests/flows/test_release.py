@@ -121,19 +121,25 @@ def test_a_release_with_another_key_is_another(released: Released, folder: Path)
     assert table(release(folder / "spec" / "spec.yaml", folder / "state")) != table(released)
 
 
+@pytest.fixture(scope="module")
+def alone(released: Released, tmp_path_factory: pytest.TempPathFactory) -> Released:
+    """The release that every runner is to make again, with the key of another."""
+    folder = tmp_path_factory.mktemp("alone")
+    spec = write_small_release(folder / "spec", synthesis__chunk_candidates=64)
+    return release(spec, folder / "state", released.workspace.vault / "key")
+
+
 @pytest.mark.parametrize(
     "runner",
     [ThreadPoolTaskRunner(max_workers=1), ThreadPoolTaskRunner(max_workers=4), ProcessPoolTaskRunner(max_workers=2)],
     ids=["one thread", "four threads", "two processes"],
 )
 def test_threads_and_processes_release_the_same_to_the_bit(
-    released: Released, tmp_path: Path, runner: TaskRunner[Any]
+    alone: Released, tmp_path: Path, runner: TaskRunner[Any]
 ) -> None:
     """In chunks as before; six blocks of four are divided among the workers."""
     spec = write_small_release(tmp_path / "spec", synthesis__chunk_candidates=64)
-    key = released.workspace.vault / "key"
-    alone = release(spec, tmp_path / "alone", key)
-    divided = release.with_options(task_runner=runner)(spec, tmp_path / "divided", key)
+    divided = release.with_options(task_runner=runner)(spec, tmp_path / "divided", alone.workspace.vault / "key")
     assert table(divided) == table(alone)
     assert divided.passed == alone.passed > 100
 

@@ -23,13 +23,16 @@ from deniable.learners.loglinear.estimation.counting import Counter, Partition, 
 from deniable.learners.loglinear.estimation.maximum_entropy import Evidence, estimate_margins, estimate_total, product
 from deniable.learners.loglinear.learning import Learnt, learn
 from deniable.learners.loglinear.measurements import Measurements, PrivateQueries
-from deniable.learners.loglinear.plan import LoglinearPlan, LoglinearRecipe, NoiseChoice
+from deniable.learners.loglinear.plan import FEWEST_SHARES, LoglinearPlan, LoglinearRecipe, NoiseChoice
 from deniable.learners.loglinear.quantization import to_network
 from deniable.models.noisy_marginals import NoisyMarginal, NoisySums
+from tests.extent import drawn
 from tests.published_answers import PublishedAnswers, learnt_again
 
 SIZES = (2, 3, 12, 4, 5, 1, 40, 20)
 ROWS = 1_500
+ALL_NEIGHBOURS = 8
+"""Of each kind, at night; what only some rows would show is looked for among so many by day as well."""
 
 
 def domain(target: str | None) -> Domain:
@@ -52,12 +55,13 @@ def rows() -> Codes:
     return np.stack(columns, axis=1).astype(np.uint16)
 
 
-def neighbours(codes: Codes) -> list[Codes]:
-    """Tables with one row removed, one row twice, or a row that nobody had."""
+def neighbours(codes: Codes, each: int) -> list[Codes]:
+    """Tables with one row removed, one row twice, or a row that nobody had, so many of each."""
     draw = np.random.default_rng(list(b"neighbours of the table"))
-    removed = [np.delete(codes, row, axis=0) for row in draw.integers(len(codes), size=8)]
-    doubled = [np.concatenate([codes, codes[[row]]]) for row in draw.integers(len(codes), size=8)]
-    strange = [np.concatenate([codes, draw.integers(SIZES, size=(1, len(SIZES))).astype(np.uint16)]) for _ in range(8)]
+    removed = [np.delete(codes, row, axis=0) for row in draw.integers(len(codes), size=each)]
+    doubled = [np.concatenate([codes, codes[[row]]]) for row in draw.integers(len(codes), size=each)]
+    nobody = [draw.integers(SIZES, size=(1, len(SIZES))).astype(np.uint16) for _ in range(each)]
+    strange = [np.concatenate([codes, row]) for row in nobody]
     return removed + doubled + strange
 
 
@@ -139,8 +143,15 @@ class StopAudit(Exception):
 Learner = Callable[[LoglinearPlan, Counter, PrivateQueries, Callable[[str, int], Any]], Learnt]
 
 
-def audit(plan: LoglinearPlan, learner: Learner = learn) -> tuple[set[str], Measurements]:
+def audit(
+    plan: LoglinearPlan, learner: Learner = learn, each: int = drawn(ALL_NEIGHBOURS, least=2)
+) -> tuple[set[str], Measurements]:
     """Learn once, and again from each neighbour with all answers forced.
+
+    Args:
+        plan: what is learnt.
+        learner: what learns it.
+        each: how many neighbours of each kind.
 
     Returns:
         What was found, nothing if all is well, and the account of the first learning.
@@ -154,7 +165,7 @@ def audit(plan: LoglinearPlan, learner: Learner = learn) -> tuple[set[str], Meas
     recorded = Recording(releases, plan)
     model = to_network(plan.domain, learner(plan, RowCounter(lambda: [codes]), recorded, words)).document()
     findings: set[str] = set()
-    for other in neighbours(codes):
+    for other in neighbours(codes, each):
         doors = Forced(recorded, findings)
         counter = RowCounter(partial(lambda table: [table[:700], table[700:]], other))
         try:
@@ -414,7 +425,7 @@ def test_a_bucket_that_depends_on_the_data_is_found(monkeypatch: pytest.MonkeyPa
         monkeypatch.setattr(learning, "bucketed", by_the_data)
         return learn(plan, counter, doors, words)
 
-    assert "another question" in audit(plan_of("40", "0"), bucketing)[0]
+    assert "another question" in audit(plan_of("40", "0"), bucketing, ALL_NEIGHBOURS)[0]
 
 
 def test_a_score_that_one_row_moves_by_two_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -455,10 +466,10 @@ class Quick(Measurements):
         return int(np.argmax(scores))
 
 
-def test_a_table_of_125_attributes_is_learnt_with_the_shares_that_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_of_many_attributes_is_learnt_with_the_shares_that_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
     """So many that shares are at their largest, and with so much to go on that all tables are asked for."""
     monkeypatch.setattr(learning, "fit_maximum_entropy", independent)
-    m, people = 125, 4_000
+    m, people = drawn(125, least=81), 4_000
     wide = Domain(tuple(Attribute(f"a{i}", (0, 1), "nominal", (0, 0)) for i in range(m)), target="a0")
     plan = LoglinearRecipe(Fraction(60), Fraction(1, 10**6), "gaussian").calibrate(wide)
     draw = np.random.default_rng(list(b"a table of many attributes"))
@@ -467,6 +478,7 @@ def test_a_table_of_125_attributes_is_learnt_with_the_shares_that_there_are(monk
     open_stream = partial(ReleaseKey(bytes(range(32))).stream, step="learn", inputs="wide")
     releases = Quick(plan, open_stream)
     learnt = learn(plan, RowCounter(lambda: [codes]), releases, words_of(open_stream))
+    assert sum(plan.layout.one_way_shares) == FEWEST_SHARES * m
     assert releases.shares == plan.layout.table_shares
     assert len(learnt.choices) == plan.layout.choices
     assert len(learnt.tables) > 4 * m

@@ -46,8 +46,11 @@ class _Environment(os._Environ[str]):
 
 def _read_again() -> None:
     from prefect.context import refresh_global_settings_context  # noqa: PLC0415 - it is there already
+    from prefect.logging.configuration import setup_logging  # noqa: PLC0415
 
     refresh_global_settings_context()
+    if any(name.startswith("PREFECT_LOGGING_") for name in os.environ):
+        setup_logging(incremental=False)
 
 
 def _status_of(module: str) -> int:
