@@ -58,11 +58,9 @@ def variables_of(server: Server) -> dict[str, str]:
 
 def variables_of_this_server() -> dict[str, str]:
     """What a shell says in which commands use the Prefect server that this process uses."""
-    password = PREFECT_API_AUTH_STRING.value()
-    assert password is not None
     return {
         "DENIABLE_PREFECT_API_URL": str(PREFECT_API_URL.value()),
-        "PREFECT_API_AUTH_STRING": password.get_secret_value(),
+        "PREFECT_API_AUTH_STRING": str(PREFECT_API_AUTH_STRING.value()),
     }
 
 

@@ -45,6 +45,9 @@ class _Environment(os._Environ[str]):
 
 
 def _read_again() -> None:
+    """Read Prefect's settings, where they do not make its folder in the user's home."""
+    if "PREFECT_HOME" not in os.environ:
+        return
     from prefect.context import refresh_global_settings_context  # noqa: PLC0415 - it is there already
     from prefect.logging.configuration import setup_logging  # noqa: PLC0415
 
