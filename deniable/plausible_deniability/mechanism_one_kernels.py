@@ -1,6 +1,6 @@
 """Attempts of Mechanism 1*, a block of them at a time: compiled code.
 
-What an attempt is, is said in `synthesis`, which also makes them one by one; the same words give the same records.
+What an attempt is, is said in `mechanism_one`, which also makes them one by one; the same words give the same records.
 Here the words of a block are told apart first, and then each thing is done for the whole block: seeds are fetched,
 values are drawn attribute by attribute, seeds are counted. So the processor waits for many fetches at once, and an
 attribute's tables stay within its cache.

@@ -75,7 +75,10 @@ class PrivacyTest:
             raise InvalidInput(f"the deterministic test has no noise, got eps0={self.eps0}; leave it out.")
 
     def passes(self, count: int, noise: int = 0) -> bool:
-        """Whether a count passes, given the noise drawn for this candidate (0 for test 1)."""
+        """Whether a count passes, given the noise drawn for this candidate (0 for test 1).
+
+        Attempts of a release ask the same of a block at a time, in compiled code: `mechanism_one_kernels._keep`.
+        """
         return count >= self.k + noise
 
     def pass_probability(self, count: int) -> float:

@@ -1,7 +1,11 @@
-"""How costs are rounded, everywhere: up where something is spent, down where something is left, to four digits.
+"""How costs are rounded, as they are shown and as they are charged: up where something is spent, down where it is left.
 
-What is charged has twelve digits (`claimed`), so that an entry of a ledger never states less than was spent. How a page
-sets a number does not belong here (reports.figures.numbers).
+Costs are shown in four digits. A float is first read as the number of twelve digits that is nearest to it, so that 0.1
+is shown as 0.1: what is shown may fall below a float by half a unit of its twelfth digit, and by no more. What is
+charged has twelve digits, rounded up from all of a float's (`claimed`): an entry of a ledger never states less than was
+spent. Sums of charges are exact, or rounded up
+(deniable.ledger.budget). How a page sets a number does not belong here
+(reports.figures.numbers).
 """
 
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
@@ -17,12 +21,12 @@ _OF_A_FLOAT = Context(prec=12, rounding=ROUND_HALF_EVEN)
 
 
 def rounded_up(value: Fraction | float) -> str:
-    """A cost that is spent or asked, in four digits, never less than it is."""
+    """A cost that is spent or asked, in four digits, never less than its first twelve digits."""
     return _written(value, ROUND_CEILING)
 
 
 def rounded_down(value: Fraction | float) -> str:
-    """A cost that is left, in four digits, never more than it is."""
+    """A cost that is left, in four digits, never more than its first twelve digits."""
     return _written(value, ROUND_FLOOR)
 
 
@@ -32,7 +36,7 @@ def rounded(value: Fraction | float) -> str:
 
 
 def digits_up(value: Fraction | float) -> Decimal:
-    """A finite cost in four digits, never less than it is."""
+    """A finite cost in four digits, never less than its first twelve digits."""
     return _digits(value, ROUND_CEILING)
 
 

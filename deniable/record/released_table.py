@@ -1,8 +1,8 @@
 """Holds a released table against the public domain: the columns in order, no value from outside, and how many records.
 
 The table is read once, a batch at a time, so that memory does not grow with it. What the domain is, and whether the
-table is the one that was signed, does not belong here (release_verification). Nothing that stands in the table is
-quoted: what does not belong there may be confidential.
+table is the one that was signed, does not belong here (deniable.verification.release). Nothing that stands in the table
+is quoted: what does not belong there may be confidential.
 """
 
 import csv

@@ -1,7 +1,7 @@
 """Holds plain values against a JSON Schema, and names what is missing, unknown or of another type.
 
 Only the keywords that the provenance record's own schema uses are known: a schema with any other is refused, so that
-none is passed over. What the values mean does not belong here (release_verification).
+none is passed over. What the values mean does not belong here (deniable.verification.release).
 
 Source: JSON Schema 2020-12, core and validation; patterns end where the text ends, as ECMA-262 has it.
 """

@@ -1,6 +1,6 @@
 """What a release's record says, in lines: who, when, by which code, at what cost, and what each step read and made.
 
-Whether the record is to be believed does not belong here (release_verification).
+Whether the record is to be believed does not belong here (deniable.verification.release).
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -31,6 +31,14 @@ def expected_steps(guarantee: str) -> Mapping[str, ExpectedStep]:
     return steps
 
 
+def may_fall_short(guarantee: str) -> bool:
+    """Tell whether fewer records may be released than a spec asks for; not by a sampler that is not known."""
+    if guarantee not in SAMPLERS:
+        return False
+    may: bool = import_module(f"deniable.samplers.{guarantee}.verification").MAY_FALL_SHORT
+    return may
+
+
 def entries() -> "Sequence[type[SamplerEntry]]":
     """The entries of a spec that there are, one for each sampler."""
     return [import_module(f"deniable.samplers.{guarantee}.spec").Entry for guarantee in SAMPLERS]

@@ -1,8 +1,9 @@
 """Verification of a published release by someone who was not there: from its folder alone, without trusting its makers.
 
 The signed record is read, every file is held against its digest, the table against its public domain, and what the
-record says is worked out again (record_verification). How a folder is opened does not belong here: whoever calls hands
-in something that lists and opens files. Of what the files hold nothing is quoted but what record and statement say.
+record says is worked out again (deniable.verification.record). How a folder is opened does not belong here: the caller
+hands in something that lists and opens files. Of what the files hold nothing is quoted but what record and statement
+say.
 """
 
 import hashlib

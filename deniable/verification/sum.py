@@ -1,11 +1,10 @@
 """Verification of what a statement says that all releases of the dataset come to together.
 
 With the whole ledger the sum is worked out again; without it, it must at least include the release itself. What the
-entries say does not belong here (segment_verification).
+entries say does not belong here (deniable.verification.segment).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import inf, nextafter
 from typing import Any, get_args
 
 from deniable.foundation.checks import Check
@@ -14,6 +13,7 @@ from deniable.ledger.budget import cost_of
 from deniable.ledger.entries import Charge, Entry, SeedCost
 from deniable.ledger.state import LedgerState
 from deniable.privacy.loss import Guarantee
+from deniable.privacy.rounding import float_above
 from deniable.record.statement import SO_FAR
 from deniable.verification.segment import Segment, entries_by_number
 
@@ -91,7 +91,7 @@ def _faults_of_sum(
 def _sum_of(charges: Sequence[Charge], seed_cost: Any) -> dict[str, Any]:
     """What charges to a dataset come to, as the statement has it."""
     whole, counted = cost_of(charges, "total"), cost_of(charges, seed_cost)
-    spent = Guarantee(nextafter(float(whole.epsilon), inf), min(nextafter(float(whole.delta), inf), 1.0), "basic")
+    spent = Guarantee(float_above(whole.epsilon), min(float_above(whole.delta), 1.0), "basic")
     return {
         "epsilon": spent.epsilon,
         "delta": spent.delta,
@@ -100,8 +100,8 @@ def _sum_of(charges: Sequence[Charge], seed_cost: Any) -> dict[str, Any]:
         "releases": len({charge.release for charge in charges}),
         _COUNTED: {
             "seed_cost": seed_cost,
-            "epsilon": nextafter(float(counted.epsilon), inf),
-            "delta": nextafter(float(counted.delta), inf),
+            "epsilon": float_above(counted.epsilon),
+            "delta": float_above(counted.delta),
         },
     }
 

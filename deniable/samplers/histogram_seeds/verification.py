@@ -39,3 +39,6 @@ EXPECTED_STEPS: Final[Mapping[str, ExpectedStep]] = {
         beyond=lambda spec, step, read: beyond_budget(step, spec["synthesis"], read),
     )
 }
+
+MAY_FALL_SHORT: Final = False
+"""As many are drawn as are wanted."""

@@ -6,3 +6,6 @@ from typing import Final
 from deniable.privacy.planned import ExpectedStep
 
 EXPECTED_STEPS: Final[Mapping[str, ExpectedStep]] = {}
+
+MAY_FALL_SHORT: Final = False
+"""As many are drawn as are wanted."""

@@ -77,3 +77,6 @@ EXPECTED_STEPS: Final[Mapping[str, ExpectedStep]] = {
     # Paid for all at once, before the first is drawn.
     "synthesize": ExpectedStep(part="seeds", plan=planned_candidates, beyond=beyond_candidates, taken_in="index_seeds")
 }
+
+MAY_FALL_SHORT: Final = True
+"""Of the candidates only those that pass are released."""
