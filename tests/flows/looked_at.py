@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.flows.command import environment, run
+from tests.warm import run_module
 from tests.watched_folders import watching_folders
 
 
@@ -18,7 +19,7 @@ class LookedAt:
         state: its state folder.
         home: the home of the user who did it all, with the folder of temporary files in it.
         said: what was printed, by command.
-        made: all that was ever made in the home and among the temporary files.
+        made: all that was ever made in the home and among the temporary files, that of tests.flows.temporary too.
     """
 
     spec: Path
@@ -69,6 +70,7 @@ def look_at(spec: Path, folder: Path) -> LookedAt:
         flows("keys", "show")
         flows("keys", "export", home / "trusted.json")
         said["verify"] = _verify(published, home)
+        assert run_module("tests.flows.temporary", [], env=environment(home), cwd=home).returncode == 0
         made = frozenset(watched.made())
     return LookedAt(spec=spec, state=state, home=home, said=said, made=made)
 

@@ -15,8 +15,9 @@ import pandas as pd
 import pytest
 
 from tests.flows.canaries import CANARIES, NAME, NUMBER, WORD, files_with_canaries, write_release_with_canaries
-from tests.flows.command import run
+from tests.flows.command import environment, run
 from tests.flows.looked_at import LookedAt
+from tests.flows.temporary import CONTROL
 from tests.small_release import SCHEMA
 from tests.watched_folders import watching_folders
 
@@ -83,9 +84,11 @@ def test_no_file_of_ours_is_ever_among_the_temporary_files_or_in_the_home(looked
     made = {path for path in looked_at.made if not path.name.lstrip(".").startswith(asked_for)}
     # Those of libraries stay, and were looked into: which fonts there are, say.
     libraries = {looked_at.home / name for name in (".cache", ".config")}
-    assert {path for path in made if not is_sqlite_s(path)} <= libraries
+    controls = {path for path in made if path.name.startswith(CONTROL)}
+    assert {path for path in made - controls if not is_sqlite_s(path)} <= libraries
     assert {looked_at.home / name for name in asked_for} <= looked_at.made
-    assert any(is_sqlite_s(path) for path in made)
+    # A command's temporary file would have been seen, though it was gone at once.
+    assert {path.parent for path in controls} == {Path(environment(looked_at.home)["TMPDIR"])}
 
 
 @pytest.mark.parametrize(("way", "in_the_vault"), [("too many invalid", set()), ("careless schema", {WORD})])
