@@ -27,6 +27,7 @@ from tasks.synthesis.draw_baseline import draw_baseline
 from tasks.synthesis.gather import gather
 from tasks.synthesis.synthesize import blocks, synthesize
 from tests.isolation import STATE
+from tests.pictures import drawn_once
 from tests.small_release import write_small_release
 
 HISTOGRAM: dict[str, Any] = {
@@ -98,7 +99,7 @@ def drawn_release(
         changes: what the spec says otherwise.
     """
     spec = load_spec(write_small_release(folder / "spec", **changes))
-    with recorded_release(STATE, run_name or f"{folder.name}-{release_id}", spec) as run_id:
+    with drawn_once(), recorded_release(STATE, run_name or f"{folder.name}-{release_id}", spec) as run_id:
         workspace = Workspace(state=folder / "state", release_id=release_id, spec=spec, mlflow_run_id=run_id)
         with workspace.writing("key", Audience.RESTRICTED) as path:
             path.write_bytes(key or ReleaseKey.generate().secret)

@@ -188,7 +188,8 @@ class _Post:
             # Whatever it is that Prefect does not take, the run does not fail for it; it is told with what comes next.
             with suppress(Exception), get_client(sync_client=True) as client:
                 self._tell(client)
-            sleep(_TOGETHER_S)
+            if not self._is_done():
+                sleep(_TOGETHER_S)
 
     def _tell(self, client: SyncPrefectClient) -> None:
         """Tell whatever there is, a few times a second, until all is told and nothing more will come."""

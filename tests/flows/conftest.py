@@ -12,6 +12,7 @@ from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, temporary
 
 from tests.flows.canaries import write_release_with_canaries
 from tests.flows.looked_at import LookedAt, look_at
+from tests.pictures import drawn_once
 from tests.warm.servers import prefect_server
 
 
@@ -29,6 +30,13 @@ def prefect() -> Iterator[None]:
         # Threads that know nothing of this context ask the same server.
         with temporary_settings(told), _temporary_global_settings_context(get_settings_context()):
             yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def pictures(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Have pictures drawn once by day, but for tests that are marked `pictures`."""
+    with drawn_once(once=request.node.get_closest_marker("pictures") is None):
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
+from tests.pictures import are_drawn_once, drawn_once
 from tests.warm.becoming import become
 from tests.warm.forking import FORKS
 from tests.warm.servers import fork_servers
@@ -34,7 +35,8 @@ def run_module(
     """
     with tempfile.TemporaryDirectory(prefix="deniable-warm-") as name:
         out, err = Path(name, "out"), Path(name, "err")
-        process = FORKS.Process(target=_become, args=(module, list(arguments), dict(env), cwd, _umask(), out, err))
+        given = (module, list(arguments), dict(env), cwd, _umask(), out, err)
+        process = FORKS.Process(target=_become, args=given, kwargs={"once": are_drawn_once()})
         process.start()
         process.join()
         assert process.exitcode is not None
@@ -50,7 +52,7 @@ def _umask() -> int:
 
 
 def _become(
-    module: str, arguments: list[str], env: dict[str, str], cwd: Path, umask: int, out: Path, err: Path
+    module: str, arguments: list[str], env: dict[str, str], cwd: Path, umask: int, out: Path, err: Path, *, once: bool
 ) -> NoReturn:
     """Be the command from now on."""
     for number, place, how in ((0, Path(os.devnull), os.O_RDONLY), (1, out, _WRITING), (2, err, _WRITING)):
@@ -60,6 +62,7 @@ def _become(
     os.chdir(cwd)
     os.umask(umask)
     fork_servers()
-    status = become(module, arguments, env)
+    with drawn_once(once=once):
+        status = become(module, arguments, env)
     atexit._run_exitfuncs()
     sys.exit(status)
