@@ -12,7 +12,8 @@ BROWSER := $(if $(CHROMIUM),,$(VENV)/browser/chromium)
 CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
 # Many tests wait for servers: two processes more than there are cores.
 PROCESSES := $(shell expr $(CORES) + 2)
-PYTEST := $(BIN)/python -m pytest --maxprocesses=4 --dist=loadfile --no-loadscope-reorder
+# What is imported is compiled once, whatever the shell says of that.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --maxprocesses=4 --dist=loadfile --no-loadscope-reorder
 QUICK := tests/unit tests/contracts tests/property tests/architecture --ignore=tests/property/test_the_loglinear_learner_holds_on_tables_of_all_kinds.py
 
 .PHONY: help release plan verify replay audit compare test test-quick test-nightly test-system ui stack stack-down stack-leave cluster cluster-down backup restore bench bench-utility attack-floats mutants screenshots lint lock

@@ -6,3 +6,8 @@ specs: where release specs lie.
 progress, interruption: a command while it runs. preloaded: what a worker of a cluster imports. prefect_runs: what
 becomes of runs in Prefect. cli: the commands.
 """
+
+from infra.garbage import collect_rarely
+
+# Whatever begins with a flow, a command or a run of a deployment, imports hundreds of modules next.
+collect_rarely()

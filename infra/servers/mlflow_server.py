@@ -19,6 +19,7 @@ from starlette.middleware.base import BaseHTTPMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from infra.garbage import collect_rarely
 from infra.servers.local_servers import CREDENTIALS_VARIABLE
 from infra.servers.serving import end_when_abandoned, serve
 
@@ -108,5 +109,6 @@ def _serve(descriptor: int, store: str, artifacts: str) -> None:
 
 
 if __name__ == "__main__":
+    collect_rarely()
     end_when_abandoned()
     _serve(int(sys.argv[2]), os.environ["MLFLOW_TRACKING_URI"], sys.argv[1])

@@ -9,11 +9,13 @@ release that still has to say that it was interrupted. Prefect asks for its pass
 
 import sys
 
+from infra.garbage import collect_rarely
 from infra.servers.prefect_database import make_prefect_database
 from infra.servers.prefect_pages import prefect_server
 from infra.servers.serving import end_when_abandoned, serve
 
 if __name__ == "__main__":
+    collect_rarely()
     end_when_abandoned()
     make_prefect_database()
     serve(prefect_server(), int(sys.argv[1]), log_level="error")

@@ -15,6 +15,7 @@ from starlette.middleware.base import BaseHTTPMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from infra.garbage import collect_rarely
 from infra.servers.mlflow_server import is_closed, prepare_front_page
 from infra.servers.serving import descriptor_of, known_names, serve
 from stores.tracking.run_index import RUN_INDEX, index_of
@@ -58,4 +59,5 @@ def _serve(artifacts: str, where: str) -> None:
 
 
 if __name__ == "__main__":
+    collect_rarely()
     _serve(sys.argv[1], sys.argv[2])
