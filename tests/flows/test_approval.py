@@ -30,6 +30,7 @@ from stores.vault.actors import OPERATOR_VARIABLE
 from stores.vault.decisions import decision_on, take_decision
 from stores.vault.pending_approval import Held, HeldNote, NotPublished, find_held, held_note, held_notes
 from tests.flows.command import environment, variables_of_this_server
+from tests.prototypes import Prototype
 from tests.small_release import write_small_release
 from tests.warm import run_module
 
@@ -59,9 +60,14 @@ class House:
             self.again()
         return held.value.note
 
-    def decide(self, word: Any = "approved", by: str = INES, reason: str = "as the board asked") -> Any:
+    @property
+    def note(self) -> HeldNote:
+        """Of the release that is held."""
         (note,) = held_notes(self.state)
-        return decide(self.state, note, word, by=by, identity="account", reason=reason)
+        return note
+
+    def decide(self, word: Any = "approved", by: str = INES, reason: str = "as the board asked") -> Any:
+        return decide(self.state, self.note, word, by=by, identity="account", reason=reason)
 
     @property
     def releases(self) -> list[Path]:
@@ -85,6 +91,25 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Hous
     return lambda **decision: House(tmp_path, **(decision or ASKS))
 
 
+@pytest.fixture(scope="module")
+def held_once(prefect: None, tmp_path_factory: pytest.TempPathFactory) -> tuple[House, Prototype]:
+    """A house whose release is held."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(OPERATOR_VARIABLE, ADA)
+        here = House(tmp_path_factory.mktemp("held") / "house", **ASKS)
+        here.hold()
+    return here, Prototype(here.folder)
+
+
+@pytest.fixture
+def held(held_once: tuple[House, Prototype], monkeypatch: pytest.MonkeyPatch) -> House:
+    """A house whose release is held, as it was when that was just done."""
+    monkeypatch.setenv(OPERATOR_VARIABLE, ADA)
+    here, prototype = held_once
+    prototype.restore()
+    return here
+
+
 def test_a_release_within_its_policy_publishes_by_itself(house: Callable[..., House]) -> None:
     here = house(**DECIDE, publish_within={"tvd_2way_max": 0.9}, refuse_beyond={"exact_match_excess_max": 0.9})
     made = here.again()
@@ -98,15 +123,14 @@ def test_a_release_within_its_policy_publishes_by_itself(house: Callable[..., Ho
     assert "nobody, for it meets all that its spec asks" in description
 
 
-def test_a_release_that_is_held_publishes_nothing_and_says_what_to_look_at(house: Callable[..., House]) -> None:
-    here = house()
-    note = here.hold()
-    assert here.releases == []
+def test_a_release_that_is_held_publishes_nothing_and_says_what_to_look_at(held: House) -> None:
+    note = held.note
+    assert held.releases == []
     assert (note.action, note.started_by, note.approvers) == ("hold", ADA, None)
     assert "Held until a person decides" in note.page.read_text()
     said = str(Held(note))
     assert all(part in said for part in (note.release, str(note.page), "approve", "refuse", "tvd_2way"))
-    run = here.run(note)
+    run = held.run(note)
     assert run.info.status == "SCHEDULED"
     assert run.data.tags["status"] == "held"
     assert run.data.tags["approved_by"] == "nobody"
@@ -131,14 +155,13 @@ def test_a_run_whose_release_is_held_has_not_failed_and_one_that_failed_has(hous
     assert how_prefect_has_the_run(refused.client, note.mlflow_run) == ("FAILED", "Failed")
 
 
-def test_what_was_approved_is_published_with_who_when_and_why_in_its_records(house: Callable[..., House]) -> None:
-    here = house()
-    note = here.hold()
-    charged = here.charges
-    here.decide()
-    made = here.again()
-    assert here.charges == charged
-    (folder,) = here.releases
+def test_what_was_approved_is_published_with_who_when_and_why_in_its_records(held: House) -> None:
+    note = held.note
+    charged = held.charges
+    held.decide()
+    made = held.again()
+    assert held.charges == charged
+    (folder,) = held.releases
     assert folder.name == note.release == made.workspace.release_id
     public, internal = read_signed(folder / RECORD).record, read_signed(made.record.path).record
     for approval in (public.people.approval, internal.people.approval):
@@ -146,41 +169,37 @@ def test_what_was_approved_is_published_with_who_when_and_why_in_its_records(hou
         assert (approval.decision, approval.by, approval.reason) == ("approved", INES, "as the board asked")
         assert (approval.seen, approval.identity) == (note.candidate, "account")
     assert public.people.started_by == ADA
-    assert verified_release(folder, trusted_keys(here.state)).holds
+    assert verified_release(folder, trusted_keys(held.state)).holds
     assert "Approved by" in (folder / "index.html").read_text()
     assert f"Approved by {INES}" in made.report.path.read_text()
     assert note.page.exists()
-    run = here.run(note)
+    run = held.run(note)
     assert (run.info.status, run.data.tags["status"]) == ("FINISHED", "approved")
     assert run.data.tags["approved_by"] == INES
-    found = here.client.search_runs([run.info.experiment_id], release_filter(approved_by=INES))
+    found = held.client.search_runs([run.info.experiment_id], release_filter(approved_by=INES))
     assert [item.info.run_id for item in found] == [note.mlflow_run]
 
 
-def test_a_release_that_waits_stays_the_same_however_often_it_is_looked_at(house: Callable[..., House]) -> None:
-    here = house()
-    first, charged = here.hold(), here.charges
-    assert here.hold() == first
-    assert here.charges == charged
+def test_a_release_that_waits_stays_the_same_however_often_it_is_looked_at(held: House) -> None:
+    first, charged = held.note, held.charges
+    assert held.hold() == first
+    assert held.charges == charged
 
 
-def test_the_digest_of_what_was_seen_tells_nothing_without_the_key(house: Callable[..., House]) -> None:
-    here = house()
-    note = here.hold()
-    key = here.state / "vault" / note.release / "key"
+def test_the_digest_of_what_was_seen_tells_nothing_without_the_key(held: House) -> None:
+    note = held.note
+    key = held.state / "vault" / note.release / "key"
     key.write_bytes(bytes(32))
     with pytest.raises(DeniableError):
-        here.again()
+        held.again()
 
 
-def test_who_started_a_release_does_not_approve_it(house: Callable[..., House]) -> None:
-    here = house()
-    here.hold()
+def test_who_started_a_release_does_not_approve_it(held: House) -> None:
     for name in (ADA, " Ada "):
         with pytest.raises(Refused, match="somebody other than ada"):
-            here.decide(by=name)
-    here.hold()
-    assert here.releases == []
+            held.decide(by=name)
+    held.hold()
+    assert held.releases == []
 
 
 def test_only_those_whom_the_spec_names_decide(house: Callable[..., House]) -> None:
@@ -194,46 +213,40 @@ def test_only_those_whom_the_spec_names_decide(house: Callable[..., House]) -> N
 
 
 @pytest.mark.parametrize(("by", "reason"), [("", "why"), (INES, " "), (INES, "x" * 1001)])
-def test_a_decision_has_a_name_and_a_reason(house: Callable[..., House], by: str, reason: str) -> None:
-    here = house()
-    here.hold()
+def test_a_decision_has_a_name_and_a_reason(held: House, by: str, reason: str) -> None:
     with pytest.raises(InvalidInput, match="a name and a reason"):
-        here.decide(by=by, reason=reason)
+        held.decide(by=by, reason=reason)
 
 
-def test_a_release_is_decided_upon_once_and_a_double_click_changes_nothing(house: Callable[..., House]) -> None:
-    here = house()
-    note = here.hold()
-    first = here.decide()
-    assert here.decide(by="bob", reason="again") == first
+def test_a_release_is_decided_upon_once_and_a_double_click_changes_nothing(held: House) -> None:
+    note = held.note
+    first = held.decide()
+    assert held.decide(by="bob", reason="again") == first
     with pytest.raises(Refused, match="decided upon once"):
-        here.decide("refused")
-    assert decision_on(here.state, note) == first
-    assert here.again().workspace.release_id == note.release
+        held.decide("refused")
+    assert decision_on(held.state, note) == first
+    assert held.again().workspace.release_id == note.release
 
 
-def test_a_release_that_was_refused_is_never_published(house: Callable[..., House]) -> None:
-    here = house()
-    note, charged = here.hold(), here.charges
-    here.decide("refused", reason="too near to the people")
-    run = here.run(note)
+def test_a_release_that_was_refused_is_never_published(held: House) -> None:
+    note, charged = held.note, held.charges
+    held.decide("refused", reason="too near to the people")
+    run = held.run(note)
     assert (run.info.status, run.data.tags["status"]) == ("FAILED", "refused")
     assert "too near to the people" in run.data.tags["failure"]
     for changes in ({}, {"decision": {**ASKS, "approvers": ["bob"]}}, {"decision": None}):
         with pytest.raises(NotPublished, match="refused by ines"):
-            here.again(**changes)
+            held.again(**changes)
     with pytest.raises(Refused):
-        here.decide(by="bob")
-    assert here.releases == []
-    assert here.charges == charged
-    assert (here.state / "vault" / note.release).is_dir()
-    assert here.run(note).info.status == "FAILED"
+        held.decide(by="bob")
+    assert held.releases == []
+    assert held.charges == charged
+    assert (held.state / "vault" / note.release).is_dir()
+    assert held.run(note).info.status == "FAILED"
 
 
-def test_who_started_a_release_may_refuse_it(house: Callable[..., House]) -> None:
-    here = house()
-    here.hold()
-    assert here.decide("refused", by=ADA).decision == "refused"
+def test_who_started_a_release_may_refuse_it(held: House) -> None:
+    assert held.decide("refused", by=ADA).decision == "refused"
 
 
 def test_a_release_beyond_its_policy_is_refused_and_nobody_can_approve_it(house: Callable[..., House]) -> None:
@@ -259,41 +272,36 @@ def test_a_release_beyond_its_policy_is_refused_and_nobody_can_approve_it(house:
     ],
     ids=["title", "policy", "policy_that_publishes", "figures", "no_policy"],
 )
-def test_an_approval_is_for_what_was_seen_and_for_nothing_else(
-    house: Callable[..., House], changes: dict[str, Any]
-) -> None:
-    here = house()
-    first = here.hold()
-    here.decide()
-    write_small_release(here.folder / "spec", **changes)
-    second = here.hold()
+def test_an_approval_is_for_what_was_seen_and_for_nothing_else(held: House, changes: dict[str, Any]) -> None:
+    first = held.note
+    held.decide()
+    write_small_release(held.folder / "spec", **changes)
+    second = held.hold()
     assert second.release == first.release
     assert second.candidate != first.candidate
     assert any("not what was held before" in reason for reason in second.why)
-    assert here.releases == []
-    here.decide(by="bob", reason="looked at again")
-    made = here.again()
+    assert held.releases == []
+    held.decide(by="bob", reason="looked at again")
+    made = held.again()
     approval = read_signed(made.workspace.release_folder / RECORD).record.people.approval
     assert approval is not None
     assert (approval.by, approval.seen) == ("bob", second.candidate)
 
 
-def test_a_report_that_was_changed_after_it_was_held_is_not_approved(house: Callable[..., House]) -> None:
-    here = house()
-    note = here.hold()
+def test_a_report_that_was_changed_after_it_was_held_is_not_approved(held: House) -> None:
+    note = held.note
     note.page.write_text(note.page.read_text().replace("Held", "Helt"))
     with pytest.raises(Refused, match="must be as it was"):
-        here.decide()
+        held.decide()
 
 
-def test_a_decision_upon_something_else_is_not_taken_for_one(house: Callable[..., House]) -> None:
-    here = house()
-    note = here.hold()
-    here.decide()
-    (decision,) = (here.state / "vault" / note.release / "decisions").glob("*.json")
+def test_a_decision_upon_something_else_is_not_taken_for_one(held: House) -> None:
+    note = held.note
+    held.decide()
+    (decision,) = (held.state / "vault" / note.release / "decisions").glob("*.json")
     moved = decision.with_name(f"{'0' * 64}.json")
     decision.rename(moved)
-    assert here.hold().candidate == note.candidate
+    assert held.hold().candidate == note.candidate
 
 
 def test_releases_that_are_not_held_cannot_be_decided_upon(house: Callable[..., House]) -> None:
@@ -333,31 +341,29 @@ def test_a_release_that_is_killed_around_its_decision_is_held_and_published_all_
     assert approval.by == INES
 
 
-def test_two_who_decide_at_the_same_moment_leave_one_decision(house: Callable[..., House]) -> None:
-    here = house()
-    note = here.hold()
+def test_two_who_decide_at_the_same_moment_leave_one_decision(held: House) -> None:
+    note = held.note
     start = Barrier(8)
 
     def decided(number: int) -> str:
         start.wait()
         word: Any = "approved" if number % 2 else "refused"
         try:
-            return take_decision(here.state, note, word, by=INES, identity="account", reason=str(number)).reason
+            return take_decision(held.state, note, word, by=INES, identity="account", reason=str(number)).reason
         except Refused as refused:
             return str(refused)
 
     with ThreadPoolExecutor(8) as pool:
         said = list(pool.map(decided, range(8)))
-    (kept,) = (here.state / "vault" / note.release / "decisions").glob("*")
+    (kept,) = (held.state / "vault" / note.release / "decisions").glob("*")
     made = Approval.model_validate_json(kept.read_bytes())
     assert {reason for reason in said if reason.isdigit()} == {made.reason}
     assert sum("decided upon once" in reason for reason in said) == 4
 
 
-def test_a_note_holds_no_figure_that_was_measured(house: Callable[..., House]) -> None:
-    here = house()
-    note = here.hold()
-    verdicts = here.client.search_runs([here.run(note).info.experiment_id], "tags.step = 'evaluate_utility'")[
+def test_a_note_holds_no_figure_that_was_measured(held: House) -> None:
+    note = held.note
+    verdicts = held.client.search_runs([held.run(note).info.experiment_id], "tags.step = 'evaluate_utility'")[
         0
     ].data.metrics
     measured = repr(verdicts["internal/tvd_2way"])
