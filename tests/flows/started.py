@@ -1,6 +1,7 @@
 """Begins a release when it is told to, and stays in the middle of it until a file is there.
 
-Arguments: SPEC STATE FILE. It says `ready` on standard output, and begins at the first line that it reads.
+Arguments: SPEC STATE FOLDER NAME. It makes FOLDER/NAME when it is ready, begins when there is FOLDER/now, and goes on
+when there is FOLDER/on.
 """
 
 import sys
@@ -9,16 +10,22 @@ from pathlib import Path
 
 from infra.environment import prepare_environment
 
-SPEC, STATE, FILE = map(Path, sys.argv[1:])
+SPEC, STATE, FOLDER = map(Path, sys.argv[1:4])
+NAME = sys.argv[4]
 _A_MOMENT_S = 0.05
+
+
+def wait_for(name: str) -> None:
+    while not (FOLDER / name).exists():
+        time.sleep(_A_MOMENT_S)
 
 
 class Slow:
     """A watcher that keeps a release before its records are gathered."""
 
     def started(self, step: str) -> None:
-        while step == "gather" and not FILE.exists():
-            time.sleep(_A_MOMENT_S)
+        if step == "gather":
+            wait_for("on")
 
     def advanced(self, step: str, amount: int) -> None:
         pass
@@ -33,9 +40,8 @@ if __name__ == "__main__":
     from flows.release import release
     from tasks.running.progress import watching
 
-    sys.stdout.write("ready\n")
-    sys.stdout.flush()
-    sys.stdin.readline()
+    (FOLDER / NAME).touch()
+    wait_for("now")
     with watching(Slow()):
         try:
             release(SPEC, state)

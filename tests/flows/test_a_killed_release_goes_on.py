@@ -20,7 +20,6 @@ from deniable.ledger.entries import Cost
 from deniable.record.attestation import Envelope, verify
 from flows.cli.discard import discard_release
 from flows.release import release
-from infra.servers.local_servers import start_prefect
 from schemas.provenance import RECORD
 from schemas.spec.accounts import accounts_of
 from schemas.spec.release_spec import load_spec
@@ -35,6 +34,7 @@ from tests.extent import spread
 from tests.flows.command import environment, variables_of
 from tests.small_release import QUICK, write_small_release
 from tests.warm import run_module
+from tests.warm.servers import prefect_server
 from tests.watchers import Faulty
 
 from tasks.running.progress import watching  # isort: skip
@@ -81,12 +81,8 @@ MOMENTS_OF_THE_END = [
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """What is told of a Prefect server that outlives the killed."""
-    state = tmp_path_factory.mktemp("server")
-    (state / "prefect").mkdir()
-    started = start_prefect(state)
-    started.wait_until_up()
-    yield variables_of(started)
-    started.stop()
+    with prefect_server(tmp_path_factory.mktemp("server")) as started:
+        yield variables_of(started)
 
 
 def run_and_kill(spec: Path, state: Path, moment: str, step: str, server: dict[str, str]) -> int:

@@ -23,7 +23,6 @@ from deniable.privacy.rounding import rounded_down, rounded_up
 from flows.cli.approve import decide
 from flows.refresh import Refreshed, refresh, told_of
 from flows.release import release
-from infra.servers.local_servers import start_prefect
 from schemas.spec.release_spec import load_spec
 from stores.keys.dataset_key import DatasetInUse, dataset_to_itself
 from stores.ledger.ledger import Ledger, ledger_place
@@ -39,6 +38,7 @@ from tests.catcher import Catcher, catching
 from tests.flows.command import environment, run, variables_of
 from tests.small_release import QUICK, made_up_people, write_small_release
 from tests.warm import run_module
+from tests.warm.servers import prefect_server
 
 ROOT = Path(__file__).resolve().parents[2]
 REFRESHED: dict[str, Any] = QUICK | {
@@ -287,12 +287,8 @@ def test_what_was_refused_does_not_stop_what_arrives_after_it(tmp_path: Path, pr
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """What is told of a Prefect server that outlives the killed."""
-    state = tmp_path_factory.mktemp("server")
-    (state / "prefect").mkdir()
-    started = start_prefect(state)
-    started.wait_until_up()
-    yield variables_of(started)
-    started.stop()
+    with prefect_server(tmp_path_factory.mktemp("server")) as started:
+        yield variables_of(started)
 
 
 def killed(dataset: Dataset, source: Path, moment: str, step: str, server: dict[str, str]) -> int:
