@@ -228,7 +228,7 @@ def test_a_killed_release_of_histogram_seeds_whose_key_is_destroyed_is_charged_o
     """Also between a charge's commitment and the journal, and between the end of the release and that of its key."""
     state = tmp_path / "killed" / "state"
     spec = write_small_release(tmp_path / "spec", **HISTOGRAM, budget=exact_budget(tmp_path, **HISTOGRAM))
-    for moment, step in MOMENTS_OF_HISTOGRAMS:
+    for moment, step in spread(MOMENTS_OF_HISTOGRAMS, least=6):
         assert run_and_kill(spec, state, moment, step, server) == -signal.SIGKILL, (moment, step)
     key = (state / "vault" / release_of(state) / "key").read_bytes()
     assert run_and_kill(spec, state, "removing", "/key", server) == -signal.SIGKILL

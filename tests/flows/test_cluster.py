@@ -187,6 +187,7 @@ def require_same(folder: Path, alone: Alone) -> None:
     assert steps(folder) == steps(alone.folder)
 
 
+@pytest.mark.nightly
 def test_a_release_whose_workers_are_lost_goes_on_when_it_is_run_again(
     agency: Agency, alone: Alone, prefect: None
 ) -> None:
@@ -373,6 +374,7 @@ def released_while_killed(agency: Agency, alone: Alone) -> Path | DeniableError:
         assert 0 < killed[0] < BLOCKS, "they were to be killed in the middle"
 
 
+@pytest.mark.nightly
 def test_a_release_that_is_cancelled_on_a_cluster_goes_on_elsewhere(
     tmp_path: Path, agency: Agency, store: ObjectStore, prefect: None
 ) -> None:
@@ -461,6 +463,7 @@ def test_workers_that_are_not_what_a_release_needs_are_refused_before_it_begins(
     assert not list((agency.state / "vault").glob("refused-*"))
 
 
+@pytest.mark.nightly
 def test_workers_that_join_while_a_release_is_under_way_are_looked_at_before_they_work(
     tmp_path: Path, agency: Agency
 ) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from tests.tasks.hand_made import NAMES, write_people
 
+pytestmark = pytest.mark.nightly
 ROOT = Path(__file__).resolve().parents[2]
 ROWS = 100_000
 CHUNK = 20_000

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.nightly
 ROOT = Path(__file__).resolve().parents[2]
 FEW, MANY = 200_000, 3_000_000
 ALLOWED_GROWTH_MIB = 15
