@@ -21,7 +21,7 @@ from tests.made_once import FOLDER
 _SQLITE = "sqlite:///"
 
 
-def _made_once() -> Path:
+def mlflow_made_once() -> Path:
     """A database that MLflow has made."""
     with locked(FOLDER / "making-mlflow.lock", wait=True):
         if not (made := FOLDER / "mlflow.db").exists():
@@ -32,7 +32,7 @@ def _made_once() -> Path:
     return made
 
 
-_MADE = _made_once()
+_MADE = mlflow_made_once()
 
 
 @event.listens_for(Engine, "connect")

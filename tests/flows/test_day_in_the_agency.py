@@ -22,6 +22,8 @@ from tests.agency import SOON, Agency
 from tests.catcher import Catcher, catching
 from tests.small_release import QUICK, made_up_people, write_small_release
 
+pytestmark = pytest.mark.nightly
+
 REFRESH = {"budget": {"kind": "equal_share", "refreshes": 4}, "notify": {"webhook": "deniable"}}
 # One dataset, three ways to release it.
 SPECS: dict[str, dict[str, Any]] = {
@@ -158,7 +160,6 @@ def test_a_run_that_is_refused_fails_with_the_reason_and_is_told_of(agency: Agen
     assert (message["event"], message["flow_run"]) == ("run failed", flow_run)
 
 
-@pytest.mark.nightly
 def test_a_run_whose_machine_dies_is_ended_and_gone_on_with_where_it_stopped(
     agency: Agency, catcher: Catcher, tmp_path: Path
 ) -> None:

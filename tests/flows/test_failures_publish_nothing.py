@@ -19,6 +19,7 @@ from stores.ledger.ledger import Ledger, ledger_place
 from tasks.running.progress import watching
 from tests.flows.command import command, environment, left_of_a_release, run, servers_of
 from tests.small_release import made_up_people, write_small_release
+from tests.warm.servers import bring_databases
 
 pytestmark = pytest.mark.usefixtures("prefect")
 
@@ -221,6 +222,7 @@ def started_slow_release(folder: Path) -> tuple["subprocess.Popen[str]", Path]:
     spec = write_small_release(
         folder / "spec", synthesis={"guarantee": "seedless", "records": 10**10, "chunk_candidates": 2**16}
     )
+    bring_databases(state)
     process = subprocess.Popen(
         command("release", spec, "--state", state),
         env=environment(folder / "home"),

@@ -36,6 +36,7 @@ from tests.flows.command import command, environment, run, servers_of
 from tests.looking import look_at_prefect
 from tests.small_release import write_small_release
 from tests.unpacked import files_with, forms_of_secret
+from tests.warm.servers import bring_databases
 
 KEY = "5b" * 32
 OTHERS = ("https://page.example", "http://127.0.0.1:9", "http://localhost:9", "null", "http://[")
@@ -54,8 +55,7 @@ JSON = {"Content-Type": "application/json"}
 @pytest.fixture(scope="module")
 def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("state")
-    for name in ("prefect", "mlflow"):
-        (folder / name).mkdir()
+    bring_databases(folder)
     return folder
 
 
@@ -288,6 +288,7 @@ def test_the_password_is_no_argument_and_in_no_log(both: dict[str, Server], name
 def test_a_command_s_own_server_asks_for_the_password_while_it_runs(tmp_path: Path) -> None:
     spec = write_small_release(tmp_path / "spec", key={"custodian": "prefect_secret"})
     (tmp_path / "home").mkdir()
+    bring_databases(tmp_path / "state")
     release = subprocess.Popen(
         command("release", spec, "--state", tmp_path / "state"),
         env=environment(tmp_path / "home"),

@@ -14,6 +14,7 @@ from stores.ledger.ledger import Ledger, ledger_place
 from stores.tracking.client import RecordFailed, recording
 from tests.flows.command import command, environment, run, variables_of
 from tests.small_release import write_small_release
+from tests.warm.servers import bring_databases
 
 # How often Prefect's and MLflow's clients ask again: seconds, where users wait for two minutes.
 IMPATIENT = {
@@ -43,7 +44,7 @@ class Served(NamedTuple):
 @pytest.fixture
 def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
     monkeypatch.setenv("PREFECT_HOME", str(tmp_path / "prefect"))
-    (tmp_path / "state" / "prefect").mkdir(parents=True)
+    bring_databases(tmp_path / "state")
     port = free_port()
     here = Served(tmp_path / "state", tmp_path / "home", port, start_prefect(tmp_path / "state", port))
     here.server.wait_until_up()

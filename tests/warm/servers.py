@@ -23,6 +23,7 @@ from infra.servers import local_servers, prefect_database
 from infra.servers.local_servers import Server
 from stores.locks import locked
 from tests.made_once import FOLDER
+from tests.quick_databases import mlflow_made_once
 from tests.warm.becoming import become
 from tests.warm.forking import FORKS
 
@@ -41,6 +42,13 @@ def _made_once() -> Path:
             subprocess.run([sys.executable, "-c", making], env=environment, check=True)
             (home / _DATABASE).rename(made)
     return made
+
+
+def bring_databases(state: Path) -> None:
+    """Put databases that were made once into a state folder, for commands there that are run as they are."""
+    for name, made in (("prefect", _made_once()), ("mlflow", mlflow_made_once())):
+        (state / name).mkdir(mode=0o700, parents=True, exist_ok=True)
+        shutil.copy(made, state / name)
 
 
 def fork_servers() -> None:
