@@ -156,8 +156,11 @@ def test_a_release_of_each_guarantee_is_replayed_to_the_bit(
 
 @pytest.mark.parametrize(
     "runner",
-    [ThreadPoolTaskRunner(max_workers=1), ThreadPoolTaskRunner(max_workers=4), ProcessPoolTaskRunner(max_workers=2)],
-    ids=["one thread", "four threads", "two processes"],
+    [
+        pytest.param(ThreadPoolTaskRunner(max_workers=1), id="one thread"),
+        pytest.param(ThreadPoolTaskRunner(max_workers=4), id="four threads"),
+        pytest.param(ProcessPoolTaskRunner(max_workers=2), id="two processes", marks=pytest.mark.nightly),
+    ],
 )
 def test_threads_and_processes_replay_to_the_bit(elsewhere: Elsewhere, runner: TaskRunner[Any]) -> None:
     replayed = elsewhere.replay(runner=runner)

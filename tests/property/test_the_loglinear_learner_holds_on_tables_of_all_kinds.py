@@ -125,8 +125,14 @@ BOUNDS = {
 }
 
 
-@pytest.mark.parametrize("rows", [2_000, 40_000])
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize(
+    ("name", "rows"),
+    [
+        pytest.param(name, rows, marks=[pytest.mark.nightly] if (name, rows) == ("eighty", 40_000) else [])
+        for name in KINDS
+        for rows in (2_000, 40_000)
+    ],
+)
 def test_no_key_is_a_catastrophe(name: str, rows: int) -> None:
     domain, codes, holdout = halves(name, rows)
     real = distance(codes, holdout, domain.cardinalities)
