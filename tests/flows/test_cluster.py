@@ -509,6 +509,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
+@pytest.mark.nightly
 def test_what_a_release_that_died_asked_of_workers_is_void(tmp_path: Path, agency: Agency) -> None:
     died = subprocess.run(
         [sys.executable, "-c", _ASKS_AND_DIES, agency.address, str(agency.state)],

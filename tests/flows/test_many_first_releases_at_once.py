@@ -37,6 +37,7 @@ go()
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("what", [RECORDS, SERVER], ids=["MLflow", "Prefect"])
 def test_a_database_is_made_once_by_many(tmp_path: Path, what: str) -> None:
     started = [

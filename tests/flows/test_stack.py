@@ -182,6 +182,7 @@ def test_no_password_is_an_argument_of_a_process_or_stands_in_a_log(agency: Agen
     assert [path.name for path in readable] == []
 
 
+@pytest.mark.nightly
 def test_a_backup_of_all_of_it_is_restored_beside_it_and_passes_the_audit(
     agency: Agency, released: dict[str, Any]
 ) -> None:
