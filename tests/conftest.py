@@ -1,5 +1,6 @@
 """What several kinds of tests share."""
 
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -35,6 +36,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if item not in left]
     taken = seconds.of_files()
     items.sort(key=lambda item: -taken.get(item.nodeid.partition("::")[0], 0))
+
+
+def pytest_collection_finish() -> None:
+    """Spare the tests from looking for garbage among all that was imported and collected, which stays."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,7 @@ What the small releases of tests cost is worked out here as well: an accountant 
 that has not asked it before.
 """
 
+import gc
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -39,3 +40,7 @@ cpu_target.typing_context.refresh()
 cpu_target.target_context.refresh()
 register_pandas_backends(f"{DataFrame.__module__}.{DataFrame.__qualname__}")
 page_svg(make_figure(1, 1, arranged=False), title="nothing")
+
+# What is here stays, in all that is forked: nobody need look through it for garbage.
+gc.collect()
+gc.freeze()
