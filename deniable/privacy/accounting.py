@@ -152,6 +152,7 @@ def best_again(events: Sequence[MechanismEvent], delta: float | Fraction) -> Gua
     return best(events, delta, pld=pld_by_hand)
 
 
+@lru_cache(_REMEMBERED)
 def calibrate_discrete_laplace(
     *, outputs: int, epsilon: float | Fraction, delta: float | Fraction, sensitivity: int = 1
 ) -> Fraction:
@@ -178,6 +179,7 @@ def calibrate_discrete_laplace(
     return _decimal(sure if delta == 0 else _last_that_fits(fits, sure, 1))
 
 
+@lru_cache(_REMEMBERED)
 def calibrate_discrete_gaussian(
     *, outputs: int, epsilon: float | Fraction, delta: float | Fraction, sensitivity: int = 1
 ) -> Fraction:

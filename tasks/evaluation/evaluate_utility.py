@@ -41,6 +41,9 @@ Tables = Mapping[str, Codes]
 Figures = dict[str, float]
 Series = dict[str, tuple[float, ...]]
 
+TREES = 100
+"""How many trees a random forest has."""
+
 
 def evaluate_utility(
     workspace: Workspace, released: Reference, parts: Mapping[str, Reference], baseline: Reference | None = None
@@ -107,7 +110,7 @@ class Forest:
     """
 
     def __init__(self, seed: int) -> None:
-        self.trees = RandomForestClassifier(100, min_samples_leaf=5, n_jobs=2, random_state=seed)
+        self.trees = RandomForestClassifier(TREES, min_samples_leaf=5, n_jobs=2, random_state=seed)
 
     def fit(self, codes: Codes, labels: NDArray[np.integer], /) -> None:
         """Learn from codes of shape (rows, attributes) and labels of shape (rows,)."""

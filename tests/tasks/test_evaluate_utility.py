@@ -7,6 +7,7 @@ from sklearn.ensemble import RandomForestClassifier
 from deniable.foundation.errors import InvalidInput
 from schemas.spec.evaluation import EvaluationFigures, figure_names
 from stores.tracking.client import client_of, tracking_uri
+from tasks.evaluation import evaluate_utility as steps
 from tasks.evaluation.evaluate_risk import evaluate_risk
 from tasks.evaluation.evaluate_utility import Forest, evaluate_utility
 from tests.evaluated_release import EvaluatedRelease, independent, met, population
@@ -118,6 +119,6 @@ def test_a_forest_predicts_the_same_to_the_bit_however_its_threads_are_scheduled
     codes, labels, others = draw.integers(0, 5, (2000, 6)), draw.integers(0, 3, 2000), draw.integers(0, 5, (10_000, 6))
     forest = Forest(seed=3)
     forest.fit(codes, labels)
-    alone = RandomForestClassifier(100, min_samples_leaf=5, n_jobs=1, random_state=3).fit(codes, labels)
+    alone = RandomForestClassifier(steps.TREES, min_samples_leaf=5, n_jobs=1, random_state=3).fit(codes, labels)
     assert np.array_equal(forest.trees.predict_proba(others), alone.predict_proba(others))
     assert np.array_equal(forest.predict(others), alone.predict(others))

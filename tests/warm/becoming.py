@@ -5,8 +5,11 @@ import runpy
 import sys
 import tempfile
 from collections.abc import Sequence
+from typing import Any
 
 _READ_AT_IMPORT = {"PREFECT_HOME", "PREFECT_API_URL", "PREFECT_API_AUTH_STRING"}
+_SET_UP: dict[str, str] = {}
+"""By which variables Prefect's logging was set up last."""
 
 
 def become(module: str, arguments: Sequence[str], env: dict[str, str]) -> int:
@@ -39,8 +42,15 @@ class _Environment(os._Environ[str]):
     """The environment of a process in which Prefect knows what is set, as if it was imported after that."""
 
     def __setitem__(self, name: str, value: str) -> None:
-        super().__setitem__(name, value)
-        if name in _READ_AT_IMPORT:
+        self.update({name: value})
+
+    def update(self, *others: Any, **more: str) -> None:
+        """Set all of them, and then let Prefect read them once."""
+        given = dict(*others, **more)
+        before = {name: self.get(name) for name in _READ_AT_IMPORT}
+        for name, value in given.items():
+            super().__setitem__(name, value)
+        if any(self.get(name) != value for name, value in before.items()):
             _read_again()
 
 
@@ -52,7 +62,10 @@ def _read_again() -> None:
     from prefect.logging.configuration import setup_logging  # noqa: PLC0415
 
     refresh_global_settings_context()
-    if any(name.startswith("PREFECT_LOGGING_") for name in os.environ):
+    logging = {name: value for name, value in os.environ.items() if name.startswith("PREFECT_LOGGING_")}
+    if logging and logging != _SET_UP:
+        _SET_UP.clear()
+        _SET_UP.update(logging)
         setup_logging(incremental=False)
 
 

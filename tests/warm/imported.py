@@ -5,6 +5,7 @@ that has not asked it before.
 """
 
 import gc
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -12,23 +13,36 @@ from tests.isolation import STATE  # noqa: F401 - before Prefect and MLflow are 
 
 import flows.cli.release  # noqa: F401 # isort: skip
 
-# What is imported when it is first used, by a release or by a Prefect server.
+# What is imported when it is first used, by a command, a release or a Prefect server.
+import alembic.command
+import alembic.migration  # noqa: F401
+import anyio._backends._asyncio  # noqa: F401
 import matplotlib.backends.backend_svg  # noqa: F401
-import mlflow.pyfunc.model  # noqa: F401
+import mlflow.pyfunc.model
+import mlflow.store.model_registry.sqlalchemy_workspace_store
+import mlflow.store.tracking.sqlalchemy_workspace_store  # noqa: F401
 import prefect.concurrency.services
 import prefect.flow_engine
 import prefect.server.api.server
 import prefect.server.database.interface
 import prefect.server.database.orm_models
 import prefect.task_engine
-import prefect.telemetry.run_telemetry  # noqa: F401
+import prefect.telemetry.run_telemetry
+import prefect.utilities.visualization  # noqa: F401
+import rich._emoji_codes
+import rich.status  # noqa: F401
+from jinja2 import TemplateAssertionError
 from numba.core.registry import cpu_target
 from pandas import DataFrame
 from pandera.backends.pandas.register import register_pandas_backends
+from prefect._internal.plugins.collections import load_prefect_collections
+from sqlalchemy.orm import configure_mappers
 
+from reports.pages import pages
 from reports.plots.theme import make_figure, page_svg
 from schemas.spec.accounts import accounts_of
 from schemas.spec.release_spec import load_spec
+from stores.statement import statement
 from tests.small_release import QUICK, write_small_release
 
 with TemporaryDirectory(prefix="deniable-warm-") as _folder:
@@ -40,6 +54,12 @@ cpu_target.typing_context.refresh()
 cpu_target.target_context.refresh()
 register_pandas_backends(f"{DataFrame.__module__}.{DataFrame.__qualname__}")
 page_svg(make_figure(1, 1, arranged=False), title="nothing")
+configure_mappers()
+load_prefect_collections()
+for _templates in (pages._templates(), statement.TEMPLATES):
+    for _name in _templates.list_templates(["jinja"]):
+        with suppress(TemplateAssertionError):  # it is for the other
+            _templates.get_template(_name)
 
 # What is here stays, in all that is forked: nobody need look through it for garbage.
 gc.collect()

@@ -18,6 +18,7 @@ from socket import recv_fds, send_fds, socket, socketpair
 from typing import IO, Any
 
 import pytest
+from prefect.settings import Settings
 
 from infra.servers import local_servers, prefect_database
 from infra.servers.local_servers import Server
@@ -30,6 +31,8 @@ from tests.warm.forking import FORKS
 _MODULE = "infra.servers.prefect_server"
 _DATABASE = "prefect.db"
 _LONGEST = 2**20
+_NOTHING_OLD = {"PREFECT_SERVER_SERVICES_DB_VACUUM_ENABLED": ","}
+"""What is deleted from its database: no kind of records."""
 
 
 def _made_once() -> Path:
@@ -150,7 +153,9 @@ def _serve(here: socket, there: socket) -> None:
     os.close(stdin)
     os.close(stdout)
     prefect_database.make_prefect_database = _copied
-    sys.exit(become(_MODULE, [str(listening)], json.loads(asked)))
+    # Of the settings that one of its applications has, there is one in this process.
+    Settings.hash_key = lambda _settings: "all"
+    sys.exit(become(_MODULE, [str(listening)], json.loads(asked) | _NOTHING_OLD))
 
 
 def _copied() -> None:
