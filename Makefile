@@ -152,5 +152,5 @@ lock: $(DEV) ## renew the pinned requirements (needs uv)
 	$(LOCK) -o infra/requirements.txt
 	$(LOCK) --extra stack -c infra/requirements.txt -o infra/requirements-stack.txt
 	$(LOCK) --extra cluster -c infra/requirements-stack.txt -o infra/requirements-cluster.txt
-	$(LOCK) --extra test --extra lint -c infra/requirements-stack.txt -c infra/requirements-cluster.txt -o infra/requirements-dev.txt
+	$(LOCK) --extra test --extra lint --extra docs -c infra/requirements-stack.txt -c infra/requirements-cluster.txt -o infra/requirements-dev.txt
 	cd infra/browser && $(CURDIR)/$(BIN)/npm install --package-lock-only --ignore-scripts --omit-lockfile-registry-resolved --no-audit --no-fund
