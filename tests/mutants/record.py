@@ -1,46 +1,41 @@
-"""The decision record of the mutants: what was tried, what found it, and what nothing can find."""
+"""The page on the mutants: the faults tried, the test that found each, and the changes that no test can find."""
 
 from collections.abc import Sequence
 
 from tests.mutants.mutant import Equivalent, Mutant
 from tests.mutants.running import Outcome
 
-RECORD = "infra/decisions/0020-mutants-of-the-privacy-core.md"
+RECORD = "docs/research/mutants.md"
 
 _TEXT = """\
-# 20. Mutants of the privacy core
+# Mutants of the privacy core
 
-A test that passes shows little unless it fails when the code is wrong. `make mutants` puts {count} deliberate faults,
-one at a time, into a copy of the sources and runs one named test, which must fail; the same tests must pass on the
-sources as they are. A fault is one exact replacement (`tests/mutants/`), and a test of the ordinary suite checks that
-each still fits the source. The command fails if a mutant survives. Whoever changes the privacy core adds the mutants
-of the change.
+Each row of the first table is a deliberate fault in the privacy core and the test that fails because of it. `make
+mutants` puts the {count} faults, one at a time, into a copy of the sources and runs the test named, which must fail.
+The same tests must pass on the sources as they are. The command fails if a mutant survives, and `make mutants RECORD=1`
+writes this page. Decision record 20 (`infra/decisions/0020-mutants-of-the-privacy-core.md`) gives the reasons.
 
-Statistical tests draw from fixed keys: on given code they always pass or always fail. The false-alarm rate that each
-states bounds the probability that correct code would have failed it under another key.
+Last run: {date}, commit {commit}; all {count} mutants were killed. Seconds are processor time without
+loading the libraries. Tests are named by their path below `tests/`.
 
-Before, these survived: noise of the log-linear learner's tables shrunk to 1 % or halved in variance, all choices from
-one stream, one split stream for all chunks or for other records of the same number, an entropy or beta that nobody is
-charged for, delta * eta^2 in the joint split, Gaussian noise charged for the sensitivity instead of its square, and
-bounds of Theorem A that leave a term out. That they could was a gap in the tests; each has one now.
-
-Last run: {date}, commit {commit}; all {count} killed. Seconds are
-of processor time, without loading the libraries.
+## Faults and the tests that find them
 
 | file | fault | test that fails | seconds |
 |---|---|---|---|
 {rows}
 
-Changes that no test can find, because the law of every output and every charge stays what it is:
+## Changes that no test can find
 
-| file | change | why nothing changes |
+These changes leave the law of every output and every charge as it is, or make a bound looser.
+
+| file | change | why no test can fail |
 |---|---|---|
 {equivalent}
 """
 
 
 def written(outcomes: Sequence[Outcome], equivalent: Sequence[Equivalent], date: str, commit: str) -> str:
-    """The record as Markdown.
+    """The page as Markdown.
 
     Args:
         outcomes: what became of each mutant, all killed.
