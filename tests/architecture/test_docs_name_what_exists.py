@@ -26,12 +26,19 @@ _TEST = re.compile(r"(?:(\S+\.py)::)?(test_\w+)(?:\[.*\])?")
 _NAME = r"`([A-Za-z_]\w*(?:\.\w+)?)`"
 _FILE = r"`([\w/]+/\w+\.py)`"
 _HELD_BEFORE = re.compile(rf"{_NAME} (?:in |\(){_FILE}")
+_KILLED = "- **Mutants killed:** "
 _HELD_AFTER = re.compile(rf"{_FILE} \(((?:{_NAME}(?:, | and )?)+)[):]")
 
 
 def prose(text: str) -> str:
     """A page without its blocks of code, which are run elsewhere."""
     return _FENCED.sub("", text)
+
+
+def blocks(text: str) -> Iterator[str]:
+    """The paragraphs, items of lists and rows of tables of a page, each in one line."""
+    for block in re.split(r"\n(?:\s*\n|(?=\||\s*[-*] |\s*\d+\. ))", prose(text)):
+        yield " ".join(block.split())
 
 
 @cache
@@ -50,12 +57,14 @@ def all_tests() -> frozenset[str]:
 
 def missing(text: str) -> Iterator[str]:
     """Files and tests that a page names and that there are none of."""
-    for line in prose(text).splitlines():
-        named = _CODE.findall(line)
+    for block in blocks(text):
+        named = _CODE.findall(block)
         files = {name.partition("::")[0] for name in named}
         paths = [name for name in files if _OF_PYTHON.fullmatch(name) or _OF_OURS.fullmatch(name)]
         yield from (name for name in paths if not list(ROOT.glob(name)))
-        beside = [path for name in paths if name.startswith("tests/") for path in ROOT.glob(name) if path.suffix == ".py"]
+        beside = [
+            path for name in paths if name.startswith("tests/") for path in ROOT.glob(name) if path.suffix == ".py"
+        ]
         for name in named:
             if (found := _TEST.fullmatch(name.removesuffix(".py"))) is not None:
                 own = [ROOT / found[1]] if found[1] else beside
@@ -77,7 +86,7 @@ def not_held(text: str) -> Iterator[str]:
 def not_killed(text: str) -> list[str]:
     """Mutants that the page of mechanisms names, and that are none."""
     known = {mutant.breaks.casefold() for mutant in MUTANTS}
-    rows = re.findall(r"^\| Mutants killed \| (.*) \|$", text, flags=re.MULTILINE)
+    rows = [block.removeprefix(_KILLED) for block in blocks(text) if block.startswith(_KILLED)]
     return [each for row in rows for each in row.split("; ") if each.casefold() not in known]
 
 
@@ -93,7 +102,7 @@ def test_files_hold_what_a_page_says(page: str) -> None:
 
 def test_the_mutants_that_are_named_are_of_the_table() -> None:
     text = MECHANISMS.read_text(encoding="utf-8")
-    assert text.count("\n| Mutants killed |") > 10
+    assert text.count(f"\n{_KILLED}") > 10
     assert not_killed(text) == []
 
 
@@ -126,7 +135,9 @@ def test_what_a_file_does_not_hold_is_found(text: str) -> None:
 
 
 def test_a_mutant_that_is_none_is_found() -> None:
-    assert not_killed("| Mutants killed | delta is spent twice; delta is spent thrice |") == ["delta is spent thrice"]
+    assert not_killed("- **Mutants killed:** delta is spent twice; delta is\n  spent thrice") == [
+        "delta is spent thrice"
+    ]
 
 
 @pytest.mark.parametrize(
