@@ -84,7 +84,7 @@ def not_held(text: str) -> Iterator[str]:
 
 
 def not_killed(text: str) -> Iterator[str]:
-    """Mutants that the page of mechanisms names, and that are none, or are found by no test that their section names."""
+    """Mutants that a page names, and that are none, or are found by no test that their section names."""
     for section in text.split("\n## "):
         named = [*blocks(section)]
         files = {name for block in named for name in _CODE.findall(block)}
