@@ -3,7 +3,7 @@
 A mechanism has a folder of its own with three modules: `spec`, its entry of a release spec; `steps` or `sampler`, what
 it does to the data and with what result; `verification`, what a record must say that it did. The registries,
 deniable.learners.registry and deniable.samplers.registry, know the folders by their names. How one is added:
-docs/adding-a-mechanism.md. A step is planned before
+docs/developer/adding-a-mechanism.md. A step is planned before
 anything is read; whoever carries it out reserves its cost first, counts for it, and keeps what it makes.
 """
 
