@@ -23,14 +23,14 @@ PAGE = ROOT / "docs" / "auditor" / "what-each-check-proves.md"
 ROOMS = {"verify": ("deniable",), "verify-ledger": ("deniable/ledger",), "audit": ("tasks", "flows", "stores")}
 CHECK = "deniable.foundation.checks"
 
-_ROW = re.compile(r"^\* - `([^`\n]+)`\n((?:  .*\n)+)", re.MULTILINE)
+_ROW = re.compile(r"^- `([^`\n]+)`\n((?:  .*\n)+)", re.MULTILINE)
 _CELL = re.compile(r"^\| `([^`\n]+)` \|", re.MULTILINE)
 _TEST = re.compile(r"`([\w/]+\.py)::(\w+)`")
 
 
 @dataclass(frozen=True)
 class Row:
-    """A line of a command, as the page explains it."""
+    """A line of a command, as the page explains it: an item of a list, with items of its own."""
 
     name: str
     meaning: str
@@ -201,7 +201,7 @@ def test_every_line_says_what_it_proves_what_it_does_not_and_which_test_makes_it
     explained = [row for section in page.values() for row in rows(section)]
     assert len(explained) > 50
     for row in explained:
-        for said in ("**Proves**", "**Does not prove**", "**Refuted by**"):
+        for said in ("**Proves**", "**Does not prove**", "**Fails in**"):
             assert row.meaning.count(said) == 1, (row.name, said)
         assert row.tests, row.name
         assert missing(row.tests) == [], row.name
@@ -244,6 +244,6 @@ def test_a_check_whose_name_cannot_be_told_is_refused(
 
 
 def test_a_row_without_its_test_is_noticed() -> None:
-    [row] = rows("* - `it holds`\n  - **Proves** all.\n    **Refuted by** `unit/test_made_up.py::test_made_up`\n")
+    [row] = rows("- `it holds`\n  - **Proves** all.\n  - **Fails in** `unit/test_made_up.py::test_made_up`\n")
     assert row == Row("it holds", row.meaning)
     assert missing(row.tests) == [("unit/test_made_up.py", "test_made_up")]
