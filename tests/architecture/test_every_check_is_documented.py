@@ -4,8 +4,7 @@ import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from importlib import import_module
+from functools import cache, cached_property
 from itertools import product
 from pathlib import Path
 from typing import get_args, get_type_hints
@@ -66,9 +65,9 @@ class Module:
         return ast.parse(self.path.read_text(encoding="utf-8"))
 
     @cached_property
-    def constants(self) -> dict[str, object]:
-        place = self.path.relative_to(ROOT).with_suffix("")
-        return vars(import_module(".".join(place.parts)))
+    def constants(self) -> dict[str, ast.expr]:
+        """What names of the module are assigned to."""
+        return {ast.unparse(node.targets[0]): node.value for node in self.tree.body if isinstance(node, ast.Assign)}
 
     @cached_property
     def above(self) -> dict[ast.AST, ast.AST]:
@@ -125,10 +124,9 @@ class Names:
             if isinstance(place, ast.FunctionDef) and (found := self._within(module, place, node.id)) is not None:
                 return found
             place = module.above.get(place)
-        value = module.constants.get(node.id)
-        if not isinstance(value, str):
+        if node.id not in module.constants:
             raise CannotBeTold(f"{module.path}:{node.lineno}: {node.id}")
-        return {value}
+        return self._texts(module, module.constants[node.id])
 
     def _within(self, module: Module, function: ast.FunctionDef, name: str) -> set[str] | None:
         """What a name stands for in a function: what is assigned there, or what callers hand in."""
@@ -165,6 +163,7 @@ def missing(tests: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     return [(file, name) for file, name in tests if name not in defined_in(TESTS / file)]
 
 
+@cache
 def defined_in(path: Path) -> set[str]:
     if not path.is_file():
         return set()
@@ -208,13 +207,11 @@ def test_every_line_says_what_it_proves_what_it_does_not_and_which_test_makes_it
         assert row.meaning.count("::") == len(row.tests), row.name
 
 
-def made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> Names:
+def made_up(tmp_path: Path, text: str) -> Names:
     """The checks of a module that there is not."""
     path = tmp_path / "made_up.py"
-    path.write_text(text, encoding="utf-8")
-    module = Module(path)
-    monkeypatch.setitem(module.__dict__, "constants", {"_NAMED": "it holds"})
-    return Names([module])
+    path.write_text(f"_NAMED = 'it holds'\n{text}\n", encoding="utf-8")
+    return Names([Module(path)])
 
 
 @pytest.mark.parametrize(
@@ -229,18 +226,14 @@ def made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> Names
         ("def f(what):\n    def g():\n        return Check(what)\n    return g\nf('a')", {"a"}),
     ],
 )
-def test_what_a_check_is_called_is_told_from_the_code(
-    text: str, found: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert made_up(tmp_path, monkeypatch, text).all() == found
+def test_what_a_check_is_called_is_told_from_the_code(text: str, found: set[str], tmp_path: Path) -> None:
+    assert made_up(tmp_path, text).all() == found
 
 
 @pytest.mark.parametrize("text", ["Check(other())", "Check(unknown)"])
-def test_a_check_whose_name_cannot_be_told_is_refused(
-    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_check_whose_name_cannot_be_told_is_refused(text: str, tmp_path: Path) -> None:
     with pytest.raises(CannotBeTold):
-        made_up(tmp_path, monkeypatch, text).all()
+        made_up(tmp_path, text).all()
 
 
 def test_a_row_without_its_test_is_noticed() -> None:
