@@ -28,7 +28,8 @@ from tests.flows.command import environment, run
 from tests.small_release import QUICK, write_small_release
 
 ROOT = Path(__file__).resolve().parents[2]
-GUIDE = (ROOT / "docs" / "auditor.md").read_text(encoding="utf-8")
+PAGES = ROOT / "docs" / "auditor"
+GUIDE = (PAGES / "elsewhere.md").read_text(encoding="utf-8")
 TAKEN_OVER = (
     "REASSIGN OWNED BY deniable_ledger_owner TO deniable_ledger",
     "DROP OWNED BY deniable_ledger_owner",
@@ -162,7 +163,7 @@ def test_who_works_with_the_ledger_of_a_stack_cannot_alter_it(agency: Agency, na
 @pytest.fixture(scope="module")
 def guided(auditor: Auditor) -> list[str]:
     """What the commands of the auditor's guide say, one after the other, of a release that nobody has touched."""
-    blocks = re.findall(r"```console\n(.*?)```", GUIDE, re.DOTALL)
+    blocks = re.findall(r"```text\n(.*?)```", GUIDE, re.DOTALL)
     script = [line.removeprefix("$ ") for block in blocks for line in block.splitlines()]
     said = ["set -eo pipefail", f"cd {ROOT}", *(f"echo '@@@'; {line}" for line in script)]
     for shown, here in {
@@ -252,7 +253,7 @@ def test_without_a_trust_file_nothing_is_audited_and_that_is_said(at_work: Audit
 
 
 def test_the_guide_is_linked_and_its_words_are_those_of_the_commands() -> None:
-    assert "(docs/auditor.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "(elsewhere.md)" in (PAGES / "index.md").read_text(encoding="utf-8")
     for word in ("as signed", "NOT AS SIGNED in MLflow", "NOT AUDITED"):
         assert f"`{word}`" in GUIDE
         assert word in (ROOT / "flows" / "cli" / "find.py").read_text(encoding="utf-8")
