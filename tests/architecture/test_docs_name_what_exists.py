@@ -12,6 +12,7 @@ from tests.mutants.table import MUTANTS
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
+TESTS = ROOT / "tests"
 PAGES = sorted(str(page.relative_to(ROOT)) for page in DOCS.rglob("*.md"))
 MECHANISMS = DOCS / "statistician" / "mechanisms.md"
 
@@ -61,13 +62,13 @@ def missing(text: str) -> Iterator[str]:
         named = _CODE.findall(block)
         files = {name.partition("::")[0] for name in named}
         paths = [name for name in files if _OF_PYTHON.fullmatch(name) or _OF_OURS.fullmatch(name)]
-        yield from (name for name in paths if not list(ROOT.glob(name)))
+        yield from (name for name in paths if not [*ROOT.glob(name), *TESTS.glob(name)])
         beside = [
             path for name in paths if name.startswith("tests/") for path in ROOT.glob(name) if path.suffix == ".py"
         ]
         for name in named:
             if (found := _TEST.fullmatch(name.removesuffix(".py"))) is not None:
-                own = [ROOT / found[1]] if found[1] else beside
+                own = [folder / found[1] for folder in (ROOT, TESTS)] if found[1] else beside
                 there = frozenset[str]().union(*(defined_in(path) for path in own if path.is_file()))
                 if found[2] not in (there if own and not name.endswith(".py") else all_tests()):
                     yield name
