@@ -1,0 +1,260 @@
+"""Writes the pages of docs/reference that are generated from the code, before Sphinx reads them.
+
+The spec is described by its models, the record by its JSON Schema, the documents of a release by what writes them,
+the commands by their parsers, and the Python interface by the docstrings of the packages.
+"""
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from inspect import cleandoc
+from pathlib import Path
+from typing import Any
+
+from docstring_parser import parse
+from sphinx.application import Sphinx
+
+HERE = Path(__file__).resolve().parents[1]
+ROOT = HERE.parent
+SPEC = ROOT / "examples" / "village" / "village.yaml"
+FOLDER = HERE / "reference"
+_LONGEST_ENUMERATION = 12
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Write the pages when a build begins."""
+    app.connect("builder-inited", lambda _app: write_pages())
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def write_pages() -> None:
+    """Write each page whose text has changed."""
+    pages = {
+        "spec.md": spec_page(),
+        "record.md": record_page(),
+        "documents.md": documents_page(),
+        "commands.md": commands_page(),
+        "python.md": python_page(),
+    }
+    for name, text in pages.items():
+        place = FOLDER / name
+        if not place.exists() or place.read_text(encoding="utf-8") != text:
+            place.write_text(text, encoding="utf-8")
+
+
+def spec_page() -> str:
+    """Every entry of a spec: its type, its default and its meaning."""
+    from deniable.foundation.spec_values import Strict
+    from schemas.spec.release_spec import ReleaseSpec
+
+    schema = ReleaseSpec.model_json_schema(mode="serialization")
+    models = {model.__name__: model for model in _subclasses(Strict)}
+    lead = (
+        "A spec is a YAML file that says what is to be released. `make plan SPEC=path` checks it and prints what it\n"
+        "costs; [the guide](../release-engineer/own-data.md) explains how to write one. This page is generated from\n"
+        "the models that check a spec."
+    )
+    return _models_page("Spec", lead, schema, models)
+
+
+def record_page() -> str:
+    """Every field of the record's predicate."""
+    schema = json.loads((ROOT / "deniable" / "record" / "record.schema.json").read_text(encoding="utf-8"))
+    lead = (
+        f"The predicate of the signed record, `{schema['$id']}`. This page is generated from\n"
+        "`deniable/record/record.schema.json`; [the auditor's guide](../auditor/a-record-line-by-line.md) reads one."
+    )
+    return _models_page("Record", lead, schema, {})
+
+
+def _models_page(title: str, lead: str, schema: Mapping[str, Any], models: Mapping[str, type]) -> str:
+    parts = [f"# {title}", lead, _model(schema, schema.get("title", title), models)]
+    for name, part in sorted(schema["$defs"].items()):
+        if "properties" in part:
+            parts += [f"({title.lower()}-{name.lower()})=\n## {_named(name, part)}", _model(part, name, models)]
+    return "\n\n".join(part for part in parts if part).replace("](#", f"](#{title.lower()}-") + "\n"
+
+
+def _named(name: str, part: Mapping[str, Any]) -> str:
+    kind = part["properties"].get("kind", {}).get("const") or part["properties"].get("guarantee", {}).get("const")
+    return f"`{kind}` ({name})" if kind else name
+
+
+def _model(part: Mapping[str, Any], name: str, models: Mapping[str, type]) -> str:
+    """Describe one model: what it is, and a table of its entries."""
+    documented = parse(models[name].__doc__ or "") if name in models else None
+    meanings = {item.arg_name: item.description or "" for item in documented.params} if documented else {}
+    lead = documented.short_description if documented else part.get("description", "")
+    required = set(part.get("required", ()))
+    lines = ["| entry | type | default | meaning |", "|---|---|---|---|"]
+    for entry, field in part["properties"].items():
+        default = "required" if entry in required and "default" not in field else _shown(field.get("default"))
+        meaning = meanings.get(entry) or field.get("description", "")
+        lines.append(f"| `{entry}` | {_type(field)} | {default} | {_cell(meaning)} |")
+    return f"{cleandoc(lead or '')}\n\n" + "\n".join(lines)
+
+
+def _type(field: Mapping[str, Any]) -> str:
+    """Name the type of a JSON Schema in a cell of a table."""
+    if "$ref" in field:
+        name = field["$ref"].rpartition("/")[2]
+        return f"[{name}](#{name.lower()})"
+    for several in ("anyOf", "oneOf"):
+        if several in field:
+            return " or ".join(dict.fromkeys(_type(each) for each in field[several]))
+    if "allOf" in field:
+        return " and ".join(_type(each) for each in field["allOf"])
+    if "const" in field:
+        return f"`{field['const']}`"
+    if "enum" in field:
+        return ", ".join(f"`{value}`" for value in field["enum"][:_LONGEST_ENUMERATION])
+    kind = field.get("type", "value")
+    if kind == "array":
+        return f"list of {_type(field['items'])}" if field.get("items") else "list"
+    if kind == "object":
+        values = field.get("additionalProperties")
+        return f"mapping to {_type(values)}" if isinstance(values, Mapping) else "mapping"
+    names = {"string": "text", "number": "number", "integer": "whole number", "boolean": "true or false", "null": "none"}
+    low, high = field.get("minimum", field.get("exclusiveMinimum")), field.get("maximum", field.get("exclusiveMaximum"))
+    bounds = [*([f"{_above(field)} {low}"] if low is not None else []), *([f"at most {high}"] if high is not None else [])]
+    return " ".join([names.get(kind, str(kind)), ", ".join(bounds)]).strip()
+
+
+def _above(field: Mapping[str, Any]) -> str:
+    return "above" if "exclusiveMinimum" in field else "at least"
+
+
+def _shown(default: Any) -> str:
+    return "none" if default is None else f"`{json.dumps(default)}`"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+DOCUMENTS = {
+    "synthetic.parquet": "the synthetic records as Parquet",
+    "synthetic.csv": "the same records as CSV, in the format of the input",
+    "schema.json": "attributes, their values, labels and buckets",
+    "datapackage.json": "a Frictionless Data Package that describes both tables to other tools",
+    "model.json": "what the records were drawn from",
+    "measured.json": "the noisy measurements that the model was fitted to (`loglinear`)",
+    "graph.json": "the learnt dependences (`cfs` and `privbayes`)",
+    "seeds.npz": "the noisy histogram of the seeds (`histogram_seeds`)",
+    "privacy.json": "the statement of privacy in figures",
+    "PRIVACY.md": "the statement of privacy in words",
+    "index.html": "the page of the release",
+    "explore.html": "filters and cross-tabulations of the records; the only page with a script",
+    "record.dsse.json": "the signed [record](record.md)",
+    "README.md": "a description for data users",
+}
+
+
+def documents_page() -> str:
+    """The documents of a release, as the code writes them for the example of the guides."""
+    from schemas.spec.accounts import accounts_of
+    from schemas.spec.release_spec import load_spec
+    from stores.statement.statement import statement, statement_in_words
+
+    spec = load_spec(SPEC)
+    accounts = accounts_of(spec)
+    examples = {
+        "privacy.json": json.dumps(statement("village-1", spec, accounts), indent=2, ensure_ascii=False),
+        "PRIVACY.md": statement_in_words("village-1", spec, accounts),
+    }
+    parts = [
+        "# Documents of a release",
+        "The files of the public folder. The examples are what the code writes for `examples/village/village.yaml`.",
+        "\n".join(["| file | what it is |", "|---|---|", *(f"| `{name}` | {what} |" for name, what in DOCUMENTS.items())]),
+    ]
+    for name, text in examples.items():
+        parts += [f"## {name}", f"````{'json' if name.endswith('.json') else 'text'}\n{text.strip()}\n````"]
+    return "\n\n".join(parts) + "\n"
+
+
+def commands_page() -> str:
+    """Every target of the Makefile and every command, by their own help."""
+    from deniable.__main__ import _parser as of_the_wheel
+    from flows.__main__ import _parser as of_flows
+
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = re.findall(r"^([a-z-]+):.*?## (.*)$", makefile, flags=re.MULTILINE)
+    parts = [
+        "# Commands",
+        "The targets of the Makefile, and the commands that they run. This page is generated from both.",
+        "## make",
+        "\n".join(["| target | what it does |", "|---|---|", *(f"| `make {name}` | {_cell(what)} |" for name, what in targets)]),
+        "## python -m flows",
+        f"Run as `.venv/bin/python -m flows`. {cleandoc(sys.modules['flows.__main__'].main.__doc__ or '').split('Returns:')[1].strip()}",
+    ]
+    for name in _subcommands(of_flows(["--help"])):
+        parts += [f"### flows {name}", _help(_of(of_flows([name]), name))]
+    parts += ["## python -m deniable", "From the wheel alone: no service and no network."]
+    for name, parser in _subparsers(of_the_wheel()).items():
+        parts += [f"### deniable {name}", _help(parser)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _subparsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    (action,) = [each for each in parser._actions if isinstance(each, argparse._SubParsersAction)]
+    return dict(action.choices)
+
+
+def _subcommands(parser: argparse.ArgumentParser) -> list[str]:
+    return list(_subparsers(parser))
+
+
+def _of(parser: argparse.ArgumentParser, name: str) -> argparse.ArgumentParser:
+    return _subparsers(parser)[name]
+
+
+def _help(parser: argparse.ArgumentParser) -> str:
+    parser.formatter_class = lambda prog: argparse.HelpFormatter(prog, width=88)
+    texts = [parser.format_help()]
+    nested = [each for each in parser._actions if isinstance(each, argparse._SubParsersAction)]
+    for action in nested:
+        for child in dict.fromkeys(action.choices.values()):
+            child.formatter_class = parser.formatter_class
+            texts.append(child.format_help())
+    return "```text\n" + "\n".join(text.strip() + "\n" for text in texts) + "```"
+
+
+def python_page() -> str:
+    """The packages of the Python interface, by their docstrings."""
+    parts = [
+        "# Python interface",
+        "The mathematics (`deniable`, which is the wheel) and the schemas, by their docstrings.",
+    ]
+    for room in _rooms():
+        parts.append(f"## {room}\n\n```{{eval-rst}}\n.. automodule:: {room}\n```")
+        parts += [
+            f"### {module}\n\n```{{eval-rst}}\n.. automodule:: {module}\n   :members:\n```" for module in _modules(room)
+        ]
+    return "\n\n".join(parts) + "\n"
+
+
+_INTERFACE = (
+    "schemas.table",
+    "deniable.foundation.noise",
+    "deniable.foundation.keys",
+    "deniable.privacy.loss",
+    "deniable.privacy.events",
+    "deniable.privacy.accounting",
+    "deniable.privacy.composition",
+)
+
+
+def _rooms() -> Iterator[str]:
+    yield from dict.fromkeys(name.rpartition(".")[0] for name in _INTERFACE)
+
+
+def _modules(room: str) -> Iterator[str]:
+    yield from (name for name in _INTERFACE if name.rpartition(".")[0] == room)
+
+
+def _subclasses(model: type) -> Iterator[type]:
+    for child in model.__subclasses__():
+        yield child
+        yield from _subclasses(child)
