@@ -21,7 +21,8 @@ extensions = [
 ]
 source_suffix = {".md": "markdown"}
 exclude_patterns = ["_build"]
-nitpicky = False
+# Names in single backticks are code, in docstrings too.
+default_role = "code"
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
@@ -32,8 +33,6 @@ autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
 # Attributes are described once, by their class.
 napoleon_use_ivar = True
-# What they import that documentation does not need.
-autodoc_mock_imports: list[str] = []
 
 html_theme = "furo"
 html_title = "Deniable"
@@ -41,4 +40,3 @@ html_math_renderer = "mathml"
 html_show_sourcelink = False
 html_static_path = ["static"]
 html_css_files = ["deniable.css"]
-templates_path: list[str] = []

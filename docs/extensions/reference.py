@@ -26,6 +26,7 @@ _LONGEST_ENUMERATION = 12
 def setup(app: Sphinx) -> dict[str, Any]:
     """Write the pages when a build begins."""
     app.connect("builder-inited", lambda _app: write_pages())
+    app.connect("autodoc-process-docstring", lambda *event: _escape(event[-1]))
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
@@ -72,13 +73,14 @@ def record_page() -> str:
 def _models_page(title: str, lead: str, schema: Mapping[str, Any], models: Mapping[str, type]) -> str:
     parts = [f"# {title}", lead, _model(schema, schema.get("title", title), models)]
     for name, part in sorted(schema["$defs"].items()):
-        if "properties" in part:
+        if "properties" in part or "enum" in part:
             parts += [f"({title.lower()}-{name.lower()})=\n## {_named(name, part)}", _model(part, name, models)]
     return "\n\n".join(part for part in parts if part).replace("](#", f"](#{title.lower()}-") + "\n"
 
 
 def _named(name: str, part: Mapping[str, Any]) -> str:
-    kind = part["properties"].get("kind", {}).get("const") or part["properties"].get("guarantee", {}).get("const")
+    entries = part.get("properties", {})
+    kind = entries.get("kind", {}).get("const") or entries.get("guarantee", {}).get("const")
     return f"`{kind}` ({name})" if kind else name
 
 
@@ -87,6 +89,8 @@ def _model(part: Mapping[str, Any], name: str, models: Mapping[str, type]) -> st
     documented = parse(models[name].__doc__ or "") if name in models else None
     meanings = {item.arg_name: item.description or "" for item in documented.params} if documented else {}
     lead = documented.short_description if documented else part.get("description", "")
+    if "enum" in part:
+        return f"{cleandoc(lead or '')}\n\nOne of {_type(part)}."
     required = set(part.get("required", ()))
     lines = ["| entry | type | default | meaning |", "|---|---|---|---|"]
     for entry, field in part["properties"].items():
@@ -235,23 +239,21 @@ def python_page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-_INTERFACE = (
-    "schemas.table",
-    "deniable.foundation.noise",
-    "deniable.foundation.keys",
-    "deniable.privacy.loss",
-    "deniable.privacy.events",
-    "deniable.privacy.accounting",
-    "deniable.privacy.composition",
-)
+_ROOMS = ("foundation", "privacy", "evaluation", "models", "plausible_deniability", "ledger", "record", "verification")
 
 
 def _rooms() -> Iterator[str]:
-    yield from dict.fromkeys(name.rpartition(".")[0] for name in _INTERFACE)
+    yield from (f"deniable.{room}" for room in _ROOMS)
 
 
 def _modules(room: str) -> Iterator[str]:
-    yield from (name for name in _INTERFACE if name.rpartition(".")[0] == room)
+    folder = ROOT / room.replace(".", "/")
+    yield from (f"{room}.{path.stem}" for path in sorted(folder.glob("[a-z]*.py")))
+
+
+def _escape(lines: list[str]) -> None:
+    """Have `|z|` mean a magnitude, as in the docstrings, and not a substitution."""
+    lines[:] = [line.replace("|", r"\|") for line in lines]
 
 
 def _subclasses(model: type) -> Iterator[type]:
