@@ -1,0 +1,137 @@
+"""Every command and every Python block of the documentation is run, in its order, and prints what the page shows."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.docs.guide_blocks import Command, commands, directives, programs
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [page for page in sorted((ROOT / "docs").rglob("*.md")) if commands(page) or programs(page)]
+SPEC = "examples/village/village.yaml"
+_NOT_COPIED = ("var", ".git", ".venv", "docs/_build", "docs/pages", ".mypy_cache", ".ruff_cache", ".pytest_cache")
+
+
+def as_parameter(page: Path) -> object:
+    """A page that takes long is the night's."""
+    marks = [pytest.mark.nightly] if directives(page).get("run") == "nightly" else []
+    return pytest.param(page, id=str(page.relative_to(ROOT)), marks=marks)
+
+
+class Project:
+    """A copy of the project with a state folder of its own, and the home folder of a newcomer.
+
+    Args:
+        folder: where both go.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "deniable"
+        shutil.copytree(ROOT, self.folder, ignore=_ignored, symlinks=True)
+        (self.folder / ".venv").symlink_to(ROOT / ".venv")
+        self.home = folder / "home"
+        self.home.mkdir()
+        self.release = ""
+
+    def run(self, command: str) -> subprocess.CompletedProcess[str]:
+        """Give a command to the shell; what it prints and what it complains of come together."""
+        environment = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.home),
+            "LANG": "C.UTF-8",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "RELEASE": self.release,
+        }
+        return subprocess.run(
+            ["bash", "-c", command],
+            cwd=self.folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+
+
+def _ignored(folder: str, names: list[str]) -> list[str]:
+    inside = Path(folder).relative_to(ROOT)
+    return [name for name in names if str(inside / name) in _NOT_COPIED]
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """The copy that all pages share, one after the other."""
+    return Project(tmp_path_factory.mktemp("guides"))
+
+
+@pytest.fixture(scope="module")
+def village(project: Project) -> Path:
+    """What the release of the example leaves, kept beside the copy."""
+    for command in (".venv/bin/python examples/village/make_people.py", f"make release SPEC={SPEC}"):
+        done = project.run(command)
+        assert done.returncode == 0, done.stdout
+    kept = project.folder.with_name("village")
+    kept.mkdir()
+    (project.folder / "var").rename(kept / "var")
+    shutil.move(project.folder / "examples" / "village" / "village.csv", kept)
+    return kept
+
+
+@pytest.fixture
+def fresh(request: pytest.FixtureRequest, project: Project, page: Path) -> Iterator[Project]:
+    """The copy as a page begins with it, in the place that its release was made in."""
+    given = project.folder / "examples" / "village" / "village.csv"
+    if directives(page).get("starts with") == "village":
+        kept = request.getfixturevalue("village")
+        shutil.copytree(kept / "var", project.folder / "var", symlinks=True)
+        shutil.copy(kept / "village.csv", given)
+        (folder,) = (kept / "var" / "releases").iterdir()
+        project.release = folder.name
+    yield project
+    shutil.rmtree(project.folder / "var", ignore_errors=True)
+    given.unlink(missing_ok=True)
+    for name in _new(project.folder):
+        name.unlink()
+
+
+def _new(folder: Path) -> list[Path]:
+    """What a page has left at the top of the copy."""
+    return [path for path in folder.iterdir() if path.is_file() and not (ROOT / path.name).exists()]
+
+
+@pytest.mark.parametrize("page", [as_parameter(page) for page in PAGES])
+def test_a_page_prints_what_it_shows(page: Path, fresh: Project) -> None:
+    for command in commands(page):
+        done = fresh.run(command.text)
+        where = f"{page.relative_to(ROOT)}:{command.line}: $ {command.text}\n{done.stdout}"
+        assert done.returncode == 0, where
+        assert command.is_printed(done.stdout), f"{where}\nwas to be\n{command.output}"
+    if written := programs(page):
+        program = fresh.folder / "page.py"
+        program.write_text("\n\n".join(written), encoding="utf-8")
+        done = fresh.run(f"PYTHONPATH=. {sys.executable} page.py")
+        assert done.returncode == 0, f"{page.relative_to(ROOT)}\n{done.stdout}"
+
+
+def test_another_output_is_found() -> None:
+    shown = Command(1, "", "the release village-... is published\n...\nepsilon 1.0\n")
+    assert shown.is_printed("the release village-7 is published\nanything\nepsilon  1.0\n")
+    assert not shown.is_printed("the release village-7 is published\nanything\nepsilon 1.1\n")
+    assert not shown.is_printed("epsilon 1.0\n")
+
+
+def test_commands_are_found_in_a_page(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "% starts with: village\n\n```console\n$ one \\\n    more\nsaid\n$ two\n```\n\n"
+        "```python\nx = 1\n```\n```yaml\n$ no\n```\n"
+    )
+    assert directives(page) == {"starts with": "village"}
+    assert commands(page) == [Command(4, "one \\\n    more", "said\n"), Command(7, "two", "")]
+    assert programs(page) == ["x = 1\n"]
