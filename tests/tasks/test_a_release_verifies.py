@@ -242,12 +242,15 @@ def test_a_record_that_states_theorem_1_with_its_t_holds_as_it_did(drawn: Drawn,
     said = {"epsilon": by_theorem.epsilon, "delta": by_theorem.delta, "accountant": by_theorem.accountant}
     for place in (record["cost"], record["cost"]["steps"][-1]):
         place.update(record=said, record_t=t)
-    stated = first_statement(published.document("privacy.json"), record) stated["released_record"] |= said older =
-    published.signed_again(record, 1).with_document("privacy.json", stated).verify() # Its ledger was charged by the
-    exact form: that alone is left to say. (fault,) = faults(older).splitlines() assert fault.endswith("the cost of one
-    record of step synthesize is another than by the record") record["cost"]["steps"][-1]["record_t"] = t - 1 assert
-    f"Theorem 1 is used with t = {t - 1}, but the spec's delta requires {t}" in faults(published.signed_again(record,
-    1).verify())
+    stated = first_statement(published.document("privacy.json"), record)
+    stated["released_record"] |= said
+    older = published.signed_again(record, 1).with_document("privacy.json", stated).verify()
+    # Its ledger was charged by the exact form: that alone is left to say.
+    (fault,) = faults(older).splitlines()
+    assert fault.endswith("the cost of one record of step synthesize is another than by the record")
+    record["cost"]["steps"][-1]["record_t"] = t - 1
+    used = f"Theorem 1 is used with t = {t - 1}, but the spec's delta requires {t}"
+    assert used in faults(published.signed_again(record, 1).verify())
 
 
 @pytest.mark.parametrize(("learner", "right"), [("marginals", 1), ("loglinear", 2)])
