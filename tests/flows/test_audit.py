@@ -52,7 +52,7 @@ SEGMENT = "the ledger has the entries that the record shows, unchanged"
 PUBLISHED = "the ledger says that the table in the folder was published"
 CHARGED = "nothing was charged for the release but what the record shows"
 LINK = "is a link: anyone who may write where it points may change it"
-FILES = "every file is the one that was signed, none is missing and none too many"
+FILES = "every file is as signed, and none is missing or added"
 
 
 @dataclass(frozen=True)

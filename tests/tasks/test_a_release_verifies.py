@@ -247,7 +247,7 @@ def test_a_record_that_states_theorem_1_with_its_t_holds_as_it_did(drawn: Drawn,
     older = published.signed_again(record, 1).with_document("privacy.json", stated).verify()
     # Its ledger was charged by the exact form: that alone is left to say.
     (fault,) = faults(older).splitlines()
-    assert fault.endswith("the cost of one record of step synthesize is another than by the record")
+    assert fault.endswith("the cost of one record of step synthesize differs from the record")
     record["cost"]["steps"][-1]["record_t"] = t - 1
     used = f"Theorem 1 is used with t = {t - 1}, but the spec's delta requires {t}"
     assert used in faults(published.signed_again(record, 1).verify())

@@ -121,7 +121,7 @@ def test_whatever_is_no_file_of_its_own_is_found_in_the_folder(
     (release / "graph.json").unlink()
     (release / "graph.json").symlink_to(elsewhere)
     assert main(["verify", str(release)]) == DOES_NOT_HOLD
-    assert "graph.json is a link, and a release has files alone" in capsys.readouterr().out
+    assert "graph.json is a link, but a release has only files" in capsys.readouterr().out
     (release / "graph.json").unlink()
     (release / "graph.json").write_bytes(published.files["graph.json"])
     (release / "more").mkdir()
@@ -130,14 +130,14 @@ def test_whatever_is_no_file_of_its_own_is_found_in_the_folder(
     assert ".hidden is not among the files that were signed (and 1 more)" in capsys.readouterr().out
     (release / ".hidden").unlink()
     assert main(["verify", str(release)]) == DOES_NOT_HOLD
-    assert "more is a folder, and a release has files alone" in capsys.readouterr().out
+    assert "more is a folder, but a release has only files" in capsys.readouterr().out
 
 
 def test_a_record_that_is_a_link_is_not_followed(release: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (release / "record.dsse.json").rename(release.parent / "record")
     (release / "record.dsse.json").symlink_to(release.parent / "record")
     assert main(["verify", str(release)]) == DOES_NOT_HOLD
-    assert "record.dsse.json: the record must be in the folder, and is not" in capsys.readouterr().out
+    assert "record.dsse.json: the record must be in the folder, got none" in capsys.readouterr().out
 
 
 def test_keys_that_came_with_a_release_are_not_trusted(

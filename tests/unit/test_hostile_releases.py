@@ -80,10 +80,10 @@ def test_pipes_and_devices_among_the_files_are_named_and_never_opened(
     (folder / "record.dsse.json").write_bytes(signed({}, "privacy.json", "synthetic.csv"))
     for name in ("privacy.json", "synthetic.csv", "stranger"):
         made(folder / name)
-    assert f"privacy.json is a {kind}, and a release has files alone (and 2 more)" in verified(folder, capsys)
+    assert f"privacy.json is a {kind}, but a release has only files (and 2 more)" in verified(folder, capsys)
     (folder / "record.dsse.json").unlink()
     made(folder / "record.dsse.json")
-    assert "the record must be in the folder, and is not" in verified(folder, capsys)
+    assert "the record must be in the folder, got none" in verified(folder, capsys)
 
 
 def test_files_with_more_bytes_than_a_release_can_have_are_not_read(
