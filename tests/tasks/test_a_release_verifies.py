@@ -171,7 +171,7 @@ def test_a_signature_counts_only_while_its_key_is_trusted(drawn: Drawn, tmp_path
     judged = {
         "": published.keys,
         "superseded on 2098": published.keys.with_revoked(key.keyid, superseded),
-        "nothing that it signed counts": published.keys.with_revoked(key.keyid, compromised),
+        "none of its signatures are accepted": published.keys.with_revoked(key.keyid, compromised),
         "is not trusted": TrustedKeys((trusted("Ada"),)),
         "expired on 2002": TrustedKeys((early,)),
         "is not valid before 2098": TrustedKeys((late,)),

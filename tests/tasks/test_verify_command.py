@@ -183,7 +183,7 @@ def test_the_two_forms_of_the_table_have_the_same_records(release: Path, capsys:
     lines[5], lines[other] = lines[other], lines[5]
     (release / "synthetic.csv").write_text("".join(lines), encoding="utf-8")
     assert main(["verify", str(release)]) == DOES_NOT_HOLD
-    assert "synthetic.parquet: record 5 is not that of synthetic.csv" in capsys.readouterr().out
+    assert "synthetic.parquet: record 5 differs from that of synthetic.csv" in capsys.readouterr().out
 
 
 def test_a_signature_of_the_future_does_not_count(published: Published) -> None:

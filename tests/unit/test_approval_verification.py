@@ -42,7 +42,7 @@ def test_an_approval_by_one_who_may_holds(policy: object, approval: object) -> N
         ({**POLICY, "exact_figures_decide": False}, None, "ada", "no one approved it"),
         (POLICY, {**APPROVAL, "decision": "refused"}, "ada", "ines did not approve it"),
         (POLICY, APPROVAL, "Ines", "but also started it"),
-        ({**POLICY, "approvers": ["bob"]}, APPROVAL, "ada", "none of its approvers (bob)"),
+        ({**POLICY, "approvers": ["bob"]}, APPROVAL, "ada", "not one of its approvers (bob)"),
         ("yes", APPROVAL, "ada", "it cannot be worked out"),
     ],
 )
