@@ -210,7 +210,7 @@ class TrustedKeys:
         try:
             return key.fault_at(signed_time)
         except InvalidInput:
-            return f"the time at which the key {key.name} signed is invalid, so its validity cannot be judged"
+            return f"the key {key.name} signed at an invalid time, so its validity cannot be judged"
 
     def note(self, keyid: str, signed_time: str, now: str | None = None) -> str:
         """The signer in words, with the later status of the key.

@@ -46,9 +46,9 @@ def test_a_key_that_is_not_among_them_is_unknown() -> None:
         (COMPROMISED, WITHIN, "was revoked as compromised"),
         (COMPROMISED, AFTER, "was revoked as compromised"),
         (COMPROMISED, "2025-01-01T00:00:00Z", "was revoked as compromised"),
-        (ADA, "yesterday", "signed is invalid"),
-        (ADA, "2026-11-20 07:45:00", "signed is invalid"),
-        (COMPROMISED, "", "signed is invalid"),
+        (ADA, "yesterday", "signed at an invalid time"),
+        (ADA, "2026-11-20 07:45:00", "signed at an invalid time"),
+        (COMPROMISED, "", "signed at an invalid time"),
     ],
 )
 def test_a_signature_is_judged_by_its_time(key: TrustedKey, signed: str, fault: str | None) -> None:
