@@ -43,7 +43,7 @@ def test_an_approval_by_one_who_may_holds(policy: object, approval: object) -> N
         (POLICY, {**APPROVAL, "decision": "refused"}, "ada", "ines did not approve it"),
         (POLICY, APPROVAL, "Ines", "but also started it"),
         ({**POLICY, "approvers": ["bob"]}, APPROVAL, "ada", "not one of its approvers (bob)"),
-        ("yes", APPROVAL, "ada", "it cannot be worked out"),
+        ("yes", APPROVAL, "ada", "it cannot be evaluated"),
     ],
 )
 def test_an_approval_that_is_missing_or_by_one_who_may_not_is_found(

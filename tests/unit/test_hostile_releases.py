@@ -156,7 +156,7 @@ def test_what_is_no_folder_is_no_release(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], made: Callable[[Path], None]
 ) -> None:
     made(tmp_path / "release")
-    assert "a release must be a folder that can be read" in verified(tmp_path / "release", capsys, UNREADABLE)
+    assert "a release must be a readable folder" in verified(tmp_path / "release", capsys, UNREADABLE)
 
 
 class Endless(io.RawIOBase):

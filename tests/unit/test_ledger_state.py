@@ -44,8 +44,8 @@ def test_a_refusal_carries_what_is_asked_and_what_is_left() -> None:
     with pytest.raises(BudgetExceeded) as refusal:
         books(policy(1, "1e-5"), asks("0.7", "1e-6")).require_room([asks("0.5", step="b", release="r2")], TIME)
     assert str(refusal.value) == (
-        "release r2 requests epsilon 0.5 and delta 0 of dataset people for b, and of its lifetime cap (epsilon 1, delta "
-        "1e-5) only epsilon 0.3 and delta 9e-6 are left; nothing was charged for this: request less, or have the "
+        "release r2 requests epsilon 0.5 and delta 0 of dataset people for b, and of its lifetime cap (epsilon 1, "
+        "delta 1e-5) only epsilon 0.3 and delta 9e-6 are left; nothing was charged for this: request less, or have the "
         "dataset's custodian change its policy."
     )
     assert (refusal.value.asked, refusal.value.left) == (cost("0.5"), cost("0.3", "9e-6"))

@@ -104,7 +104,7 @@ def test_counts_of_other_prefixes_are_not_added() -> None:
         counted(people("a"), 2).merge(counted(people("a"), 3))
     with pytest.raises(InvalidInput, match="0 to 4 attributes"):
         PrefixCounts(DOMAIN, ORDER, 5)
-    with pytest.raises(InvalidInput, match="must lie in its attribute's domain"):
+    with pytest.raises(InvalidInput, match="must be in its attribute's domain"):
         counted(np.array([[0, 2, 0, 0]], np.uint16), 2)
 
 
