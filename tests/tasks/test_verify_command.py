@@ -208,8 +208,8 @@ def test_trusted_keys_are_those_given_else_those_named_else_the_user_s_own(
     assert main(["verify", str(release)]) == DOES_NOT_HOLD
     out = capsys.readouterr().out
     assert (
-        "there are no trusted keys; give a trust file with --keys FILE, name one in DENIABLE_TRUSTED_KEYS, or put one at "
-        f"{beside}" in out
+        "there are no trusted keys; give a trust file with --keys FILE, name one in DENIABLE_TRUSTED_KEYS, or put one "
+        f"at {beside}" in out
     )
     assert "ok      every file is as signed" in out, "the rest is checked all the same"
     assert main(["verify", str(release), "--keys", str(mine)]) == HOLDS
@@ -231,7 +231,7 @@ def test_what_cannot_be_read_exits_with_2_and_says_what_to_name(
     unreadable = {
         (str(tmp_path / "absent"), "--keys", keys): "a release must be a readable folder",
         (str(binary), "--keys", keys): "a release must be a readable folder",
-        (str(release), "--keys", str(binary)): "binary, which is no text",
+        (str(release), "--keys", str(binary)): "binary, not a text",
         (str(release), "--keys", str(tmp_path)): "the trust file must be a readable file",
         (str(release), "--ledger", str(binary)): "the ledger must be a readable file",
         (str(release), "--ledger", str(tmp_path / "absent")): "the ledger must be a readable file",

@@ -97,7 +97,7 @@ def test_files_with_more_bytes_than_a_release_can_have_are_not_read(
         folder, capsys
     )
     sparse(folder / "record.dsse.json")
-    assert "record.dsse.json must be of at most 67,108,864 bytes, got more" in verified(folder, capsys)
+    assert "record.dsse.json must have at most 67,108,864 bytes, got more" in verified(folder, capsys)
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_what_is_named_beside_a_release_must_be_a_regular_file(
     arguments = {"--keys": [*other[:3], str(folder / "it")], "verify-ledger": [command, str(folder / "it")]}
     assert main(arguments.get(command, [*other, command, str(folder / "it")])) == UNREADABLE
     said = capsys.readouterr().err
-    assert "must be a readable file, got" in said or "must be of at most 268,435,456 bytes" in said
+    assert "must be a readable file, got" in said or "must have at most 268,435,456 bytes" in said
     assert said.count("\n") == 1
 
 
