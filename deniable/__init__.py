@@ -1,8 +1,8 @@
-"""The mathematics of Deniable: arrays and frozen values in, arrays and values out.
+"""The mathematics of Deniable: pure functions from arrays and frozen values to arrays and values.
 
-The rooms stand on each other, from below: foundation, privacy, evaluation, models, plausible_deniability, learners,
-samplers, ledger, record, verification. mechanisms: the contract of learners and samplers. folder_on_disk:
-what an auditor's command reads.
+The subpackages in the order of their dependences: foundation, privacy, evaluation, models, plausible_deniability,
+learners, samplers, ledger, record, verification. mechanisms: the contract of learners and samplers. folder_on_disk: the
+folder that an auditor's command reads.
 
-No orchestrator, tracker, dataframe, clock, environment or file belongs here, but for that command.
+No orchestrator, tracker, dataframe, clock, environment or file belongs here, except for that command.
 """

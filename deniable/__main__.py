@@ -1,6 +1,6 @@
-"""The command line of an auditor, offline, without the rest of the project: `python -m deniable verify RELEASE_DIR`.
+"""The auditor's command line, offline, without the rest of the project: `python -m deniable verify RELEASE_DIR`.
 
-What is checked does not belong here, nor how files are opened (folder_on_disk).
+The checks do not belong here, nor the opening of files (folder_on_disk).
 """
 
 import argparse
@@ -22,18 +22,18 @@ HOLDS, DOES_NOT_HOLD, UNREADABLE = 0, 1, 2
 KEYS_VARIABLE = "DENIABLE_TRUSTED_KEYS"
 CONFIGURATION_VARIABLE = "XDG_CONFIG_HOME"
 _CONFIGURATION, _TRUST_FILE = "~/.config", ("deniable", "trusted.json")
-_GIVE_KEYS = f"give a trust file by --keys FILE, name one in {KEYS_VARIABLE}, or put one at {{own}}"
+_GIVE_KEYS = f"give a trust file with --keys FILE, name one in {KEYS_VARIABLE}, or put one at {{own}}"
 
 
 class _Unreadable(Exception):
-    """Something that was named cannot be read."""
+    """A named file or folder cannot be read."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Carry out one command.
+    """Run one command.
 
     Returns:
-        0 when all holds, 1 when something does not, 2 when something cannot be read.
+        0 if everything holds, 1 if something does not, 2 if something cannot be read.
     """
     asked = _parser().parse_args(arguments)
     command: Callable[[argparse.Namespace], int] = asked.carry_out
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)  # noqa: T201 - this is the command line
         return UNREADABLE
     except BrokenPipeError:
-        # Whoever reads has read enough; there is nobody left to say so to, nor at exit.
+        # The reader has closed the pipe; there is no one to report to, now or at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return UNREADABLE
     return status
@@ -59,9 +59,7 @@ def _verify_release(asked: argparse.Namespace) -> int:
     try:
         report = verify_release(FolderOnDisk(asked.release), trust, ledger)
     except OSError as error:
-        raise _Unreadable(
-            f"a release must be a folder that can be read, got {asked.release}: {error}; name another."
-        ) from None
+        raise _Unreadable(f"a release must be a readable folder, got {asked.release}: {error}; name another.") from None
     return _say(report.lines, holds=report.holds)
 
 
@@ -79,7 +77,7 @@ def _show_record(asked: argparse.Namespace) -> int:
     except InvalidInput as error:
         raise _Unreadable(f"{path}: {error}") from None
     print("\n".join(printable(line, len(line)) for line in readable.split("\n")))  # noqa: T201
-    print("Not verified: python -m deniable verify does that.", file=sys.stderr)  # noqa: T201
+    print("Not verified; to verify it, run python -m deniable verify.", file=sys.stderr)  # noqa: T201
     return HOLDS
 
 
@@ -97,7 +95,7 @@ def _show_summary(asked: argparse.Namespace) -> int:
 
 
 def _trust(asked: argparse.Namespace) -> Any:
-    """The trusted keys: those that are named, else the user's own; never those of the folder that one stands in."""
+    """The trusted keys: those named, otherwise the user's own; never those of the current folder."""
     from deniable.record.trust import TrustedKeys  # noqa: PLC0415
     from deniable.verification.release import Trust  # noqa: PLC0415 - as above
 
@@ -108,7 +106,7 @@ def _trust(asked: argparse.Namespace) -> Any:
         path = os.path.expanduser(named)  # noqa: PTH111
         found = f"named by {KEYS_VARIABLE}, {path}"
         if not os.path.isabs(path):  # noqa: PTH117
-            raise _Unreadable(f"{KEYS_VARIABLE} must be an absolute path, got {named}; or give a file by --keys.")
+            raise _Unreadable(f"{KEYS_VARIABLE} must be an absolute path, got {named}; or give a file with --keys.")
     elif os.path.isfile(own):  # noqa: PTH113
         path, found = own, f"of your own configuration, {own}"
     else:
@@ -118,13 +116,13 @@ def _trust(asked: argparse.Namespace) -> Any:
         latest = f"{datetime.now(UTC) + timedelta(days=1):%Y-%m-%dT%H:%M:%SZ}"
         return Trust(TrustedKeys.from_text(_content(path, "the trust file").decode()), found, latest)
     except UnicodeDecodeError:
-        raise _Unreadable(f"the trust file must be one that keys export wrote, got {path}, which is no text.") from None
+        raise _Unreadable(f"the trust file must be one that keys export wrote, got {path}, not a text.") from None
     except InvalidInput as error:
         raise _Unreadable(f"the trust file must be one that keys export wrote, got {path}: {error}") from None
 
 
 def _own_trust_file() -> str:
-    """Where the user's own trust file is; a folder that is relative to where one stands is none, as XDG has it."""
+    """The place of the user's own trust file; a relative folder is ignored, as in the XDG specification."""
     folder = os.environ.get(CONFIGURATION_VARIABLE, "")
     if not os.path.isabs(folder):  # noqa: PTH117
         folder = os.path.expanduser(_CONFIGURATION)  # noqa: PTH111
@@ -133,7 +131,7 @@ def _own_trust_file() -> str:
 
 def _lines(path: str, what: str) -> list[str]:
     try:
-        # Only the end of a line ends an entry: text within may hold other things that look like one.
+        # Entries are separated by \n only: text within may hold other characters that end lines.
         lines = _content(path, what).decode().removesuffix("\n").split("\n")
     except UnicodeDecodeError as error:
         raise _Unreadable(f"{what} must be a readable file, got {path}: {error}; name another.") from None
@@ -147,7 +145,7 @@ def _content(path: str, what: str) -> bytes:
     except OSError as error:
         raise _Unreadable(f"{what} must be a readable file, got {path}: {error}; name another.") from None
     if len(content) > _LARGEST_FILE:
-        raise _Unreadable(f"{what} must be of at most {_LARGEST_FILE:,} bytes, got {path}, which has more.")
+        raise _Unreadable(f"{what} must have at most {_LARGEST_FILE:,} bytes, got {path}, which has more.")
     return content
 
 
@@ -164,28 +162,28 @@ def _parser() -> argparse.ArgumentParser:
         help="check a published release",
         description="Check the signature of a release's record, every file against its digest, the table against its "
         "public domain, the stated costs against the events, and the ledger's entries against each other. Exits with 0 "
-        "if all holds, with 1 if something does not, with 2 if something cannot be read.",
+        "if everything holds, with 1 if something does not, with 2 if something cannot be read.",
     )
     release.add_argument("release", metavar="RELEASE_DIR", help="the release folder")
     release.add_argument(
         "--keys",
         metavar="FILE",
-        help=f"the trusted keys (default: {KEYS_VARIABLE}, else {_CONFIGURATION}/{'/'.join(_TRUST_FILE)})",
+        help=f"the trusted keys (default: {KEYS_VARIABLE}, otherwise {_CONFIGURATION}/{'/'.join(_TRUST_FILE)})",
     )
-    release.add_argument("--ledger", metavar="EXPORT", help="the whole privacy ledger as it was exported")
+    release.add_argument("--ledger", metavar="EXPORT", help="the whole exported privacy ledger")
     release.set_defaults(carry_out=_verify_release)
     record = commands.add_parser(
         "record",
-        help="show what a release's record says",
-        description="Show a record's statement as JSON that people can read. It is not verified.",
+        help="show a release's record",
+        description="Show a record's statement as indented JSON. It is not verified.",
     )
     record.add_argument("release", metavar="RELEASE_DIR", help="the release folder")
     record.set_defaults(carry_out=_show_record)
     summary = commands.add_parser(
         "summary",
-        help="say what a release's record says: who, when, by which code, at what cost, step by step",
-        description="Say in lines what a record says that a trusted key signed; with --step, what one step read, did "
-        "and made. That all of it holds is for verify to say.",
+        help="summarise a release's record: people, times, code and cost, step by step",
+        description="Summarise a record that a trusted key signed; with --step, show what one step read, did and made. "
+        "To check that all of it holds, use verify.",
     )
     summary.add_argument("release", metavar="RELEASE_DIR", help="the release folder")
     summary.add_argument("--step", metavar="STEP", help="one step, by its number or its name")
@@ -194,12 +192,12 @@ def _parser() -> argparse.ArgumentParser:
     ledger = commands.add_parser(
         "verify-ledger",
         help="check an exported privacy ledger",
-        description="Recompute the chain of an exported privacy ledger, add its sums up again, compare them with the "
-        "caps entry by entry, and compose the events of every charge again.",
+        description="Recompute the chain and the sums of an exported privacy ledger, compare the sums with the caps "
+        "entry by entry, and compose the events of every charge again.",
     )
-    ledger.add_argument("file", metavar="FILE", help="the exported ledger, one entry a line")
-    ledger.add_argument("--head", metavar="HASH", help="digest of the last entry, as it was noted elsewhere")
-    ledger.add_argument("--count", type=int, metavar="N", help="number of entries, as it was noted elsewhere")
+    ledger.add_argument("file", metavar="FILE", help="the exported ledger, one entry per line")
+    ledger.add_argument("--head", metavar="HASH", help="digest of the last entry, as recorded elsewhere")
+    ledger.add_argument("--count", type=int, metavar="N", help="number of entries, as recorded elsewhere")
     ledger.set_defaults(carry_out=_verify_ledger)
     return parser
 

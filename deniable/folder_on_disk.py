@@ -1,6 +1,6 @@
-"""Reads a release folder on disk: regular files alone, and no link of anybody's.
+"""Reads a release folder on disk: regular files only, without following links.
 
-What is checked in them does not belong here (verification).
+The checks of the files do not belong here (verification).
 """
 
 import errno
@@ -14,7 +14,7 @@ _MOST_MEMBERS = 10_000
 
 
 class FolderOnDisk:
-    """A folder, as `deniable.verification.release` looks at one.
+    """A folder, in the form that `deniable.verification.release` reads.
 
     Args:
         path: the folder.
@@ -24,39 +24,39 @@ class FolderOnDisk:
         self._path = path
 
     def members(self) -> Mapping[str, str]:
-        """What is in it, hidden or not: by name, `file` or what else it is.
+        """All members, including hidden ones: by name, `file` or their other kind.
 
         Raises:
             OSError: it cannot be read.
         """
         with os.scandir(self._path) as entries:
-            # A release has some twenty files; of a folder with more than this it is enough to name some.
+            # A release has some twenty files; if a folder has more than this, naming some is enough.
             return {entry.name: _kind(entry) for entry in islice(entries, _MOST_MEMBERS)}
 
     def open(self, name: str) -> BinaryIO:
-        """Open a file to be read; who asks closes it.
+        """Open a file for reading; the caller closes it.
 
         Raises:
-            OSError: it is no regular file, or cannot be opened.
+            OSError: it is not a regular file, or cannot be opened.
         """
         return open_regular(os.path.join(self._path, name), follow=False)  # noqa: PTH118
 
 
 def open_regular(path: str, *, follow: bool = True) -> BinaryIO:
-    """Open a regular file, which who asks closes: a pipe would be waited for without end, and a device has none.
+    """Open a regular file, which the caller closes: a pipe could block forever, and a device has no end.
 
     Args:
         path: the file.
         follow: whether it may be a link to one.
 
     Raises:
-        OSError: it is no regular file, or cannot be opened.
+        OSError: it is not a regular file, or cannot be opened.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | (0 if follow else os.O_NOFOLLOW))
-    file = open(descriptor, "rb")  # noqa: PTH123, SIM115 - who asks closes it
+    file = open(descriptor, "rb")  # noqa: PTH123, SIM115 - the caller closes it
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
-        raise OSError(errno.EINVAL, "it is no regular file", path)
+        raise OSError(errno.EINVAL, "it is not a regular file", path)
     return file
 
 

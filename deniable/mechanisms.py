@@ -1,10 +1,10 @@
 """The contract of mechanisms: learners, which make a model, and samplers, which draw records.
 
-A mechanism has a folder of its own with three modules: `spec`, its entry of a release spec; `steps` or `sampler`, what
-it does to the data and with what result; `verification`, what a record must say that it did. The registries,
-deniable.learners.registry and deniable.samplers.registry, know the folders by their names. How one is added:
-docs/developer/adding-a-mechanism.md. A step is planned before
-anything is read; whoever carries it out reserves its cost first, counts for it, and keeps what it makes.
+A mechanism has a folder of its own with three modules: `spec`, its entry in a release spec; `steps` or `sampler`, its
+operations on the data and their results; `verification`, what a record must state about them. The registries,
+deniable.learners.registry and deniable.samplers.registry, find the folders by name. How to add one:
+docs/developer/adding-a-mechanism.md. A step is planned before anything is read; the caller that runs it reserves its cost first,
+counts for it, and stores its products.
 """
 
 import json
@@ -22,10 +22,10 @@ from deniable.privacy.loss import NOTHING, Guarantee, MechanismEvent
 T = TypeVar("T", bound=Tally)
 
 PartDelta: TypeAlias = Callable[[Fraction], Fraction]
-"""From the delta of a step in the whole release to that for the records that the step reads."""
+"""Converts the delta of a step in the whole release to that for the records that the step reads."""
 
 Draw: TypeAlias = Callable[[int, int], Codes]
-"""What a chunk releases, by its number and the number of its candidates."""
+"""The released records of a chunk, given its number and the number of its candidates."""
 
 
 class ChunkStreams(Protocol):
@@ -36,14 +36,14 @@ class ChunkStreams(Protocol):
 
 
 class Counter(Protocol):
-    """Counts the rows of one part; a mechanism sees what it counted, never a row."""
+    """Counts the rows of one part; a mechanism sees the counts, never a row."""
 
     def count(self, empty: Callable[[], T], name: str) -> T:
         """Count all rows.
 
         Args:
-            empty: makes an empty tally; it may be sent to other machines, and must hold nothing but what is public.
-            name: of what is counted, unlike all else that the step counts.
+            empty: makes an empty tally; it may be sent to other machines, and must hold only public values.
+            name: name of the counts, unique within the step.
         """
 
 
@@ -64,9 +64,9 @@ class Product:
     Attributes:
         name: what it is.
         file: name of its file.
-        is_public: whether it is released; else it stays in the vault.
-        is_shown: whether it is kept with the record of its step too, for those who browse.
-        write: writes it to a file. Its bytes must follow from it alone: their digest decides what is drawn.
+        is_public: whether it is released; otherwise it stays in the vault.
+        is_shown: whether it is also stored with the tracked run of its step, for browsing.
+        write: writes it to a file. Its bytes must depend on it alone: their digest determines later draws.
         read: reads it back.
     """
 
@@ -83,18 +83,18 @@ def _write_indented(document: Any, file: BinaryIO) -> None:
 
 
 GRAPH = Product(name="graph", file="graph.json", is_shown=True, write=_write_indented)
-"""Which attributes depend on which; every learner makes one."""
+"""The dependency graph of the attributes; every learner makes one."""
 MODEL = Product(name="model", file="model.json")
 """The model, a document of a known format (deniable.models.model_formats); every learner makes one."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Made:
-    """What a step made.
+    """The results of a step.
 
     Attributes:
-        products: what it made, by name.
-        figures: public figures of it.
+        products: its products, by name.
+        figures: its public figures.
         internal: figures that depend on the data without noise.
     """
 
@@ -104,25 +104,25 @@ class Made:
 
 
 Run: TypeAlias = Callable[[Counter, Mapping[str, Any], StreamOpener], Made]
-"""Carries out a step: by a counter of its rows, what it reads of earlier steps, and what opens its streams."""
+"""Runs a step, given a counter of its rows, the products of earlier steps, and the opener of its streams."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedStep:
-    """A step as it is planned before anything is read: the one list that all else follows.
+    """A step as planned before anything is read; execution, ledger and record all follow this plan.
 
     Attributes:
-        name: what ledger and record call the draw.
-        part: the part of the rows that it reads; none where it reads none and costs nothing.
-        events: what is done to the data.
-        guarantee: what that costs; None where there is no differential privacy.
-        record: what one attempt may end with costs, where a theorem says so.
-        parameters: all that decides the draw beside what is read and the release key.
-        shown: public parameters, for those who browse.
+        name: name of the draw in ledger and record.
+        part: the part of the rows that it reads; None if it reads none and costs nothing.
+        events: its mechanism events.
+        guarantee: their cost; None if there is no differential privacy.
+        record: cost of the record of one attempt, if a theorem gives it.
+        parameters: everything that determines the draw apart from the data and the release key.
+        shown: public parameters, for browsing.
         reads: products of earlier steps that it reads, by name and in this order.
-        makes: what it makes.
-        taken_in: the step in which the cost is spent, where the draws come in a later one; else `name`.
-        run: carries it out.
+        makes: its products.
+        taken_in: the step in which the cost is spent, if the draws come in a later one; otherwise `name`.
+        run: runs it.
     """
 
     name: str
@@ -139,12 +139,12 @@ class PlannedStep:
 
     @property
     def task(self) -> str:
-        """The name of the step that is carried out."""
+        """The name of the step that runs."""
         return self.taken_in or self.name
 
     @property
     def draws_later(self) -> bool:
-        """Whether what is charged here is drawn in later steps."""
+        """Whether the draws charged here are made in later steps."""
         return self.task != self.name
 
 
@@ -153,8 +153,8 @@ class Sampler:
     """How records are drawn.
 
     Attributes:
-        prepare: the step that takes from the seeds what is needed; none where records come from the model alone.
-        open: makes what draws a chunk, from the model, what the step made, and what opens the streams of a chunk.
+        prepare: the step that computes what is needed from the seeds; None if records come from the model alone.
+        open: returns the function that draws a chunk, given the model, the step's product, and the opener of streams.
     """
 
     prepare: PlannedStep | None = None

@@ -1,6 +1,6 @@
-"""The American Community Survey's public code lists, and what several datasets make of them.
+"""The American Community Survey's public code lists, and recodes that several datasets share.
 
-Which of them a dataset has, and who is in its scope, is for `schemas.datasets` to say.
+The columns and the universe of each dataset are defined in `schemas.datasets`.
 """
 
 from collections.abc import Mapping
@@ -98,7 +98,7 @@ AREA_OF_BIRTH = {
     8: "Oceania and at sea",
 }
 
-# The groups in which the survey lists its occupations: first code, prefix of the titles, in the order of the codes.
+# The groups of the survey's occupations: first code and prefix of the titles, in the order of the codes.
 _OCCUPATION_GROUPS = (
     (10, "MGR"),
     (500, "BUS"),
@@ -141,7 +141,7 @@ _PAPER_RACE_OF = {1: 5, 2: 3, 3: 1, 4: 1, 5: 1, 6: 2, 7: 2, 8: 4, 9: 4}
 
 
 def paper_columns() -> dict[str, Column]:
-    """The eleven attributes of the plausible-deniability paper, in its coding and with its buckets.
+    """The eleven attributes of the plausible deniability paper, in its coding and with its buckets.
 
     Source: Bindschaedler, Shokri, Gunter 2017, section 4 (table 1).
     """
@@ -163,7 +163,7 @@ def paper_columns() -> dict[str, Column]:
 
 
 def worker_columns() -> dict[str, Column]:
-    """The paper's attributes that a persons' file of 2024 has, and the nearest it has to the other two."""
+    """The paper's attributes in a person file of 2024, with the closest equivalents of the two that it lacks."""
     columns = paper_columns()
     del columns["rel"], columns["waob"]
     return columns | {
@@ -174,7 +174,7 @@ def worker_columns() -> dict[str, Column]:
 
 
 def occupation_group(codes: pd.Series) -> pd.Series:
-    """The paper's occupation of each of the survey's occupation codes, by its group; null stays null."""
+    """Recode the survey's occupation codes to the paper's groups; null stays null."""
     number = {prefix: group for group, prefix in OCCUPATIONS.items()}
     firsts = [first for first, _ in _OCCUPATION_GROUPS]
     groups = np.array([UNREADABLE, *(number[prefix] for _, prefix in _OCCUPATION_GROUPS)])
@@ -183,15 +183,15 @@ def occupation_group(codes: pd.Series) -> pd.Series:
 
 
 def paper_race(codes: pd.Series) -> pd.Series:
-    """The paper's race of each of the survey's race codes; null stays null."""
+    """Recode the survey's race codes to the paper's; null stays null."""
     return recoded(codes, _PAPER_RACE_OF)
 
 
 def recoded(codes: pd.Series, of: Mapping[int, int]) -> pd.Series:
-    """Replace codes; one that has no replacement becomes unreadable, null stays null."""
+    """Replace codes; a code without replacement becomes unreadable, null stays null."""
     return codes.map(of).fillna(UNREADABLE).mask(codes.isna())
 
 
 def exceeds(amounts: pd.Series, limit: float) -> pd.Series:
-    """1 where an amount is above a limit, 0 where not; what is unreadable or null stays so."""
+    """1 if an amount is above a limit, otherwise 0; unreadable and null values stay so."""
     return (amounts > limit).astype(np.float64).where(np.isfinite(amounts), amounts)

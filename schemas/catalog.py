@@ -1,6 +1,6 @@
-"""Finds the table schema that a spec names: one that ships, or a Python file beside the spec.
+"""Finds the table schema that a spec names: one that ships, or a Python file next to the spec.
 
-pandas and pandera are imported only when a schema is asked for.
+pandas and pandera are imported only when a schema is requested.
 """
 
 import importlib
@@ -35,14 +35,14 @@ def load_schema(dataset: str, folder: Path) -> "DataFrameSchema":
         The schema.
 
     Raises:
-        InvalidInput: there is no such dataset, or what it defines was not made by `schemas.table.table`.
+        InvalidInput: there is no such dataset, or its schema was not made by `schemas.table.table`.
     """
     return _load(dataset, folder, schema_code(dataset, folder))
 
 
 @cache
 def _load(dataset: str, folder: Path, _code: str) -> "DataFrameSchema":
-    """Load a schema once for each content that its file has had."""
+    """Load a schema, cached by the content of its file."""
     module = _module_of_file(folder / dataset) if dataset.endswith(".py") else _module_that_ships(dataset)
     from pandera.pandas import DataFrameSchema  # noqa: PLC0415 - it imports pandas
 
@@ -52,14 +52,14 @@ def _load(dataset: str, folder: Path, _code: str) -> "DataFrameSchema":
     if not isinstance(schema, DataFrameSchema):
         got = "does not" if schema is None else f"defines one of the type {type(schema).__name__}"
         raise InvalidInput(
-            f"the dataset {dataset} must define `schema`, a table made by schemas.table.table, and {got}."
+            f"the dataset {dataset} must define `schema`, a table made by schemas.table.table, but {got}."
         )
     domain_of(schema)
     return schema
 
 
 def _module_that_ships(name: str) -> ModuleType:
-    """Import one of the datasets that ship."""
+    """Import a dataset that ships."""
     shipped = [module.name for module in iter_modules(datasets.__path__)]
     if name not in shipped:
         close = get_close_matches(name, shipped, n=1)
@@ -76,11 +76,11 @@ def _module_of_file(path: Path) -> ModuleType:
     module = ModuleType(f"dataset_{path.stem}")
     module.__file__ = str(path)
     try:
-        # Not by an import: that would run the bytecode of an earlier text of the same size and second.
+        # Not by an import, which could run the bytecode of an earlier text of the same size and second.
         exec(compile(code, str(path), "exec"), vars(module))  # noqa: S102 - the file is the user's own
     except KeyboardInterrupt:
         raise
-    # Also what ends an interpreter: without a word, and with status 0 as a rule.
+    # Also exits of the interpreter, which are silent and usually have status 0.
     except BaseException as error:
         msg = f"the dataset {path} must run to its end without an error, got {_in_short(error)}; correct it."
         raise InvalidInput(msg) from error
@@ -88,42 +88,42 @@ def _module_of_file(path: Path) -> ModuleType:
 
 
 def _content(path: Path) -> bytes | None:
-    """What a file holds that describes a dataset; None where there is none.
+    """Content of the file that describes a dataset; None if there is none.
 
     Raises:
-        InvalidInput: it is no regular file, is too large, or cannot be read.
+        InvalidInput: it is not a regular file, is too large, or cannot be read.
     """
     try:
         return read_regular(path, "the dataset", _LONGEST_CODE)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        msg = f"the dataset must be a file that can be read, got {path}: {error.strerror}."
+        msg = f"the dataset must be a readable file, got {path}: {error.strerror}."
     raise InvalidInput(msg)
 
 
 def _in_short(error: BaseException) -> str:
-    """What an error of somebody's code says, whatever it says."""
+    """The message of an error in a user's code, shortened."""
     try:
         said = " ".join(str(error).split())
-    except Exception:  # noqa: BLE001 - it is somebody's code
+    except Exception:  # noqa: BLE001 - it is a user's code
         said = ""
     kind = type(error).__name__
     return printable(f"{kind}: {said[:_SHOWN]}" if said else kind)
 
 
 def schema_code(dataset: str, folder: Path) -> str:
-    """Digest of the file that describes a dataset: its recodes are code, and belong to what a release is of.
+    """Digest of the file that describes a dataset: its recodes are code, and part of the definition of a release.
 
     Args:
         dataset: as in `load_schema`.
         folder: what a relative path is relative to.
 
     Returns:
-        SHA-256 in hex; of nothing where there is no such file.
+        SHA-256 in hex; of the empty text if there is no such file.
 
     Raises:
-        InvalidInput: it is no regular file, or cannot be read.
+        InvalidInput: it is not a regular file, or cannot be read.
     """
     shipped = Path(datasets.__path__[0]) / f"{dataset}.py"
     path = folder / dataset if dataset.endswith(".py") else shipped
@@ -132,7 +132,7 @@ def schema_code(dataset: str, folder: Path) -> str:
 
 @cache
 def code_digest() -> str:
-    """Digest of the code that makes releases: modules and templates of all but infrastructure and flows."""
+    """Digest of the code that makes releases: all modules and templates except infrastructure and flows."""
     hasher = sha256()
     root = Path(__file__).resolve().parent.parent
     for package in ("deniable", "schemas", "stores", "reports", "tasks"):

@@ -1,6 +1,6 @@
-"""What text may be that people write and pages show: lines of bounded length, without what only programs see.
+"""Rules for texts that users write and pages show: lines of bounded length, without invisible characters.
 
-Where which text is asked for does not belong here.
+Which texts are required where does not belong here.
 """
 
 import re
@@ -14,56 +14,56 @@ LONGEST_PARAGRAPH = 10_000
 
 # Control characters, halves of characters, and the ends of lines and paragraphs that are none in a file.
 _UNSEEN = {"Cc", "Cs", "Zl", "Zp"}
-# These turn the order of what stands beside them around.
+# These reverse the direction of adjacent text.
 _TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff")
 _MARKUP = frozenset("<>[]`|\\")
-# Also the wide forms of these, which some programs take for them.
+# Also their full-width forms, which some programs treat alike.
 _FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20")
 _NUMBER = re.compile(r"[-+]?(\d+([.,]\d+)*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)
 _SHOWN = 60
 
 
 def fault_of_line(text: object, *, most: int = LONGEST_LINE) -> str | None:
-    """What is wrong with a text that must be one line, to be read after its name; None if nothing is.
+    """The fault of a text that must be one line, to be read after its name; None if there is none.
 
     Args:
         text: the text.
-        most: characters that it may have.
+        most: largest number of characters.
     """
     if not isinstance(text, str):
         return f"must be text, got {type(text).__name__}; put it in quotes"
     if len(text) > most:
         return f"must have at most {most:,} characters, got {len(text):,}; shorten it"
     if unseen := _unseen(text):
-        return f"must be one line of visible text, got the character U+{ord(unseen):04X} in it; take it out"
+        return f"must be one line of visible text, got the character U+{ord(unseen):04X} in it; remove it"
     return None
 
 
 def fault_of_paragraph(text: object) -> str | None:
-    """What is wrong with a text that may have several lines; None if nothing is."""
+    """The fault of a text that may have several lines; None if there is none."""
     if isinstance(text, str):
         return fault_of_line(re.sub(r"\s+", " ", text), most=LONGEST_PARAGRAPH)
     return fault_of_line(text)
 
 
 def fault_of_name(text: object, *, most: int = LONGEST_LINE) -> str | None:
-    """What is wrong with a name that stands at the head of a column, in text and in pages; None if nothing is."""
+    """The fault of a column's name, in text and in pages; None if there is none."""
     fault = fault_of_line(text, most=most)
     if fault is not None or not isinstance(text, str):
         return fault
     if not text.strip():
-        return "must have a character that is seen, got none; give it a name"
+        return "must have a visible character, got none; give it a name"
     if markup := next((character for character in text if character in _MARKUP), None):
-        return f"must be without {' '.join(sorted(_MARKUP))}, which pages read as markup, got {markup} in it; rename it"
+        return f"must not contain {' '.join(sorted(_MARKUP))}, which pages read as markup, got {markup}; rename it"
     return fault_of_cell(text)
 
 
 def fault_of_cell(text: object) -> str | None:
-    """What is wrong with a text that stands in a cell of a CSV file; None if nothing is.
+    """The fault of a text in a cell of a CSV file; None if there is none.
 
-    A spreadsheet that opens the file takes a cell that begins with =, +, - or @ for a formula, and carries it out.
-    Where a semicolon parts cells there, what stands behind one is a cell too. A number with its sign is a number
-    everywhere, and a sign alone is nothing to carry out.
+    A spreadsheet that opens the file treats a cell that begins with =, +, - or @ as a formula, and evaluates it. If it
+    separates cells by semicolons, text after a semicolon is a cell too. A signed number is always a number, and a sign
+    alone is not a formula.
     Source: OWASP, CSV Injection.
     """
     fault = fault_of_line(text)
@@ -77,7 +77,7 @@ def fault_of_cell(text: object) -> str | None:
 
 
 def _unseen(text: str) -> str | None:
-    """The first character that is not seen, if there is one."""
+    """The first invisible character, if there is one."""
     return next((each for each in text if each in _TURNING or unicodedata.category(each) in _UNSEEN), None)
 
 
@@ -91,4 +91,4 @@ Line: TypeAlias = Annotated[str, Field(min_length=1, max_length=LONGEST_LINE), A
 """A title, a reason, the name of a person."""
 
 PathText: TypeAlias = Annotated[str, Field(min_length=1, max_length=LONGEST_PATH), AfterValidator(_line)]
-"""Where something lies."""
+"""A place, such as a path or an address."""

@@ -1,8 +1,8 @@
-"""The provenance record of a release: what was done, with what, at what cost, by whom; its public and internal form.
+"""The provenance record of a release: its steps, inputs, costs and people, in a public and an internal rendering.
 
-One model has both renderings: what is internal is absent from the public one. The record is a value; how it is signed
-(deniable.record.attestation), collected (stores.record.provenance) and checked (deniable.verification.release) does
-not belong here.
+One model has both renderings: internal fields are absent from the public one. The record is a value; its signature
+(deniable.record.attestation), collection (stores.record.provenance) and verification (deniable.verification.release)
+do not belong here.
 """
 
 from collections.abc import Mapping
@@ -22,22 +22,22 @@ Time = Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$"
 
 
 class Part(BaseModel):
-    """What all parts of the record have in common: nothing may be added, nothing changed."""
+    """The base class of all parts of the record: frozen, without extra fields."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Released(Part):
-    """Which release this is.
+    """The identity of the release.
 
     Attributes:
         id: the release's name.
-        title: what its spec calls it.
+        title: its title in the spec.
         dataset: the dataset's name.
         records: number of synthetic records.
-        previous: the release of the same dataset that was published before it, if there is one.
-        begun: day, by Coordinated Universal Time, on which its first charge was entered in the ledger; the day of
-            publication where the ledger is ahead of that.
+        previous: the previously published release of the same dataset, if there is one.
+        begun: day, in Coordinated Universal Time, on which its first charge was entered in the ledger; the day of
+            publication if the ledger is ahead of that.
         published: day on which it was published and its record signed.
     """
 
@@ -51,11 +51,11 @@ class Released(Part):
 
 
 class Spec(Part):
-    """What was to be released.
+    """The release spec.
 
     Attributes:
         digest: SHA-256 of the document's canonical JSON.
-        document: the spec, without the place of its source.
+        document: the spec, without the location of its source.
     """
 
     digest: Digest
@@ -63,12 +63,12 @@ class Spec(Part):
 
 
 class TableSchema(Part):
-    """What a table may hold.
+    """The table schema.
 
     Attributes:
         dataset: name of the schema, or of its file.
         code: SHA-256 of the file.
-        source: the file; it is code, and says what was recoded.
+        source: the file; it is code, and defines the recodes.
         domain: digest of the public domain.
     """
 
@@ -79,12 +79,12 @@ class TableSchema(Part):
 
 
 class Input(Part):
-    """What went in, without showing it.
+    """Commitments to the input, which do not disclose it.
 
     Attributes:
         commitment: digest of the snapshot, keyed with the release key.
         key: commitment to the release key.
-        method: how both were made.
+        method: how both were computed.
     """
 
     commitment: Digest
@@ -93,7 +93,7 @@ class Input(Part):
 
 
 class Resource(Part):
-    """What a step read or made; its digest is keyed unless it is public."""
+    """An input or output of a step; its digest is keyed unless it is public."""
 
     name: str
     digest: Digest
@@ -109,7 +109,7 @@ class Artifact(Part):
 
 
 class Spent(Part):
-    """A guarantee. Its epsilon is None where no finite one holds."""
+    """A guarantee. Its epsilon is None if no finite epsilon holds."""
 
     epsilon: float | None
     delta: float
@@ -117,20 +117,20 @@ class Spent(Part):
 
 
 class Step(Part):
-    """One step, in the order of the flow; what follows `artifacts` is internal.
+    """One step, in the order of the flow; fields after `artifacts` are internal.
 
     Attributes:
         step: its name.
-        part: which part of a mapped step it is.
+        part: its part of a mapped step.
         inputs: what it read.
         outputs: what it made.
-        cost: what it spent; None where there is no differential privacy.
-        events: what it did to the data.
+        cost: its cost; None if there is no differential privacy.
+        events: its mechanism events.
         artifacts: the files that it left in MLflow; in the public rendering the public ones.
-        started: when it started, and `ended` when it ended.
-        mlflow_run: its run in MLflow, and `prefect_task_run` the one in Prefect.
-        parameters: its parameters, as MLflow has them.
-        figures: what it measured.
+        started: when it started; `ended` is when it ended.
+        mlflow_run: its run in MLflow; `prefect_task_run` is its run in Prefect.
+        parameters: its parameters, as in MLflow.
+        figures: the figures that it measured.
     """
 
     step: str
@@ -148,7 +148,7 @@ class Step(Part):
     figures: dict[str, float] | None = None
 
     def public(self) -> "Step":
-        """The step as everybody may see it."""
+        """The step in the public rendering."""
         return Step(
             step=self.step,
             part=self.part,
@@ -161,16 +161,15 @@ class Step(Part):
 
 
 class StepSpent(Part):
-    """What a step did to one part of the data, and what that costs.
+    """The mechanisms that a step applied to one part of the data, and their cost.
 
     Attributes:
         step: name of the step.
-        part: the part that it read, `shared` where all steps read the same records.
-        probability: probability with which a record is in that part, exact.
-        guarantee: what it costs; None where there is no differential privacy.
-        record: cost of the record that one attempt may end with, by the exact form of Theorem 1, where candidates are
-            tested.
-        events: what was done.
+        part: the part that it read, `shared` if all steps read the same records.
+        probability: probability that a record is in that part, exact.
+        guarantee: its cost; None if there is no differential privacy.
+        record: cost of the record of one attempt, by the exact form of Theorem 1, if candidates are tested.
+        events: the mechanism events.
     """
 
     step: str
@@ -182,10 +181,10 @@ class StepSpent(Part):
 
 
 class Cost(Part):
-    """What the release cost, and how the figures follow from the events.
+    """The cost of the release, and the events from which it follows.
 
     Attributes:
-        kind: which guarantee the records have.
+        kind: the guarantee of the records.
         model: cost of the model.
         total: cost of the whole release; None for privacy test 1.
         steps: the costs step by step.
@@ -210,7 +209,7 @@ class LedgerSegment(Part):
     """The entries from the release's first charge to its publication.
 
     Attributes:
-        before: the entry before them; None where they begin the ledger.
+        before: the entry before them; None if they begin the ledger.
         entries: the entries; those of other releases are sealed.
         head: the last of them.
     """
@@ -221,13 +220,13 @@ class LedgerSegment(Part):
 
 
 class Code(Part):
-    """What ran.
+    """The code that ran.
 
     Attributes:
         version: version of the package.
         package: digest of all modules that make releases.
-        commit: commit of the checkout; None outside one.
-        dirty: whether the checkout had changes that were not committed.
+        commit: commit of the checkout; None outside a checkout.
+        dirty: whether the checkout had uncommitted changes.
     """
 
     version: str
@@ -237,11 +236,11 @@ class Code(Part):
 
 
 class Environment(Part):
-    """What it ran on.
+    """The environment in which it ran.
 
     Attributes:
-        requirements: SHA-256 of the pinned requirements; None where they are not at hand.
-        packages: versions of the installed packages that decide a release's bytes.
+        requirements: SHA-256 of the pinned requirements; None if they are not available.
+        packages: versions of the installed packages that determine a release's bytes.
     """
 
     python: str
@@ -253,7 +252,7 @@ class Environment(Part):
 
 
 class Runs(Part):
-    """Where it was watched."""
+    """Its runs in Prefect and MLflow."""
 
     prefect_flow_run: str | None
     mlflow_experiment: str
@@ -261,16 +260,16 @@ class Runs(Part):
 
 
 class Approval(Part):
-    """What a person decided.
+    """The decision of a person.
 
     Attributes:
         decision: `approved`, or `refused` in the record of a release that was not published.
-        by: who decided.
-        identity: `account`, the account that ran the command; `stated`, what a variable or a form said, which nobody
-            checked.
-        time: when.
-        reason: why.
-        seen: digest of what was seen and decided upon, keyed with the release key.
+        by: the person who decided.
+        identity: `account`, the account that ran the command; `stated`, the content of a variable or a form, which was
+            not verified.
+        time: time of the decision.
+        reason: the reason.
+        seen: digest of what the person saw and decided on, keyed with the release key.
     """
 
     decision: Literal["approved", "refused"]
@@ -282,7 +281,7 @@ class Approval(Part):
 
 
 class People(Part):
-    """Who started the release, and who approved it; None where its spec asks nobody."""
+    """The people who started and approved the release; None if its spec requires no approval."""
 
     started_by: str
     approval: Approval | None
@@ -296,12 +295,12 @@ class Signed(Part):
 
     @property
     def day(self) -> Day:
-        """The day on which it was signed."""
+        """The day of the signature."""
         return day_of(self.time)
 
 
 class RunTree(Part):
-    """MLflow's runs of the release as they were when the record was signed.
+    """MLflow's runs of the release at the time of the signature.
 
     Attributes:
         digest: SHA-256 of the items' canonical JSON.
@@ -313,13 +312,13 @@ class RunTree(Part):
 
 
 class Internal(Part):
-    """What only cleared staff may see.
+    """Fields that only cleared staff may see.
 
     Attributes:
-        figures: what was measured on real records.
+        figures: figures measured on real records.
         public_record: SHA-256 of the public record's file.
         run_tree: MLflow's runs of the release.
-        shelf: SHA-256 of each file on the release's shelf but this record; None where it was not noted.
+        shelf: SHA-256 of each file on the release's shelf except this record; None if not recorded.
     """
 
     figures: dict[str, float]
@@ -347,7 +346,7 @@ class Provenance(Part):
     internal: Internal | None = None
 
     def to_predicate(self) -> dict[str, Any]:
-        """The record as plain values; the public rendering has no place for what is internal."""
+        """The record as plain values; the public rendering has no internal fields."""
         said = self.model_dump(mode="json", by_alias=True, exclude_unset=self.rendering == "public")
         if self.internal is not None and self.internal.shelf is None:
             del said["internal"]["shelf"]
@@ -358,11 +357,11 @@ _ONCE_STATED_TWICE = ("structure", "parameters", "record", "record_t", "candidat
 
 
 def current_form(version: int, predicate: Mapping[str, Any]) -> dict[str, Any]:
-    """A predicate in the form of this version: costs that version 1 stated beside those of their steps are left out.
+    """A predicate in the form of this version, without the costs that version 1 stated in addition to those of steps.
 
     Args:
-        version: of its form.
-        predicate: what the record says.
+        version: version of its form.
+        predicate: the record's predicate.
     """
     said = dict(predicate)
     if version == 1 and isinstance(said.get("cost"), Mapping):

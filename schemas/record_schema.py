@@ -1,6 +1,6 @@
-"""The JSON Schema of the provenance record, for whoever reads records with tools of their own.
+"""The JSON Schema of the provenance record, for readers of records with tools of their own.
 
-`python -m schemas.record_schema` writes it anew where the model was changed; what a record says does not belong here.
+`python -m schemas.record_schema` rewrites it after a change of the model; the content of records does not belong here.
 """
 
 import json
@@ -20,7 +20,7 @@ _ATTRIBUTE = re.compile(r"^    (\w+): (.+(?:\n      +.+)*)", re.MULTILINE)
 
 
 def record_schema() -> dict[str, Any]:
-    """The schema of the predicate, by JSON Schema 2020-12, with what the model's docstrings say."""
+    """The schema of the predicate in JSON Schema 2020-12, with descriptions from the model's docstrings."""
     made = Provenance.model_json_schema()
     parts = made.pop("$defs")
     _describe(made, Provenance)
@@ -41,12 +41,12 @@ def record_schema() -> dict[str, Any]:
 
 
 def to_text(schema: dict[str, Any]) -> str:
-    """The schema as it is kept in the package."""
+    """The schema as the text of the package's file."""
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
 def _describe(made: dict[str, Any], model: type[provenance.Part]) -> None:
-    """Take the description of a part and of what is in it from its docstring."""
+    """Take the descriptions of a part and its fields from its docstring."""
     made["description"] = _first_sentence(model)
     said = dict(_ATTRIBUTE.findall(cleandoc(model.__doc__ or "")))
     for name, field in model.model_fields.items():
@@ -65,7 +65,7 @@ def _one_line(text: str) -> str:
 
 
 def _forbid_what_is_internal(made: dict[str, Any]) -> None:
-    """Say that the internal rendering has all that is internal, and the public one nothing of it."""
+    """Require all internal fields in the internal rendering, and forbid them in the public one."""
     made["if"] = {"properties": {"rendering": {"const": "public"}}}
     made["then"] = {
         "properties": {

@@ -1,4 +1,4 @@
-"""What tasks hand each other: where something lies, what it is, and who may see it. Never the thing itself."""
+"""What tasks pass to each other: the place of an object, its identity, and its audience. Never the object itself."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -9,9 +9,9 @@ from pydantic import BaseModel, ConfigDict
 class Audience(StrEnum):
     """Who may see an artifact or a figure.
 
-    `restricted`: records, codes, splits, keys; the vault only.
-    `internal`: what depends on real data without DP noise; MLflow, for cleared auditors.
-    `public`: DP outputs and what follows from them alone; the release folder.
+    `restricted`: records, codes, splits, keys; in the vault only.
+    `internal`: values that depend on real data without DP noise; in MLflow, for cleared auditors.
+    `public`: DP outputs and their post-processing; in the release folder.
     """
 
     RESTRICTED = "restricted"
@@ -20,16 +20,16 @@ class Audience(StrEnum):
 
 
 class Reference(BaseModel):
-    """A stored thing.
+    """A stored object.
 
     Attributes:
-        name: what it is called in the record, such as `codes` or `seeds`.
-        path: where it lies.
+        name: its name in the record, such as `codes` or `seeds`.
+        path: its path.
         digest: SHA-256 in hex of its bytes; keyed with the release key (HMAC) unless it is public.
-        rows: number of rows where it is a table. An internal figure.
+        rows: number of rows if it is a table. An internal figure.
         audience: who may see it.
-        whole: digest of the table that it is a part of, where it is one.
-        charge: identity of the charge in the ledger that what is drawn from it is paid by, where one is still open.
+        whole: digest of the table of which it is a part, if it is one.
+        charge: identity of the ledger's charge that pays for draws from it, if one is still open.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

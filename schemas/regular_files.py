@@ -1,7 +1,7 @@
-"""Opens the files that a person names: regular files of bounded size, and neither pipes nor devices.
+"""Opens the files that a user names: regular files of bounded size, and neither pipes nor devices.
 
-A pipe that nobody writes to is waited for without end, and in there no signal is heard; a device has no end. What a
-file must hold is not for this module to know.
+Opening a pipe without a writer blocks forever, without reacting to signals; a device has no end. The content of files
+does not belong here.
 """
 
 import os
@@ -24,7 +24,7 @@ _KINDS = (
 
 
 def require_regular(path: Path, what: str) -> None:
-    """Refuse what is there and is no regular file, before anything opens it; what is absent is left to whoever does.
+    """Refuse an existing path that is not a regular file, before anything opens it; an absent path passes.
 
     Args:
         path: the file, or a link to one.
@@ -38,12 +38,12 @@ def require_regular(path: Path, what: str) -> None:
     except OSError:
         return
     except ValueError:
-        raise InvalidInput(f"{what} must be a file, and its path has a character that no path can have.") from None
+        raise InvalidInput(f"{what} must be a file, got a path with a character that no path can have.") from None
     _refuse_irregular(mode, path, what)
 
 
 def kind_of(path: Path) -> str | None:
-    """What something is that is no regular file; None where it is one, or is not there."""
+    """The kind of a path that is not a regular file; None if it is one, or does not exist."""
     try:
         mode = path.stat().st_mode
     except OSError:
@@ -52,55 +52,55 @@ def kind_of(path: Path) -> str | None:
 
 
 def whole_path(path: Path, what: str) -> Path:
-    """A path from the root on, links followed.
+    """An absolute path, with links resolved.
 
     Args:
-        path: the path; `~` is somebody's home.
+        path: the path; `~` is a home directory.
         what: what it is, for the error.
 
     Raises:
-        InvalidInput: it leads nowhere: nobody has that home, a link leads back to itself, or no path can be so.
+        InvalidInput: it is invalid: an unknown home, a cycle of links, or an impossible path.
     """
     try:
         return expanded_path(path, what).resolve()
     except InvalidInput:
         raise
     except (OSError, RuntimeError, ValueError) as error:
-        msg = f"{what} must be at a path that leads somewhere, got {str(path)[:_SHOWN]}: {error}; correct it."
+        msg = f"{what} must be at a valid path, got {str(path)[:_SHOWN]}: {error}; correct it."
     raise InvalidInput(msg)
 
 
 def expanded_path(path: Path, what: str) -> Path:
-    """A path in which `~` is somebody's home.
+    """A path with `~` expanded.
 
     Args:
         path: the path.
         what: what it is, for the error.
 
     Raises:
-        InvalidInput: nobody has that home.
+        InvalidInput: the home is unknown.
     """
     try:
         return path.expanduser()
     except RuntimeError:
-        msg = f"{what} must be at a path that leads somewhere, got {str(path)[:_SHOWN]}, a home that nobody has."
+        msg = f"{what} must be at a valid path, got {str(path)[:_SHOWN]}, whose home directory is unknown."
     raise InvalidInput(msg)
 
 
 @contextmanager
 def opened_regular(path: Path, what: str) -> Iterator[BinaryIO]:
-    """Open a regular file without waiting for anybody.
+    """Open a regular file without blocking.
 
     Args:
         path: the file, or a link to one.
         what: what it is, for the error: `the source`.
 
     Raises:
-        InvalidInput: it is no regular file.
+        InvalidInput: it is not a regular file.
         OSError: it cannot be opened.
     """
     require_regular(path, what)
-    # What it is may have changed since; a pipe is then not waited for.
+    # Its kind may have changed since; opening does not block on a pipe.
     with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:  # noqa: PTH123 - of a descriptor
         _refuse_irregular(os.fstat(file.fileno()).st_mode, path, what)
         yield file
@@ -112,22 +112,22 @@ def read_regular(path: Path, what: str, most: int) -> bytes:
     Args:
         path: the file, or a link to one.
         what: what it is, for the error: `the release spec`.
-        most: bytes that it may have.
+        most: largest number of bytes.
 
     Raises:
-        InvalidInput: it is no regular file, or has more bytes.
+        InvalidInput: it is not a regular file, or has more bytes.
         OSError: it cannot be opened or read.
     """
     with opened_regular(path, what) as file:
         content = file.read(most + 1)
     if len(content) > most:
-        raise InvalidInput(f"{what} must be of at most {most:,} bytes, and {path} has more; name another file.")
+        raise InvalidInput(f"{what} must have at most {most:,} bytes, but {path} has more; name another file.")
     return content
 
 
 def _refuse_irregular(mode: int, path: Path, what: str) -> None:
     if not stat.S_ISREG(mode):
-        raise InvalidInput(f"{what} must be a regular file, and {path} is {_kind(mode)}; name the file that is meant.")
+        raise InvalidInput(f"{what} must be a regular file, but {path} is {_kind(mode)}; name the intended file.")
 
 
 def _kind(mode: int) -> str:

@@ -1,6 +1,6 @@
-"""How a table of people is described: one pandera schema; its checks are the public domain, its metadata say the rest.
+"""Describes a table of people by one pandera schema: its checks are the public domain, its metadata the rest.
 
-Nothing is read from a source and no row is judged here. Nothing of a description is ever learnt from data.
+No source is read and no row is validated here. No part of a description is ever learnt from data.
 """
 
 import inspect
@@ -20,10 +20,10 @@ from schemas.plain_text import fault_of_cell, fault_of_line, fault_of_name, faul
 Universe: TypeAlias = Callable[[pd.DataFrame], pd.Series]
 Recode: TypeAlias = Callable[[pd.DataFrame], pd.DataFrame]
 
-# Stands in a column of numbers where the source has something that is no number: not null, and in no public range.
+# Marks a value that is not a number in a numeric column: it is not null, and in no public range.
 UNREADABLE = np.inf
 
-# Numbers are read as float64, which tells whole numbers apart up to here.
+# Numbers are read as float64, which represents integers exactly up to here.
 _LARGEST_NUMBER = 2**53
 _MOST_COLUMNS = 10_000
 
@@ -35,20 +35,20 @@ def nominal(
     missing: Sequence[Value] = (),
     label: str = "",
 ) -> Column:
-    """Describe a column whose values are names, or numbers that stand for names.
+    """Describe a nominal column, whose values are names or codes.
 
     Args:
-        values: the values in public order, or each value with the text that explains it.
-        buckets: groups of values that are one bucket where the column is a parent; a value in no group is its own.
-        missing: codes that the source writes where a value is missing.
-        label: what the column is, for a reader.
+        values: the values in public order, or each value with its label.
+        buckets: groups of values that form one bucket when the column is a parent; other values have their own.
+        missing: the source's codes for missing values.
+        label: description of the column, for readers.
 
     Returns:
         The column; its check `isin` is the domain.
 
     Raises:
-        InvalidInput: values of several types, or that no file should hold (a number that is none, a text with control
-            characters or one that spreadsheets take for a formula), or buckets that overlap or hold what is no value.
+        InvalidInput: values have several types, or are unsuitable for files (NaN, text with control characters, text
+            that spreadsheets read as a formula), or buckets overlap or contain other values.
     """
     listed = tuple(values)
     groups = [tuple(group) for group in buckets]
@@ -63,7 +63,7 @@ def nominal(
         _require_text(f"the text that explains a value of the column {label!r}", text)
     if len(set(grouped)) != len(grouped) or not set(grouped) <= set(listed):
         raise InvalidInput(
-            f"the buckets of a column must be values of it, each in one bucket only, got others: {label}."
+            f"the buckets of a column must consist of its values, each in one bucket only, got others: {label}."
         )
     first_of_bucket = {value: group[0] for group in groups for value in group}
     return _column(
@@ -87,22 +87,22 @@ def numeric(
     missing: Sequence[Value] = (),
     label: str = "",
 ) -> Column:
-    """Describe a column of numbers: low, low + step ... high. They are whole numbers unless `low` is a float.
+    """Describe a numeric column: low, low + step ... high. The values are integers unless `low` is a float.
 
     Args:
         low: the smallest value.
         high: the largest value.
         step: distance of neighbouring values.
-        width: buckets as wide as this, the first from `low`; without it and `edges`, each value is its own.
+        width: width of the buckets, the first from `low`; without it and `edges`, each value has its own bucket.
         edges: the values at which a new bucket starts, ascending; `low` need not be among them.
-        missing: codes that the source writes where a value is missing.
-        label: what the column is, for a reader.
+        missing: the source's codes for missing values.
+        label: description of the column, for readers.
 
     Returns:
         The column; its check `in_range` is the domain.
 
     Raises:
-        InvalidInput: no such range, or both a width and edges.
+        InvalidInput: the range is invalid, or both a width and edges are given.
     """
     _require_text("the label of a column", label)
     if not max(abs(low), abs(high)) <= _LARGEST_NUMBER:
@@ -147,28 +147,28 @@ def table(
 ) -> DataFrameSchema:
     """Describe a table.
 
-    The schema parses before it checks: what is read becomes numbers or text, rows out of the universe go, and the rest
-    is recoded. Missing values pass: what becomes of them is not for the description to say.
+    The schema parses before it checks: values become numbers or text, rows outside the universe are dropped, and the
+    rest is recoded. Missing values pass: their treatment is not part of the description.
 
     Args:
         columns: the attributes in public order.
-        description: what the table is, for a reader.
-        target: the attribute that models are judged by predicting.
-        reads: the source's columns that `universe` and `recode` need, each `float` or `int` where it holds numbers and
-            `str` where it holds text. By default the attributes themselves.
-        missing: codes for missing values of columns that are read and are no attributes.
-        universe: says of each row, by itself and by a public rule, whether it is in scope. Its docstring is published.
-            A comparison with a missing value is false, so such rows are out of scope. Rows with text where a number
-            must be are always in scope: they are mistakes.
-        recode: makes the attributes of what was read, row by row. Null should stay null, and `UNREADABLE` unreadable;
-            a row in which nothing unreadable is left becomes unreadable as a whole.
+        description: description of the table, for readers.
+        target: the attribute that classifiers predict in evaluation.
+        reads: the source's columns that `universe` and `recode` need, each `float` or `int` if it holds numbers and
+            `str` if it holds text. By default the attributes themselves.
+        missing: codes for missing values of columns that are read and are not attributes.
+        universe: decides for each row alone, by a public rule, whether it is in scope. Its docstring is published. A
+            comparison with a missing value is false, so such rows are out of scope. Rows with text where a number must
+            be are always in scope, as invalid rows.
+        recode: computes the attributes from the columns that are read, row by row. Null should stay null, and
+            `UNREADABLE` unreadable; if a recode loses an unreadable value, the whole row becomes unreadable.
 
     Returns:
         The schema, the only description of the table.
 
     Raises:
-        InvalidInput: a name that is no text or that pages or spreadsheets would misread, a target that is no
-            attribute, or codes for missing values of a column that is not read.
+        InvalidInput: a name is not text or would be misread by pages or spreadsheets, the target is not an attribute,
+            or there are codes for missing values of a column that is not read.
     """
     _require_names(columns, reads or {}, description)
     metadata = {name: _metadata(name, column) for name, column in columns.items()}
@@ -218,7 +218,7 @@ def domain_of(schema: DataFrameSchema) -> Domain:
 
 
 def columns_read(schema: DataFrameSchema) -> tuple[str, ...]:
-    """Names of the source's columns that a schema needs; all others never leave the source."""
+    """Names of the source's columns that a schema needs; no others leave the source."""
     return cast("tuple[str, ...]", _table_metadata(schema)["reads"])
 
 
@@ -228,13 +228,13 @@ def holds_text(schema: DataFrameSchema, name: str) -> bool:
 
 
 def labels_of(schema: DataFrameSchema) -> dict[str, dict[str, str]]:
-    """What values stand for, by attribute and by value as text, where the schema says so."""
+    """The labels of values, by attribute and by value as text, if the schema has any."""
     labels = {name: _metadata(name, column)["labels"] for name, column in schema.columns.items()}
     return {name: {str(value): text for value, text in of.items()} for name, of in labels.items() if of}
 
 
 def _require_names(columns: Mapping[str, Column], reads: Mapping[str, Any], description: str) -> None:
-    """Refuse what a table must not be called, or be said to be."""
+    """Refuse invalid names of columns and an invalid description."""
     if len(columns) > _MOST_COLUMNS:
         raise InvalidInput(
             f"a table must have at most {_MOST_COLUMNS:,} columns, got {len(columns):,}; leave some out."
@@ -250,13 +250,13 @@ def _require_names(columns: Mapping[str, Column], reads: Mapping[str, Any], desc
 
 
 def _require_text(what: str, text: object) -> None:
-    """Refuse a text that no page can show."""
+    """Refuse a text that pages cannot show."""
     if fault := fault_of_line(text):
         raise InvalidInput(f"{what} {fault}.")
 
 
 def _require_value(value: object, label: str) -> None:
-    """Refuse a value that cannot be read exactly, or that a spreadsheet would misread."""
+    """Refuse a value that cannot be read exactly, or would be misread by a spreadsheet."""
     if isinstance(value, str):
         fault = fault_of_cell(value)
     elif not isinstance(value, int | float):
@@ -269,7 +269,7 @@ def _require_value(value: object, label: str) -> None:
 
 
 def _published_words(universe: Universe | None) -> str:
-    """What a rule says of itself."""
+    """The published description of a universe."""
     words = (inspect.getdoc(universe) or "") if universe is not None else ""
     if fault := fault_of_paragraph(words):
         raise InvalidInput(f"the docstring of a universe {fault}.")
@@ -287,7 +287,7 @@ def _column(
     step: int = 1,
     labels: Mapping[Value, str] | None = None,
 ) -> Column:
-    """Make a column; values with equal keys share a bucket, and buckets are numbered as they appear."""
+    """Make a column; values with equal keys share a bucket, and buckets are numbered in order of appearance."""
     number: dict[Value, int] = {}
     value_type = type(values[0])
     readable = [] if value_type is str else [Check(np.isfinite, name="number")]
@@ -307,7 +307,7 @@ def _column(
 
 
 def _metadata(name: str, column: Column) -> dict[str, Any]:
-    """What `nominal` or `numeric` wrote on a column."""
+    """The metadata of `nominal` or `numeric` on a column."""
     metadata: dict[str, Any] = column.metadata or {}
     if "kind" not in metadata:
         raise InvalidInput(f"column {name} must be described by schemas.table.nominal or numeric.")
@@ -315,7 +315,7 @@ def _metadata(name: str, column: Column) -> dict[str, Any]:
 
 
 def _table_metadata(schema: DataFrameSchema) -> dict[str, Any]:
-    """What `table` wrote on a schema."""
+    """The metadata of `table` on a schema."""
     metadata: dict[str, Any] = schema.metadata or {}
     if "reads" not in metadata:
         raise InvalidInput("a table schema must be made by schemas.table.table.")
@@ -336,7 +336,7 @@ def _grid(low: float, high: float, step: int) -> tuple[float, ...]:
 
 
 def _on_grid(low: float, step: int) -> Callable[[pd.Series], pd.Series]:
-    """Check that numbers are whole steps above `low`; what is no number is left to the other checks."""
+    """Check that numbers are whole steps above `low`; values that are not numbers are left to the other checks."""
     return lambda column: ~np.isfinite(column) | ((column - low) % step == 0)
 
 
@@ -346,10 +346,10 @@ def _types(values: Iterable[Value]) -> str:
 
 
 def _typing(wanted: Mapping[str, type], sentinels: Mapping[str, Sequence[Value]]) -> Recode:
-    """Make a parser that turns what was read into numbers or text."""
+    """Make a parser that turns values into numbers or text."""
 
     def typed(frame: pd.DataFrame) -> pd.DataFrame:
-        # A table read by hand may lack a column; pandera then says so better than a KeyError would.
+        # A table from elsewhere may lack a column; pandera reports this better than a KeyError would.
         present = [name for name in wanted if name in frame]
         return pd.DataFrame(
             {name: _typed(frame[name], sentinels.get(name, ()), text=wanted[name] is str) for name in present},
@@ -362,7 +362,7 @@ def _typing(wanted: Mapping[str, type], sentinels: Mapping[str, Sequence[Value]]
 def _typed(column: pd.Series, missing: Sequence[Value], *, text: bool) -> pd.Series:
     """Turn a column into numbers (float64) or text; null and the codes for missing values become null.
 
-    Only distinct values are converted: a column of a census has few of them, and text is slow.
+    Only distinct values are converted: a census column has few of them, and text is slow.
     """
     if not text and not missing and pd.api.types.is_numeric_dtype(column):
         return pd.Series(column.to_numpy(np.float64, na_value=np.nan), column.index)
@@ -373,7 +373,7 @@ def _typed(column: pd.Series, missing: Sequence[Value], *, text: bool) -> pd.Ser
 
 
 def _numbers(distinct: Any, missing: Sequence[Value]) -> NDArray[np.float64]:
-    """Numbers of distinct values: `UNREADABLE` where there is none, null where the value means missing."""
+    """Numbers of distinct values: `UNREADABLE` if a value is not a number, null if it means missing."""
     values = pd.Series(distinct, dtype=object)
     numbers: NDArray[np.float64] = pd.to_numeric(values, errors="coerce").to_numpy(np.float64, copy=True)
     numbers[np.isnan(numbers)] = UNREADABLE
@@ -383,14 +383,14 @@ def _numbers(distinct: Any, missing: Sequence[Value]) -> NDArray[np.float64]:
 
 
 def _texts(distinct: Any, missing: Sequence[Value]) -> Any:
-    """Texts of distinct values, whole numbers without a point; null where the value means missing."""
+    """Texts of distinct values, integers without a decimal point; null if a value means missing."""
     texts = [str(int(value)) if _is_whole(value) else str(value) for value in distinct]
     sentinels = {str(code) for code in missing}
     return pd.array([None if text in sentinels else text for text in texts], dtype="str")
 
 
 def _is_whole(value: object) -> bool:
-    """Whether a value is a whole number that a file happened to store as a float."""
+    """Whether a value is an integer that a file happens to store as a float."""
     return isinstance(value, float) and value.is_integer()
 
 
@@ -406,13 +406,13 @@ def _filter(universe: Universe) -> Recode:
 
 
 def _row_by_row(recode: Recode) -> Recode:
-    """Guard a recoding: a row in, a row out, under the same label, and no mistake taken for a value."""
+    """Guard a recode: one row out for each row in, with the same label, and no invalid value becomes valid."""
 
     def recoded(frame: pd.DataFrame) -> pd.DataFrame:
         with _returning("recoding"):
             result = recode(frame)
         if len(result) != len(frame):
-            raise InvalidInput("the recoding of a table must make one row of each row; let the universe drop rows.")
+            raise InvalidInput("the recode of a table must return one row for each row; let the universe drop rows.")
         result = result.set_axis(frame.index)
         hidden = _unreadable_rows(frame) & ~_unreadable_rows(result)
         if hidden.any():
@@ -425,19 +425,19 @@ def _row_by_row(recode: Recode) -> Recode:
 
 @contextmanager
 def _returning(what: str) -> Iterator[None]:
-    """Keep a rule of a schema from ending the program. A person who interrupts may."""
+    """Keep a rule of a schema from ending the program; an interrupt by the user still does."""
     try:
         yield
     except (Exception, KeyboardInterrupt):
         raise
-    except BaseException as error:  # noqa: BLE001 - what ends an interpreter does so without a word
+    except BaseException as error:  # noqa: BLE001 - an exit of the interpreter is silent
         kind = type(error).__name__
     else:
         return
-    raise InvalidInput(f"the {what} of a table must return, and it ended the program ({kind}); take that out.")
+    raise InvalidInput(f"the {what} of a table must return, but it ended the program ({kind}); remove the exit.")
 
 
 def _unreadable_rows(frame: pd.DataFrame) -> NDArray[np.bool_]:
-    """Which rows have something unreadable in them."""
+    """The rows with an unreadable value."""
     unreadable: NDArray[np.bool_] = np.isinf(frame.select_dtypes("number").to_numpy(np.float64)).any(axis=1)
     return unreadable

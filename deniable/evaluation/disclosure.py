@@ -1,8 +1,8 @@
-"""Disclosure: what a released table gives away about the people it was learnt from, measured by attacks on it.
+"""Disclosure risk: what a released table discloses about the people in its training data, measured by attacks.
 
-Each attack is run twice, on people whose records were used and on people of the holdout, whose records never were: what
-succeeds equally on both is knowledge of the population, the excess is disclosure. An attack that fails proves nothing;
-the guarantee is `deniable.plausible_deniability.privacy_tests`. How useful the table is belongs in
+Each attack is run twice, on people whose records were used and on people of the holdout, whose records never were:
+equal success on both is knowledge of the population, the excess is disclosure. An attack that fails proves nothing; the
+guarantees are in `deniable.privacy` and `deniable.plausible_deniability`. Utility belongs in
 `deniable.evaluation.utility`.
 """
 
@@ -21,11 +21,11 @@ from deniable.foundation.record_keys import Numbers, assign_record_keys
 
 @dataclass(frozen=True)
 class Share:
-    """How many of a number of cases an attack succeeded on.
+    """The success rate of an attack.
 
     Attributes:
-        hits: cases that it succeeded on.
-        total: all cases.
+        hits: number of cases in which it succeeded.
+        total: number of cases.
     """
 
     hits: int
@@ -33,7 +33,7 @@ class Share:
 
     @property
     def value(self) -> float:
-        """The share; 0 where there is no case."""
+        """The share; 0 without cases."""
         return self.hits / self.total if self.total else 0.0
 
     @property
@@ -44,7 +44,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Contrast:
-    """One attack's success on people who were used and on people who were not.
+    """An attack's success on people whose records were used and on people whose records were not.
 
     Attributes:
         training: success on records of the training data.
@@ -56,7 +56,7 @@ class Contrast:
 
     @property
     def excess(self) -> float:
-        """Success on the training data less success on the holdout: what being used added."""
+        """Success on the training data minus success on the holdout: the effect of being used."""
         return self.training.value - self.holdout.value
 
     @property
@@ -67,12 +67,12 @@ class Contrast:
 
 @dataclass(frozen=True)
 class Uniqueness:
-    """How released records that are alone in their combination of quasi-identifiers relate to the population's.
+    """Released records that are unique in their quasi-identifiers, and their relation to population uniques.
 
     Attributes:
         released: released records that are unique among the released ones.
-        released_and_population: released records that are unique and whose combination one real person alone has.
-        found: population uniques of each part whose combination a unique released record has.
+        released_and_population: unique released records whose combination belongs to exactly one real person.
+        found: population uniques of each part whose combination belongs to a unique released record.
     """
 
     released: Share
@@ -82,11 +82,11 @@ class Uniqueness:
 
 @dataclass(frozen=True)
 class Inference:
-    """How often an intruder guesses a sensitive attribute.
+    """How often an intruder guesses a sensitive attribute correctly.
 
     Attributes:
-        attack: success of guessing from what is known and the release.
-        marginal: success, on the same training and holdout records, of always guessing the release's commonest value.
+        attack: success of guessing from the known attributes and the release.
+        marginal: success, on the same training and holdout records, of always guessing the release's modal value.
     """
 
     attack: Contrast
@@ -95,7 +95,7 @@ class Inference:
 
 @dataclass(frozen=True)
 class Tables:
-    """A released table beside the records that were used to make it and records that were not.
+    """A released table, records that were used to make it, and records that were not.
 
     Attributes:
         released: codes of released records, shape (rows, m).
@@ -110,7 +110,7 @@ class Tables:
     cardinalities: tuple[int, ...]
 
     def numbered(self, columns: Sequence[int] | None = None) -> tuple[Numbers, Numbers, Numbers]:
-        """Number the records of the three tables, equal ones alike, by some columns or all."""
+        """Number the records of the three tables by some or all columns; equal records get equal numbers."""
         chosen = list(range(len(self.cardinalities)) if columns is None else columns)
         cardinalities = [self.cardinalities[j] for j in chosen]
         tables = [table[:, chosen] for table in (self.released, self.training, self.holdout)]
@@ -118,7 +118,7 @@ class Tables:
         return released, training, holdout
 
     def require_equal_parts(self) -> None:
-        """Refuse a comparison in which one part has more records to be near to than the other.
+        """Refuse a comparison of parts with different numbers of records.
 
         Raises:
             InvalidInput: training and holdout have different numbers of records, or a table is empty.
@@ -134,9 +134,9 @@ class Tables:
 def exact_matches(tables: Tables) -> Contrast:
     """Share of released records that equal some real record of a part: |{y in released: y in part}| / |released|.
 
-    A table finds more matches the more records it has, so both parts must have the same number of records; equal
-    samples of two parts do. If the sample holds a share s of all records that were used, and a share c of the release
-    is copies, the excess is about s c.
+    The number of matches grows with the size of a part, so both parts must have the same number of records; equal
+    samples of the two suffice. If the sample holds a share s of all records that were used, and a share c of the
+    release are copies, the excess is about s c.
 
     Args:
         tables: the release and equally large parts.
@@ -155,8 +155,8 @@ def exact_matches(tables: Tables) -> Contrast:
 def reproduced(tables: Tables) -> Contrast:
     """Share of real people of a part whose exact record was released: |{x in part: x in released}| / |part|.
 
-    People of both parts are drawn from one population, so without disclosure both shares have the same expectation,
-    whatever the sizes of the parts: no sampling is needed.
+    People of both parts are drawn from one population, so without disclosure both shares have the same expectation for
+    parts of any size: no sampling is needed.
 
     Args:
         tables: the release and both parts.
@@ -171,8 +171,8 @@ def reproduced(tables: Tables) -> Contrast:
 def nearer_to_training(tables: Tables) -> float:
     """Share of released records whose nearest real record is a training record, ties counted half; 0.5 is harmless.
 
-    Nearest in the number of attributes that differ: finds near copies that no exact match finds. The nearest of more
-    records is nearer, so both parts must have the same number of records. Takes time |released| n m: give samples.
+    The distance is the number of attributes that differ, so near copies are found too. The nearest of more records is
+    nearer, so both parts must have the same number of records. Time |released| n m: pass samples.
 
     Args:
         tables: the release and equally large parts.
@@ -190,7 +190,7 @@ def nearer_to_training(tables: Tables) -> float:
 
 
 def uniqueness(tables: Tables, quasi_identifiers: Sequence[int]) -> Uniqueness:
-    """How many released records are alone with their quasi-identifiers, and how many of those point at one real person.
+    """How many released records have unique quasi-identifiers, and how many of those match exactly one real person.
 
     With q(x) the quasi-identifiers of x, U the released records y with q(y) unlike every other's, and V the real people
     x with q(x) unlike every other's in training and holdout together:
@@ -199,7 +199,7 @@ def uniqueness(tables: Tables, quasi_identifiers: Sequence[int]) -> Uniqueness:
         released_and_population = |{y in U: q(y) in q(V)}| / |released|
         found = |{x in V and the part: q(x) in q(U)}| / |{x in V and the part}|
 
-    The cases of the last are people of one population, so it needs no equal sizes.
+    The cases of the last are people of one population, so equal sizes are not needed.
 
     Args:
         tables: the release and both parts.
@@ -209,7 +209,7 @@ def uniqueness(tables: Tables, quasi_identifiers: Sequence[int]) -> Uniqueness:
         The shares.
 
     Source:
-        mechanisms.md 2.6; the contrast of `found` is ours.
+        The usual uniqueness measures of disclosure control; the contrast of `found` is ours.
     """
     released, training, holdout = tables.numbered(quasi_identifiers)
     unique_released = _uniques(released)
@@ -225,16 +225,16 @@ def uniqueness(tables: Tables, quasi_identifiers: Sequence[int]) -> Uniqueness:
 
 
 def infer(tables: Tables, *, known: Sequence[int], sensitive: int) -> Inference:
-    """Guess a sensitive attribute of real people from what an intruder knows of them and the released table.
+    """Guess a sensitive attribute of real people from an intruder's knowledge and the released table.
 
-    For a person r with known values a(r), S(r) = {y in released: a(y) = a(r)}. The guess is the commonest sensitive
-    value in S(r), or in all of the release where S(r) is empty; among equally common values the first. The success is
-    the share of people guessed right; the marginal guess takes the commonest value of the release for everybody.
+    For a person r with known values a(r), S(r) = {y in released: a(y) = a(r)}. The guess is the mode of the sensitive
+    values in S(r), or in all of the release if S(r) is empty; among equally common values the first. The success is
+    the share of people guessed correctly; the marginal guess is the mode of the release for everyone.
 
     Args:
         tables: the release and both parts.
-        known: column numbers of what the intruder knows; the sensitive one is not used if it is among them.
-        sensitive: column number of what the intruder wants to know.
+        known: column numbers of the attributes that the intruder knows; the sensitive one is ignored among them.
+        sensitive: column number of the sensitive attribute.
 
     Returns:
         Success of the attack and of the marginal guess, on both parts; cases are real people.
@@ -243,7 +243,7 @@ def infer(tables: Tables, *, known: Sequence[int], sensitive: int) -> Inference:
         InvalidInput: nothing was released.
 
     Source:
-        mechanisms.md 2.6, ties broken by value instead of at random.
+        The usual attribute inference attack; ties are broken by value instead of at random.
     """
     if not len(tables.released):
         msg = "an intruder must have released records to learn from, got none."
@@ -268,7 +268,7 @@ def infer(tables: Tables, *, known: Sequence[int], sensitive: int) -> Inference:
 
 
 def _share_found(records: Numbers, among: Numbers) -> Share:
-    """Share of records that equal one of others."""
+    """Share of records that equal some other record."""
     return Share(int(np.isin(records, among).sum()), len(records))
 
 
@@ -279,7 +279,7 @@ def _uniques(numbers: Numbers) -> Numbers:
 
 
 def _modes(numbers: Numbers, values: Codes) -> tuple[Numbers, NDArray[np.int64]]:
-    """Commonest value of the records of each number, the smallest of equally common ones.
+    """Mode of the values of the records of each number; the smallest of equally common ones.
 
     Returns:
         The distinct numbers in order, and the mode of each.
@@ -287,7 +287,7 @@ def _modes(numbers: Numbers, values: Codes) -> tuple[Numbers, NDArray[np.int64]]
     span = int(values.max()) + 1
     keys, inverse = np.unique(numbers, return_inverse=True)
     pairs, counts = np.unique(inverse * span + values, return_counts=True)
-    # Sorted by number, then by falling count, then by value: each number's first pair is its mode.
+    # Sorted by number, then by descending count, then by value: each number's first pair is its mode.
     order = np.lexsort((pairs, -counts, pairs // span))
     ranked = pairs[order]
     first = np.concatenate(([True], np.diff(ranked // span) > 0))

@@ -1,6 +1,6 @@
-"""How far one public table lies from the one before it, attribute by attribute and pair by pair.
+"""Distance of a public table from its predecessor, by attribute and by pair.
 
-Both tables are public, and so is every figure here: nothing of the real data goes into it but by the releases.
+Both tables are public, and so is every figure here: real data enter only through the releases.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,12 +16,12 @@ from deniable.foundation.domain import Codes
 
 @dataclass(frozen=True)
 class Moved:
-    """How far the table of an attribute, or of a pair of them, has moved.
+    """How far a one- or two-way marginal has moved.
 
     Attributes:
         attributes: names of the attributes.
         distance: total variation distance, in [0, 1].
-        by_chance: the distance to be expected between two samples of one population, of these numbers of records.
+        by_chance: the expected distance between two samples of one population, with these numbers of records.
     """
 
     attributes: tuple[str, ...]
@@ -34,9 +34,9 @@ class Drift:
     """How far a table has moved.
 
     Attributes:
-        attributes: of each attribute, in the order of the table.
-        pairs: of each pair of attributes, the farthest first.
-        rows: numbers of records of the table before and of this one.
+        attributes: for each attribute, in the order of the table.
+        pairs: for each pair of attributes, the farthest first.
+        rows: numbers of records of the previous table and of this one.
     """
 
     attributes: tuple[Moved, ...]
@@ -59,8 +59,8 @@ def drift(before: Iterable[Codes], after: Iterable[Codes], names: Sequence[str],
     """Measure how far a table has moved.
 
     Args:
-        before: value codes of the table before, shapes (rows, m).
-        after: value codes of this one, shapes (rows, m).
+        before: value codes of the previous table, shapes (rows, m).
+        after: value codes of this table, shapes (rows, m).
         names: names of the m attributes.
         cardinalities: number of values of each.
 
@@ -85,10 +85,10 @@ def drift(before: Iterable[Codes], after: Iterable[Codes], names: Sequence[str],
 
 
 def expected_by_chance(first: MarginalCounts, second: MarginalCounts) -> NDArray[np.float64]:
-    """The total variation distance to be expected between two samples of one population.
+    """The expected total variation distance between two samples of one population.
 
-    Half the sum over the cells of E|Z|, Z normal with variance p (1 - p) (1/n + 1/n'), p the cell's share of both
-    samples together: sqrt(2 / pi) of the standard deviation.
+    Half the sum over the cells of E|Z| = sqrt(2 / pi) sd(Z), where Z is normal with variance p (1 - p) (1/n + 1/n')
+    and p is the cell's share of both samples together.
 
     Args:
         first: counts of one table, M marginals.

@@ -1,7 +1,7 @@
-"""How far off the count of a small group may be, as far as that follows from public parameters.
+"""The error of the count of a small group, as far as it follows from public parameters.
 
-What a model makes of its counts does not belong here: how it smooths them depends on the answers, and for a group that
-no counted table shows apart no error follows from any parameter.
+The effect of the model does not belong here: its smoothing depends on the noisy answers, and for a group that no
+counted table distinguishes, no parameter determines the error.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ from typing import Any
 from deniable.privacy.common_events import FAMILIES
 
 GROUPS = (50, 500)
-"""Sizes of groups, in people of the confidential table, that errors are stated for."""
+"""Sizes of groups, in people of the confidential table, for which errors are stated."""
 
 ONE = "of one attribute's value"
 SEVERAL = "of values of several attributes, where a table of them is counted"
@@ -26,18 +26,19 @@ _DIGITS = 3
 
 
 def subgroup_error(steps: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The error of a count that the model or the histogram is made of, as the statement has it.
+    """The error of a count behind the model or the histogram, in the form of the statement.
 
-    A count of the records that are read, a share p of all, has noise of standard deviation s. Divided by p it stands
-    for all people; a group of g then has an error of standard deviation sqrt(s^2 / p^2 + g (1 - p) / p), by noise and
-    by the draw of who is read. A group that c cells make up has sqrt(c) times the noise of one.
+    A count of the records that are read, a share p of all, has noise with standard deviation s. Divided by p it
+    estimates the count of all people; for a group of g its error has standard deviation
+    sqrt(s^2 / p^2 + g (1 - p) / p), from noise and from the sampling of the records. A group of c cells has sqrt(c)
+    times the noise of one.
 
     Args:
-        steps: the costs of the steps, as the record has them.
+        steps: the costs of the steps, as in the record.
 
     Returns:
         The largest errors of one count, to three digits: `noise_sd` in records that are read, and for each size of a
-        group the standard deviation of the count as a share of it.
+        group the standard deviation of the count relative to it.
     """
     return {"counts": list(_counts(steps)), "not_stated": NOT_STATED}
 
@@ -61,16 +62,16 @@ def _of_model(events: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, float]
     families = [_deviation(event) for event in noisy if event["query"] == FAMILIES]
     yield from ((CELL, deviation) for deviation in [max(families, default=None)] if deviation)
     noisy = [event for event in noisy if event["query"] != FAMILIES]
-    # A share is released by itself, and the shares of one table are averaged.
+    # Each share is a separate release, and the shares of one table are averaged.
     single = [_deviation(event) / sqrt(event["outputs"]) for event in noisy if _is_of_one(event)]
     tables = [_deviation(event) for event in noisy if not _is_of_one(event)]
     yield from ((ONE, deviation) for deviation in [max(single, default=None)] if deviation)
-    # With Laplace noise earlier answers divide one epsilon among all tables, which no event says.
+    # With Laplace noise, one epsilon is divided among all tables by earlier answers, which no event states.
     yield from ((SEVERAL, deviation) for deviation in [max(tables, default=None)] if deviation)
 
 
 def _is_of_one(event: Mapping[str, Any]) -> bool:
-    """Whether an event counts an attribute by itself."""
+    """Whether an event is of a one-way marginal."""
     query: str = event["query"]
     return query.startswith("counts of ") and " and " not in query
 

@@ -1,7 +1,7 @@
-"""Utility: how far a released table lies from a real one, in its marginals, to a classifier and to a distinguisher.
+"""Utility: the distance of a released table from a real one, by marginals, classifiers and a distinguisher.
 
-Every measure here is a function of real records without noise: an internal figure. What a release tells about a person
-is in `deniable.evaluation.disclosure`; which tables are compared, and by which classifiers, is the caller's business.
+Every measure here is a function of real records without noise, so an internal figure. Disclosure about persons is in
+`deniable.evaluation.disclosure`; the caller chooses which tables are compared, and by which classifiers.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -20,21 +20,21 @@ from deniable.foundation.keys import WordStream
 from deniable.foundation.record_keys import assign_record_keys
 
 Marginal = tuple[int, ...]
-"""The attributes, by column number, that a marginal is taken over."""
+"""The attributes of a marginal, by column number."""
 Distances = NDArray[np.float64]
 
 TRIPLES = 100
-"""How many marginals of three attributes are looked at."""
+"""Number of marginals of three attributes that are compared."""
 
 ERROR_RECORDS = 5_000
-"""Records of a table that a standard error is estimated from: enough for two digits of it."""
+"""Number of records from which a standard error is estimated: enough for two digits."""
 
 MAX_CELLS = 1 << 22
-"""A marginal with more cells than this is left out: a table of real records fills too few of them to be compared."""
+"""Marginals with more cells than this are left out: real records fill too few of the cells for a comparison."""
 
 
 class Classifier(Protocol):
-    """What learns labels from codes; scikit-learn's classifiers are such."""
+    """A classifier of codes, such as those of scikit-learn."""
 
     def fit(self, X: Codes, y: NDArray[np.integer], /) -> object:
         """Learn from codes of shape (rows, attributes) and labels of shape (rows,)."""
@@ -49,19 +49,19 @@ ClassifierFactory = Callable[[], Classifier]
 def sample_rows(chunks: Iterable[Codes], words: WordStream, size: int) -> Codes:
     """Draw rows of a table uniformly without replacement, in one pass, in random order.
 
-    Each row draws one word and the `size` smallest stay, so the sample depends on the rows and the words alone: not on
-    how the table is cut into chunks.
+    Each row draws one word and the rows with the `size` smallest words are kept, so the sample depends on rows and
+    words only, and not on the division into chunks.
 
     Args:
         chunks: value codes, shapes (rows, m).
-        words: the stream of this one sample; one word is taken for each row.
-        size: rows wanted; a table with fewer gives all of them.
+        words: the stream of this sample; one word is taken for each row.
+        size: number of rows wanted; a table with fewer gives all of them.
 
     Returns:
         Codes of shape (min(size, rows), m), ordered by their words.
 
     Raises:
-        InvalidInput: there is no chunk, or a negative size is asked for.
+        InvalidInput: there is no chunk, or the size is negative.
     """
     if size < 0:
         msg = f"the size of a sample must be at least 0, got {size}."
@@ -71,12 +71,12 @@ def sample_rows(chunks: Iterable[Codes], words: WordStream, size: int) -> Codes:
     bound, held = np.uint64(1 << 32), 0
     for chunk in chunks:
         rank = words.take(len(chunk))
-        # What comes later stands behind its equals, and so never displaces the last one that was kept.
+        # A later row is ranked after its equals, and so never displaces the last one kept.
         below = np.flatnonzero(rank < bound)
         kept.append(chunk[below])
         ranks.append(rank[below])
         held += len(below)
-        # Cut only when twice too many have piled up: a sort a chunk would cost more than all the rest.
+        # Truncated only at twice the size: a sort per chunk would cost more than all the rest.
         if held > 2 * size:
             kept, ranks = _smallest(kept, ranks, size)
             bound, held = np.uint64(ranks[0][-1]) if size else np.uint64(0), size
@@ -89,7 +89,7 @@ def sample_rows(chunks: Iterable[Codes], words: WordStream, size: int) -> Codes:
 def _smallest(
     rows: Sequence[Codes], ranks: Sequence[NDArray[np.uint32]], size: int
 ) -> tuple[list[Codes], list[NDArray[np.uint32]]]:
-    """The rows of smallest rank, in the order of their ranks, with these; equal ranks keep their order."""
+    """The rows of smallest rank, in the order of their ranks, and the ranks; equal ranks keep their order."""
     all_rows, all_ranks = np.concatenate(rows), np.concatenate(ranks)
     order = np.argsort(all_ranks, kind="stable")[:size]
     return [all_rows[order]], [all_ranks[order]]
@@ -103,10 +103,10 @@ def marginals_of_order(cardinalities: Sequence[int], order: int, limit: int | No
     Args:
         cardinalities: number of values of each of the m attributes.
         order: number of attributes of a marginal.
-        limit: list at most so many; all without it.
+        limit: the largest number to list; all if None.
 
     Returns:
-        The marginals, less those with more than `MAX_CELLS` cells.
+        The marginals, except those with more than `MAX_CELLS` cells.
     """
     total = comb(len(cardinalities), order)
     wanted = total if limit is None else min(limit, total)
@@ -116,13 +116,13 @@ def marginals_of_order(cardinalities: Sequence[int], order: int, limit: int | No
 
 
 def compared_marginals(cardinalities: Sequence[int]) -> dict[int, tuple[Marginal, ...]]:
-    """The marginals that tables are compared in, by order: all of one and two attributes, a public sample of three.
+    """The marginals on which tables are compared, by order: all of one and two attributes, a public sample of three.
 
     Args:
         cardinalities: number of values of each of the m attributes.
 
     Returns:
-        The marginals; an order of which there is none is left out.
+        The marginals; an order without marginals is left out.
     """
     listed = {order: marginals_of_order(cardinalities, order, TRIPLES if order == 3 else None) for order in (1, 2, 3)}
     return {order: marginals for order, marginals in listed.items() if marginals}
@@ -148,14 +148,14 @@ def _count_marginals(
 
 @dataclass
 class MarginalCounts:
-    """Counts of a table in the cells of chosen marginals; the counts of chunks add up.
+    """Counts of a table in the cells of chosen marginals; the counts of chunks are summed.
 
     Attributes:
         cardinalities: number of values of each of the m attributes.
         marginals: the M marginals counted.
         rows: number of rows counted.
         starts: where each marginal's cells start among all cells, shape (M + 1,).
-        counts: counts of all cells, one marginal behind the other, the last attribute running fastest.
+        counts: counts of all cells, one marginal after the other, the last attribute varying fastest.
     """
 
     cardinalities: tuple[int, ...]
@@ -180,12 +180,12 @@ class MarginalCounts:
             codes: value codes, shape (rows, m).
 
         Raises:
-            InvalidInput: there are other than m attributes, or a code is not in the domain.
+            InvalidInput: the number of attributes is not m, or a code is not in the domain.
         """
         _check_codes(codes, self.cardinalities)
         width = max((len(marginal) for marginal in self.marginals), default=0)
         attributes = np.zeros((len(self.marginals), width), np.int64)
-        # A marginal of fewer attributes is padded with the first one, which its stride of 0 keeps from counting.
+        # A marginal of fewer attributes is padded with the first one, which has no effect with a stride of 0.
         strides = np.zeros_like(attributes)
         for k, marginal in enumerate(self.marginals):
             shape = self._shape(marginal)
@@ -205,7 +205,7 @@ class MarginalCounts:
         self.rows += other.rows
 
     def table(self, marginal: Marginal) -> NDArray[np.int64]:
-        """Counts of one marginal, an axis an attribute."""
+        """Counts of one marginal, one axis per attribute."""
         k = self.marginals.index(marginal)
         return self.counts[self.starts[k] : self.starts[k + 1]].reshape(self._shape(marginal))
 
@@ -232,9 +232,9 @@ def count_marginals(
 def total_variation(first: MarginalCounts, second: MarginalCounts) -> Distances:
     """Total variation distance between two tables in each marginal.
 
-    The distance of a marginal is 1/2 sum over its cells c of |first(c)/rows(first) - second(c)/rows(second)|. Two
-    samples of one population are at a distance that grows with the number of cells and falls with the numbers of rows:
-    compare it with the distance between two real tables of the same sizes, not with zero.
+    The distance of a marginal is 1/2 sum over its cells c of |first(c)/rows(first) - second(c)/rows(second)|. The
+    distance between two samples of one population grows with the number of cells and decreases with the numbers of
+    rows: compare it with the distance between two real tables of the same sizes, not with zero.
 
     Args:
         first: counts of one table, M marginals.
@@ -260,14 +260,15 @@ def total_variation(first: MarginalCounts, second: MarginalCounts) -> Distances:
 
 
 def mean_distance_error(first: Codes, second: Codes, counts: tuple[MarginalCounts, MarginalCounts]) -> float:
-    """Standard error of the mean total variation distance of two tables over marginals, records being drawn anew.
+    """Standard error, under resampling of records, of the mean total variation distance of two tables over marginals.
 
-    The distance of a marginal is 1/2 sum |p_c - q_c|, whose derivative by p_c is 1/2 sign(p_c - q_c). With I(x) the
-    mean over the marginals of that derivative in the cell of record x, the variance is Var(I)/n over the records of the
-    first table plus Var(I)/m over those of the second. Where gaps are chance alone it is rather too large.
+    The distance of a marginal is 1/2 sum |p_c - q_c|, whose derivative with respect to p_c is 1/2 sign(p_c - q_c). With
+    I(x) the mean over the marginals of that derivative in the cell of record x, the variance is Var(I)/n over the
+    records of the first table plus Var(I)/m over those of the second. If differences are due to chance alone it is
+    conservative.
 
     Args:
-        first: records of one table, at most `ERROR_RECORDS` of which are looked at, shape (rows, m).
+        first: records of one table, of which at most `ERROR_RECORDS` are used, shape (rows, m).
         second: records of the other.
         counts: counts of both whole tables in the same marginals.
 
@@ -296,9 +297,9 @@ def mean_distance_error(first: Codes, second: Codes, counts: tuple[MarginalCount
 
 
 def distinct_share(codes: Codes, cardinalities: Sequence[int]) -> float:
-    """Number of distinct records over the number of records: how much a table repeats itself.
+    """Number of distinct records divided by the number of records.
 
-    Falls with the number of records: compare tables of one size.
+    It decreases with the number of records: compare tables of equal size.
 
     Args:
         codes: value codes, shape (rows, m).
@@ -312,7 +313,7 @@ def distinct_share(codes: Codes, cardinalities: Sequence[int]) -> float:
 
 
 def accuracy(predicted: NDArray[np.integer], actual: NDArray[np.integer]) -> float:
-    """Share of predictions that are right.
+    """Share of correct predictions.
 
     Args:
         predicted: labels, shape (rows,).
@@ -322,20 +323,20 @@ def accuracy(predicted: NDArray[np.integer], actual: NDArray[np.integer]) -> flo
         A share in [0, 1].
 
     Raises:
-        InvalidInput: the numbers of labels differ, or there is none.
+        InvalidInput: the numbers of labels differ, or are 0.
     """
     if len(predicted) != len(actual) or not len(actual):
-        msg = f"there must be as many predictions as labels, and one at least, got {len(predicted)} and {len(actual)}."
+        msg = f"there must be as many predictions as labels, at least one, got {len(predicted)} and {len(actual)}."
         raise InvalidInput(msg)
     return float(np.mean(predicted == actual))
 
 
 def agreement_rate(first: NDArray[np.integer], second: NDArray[np.integer]) -> float:
-    """Share of records for which two classifiers predict the same, right or wrong.
+    """Share of records for which two classifiers predict the same label, correct or not.
 
     Args:
-        first: labels that one classifier predicts, shape (rows,).
-        second: labels that the other predicts for the same records.
+        first: labels predicted by one classifier, shape (rows,).
+        second: labels predicted by the other for the same records.
 
     Returns:
         A share in [0, 1].
@@ -347,16 +348,17 @@ def agreement_rate(first: NDArray[np.integer], second: NDArray[np.integer]) -> f
 
 
 def predictions(classifier: ClassifierFactory, training: Codes, testing: Codes, target: int) -> NDArray[np.integer]:
-    """Predict one attribute of the records of a table by what another table teaches.
+    """Predict one attribute of a table's records with a classifier trained on another table.
 
     Args:
         classifier: makes an untrained classifier.
         training: codes to learn from, shape (rows, m).
-        testing: codes to predict, shape (others, m); the target's column is not looked at.
+        testing: codes to predict, shape (others, m); the target's column is ignored.
         target: the column to predict.
 
     Returns:
-        Predicted codes of the target, shape (others,). A training table with one value of the target teaches that one.
+        Predicted codes of the target, shape (others,). If the training table has one value of the target, it is
+        predicted.
 
     Raises:
         InvalidInput: the training table is empty.
@@ -373,14 +375,14 @@ def predictions(classifier: ClassifierFactory, training: Codes, testing: Codes, 
 
 
 def distinguishing_game(classifier: ClassifierFactory, real: Codes, synthetic: Codes) -> float:
-    """Accuracy of a classifier that tells real records from synthetic ones; 0.5 is a coin, 1 tells all.
+    """Accuracy of a classifier that distinguishes real from synthetic records; 0.5 is chance, 1 is perfect.
 
-    Equal numbers of both, the first halves to learn from and the second halves to be told apart.
+    Equal numbers of both are used: the first halves for training and the second halves for testing.
 
     Args:
         classifier: makes an untrained classifier.
         real: codes of real records in random order, shape (rows, m).
-        synthetic: codes of synthetic records in random order, shape (others, m). The longer table is cut.
+        synthetic: codes of synthetic records in random order, shape (others, m). The longer table is truncated.
 
     Returns:
         Accuracy on the second halves.
@@ -394,7 +396,7 @@ def distinguishing_game(classifier: ClassifierFactory, real: Codes, synthetic: C
     rows = min(len(real), len(synthetic))
     half = rows // 2
     if not half:
-        msg = f"both tables must have two records at least to be told apart, got {len(real)} and {len(synthetic)}."
+        msg = f"both tables must have at least two records, got {len(real)} and {len(synthetic)}."
         raise InvalidInput(msg)
     model = classifier()
     model.fit(np.concatenate((real[:half], synthetic[:half])), np.repeat([0, 1], half))
@@ -403,12 +405,12 @@ def distinguishing_game(classifier: ClassifierFactory, real: Codes, synthetic: C
 
 
 def _check_codes(codes: Codes, cardinalities: tuple[int, ...]) -> None:
-    """Refuse codes that would be counted outside the tables."""
+    """Refuse codes outside the tables."""
     if codes.ndim != 2 or codes.shape[1] != len(cardinalities):
         msg = f"codes must have {len(cardinalities)} columns, got the shape {codes.shape}."
         raise InvalidInput(msg)
     if len(codes) and (codes.max(axis=0) >= np.asarray(cardinalities)).any():
-        msg = "every code must lie in its attribute's domain, got a larger one; encode the table with this domain."
+        msg = "every code must be in its attribute's domain, got a larger one; encode the table with this domain."
         raise InvalidInput(msg)
 
 

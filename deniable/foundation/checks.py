@@ -1,4 +1,4 @@
-"""What verification finds: one line a check, with the first of what is wrong. What is checked does not belong here."""
+"""The results of verification: one line per check, with its first fault. The checks themselves do not belong here."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -9,20 +9,20 @@ _LONGEST_LINE = 2000
 
 
 def printable(text: str, most: int = _LONGEST_LINE) -> str:
-    """A text that may have been made to mislead whoever reads it on a screen, without what cannot be seen or ended."""
+    """A text of untrusted origin made safe to display: of bounded length, with invisible characters escaped."""
     shown = text if len(text) <= most else f"{text[:most]}..."
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in shown)
 
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was checked.
+    """The result of a check.
 
     Attributes:
         name: what must hold.
-        faults: what was found that is wrong, each naming the entry, file, step or figure; empty where it holds.
-        note: what else there is to say.
-        made: whether it could be made with what was given; the note says what it would take.
+        faults: the faults found, each naming the entry, file, step or figure; empty if the check holds.
+        note: a remark.
+        made: whether the check could be made with the given input; otherwise the note says what is needed.
     """
 
     name: str
@@ -32,12 +32,12 @@ class Check:
 
     @property
     def holds(self) -> bool:
-        """Whether nothing was found that is wrong."""
+        """Whether no fault was found."""
         return not self.faults
 
     @property
     def line(self) -> str:
-        """The check in one line, with the first of what is wrong; what is checked may have been made to mislead."""
+        """The check in one line, with its first fault, made safe to display."""
         if self.holds:
             note = f" ({self.note})" if self.note else ""
             return printable(f"{'ok    ' if self.made else '--    '}  {self.name}{note}")
@@ -46,15 +46,15 @@ class Check:
 
 
 def found(faults: Callable[[], Iterable[str]]) -> tuple[str, ...]:
-    """What is found wrong with values that anyone may have made up; what cannot be worked out at all is wrong too."""
+    """The faults of values of untrusted origin; values that cannot be evaluated are faulty too."""
     listed: list[str] = []
     try:
         listed.extend(faults())
     except DeniableError as error:
         listed.append(str(error))
     except KeyError as error:
-        listed.append(f"it cannot be worked out without {error.args[0]}")
-    # Numbers that are none, texts where lists must be.
+        listed.append(f"it cannot be evaluated without {error.args[0]}")
+    # Invalid numbers, texts instead of lists.
     except (ArithmeticError, AttributeError, IndexError, RecursionError, TypeError, ValueError) as error:
-        listed.append(f"it cannot be worked out ({type(error).__name__})")
+        listed.append(f"it cannot be evaluated ({type(error).__name__})")
     return tuple(listed)

@@ -1,8 +1,7 @@
-r"""The text that records are written as: CSV, each value as Python's csv module writes it, every line ended by \n.
+r"""Records as text: CSV, with each value as Python's csv module writes it, and every line ended by \n.
 
-Whoever writes a table and whoever verifies one make its text here, so that a table can be held against its text byte
-for byte. Arrow joins the fields; the module is handed in, for nothing else of the mathematics needs it. Files do not
-belong here.
+Both writing and verifying a table use this module, so that a table can be compared with its text byte for byte. Arrow
+joins the fields; it is passed as an argument, because nothing else in `deniable` needs it. Files do not belong here.
 """
 
 import csv
@@ -47,7 +46,7 @@ class CsvText:
         return memoryview(joined.buffers()[2]).cast("B")
 
     def of_values(self, columns: Sequence[Any]) -> memoryview | None:
-        """The lines of some records, in UTF-8; none if a value is missing or is written like none of the domain.
+        """The lines of some records, in UTF-8; None if a value is missing or is not written like one of the domain.
 
         Args:
             columns: for each attribute an Arrow array of values, all of the same length.
@@ -59,7 +58,7 @@ class CsvText:
         """The codes of a column's values, null for those that have none."""
         arrow = self._arrow
         if arrow.types.is_floating(column.type):
-            # Two zeros are equal and are written differently.
+            # 0.0 and -0.0 are equal but are written differently.
             encoded = column.cast(arrow.float64()).view(arrow.int64()).dictionary_encode()
             values = encoded.dictionary.view(arrow.float64()).to_pylist()
         else:
@@ -73,9 +72,9 @@ class CsvText:
 
 
 def _fields(values: Sequence[Value], *, first: bool, last: bool) -> list[bytes]:
-    """Each value as it is written, and what stands after it: a comma, or the end of the line."""
+    """Each value as written, with the comma or line end that follows it."""
     if first and last:
-        # A line with one empty field would be no line.
+        # A line with a single empty field would be an empty line.
         return [_line([value]).encode() for value in values]
     end = "\n" if last else ","
     return [(_line([value, ""]).removesuffix(",\n") + end).encode() for value in values]

@@ -1,6 +1,6 @@
 """The public description of a table: its attributes, their values and their buckets.
 
-Nothing here is ever learnt from data: a domain that depends on the data leaks it.
+Nothing here is ever learnt from data: a domain that depends on the data discloses information about them.
 """
 
 import json
@@ -28,8 +28,8 @@ class Attribute:
 
     Attributes:
         name: the column's name.
-        values: the value that each code 0..cardinality-1 stands for, in public order.
-        kind: `numeric` when the order of the values carries meaning, else `nominal`.
+        values: the value of each code 0..cardinality-1, in public order.
+        kind: `numeric` if the order of the values is meaningful, otherwise `nominal`.
         buckets: bucket of each code, the integers 0..bucket_count-1, each used at least once.
     """
 
@@ -39,12 +39,12 @@ class Attribute:
     buckets: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        """Refuse an attribute that no table could have."""
+        """Refuse an invalid attribute."""
         if not 1 <= len(self.values) <= MAX_CARDINALITY:
             msg = f"attribute {self.name} must have 1 to {MAX_CARDINALITY} values, got {len(self.values)}."
             raise InvalidInput(msg)
         if len(set(self.values)) != len(self.values):
-            msg = f"the values of attribute {self.name} must differ, got one twice; list each once."
+            msg = f"the values of attribute {self.name} must be distinct, got one twice; list each once."
             raise InvalidInput(msg)
         if len(self.buckets) != len(self.values):
             msg = (
@@ -74,13 +74,13 @@ class Attribute:
 
 @dataclass(frozen=True)
 class Domain:
-    """The attributes of a table in column order, and the one that models are judged by predicting."""
+    """The attributes of a table in column order, and the target that classifiers predict in evaluation."""
 
     attributes: tuple[Attribute, ...]
     target: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a domain without attributes, with a name twice, or with a target it does not have."""
+        """Refuse a domain without attributes, with a repeated name, or with an unknown target."""
         if not self.attributes:
             msg = "a domain must have at least one attribute, got none."
             raise InvalidInput(msg)
@@ -96,7 +96,7 @@ class Domain:
         """The public domain that a release's `schema.json` describes.
 
         Raises:
-            InvalidInput, LookupError, TypeError: it describes none.
+            InvalidInput, LookupError, TypeError: the document describes no domain.
         """
         attributes = tuple(
             Attribute(
@@ -130,7 +130,7 @@ class Domain:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 in hex of the names, the values and the buckets: what codes, and so counts, mean."""
+        """SHA-256 in hex of names, values and buckets, which define the meaning of codes and counts."""
         said = [(a.name, [repr(value) for value in a.values], a.kind, list(a.buckets)) for a in self.attributes]
         return sha256(json.dumps(said).encode()).hexdigest()
 

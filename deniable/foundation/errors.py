@@ -1,11 +1,11 @@
-"""What goes wrong, in sentences that are safe to show to anyone who runs a release.
+"""Errors, with messages that are safe to show to anyone who runs a release.
 
-A message says what must hold, what was got and what to do. It never quotes a confidential value.
+A message states what must hold, what was got and what to do. It never quotes a confidential value.
 """
 
 
 class DeniableError(Exception):
-    """Base of every failure whose message may be shown as it is."""
+    """Base class of errors whose message may be shown unchanged."""
 
 
 class InvalidInput(DeniableError, ValueError):
@@ -13,4 +13,4 @@ class InvalidInput(DeniableError, ValueError):
 
 
 class Refused(DeniableError):
-    """A request that is understood and must not be carried out."""
+    """A valid request that must not be carried out."""

@@ -1,6 +1,6 @@
-"""Reads exact numbers from text of bounded length: `1e999999999` is eleven characters and a gigabyte of digits.
+"""Reads exact numbers from text of bounded length: `1e999999999` has eleven characters and a gigabyte of digits.
 
-Which numbers may stand where does not belong here.
+Which numbers are permitted where does not belong here.
 """
 
 import re
@@ -9,20 +9,20 @@ from fractions import Fraction
 from deniable.foundation.errors import InvalidInput
 
 LONGEST_NUMBER = 1000
-"""Characters of a number, and the largest power of ten in it."""
+"""Largest number of characters of a number, and its largest power of ten."""
 
 _EXPONENT = re.compile(r"e([-+]?\d+)\s*\Z", re.IGNORECASE)
 _SHOWN = 40
 
 
 def exact_number(written: str) -> Fraction:
-    """Read a number: a whole number, a decimal such as `1e-6`, or a fraction such as `1/3`.
+    """Read a number: an integer, a decimal such as `1e-6`, or a fraction such as `1/3`.
 
     Args:
         written: the number.
 
     Raises:
-        InvalidInput: it is no number, or one of more than `LONGEST_NUMBER` digits or decimals.
+        InvalidInput: it is not a number, or has more than `LONGEST_NUMBER` digits or decimals.
     """
     shown = f"{written[:_SHOWN]!r}{'...' if len(written) > _SHOWN else ''}"
     if is_too_long(written):
@@ -36,7 +36,7 @@ def exact_number(written: str) -> Fraction:
 
 
 def is_too_long(written: str) -> bool:
-    """Whether a number, as it is written, has more digits or decimals than are read."""
+    """Whether a number has more digits or decimals than are read."""
     if len(written) > LONGEST_NUMBER:
         return True
     exponent = _EXPONENT.search(written.replace("_", ""))

@@ -1,29 +1,30 @@
-"""Leading binary digits of irrational probabilities, every one of them true.
+"""Leading binary digits of irrational probabilities, all of them exact.
 
-Integers only. What is drawn with these probabilities does not belong here.
+Integer arithmetic only. The draws with these probabilities do not belong here.
 """
 
 import math
 from fractions import Fraction
 
-# Bits computed beyond those wanted, so that the bounds on a probability agree on these.
+# Extra bits, so that the bounds on a probability agree on the bits wanted.
 _GUARD_BITS = 96
 
 
 def tail_probabilities(linear: Fraction, quadratic: Fraction, bits: int, cut_off: int | None = None) -> list[int]:
     """Leading bits of Pr[M >= j], j = 1, 2 ..., where Pr[M = i] is proportional to exp(-linear i - quadratic i^2).
 
-    What is not rational is kept between two integers. Where these leave a bit open all is done again, more precisely.
+    Irrational values are bounded by two integers. If the bounds do not determine a bit, the computation is repeated
+    with higher precision.
 
     Args:
         linear: 0 or more.
         quadratic: 0 or more, not both 0.
-        bits: how many.
-        cut_off: M is below this. If not given it has no bound, and the list ends with the first probability whose
-            leading bits are all 0, so that a number that may be below further ones ties with this one.
+        bits: number of bits.
+        cut_off: M is below this. If None, M is unbounded, and the list ends with the first probability whose leading
+            bits are all 0, so that a number that may be below later ones ties with this one.
 
     Returns:
-        The integer parts of 2^bits Pr[M >= j], falling.
+        The integer parts of 2^bits Pr[M >= j], descending.
     """
     guard_bits = _GUARD_BITS
     while True:
@@ -56,7 +57,7 @@ def _tail_sums(
         weights.append((low, high))
         low, high = low * ratio_low >> precision, _up(high * ratio_high, 1 << precision)
         ratio_low, ratio_high = ratio_low * shrink_low >> precision, _up(ratio_high * shrink_high, 1 << precision)
-    # The ratio of neighbouring weights never rises, so that what is left out adds up to at most a geometric series.
+    # The ratio of successive weights is nonincreasing, so the omitted terms are bounded by a geometric series.
     rest = 0 if cut_off else _up(high << precision, (1 << precision) - ratio_high)
     sums = [(0, rest)]
     for low, high in reversed(weights):
@@ -67,13 +68,13 @@ def _tail_sums(
 
 
 def _exp_bounds(exponent: Fraction, precision: int) -> tuple[int, int]:
-    """Bounds on 2^precision exp(-exponent): the Taylor series for a fraction of the exponent, squared back up."""
+    """Bounds on 2^precision exp(-exponent): the Taylor series for a fraction of it, then repeated squaring."""
     one = 1 << precision
     if exponent == 0:
         return one, one
     squarings = math.ceil(exponent).bit_length() + 1
     numerator, denominator = exponent.numerator, exponent.denominator << squarings
-    # The fraction is at most 1/2: each term is at most half the one before, and those after the last at most the last.
+    # The fraction is at most 1/2: each term is at most half the previous one, and the remainder is at most the last.
     term_low = term_high = sum_low = sum_high = one
     order = 0
     while term_high > 1:

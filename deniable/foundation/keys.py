@@ -1,7 +1,7 @@
-"""The release key: the only door to randomness.
+"""The release key: the only source of randomness.
 
-Whoever needs chance is handed a `WordStream`; exact noise is made of it in `deniable.foundation.noise`. Where a key is
-kept, and who may hold it, does not belong here.
+Randomised code receives a `WordStream`, from which `deniable.foundation.noise` draws exact noise. The storage of keys,
+and who may hold them, does not belong here.
 """
 
 import hashlib
@@ -22,24 +22,24 @@ Words = NDArray[np.uint32]
 Parameter: TypeAlias = "str | int | bool | Fraction | Sequence[Parameter]"
 
 _KEY_BYTES = 32
-# What is derived for one use is never what is derived for another: each derivation starts differently.
+# Values derived for different uses differ: each derivation has its own prefix.
 _STREAM = b"deniable/v1/stream\0"
 _DIGEST = b"deniable/v1/digest\0"
 _COMMITMENT = b"deniable/v1/commitment\0"
 
 
 def fresh_salt() -> str:
-    """What nobody can guess, 64 hexadecimal digits: whatever is digested with it cannot be guessed from the digest."""
+    """A random salt of 64 hexadecimal digits: anything digested with it cannot be guessed from the digest."""
     return ReleaseKey.generate().digest("salt", b"")
 
 
 class WordStream:
-    """An endless stream of uniform, independent 32-bit words: a ChaCha20 keystream read in little-endian order.
+    """An unlimited stream of uniform, independent 32-bit words: a ChaCha20 keystream read in little-endian order.
 
-    What is drawn depends on the order of the words alone, never on how many were asked for at a time.
+    Draws depend only on the order of the words, never on how many are requested at a time.
 
     Args:
-        key: the stream's own key, 32 bytes, used for this one stream: nonce and counter start at zero.
+        key: the stream's own key, 32 bytes, used for this stream only: nonce and counter start at zero.
 
     Source: RFC 8439, section 2.4.
     """
@@ -51,7 +51,7 @@ class WordStream:
         self._ahead: Words = np.empty(0, np.uint32)
 
     def peek(self, count: int) -> Words:
-        """Look at the next `count` words without using them up; shape (count,), not to be written to."""
+        """The next `count` words without consuming them, shape (count,), read-only."""
         missing = count - len(self._ahead)
         if missing > 0:
             fresh = np.empty(missing, "<u4")
@@ -61,24 +61,24 @@ class WordStream:
         return self._ahead[:count]
 
     def take(self, count: int) -> Words:
-        """Use up the next `count` words, shape (count,)."""
+        """Consume the next `count` words, shape (count,)."""
         words = self.peek(count)
         self._ahead = self._ahead[count:]
         return words
 
 
 def new_secret() -> bytes:
-    """Take 32 bytes from the operating system's generator: the one place where chance enters the project."""
+    """Take 32 bytes from the operating system's generator: the only entry of randomness into the project."""
     return secrets.token_bytes(_KEY_BYTES)
 
 
 class ReleaseKey:
-    """The secret that all randomness of one release is derived from.
+    """The secret from which all randomness of a release is derived.
 
-    It is shown by no repr and refuses to be pickled, so that it cannot end up in a log or in a stored result.
+    Its repr does not show it and it refuses to be pickled, so that it cannot enter a log or a stored result.
 
     Args:
-        secret: 32 bytes that nobody else knows.
+        secret: 32 secret bytes.
 
     Raises:
         InvalidInput: the secret is anything but 32 bytes.
@@ -98,40 +98,40 @@ class ReleaseKey:
         return cls(new_secret())
 
     def __repr__(self) -> str:
-        """Say what it is and nothing more."""
+        """The type only, without the secret."""
         return "<ReleaseKey: secret>"
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         """Refuse to be pickled or copied."""
-        msg = "a release key must not be pickled, got asked to; pass a reference to where it is kept."
+        msg = "a release key must not be pickled; pass a reference to where it is stored."
         raise TypeError(msg)
 
     @property
     def secret(self) -> bytes:
-        """The 32 bytes themselves, for whoever writes them to where keys are kept."""
+        """The 32 bytes, for writing them to the store of keys."""
         return self._secret
 
     def stream(
         self, *, step: str, mechanism: str, inputs: str, parameters: Mapping[str, Parameter], chunk: int = 0
     ) -> WordStream:
-        """Open the stream of one draw; the same arguments open the same stream, any others an unrelated one.
+        """Open the stream of one draw; the same arguments open the same stream, any others an independent one.
 
-        So a step that is repeated on the same inputs repeats its noise and reveals nothing new, and two answers that
-        differ in anything at all never share noise that could be subtracted. The stream's key is HMAC-SHA256 of the
-        arguments under the secret; distinct arguments are distinct messages because their encoding can be read back.
+        So a step repeated on the same inputs repeats its noise and discloses nothing new, and two answers that differ
+        in any argument never share noise that could be subtracted. The stream's key is HMAC-SHA256 of the arguments
+        under the secret; distinct arguments are distinct messages because their encoding is injective.
 
         Args:
             step: the step of the release that draws.
             mechanism: what is drawn.
             inputs: digest of the exact inputs.
-            parameters: all else that the draw depends on; floating-point numbers are refused, for 0.1 is not a tenth.
-            chunk: number of the part, where a step is carried out in parts.
+            parameters: everything else that the draw depends on; floats are refused, because 0.1 is not a tenth.
+            chunk: number of the part, if a step runs in parts.
 
         Returns:
             The stream, at its first word.
 
         Raises:
-            InvalidInput: a parameter of a kind that has no exact encoding.
+            InvalidInput: a parameter has no exact encoding.
         """
         message = _canonical(
             {
@@ -145,10 +145,10 @@ class ReleaseKey:
         return WordStream(hmac.digest(self._secret, _STREAM + message, "sha256"))
 
     def hasher(self, purpose: str) -> hmac.HMAC:
-        """Start a keyed digest: without the key nobody can confirm a guess of what was digested.
+        """Start a keyed digest: without the key, no one can confirm a guess of the digested data.
 
         Args:
-            purpose: what the digest is for; digests for different purposes are unrelated.
+            purpose: the purpose of the digest; digests for different purposes are independent.
 
         Returns:
             An object with `update` and `hexdigest`.
@@ -162,14 +162,14 @@ class ReleaseKey:
         return hasher.hexdigest()
 
     def commitment(self) -> str:
-        """Commit to the key in public, in hexadecimal: a key can be checked against it but not found from it."""
+        """A public commitment to the key, in hexadecimal: a key can be checked against it but not derived from it."""
         return hashlib.sha256(_COMMITMENT + self._secret).hexdigest()
 
 
 def _canonical(message: Mapping[str, object]) -> bytes:
-    """Write a message in bytes that are equal where messages are equal and only there: JSON, keys in order."""
+    """Encode a message injectively as bytes: JSON, with sorted keys."""
     try:
-        # Left as escapes, a pair of lone surrogates would read like the one character that they stand for in UTF-16.
+        # As escapes, a pair of lone surrogates would be read as the single character that it encodes in UTF-16.
         return json.dumps(message, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
     except UnicodeEncodeError:
         msg = "the parameters of a stream must be text that UTF-8 can write, got a lone surrogate; remove it."
@@ -177,7 +177,7 @@ def _canonical(message: Mapping[str, object]) -> bytes:
 
 
 def _plain_items(parameters: Mapping[str, Parameter]) -> dict[str, object]:
-    """Parameters as JSON has them; JSON would take the name 1 for the name "1"."""
+    """Parameters as plain JSON values; names must be strings, because JSON would turn the name 1 into "1"."""
     if not all(isinstance(name, str) for name in parameters):
         msg = "the parameters of a stream must be named by strings, got another key; write it as a string."
         raise InvalidInput(msg)
@@ -185,7 +185,7 @@ def _plain_items(parameters: Mapping[str, Parameter]) -> dict[str, object]:
 
 
 def _plain(name: str, value: Parameter) -> object:
-    """One parameter as JSON has it; a fraction becomes an object, which no other parameter does."""
+    """A parameter as a plain JSON value; only a fraction becomes an object."""
     if isinstance(value, str | bool | int):
         return value
     if isinstance(value, Fraction):
@@ -193,8 +193,8 @@ def _plain(name: str, value: Parameter) -> object:
     if isinstance(value, list | tuple):
         return [_plain(name, entry) for entry in value]
     msg = (
-        f"the stream parameter {name} must be made of int, bool, str, Fraction, list and tuple, "
-        f"got {type(value).__name__}; write a number that is not whole as a Fraction."
+        f"the stream parameter {name} must consist of int, bool, str, Fraction, list and tuple, "
+        f"got {type(value).__name__}; write a number that is not an integer as a Fraction."
     )
     raise InvalidInput(msg)
 

@@ -1,23 +1,23 @@
-"""Exact noise: discrete Laplace and discrete Gaussian draws made of the words of a keyed stream.
+"""Exact noise: discrete Laplace and discrete Gaussian draws from the words of a keyed stream.
 
-How much noise a mechanism needs does not belong here, nor what it costs.
+The amount of noise that a mechanism needs does not belong here, nor its cost.
 
-No floating-point number stands between the words and a draw: floating-point noise leaks what it should hide (Mironov
-2012). Noise is drawn by inversion. Let T_1 >= T_2 >= ... be the probabilities Pr[M >= j] of a magnitude M, and U the
-number in [0, 1) whose binary digits are the bits of the words. Then the count of all j with U < T_j has the law of M,
-since it is at least j exactly where U < T_j. The digits of U and of the T_j never end, but 63 of each decide as all
-would, unless U agrees with some T_j in all 63. Such a tie is broken by further words and further digits, as many as it
-takes, and so the law is exact. A kernel does not break ties: it gives the draw back, to be made in Python's integers
-from its first word on.
+No floating-point number enters between the words and a draw: floating-point noise discloses what it should hide
+(Mironov 2012). Noise is drawn by inversion. Let T_1 >= T_2 >= ... be the probabilities Pr[M >= j] of a magnitude M, and
+U the number in [0, 1) whose binary digits are the bits of the words. Then the number of j with U < T_j has the
+distribution of M, since it is at least j exactly if U < T_j. The digits of U and of the T_j never end, but 63 of each
+give the same decision as all, unless U agrees with some T_j in all 63. Such a tie is broken by as many further words
+and digits as needed, so the distribution is exact. A kernel does not break ties: it returns the draw, which is then
+repeated in Python's integers from its first word.
 
-A wide geometric law is drawn one base-64 digit after the other. If M = sum_i 64^i D_i, r^M = prod_i (r^(64^i))^D_i: the
-digits of a geometric M are independent, each geometric and, but for the leading one, cut off at 64.
+A wide geometric distribution is drawn by base-64 digits. If M = sum_i 64^i D_i, r^M = prod_i (r^(64^i))^D_i: the digits
+of a geometric M are independent, each geometric and, except for the leading one, truncated at 64.
 
-Noise Z is a magnitude with a random sign, where a negative zero is thrown away and all is drawn again: then Pr[Z = z]
-is proportional to Pr[M = |z|] for every z, zero included.
+Noise Z is a magnitude with a random sign; a negative zero is rejected and drawn again: then Pr[Z = z] is proportional
+to Pr[M = |z|] for every z, including zero.
 
-A wide Gaussian law has too many thresholds. It is drawn by rejection from a discrete Laplace law, and what is accepted
-with probability exp(-x) is decided by as many digits as it takes (Canonne, Kamath, Steinke 2020, algorithm 3).
+A wide Gaussian distribution has too many thresholds. It is drawn by rejection from a discrete Laplace distribution, and
+acceptance with probability exp(-x) is decided by as many digits as needed (Canonne, Kamath, Steinke 2020, algorithm 3).
 """
 
 import math
@@ -37,26 +37,26 @@ from deniable.foundation.keys import WordStream
 Draws = NDArray[np.int64]
 
 OUT_OF_WORDS = -1
-"""Position that a kernel returns when the words do not suffice: start that draw again with more words."""
+"""Position that a kernel returns if the words run out: repeat that draw with more words."""
 TIE = -2
-"""Position that a kernel returns when 63 digits do not decide (once in 2^47 draws or less): `sample` that draw."""
+"""Position that a kernel returns if 63 digits do not decide (at most once in 2^47 draws): use `sample` for it."""
 
 MAX_SCALE = 1 << 50
-"""Scale of the widest discrete Laplace law: its draws fit 64 bits."""
+"""Largest scale of a discrete Laplace distribution: its draws fit 64 bits."""
 MAX_SIGMA_SQUARED = 1 << 100
-"""Above that of any discrete Gaussian law: they are drawn from discrete Laplace laws of about their width."""
+"""Upper bound on sigma squared of a discrete Gaussian, which is drawn from a discrete Laplace of about its width."""
 
 _BASE = 64
-# What two words have, less a bit for the sign.
+# The bits of two words, less one for the sign.
 _BITS = 63
 # A table has 10 thresholds for each unit of sigma.
 _MAX_INVERTED_SIGMA_SQUARED = 1 << 24
-# Above this the sum over the integers is the integral in all digits of a float: they differ by exp(-2 pi^2 sigma^2).
+# Above this the sum over the integers equals the integral to float precision: they differ by exp(-2 pi^2 sigma^2).
 _SMOOTH_SIGMA_SQUARED = 4
 
 # The guide is looked up by the 8 leading bits.
 _GUIDE_SHIFT = _BITS - 8
-# Draws made at a time, so that their words stay in the processor's cache.
+# Number of draws made together, so that their words stay in the processor's cache.
 _DRAWS_A_BLOCK = 1 << 15
 _LOW_32 = np.uint64(0xFFFFFFFF)
 _TWO_TO_32 = np.uint64(1 << 32)
@@ -65,11 +65,11 @@ _ONE_BIT = np.uint64(1)
 
 
 class Thresholds(NamedTuple):
-    """A symmetric law of integers, ready to be drawn from: thresholds Pr[digit >= j] for each digit of its magnitude.
+    """A symmetric distribution on the integers, tabulated: thresholds Pr[digit >= j] for each digit of its magnitude.
 
     Attributes:
-        leading: leading 63 bits of each threshold, those of the leading digit first, for each digit from j = 1 on and
-            so falling, shape (thresholds,).
+        leading: leading 63 bits of each threshold, leading digit first; for each digit from j = 1 on, so descending,
+            shape (thresholds,).
         starts: where the thresholds of each digit begin, shape (digits + 1,).
         guide: number of thresholds that exceed all numbers with given 8 leading bits, shape (digits, 256).
     """
@@ -79,16 +79,16 @@ class Thresholds(NamedTuple):
     guide: NDArray[np.int64]
 
 
-# The kernels return at one place only: with several, Numba counts references to the arrays, which takes ten times as
-# long as the draw itself. What other kernels draw one by one is put in line by the compiler, not by Numba, which would
-# count them again.
+# The kernels have a single return: with several, Numba counts references to the arrays, which takes ten times as long
+# as the draw itself. Functions that other kernels call for single draws are inlined by the compiler, not by Numba,
+# which would count references again.
 @numba.njit(nogil=True, cache=True, forceinline=True)
 def uniform_below(words, position, bound):
-    """Draw an integer uniformly from 0..bound-1, from one word if the bound is at most 2^32, else from two.
+    """Draw an integer uniformly from 0..bound-1, from one word if the bound is at most 2^32, otherwise from two.
 
-    Of W numbers that the words may be, w is drawn, and the value is the integer part of w * bound / W. It stands for
-    floor(W / bound) of the w or for one more. Where (w * bound) mod W < W mod bound all is drawn again: this takes away
-    one w from each value that has one more, so that all are equally likely.
+    Let w be uniform on the W possible values of the words; the result is the integer part of w * bound / W. Each result
+    corresponds to floor(W / bound) values of w or to one more. If (w * bound) mod W < W mod bound, the draw is
+    repeated: this removes one w from each result that has one more, so that all are equally likely.
 
     Args:
         words: words of a stream, shape (n,).
@@ -128,15 +128,15 @@ def uniform_below(words, position, bound):
 
 @numba.njit(nogil=True, cache=True)
 def draw_noise(words, position, thresholds):
-    """Draw an integer from a symmetric law, from two words for each digit of its thresholds.
+    """Draw an integer from a symmetric distribution, from two words for each digit of its thresholds.
 
-    The two words are a number of 64 bits, the first word above the second. The lowest bit is the sign in a magnitude's
-    leading digit and of no use in the others; the rest is compared with the thresholds.
+    The two words form a 64-bit number, the first word above the second. The lowest bit is the sign in a magnitude's
+    leading digit and unused in the others; the rest is compared with the thresholds.
 
     Args:
         words: words of a stream, shape (n,).
         position: index of the draw's first word.
-        thresholds: the law, as `DiscreteLaplace.thresholds` has it.
+        thresholds: the distribution, such as `DiscreteLaplace.thresholds`.
 
     Returns:
         The draw as a signed 64-bit integer, and the position after it, `OUT_OF_WORDS` or `TIE`.
@@ -170,7 +170,7 @@ def draw_noise(words, position, thresholds):
 
 @numba.njit(nogil=True, cache=True)
 def _fill(words, thresholds, draws):
-    """Draw into `draws` as far as it goes; the number of draws made, of words used, and the last position."""
+    """Fill `draws` as far as the words suffice; returns the number of draws, of words used, and the last position."""
     position = 0
     for index in range(len(draws)):
         draw, after = draw_noise(words, position, thresholds)
@@ -183,9 +183,9 @@ def _fill(words, thresholds, draws):
 
 @dataclass(frozen=True)
 class DiscreteLaplace:
-    """The discrete Laplace law, Pr[z] proportional to exp(-|z| / scale).
+    """The discrete Laplace distribution, Pr[z] proportional to exp(-|z| / scale).
 
-    On integer answers of L1 sensitivity 1 it costs 1 / scale of pure differential privacy.
+    On integer queries of L1 sensitivity 1 it gives pure differential privacy with epsilon = 1 / scale.
 
     Attributes:
         scale: above 0, at most 2^50.
@@ -234,12 +234,12 @@ class DiscreteLaplace:
 
 @dataclass(frozen=True)
 class DiscreteGaussian:
-    """The discrete Gaussian law, Pr[z] proportional to exp(-z^2 / (2 sigma^2)).
+    """The discrete Gaussian distribution, Pr[z] proportional to exp(-z^2 / (2 sigma^2)).
 
-    On integer answers of L2 sensitivity 1 it costs 1 / (2 sigma^2) of zero-concentrated differential privacy.
+    On integer queries of L2 sensitivity 1 it satisfies rho-zCDP with rho = 1 / (2 sigma^2).
 
     Attributes:
-        sigma_squared: above 0, below 2^100; a little more than the variance, by less than 10^-6 of it where above 1.
+        sigma_squared: above 0, below 2^100; slightly above the variance, by less than 10^-6 of it if above 1.
 
     Raises:
         InvalidInput: sigma squared is not an exact fraction within these bounds.
@@ -263,7 +263,7 @@ class DiscreteGaussian:
         """The table that `draw_noise` draws from; made once and kept.
 
         Raises:
-            InvalidInput: the law is so wide that only `sample` can draw from it.
+            InvalidInput: the distribution is so wide that only `sample` can draw from it.
         """
         if self.sigma_squared > _MAX_INVERTED_SIGMA_SQUARED:
             msg = "sigma_squared must be at most 2^24 for a table of thresholds, got more; draw with sample."
@@ -289,7 +289,7 @@ class DiscreteGaussian:
         return float(self._density(np.float64(z)))
 
     def tail(self, z: int) -> float:
-        """Probability of drawing z or more, to within 10^-9 where a table would be too long to add up."""
+        """Probability of drawing z or more, to within 10^-9 if a table would be too long to sum."""
         if z <= 0:
             return 1 - self.tail(1 - z)
         if self.sigma_squared > _MAX_INVERTED_SIGMA_SQUARED:
@@ -297,7 +297,7 @@ class DiscreteGaussian:
         return float(self._density(self._half_line(z)).sum())
 
     def _half_line(self, first: int) -> NDArray[np.float64]:
-        """Integers from `first` on, as far as any may be drawn in practice."""
+        """Integers from `first` on, as far as their probabilities matter."""
         return np.arange(first, first + 2 + 40 * math.sqrt(self.sigma_squared))
 
     def _density(self, z: "NDArray[np.float64] | np.float64") -> NDArray[np.float64]:
@@ -314,14 +314,14 @@ Law = DiscreteLaplace | DiscreteGaussian
 
 
 def bernoulli_exp(stream: WordStream, exponent: Fraction) -> bool:
-    """Draw true with probability exp(-exponent), exactly: a word of the stream, more where it is a tie.
+    """Draw True with probability exp(-exponent), exactly: from one word of the stream, or more in a tie.
 
     Args:
         stream: the words.
         exponent: 0 or more.
 
     Returns:
-        Whether the uniform number that the words spell is below exp(-exponent).
+        Whether the uniform number given by the words is below exp(-exponent).
     """
     uniform, bits = 0, 0
     while True:
@@ -333,7 +333,7 @@ def bernoulli_exp(stream: WordStream, exponent: Fraction) -> bool:
 
 
 def _sample_by_inversion(law: Law, stream: WordStream, size: int) -> Draws:
-    """Draw by thresholds, with more words as they run out and with more digits where there is a tie."""
+    """Draw by thresholds, with more words as they run out and more digits in a tie."""
     thresholds = law.thresholds
     draws = np.empty(size, np.int64)
     done, spare = 0, 64
@@ -346,13 +346,13 @@ def _sample_by_inversion(law: Law, stream: WordStream, size: int) -> Draws:
         if end == TIE:
             draws[done] = _draw_by_digits(law, stream)
             done += 1
-        # The number of words that one draw takes has no bound.
+        # The number of words of a draw is unbounded.
         spare = 64 if made else 2 * spare
     return draws
 
 
 def _draw_by_digits(law: Law, stream: WordStream) -> int:
-    """Draw what `draw_noise` draws, and where it meets a tie go on until there is none."""
+    """Draw the same value as `draw_noise`, and in a tie continue until it is resolved."""
     while True:
         negative, magnitude = False, 0
         for digit in range(len(_levels(law, _BITS))):
@@ -368,7 +368,7 @@ def _draw_by_digits(law: Law, stream: WordStream) -> int:
 
 
 def _sample_by_rejection(sigma_squared: Fraction, stream: WordStream, size: int) -> Draws:
-    """Draw wide Gaussian noise: propose discrete Laplace noise of about its width, accept by the ratio of the laws."""
+    """Draw wide Gaussian noise: propose discrete Laplace noise of about its width, accept by the probability ratio."""
     scale = Fraction(math.isqrt(math.floor(sigma_squared)) + 1)
     proposals = DiscreteLaplace(scale)
     draws: list[int] = []
@@ -381,7 +381,7 @@ def _sample_by_rejection(sigma_squared: Fraction, stream: WordStream, size: int)
 
 @lru_cache(maxsize=64)
 def _tabulate(law: Law) -> Thresholds:
-    """Lay the thresholds of a law out for the kernels."""
+    """Tabulate the thresholds of a distribution for the kernels."""
     levels = [np.asarray(level, np.int64) for level in _levels(law, _BITS)]
     last_of_slot = (np.arange(256) << _GUIDE_SHIFT) + (1 << _GUIDE_SHIFT) - 1
     return Thresholds(
@@ -393,7 +393,7 @@ def _tabulate(law: Law) -> Thresholds:
 
 @lru_cache(maxsize=64)
 def _levels(law: Law, bits: int) -> list[list[int]]:
-    """Thresholds of each digit of a law's magnitude, the leading digit first, to so many bits."""
+    """Thresholds of each digit of a distribution's magnitude, leading digit first, to the given number of bits."""
     if isinstance(law, DiscreteGaussian):
         return [tail_probabilities(Fraction(0), 1 / (2 * law.sigma_squared), bits)]
     scale, levels = law.scale, []

@@ -1,7 +1,6 @@
-"""Numbers records so that two have one number exactly when they are equal.
+"""Numbers records so that two have the same number exactly if they are equal.
 
-Records of any domain become integers that sort, search and count quickly. What the numbers are used for does not belong
-here.
+Records of any domain become integers that sort, search and count quickly. The use of the numbers does not belong here.
 """
 
 from collections.abc import Sequence
@@ -18,7 +17,7 @@ _PACKED_LIMIT = 2**62
 
 
 def assign_record_keys(tables: Sequence[Codes], cardinalities: Sequence[int]) -> tuple[Numbers, ...]:
-    """Number the records of several tables alike.
+    """Number the records of several tables consistently.
 
     Args:
         tables: value codes, shapes (rows, c).
@@ -32,7 +31,7 @@ def assign_record_keys(tables: Sequence[Codes], cardinalities: Sequence[int]) ->
     """
     rows = np.concatenate(tables)
     if len(rows) and (rows.max(axis=0, initial=0) >= np.asarray(cardinalities)).any():
-        msg = "every code must lie in its attribute's domain, got a larger one; encode the tables with one domain."
+        msg = "every code must be in its attribute's domain, got a larger one; encode the tables with one domain."
         raise InvalidInput(msg)
     numbers = np.zeros(len(rows), np.int64)
     span = 1

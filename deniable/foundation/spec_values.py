@@ -1,6 +1,6 @@
-"""Kinds of values that the entries of mechanisms in a release spec are made of: exact numbers, budgets and counts.
+"""Types of values in the entries of mechanisms in a release spec: exact numbers, budgets and counts.
 
-Needs pydantic, which whoever verifies a release may not have: only modules named `spec` and `entry` import this.
+Needs pydantic, which may be absent where a release is verified: only modules named `spec` and `entry` import this.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,11 +13,11 @@ from deniable.foundation.domain import Domain
 from deniable.foundation.exact_numbers import is_too_long
 
 MOST_RECORDS = 10**10
-"""More than there are people. No table that is read, and none that is made, has as many records."""
+"""More than the number of people; no table that is read or made has as many records."""
 
 SMALLEST_EPSILON, LARGEST_EPSILON = Fraction(1, 10**6), Fraction(100)
 SMALLEST_DELTA, LARGEST_DELTA = Fraction(1, 10**30), Fraction(1, 10)
-"""Between these the costs of every learner and guarantee can be worked out; beyond, they say nothing of use."""
+"""Range in which the costs of all learners and guarantees can be computed; outside, they are of no use."""
 
 LARGEST = 10**12
 _DECIMALS = 40
@@ -26,7 +26,7 @@ _TOO_LONG = f"must be a number of at most {LARGEST:,} with at most {_DECIMALS} d
 
 
 def _exact(value: Any) -> Any:
-    """Read a number as it is written: 0.1 is a tenth."""
+    """Read a number exactly: 0.1 is a tenth."""
     if isinstance(value, bool):
         raise ValueError("must be a number")  # noqa: TRY004 - pydantic reports a ValueError with its place
     if isinstance(value, str) and is_too_long(value):
@@ -35,14 +35,14 @@ def _exact(value: Any) -> Any:
 
 
 def of_bounded_size(number: Fraction) -> Fraction:
-    """Refuse a number that takes longer to calculate with than it has a right to."""
+    """Refuse a number with too many digits, which would make arithmetic slow."""
     if abs(number) > LARGEST or number.denominator > _LARGEST_DENOMINATOR:
         raise ValueError(_TOO_LONG)
     return number
 
 
 def between(least: Fraction, most: Fraction) -> Callable[[Fraction], Fraction]:
-    """Make a check that refuses numbers beyond bounds."""
+    """A check that refuses numbers outside bounds."""
 
     def check(number: Fraction) -> Fraction:
         if not least <= number <= most:
@@ -53,21 +53,21 @@ def between(least: Fraction, most: Fraction) -> Callable[[Fraction], Fraction]:
 
 
 def _whole(value: Any) -> Any:
-    """Refuse `true`, which Python takes for 1."""
+    """Refuse `true`, which Python equates with 1."""
     if isinstance(value, bool):
         raise ValueError("must be a whole number")  # noqa: TRY004 - pydantic reports a ValueError with its place
     return value
 
 
 def domain_known_to(info: ValidationInfo) -> Domain | None:
-    """The domain that names and numbers of attributes are checked against, where it is known."""
+    """The domain against which names and numbers of attributes are checked, if known."""
     context: Mapping[str, Any] = info.context or {}
     domain: Domain | None = context.get("domain")
     return domain
 
 
 def weights(value: Any) -> Any:
-    """Read a single number of attributes as a set of one, and a list of them as a set of equal weights."""
+    """Read a single number of attributes as a set of one, and a list of numbers as a set with equal weights."""
     if isinstance(value, Mapping):
         return value
     numbers = value if isinstance(value, list | tuple) else [value]

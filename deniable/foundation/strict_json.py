@@ -1,9 +1,8 @@
-"""Reads JSON that all readers read alike: no name twice, no number that is none, exactly the names that are expected.
+"""Reads unambiguous JSON: no repeated names, no NaN or infinity, exactly the expected names.
 
-Whoever made it may have made it to fill a memory or a day: how much and how deep it is, and how long its numbers are,
-is bounded.
+It may be hostile, made to exhaust memory or time: its size, its depth, and the length of its numbers are bounded.
 
-What the values mean does not belong here; how they are written is in `canonical` (ledger).
+The meaning of the values does not belong here; how they are written is in `canonical` (ledger).
 """
 
 import json
@@ -30,7 +29,7 @@ def parsed(text: str, what: str) -> object:
         what: what it is, for the error: `the envelope`.
 
     Raises:
-        InvalidInput: it is no JSON, or two readers could read it differently.
+        InvalidInput: it is not JSON, or is ambiguous.
     """
     if sum(map(text.count, "[{,")) > _MOST_VALUES:
         raise InvalidInput(f"{what} must have at most {_MOST_VALUES:,} values, got more.")
@@ -40,17 +39,17 @@ def parsed(text: str, what: str) -> object:
         )
         _require_shallow(value)
     except _Ambiguous as error:
-        raise InvalidInput(f"{what} must be JSON that all readers read alike, got {error}.") from None
+        raise InvalidInput(f"{what} must be unambiguous JSON, got {error}.") from None
     except (ValueError, RecursionError):
         raise InvalidInput(f"{what} must be JSON, got something else.") from None
     return value
 
 
 def members(value: object, names: Sequence[str], what: str) -> Mapping[str, object]:
-    """Take a value as an object that has exactly some names.
+    """Read a value as an object with exactly the given names.
 
     Raises:
-        InvalidInput: it is no object, or has other names.
+        InvalidInput: it is not an object, or has other names.
     """
     if not isinstance(value, dict) or set(value) != set(names):
         raise InvalidInput(f"{what} must have {', '.join(names)} and nothing else.")
@@ -58,14 +57,14 @@ def members(value: object, names: Sequence[str], what: str) -> Mapping[str, obje
 
 
 def same(one: object, other: object) -> bool:
-    """Equality as JSON has it: true is not 1, and 1 is not 1.0."""
+    """Equality as in JSON: true is not 1, and 1 is not 1.0."""
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(same(one[name], other[name]) for name in one)
     return type(one) is type(other) and one == other
 
 
 class _Ambiguous(Exception):
-    """What two readers could read differently."""
+    """JSON that two readers could read differently."""
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -94,7 +93,7 @@ def _require_short(text: str) -> None:
 
 
 def _require_shallow(value: object) -> None:
-    """Refuse what is nested deeper than any document, and texts that are read as numbers without end."""
+    """Refuse values that are nested too deeply, and numbers that are too long."""
     level, depth = [value], 0
     while level:
         if depth > _DEEPEST:

@@ -1,6 +1,6 @@
-"""Contingency counts: the additive sufficient statistics that everything is learnt from.
+"""Contingency tables: the additive sufficient statistics from which everything is learnt.
 
-Counts of chunks add up to the counts of the whole, so nothing here needs a whole table. Noise, entropies and models do
+The counts of chunks sum to the counts of the whole, so nothing here needs a whole table. Noise, entropies and models do
 not belong here.
 """
 
@@ -19,7 +19,7 @@ Parents = tuple[tuple[int, ...], ...]
 
 
 class Tally(Protocol):
-    """What is counted of rows, a chunk after the other; tallies of other rows can be merged into it."""
+    """Counts of rows, updated chunk by chunk; tallies of other rows can be merged into it."""
 
     def add(self, codes: Codes) -> None:
         """Count more rows, value codes of shape (rows, m)."""
@@ -37,7 +37,7 @@ class Tally(Protocol):
 
 @numba.njit(nogil=True, cache=True)
 def _count_pairs(codes, cardinalities, starts, ones, pairs):
-    """Add one row after the other to all one-way and two-way tables; a row touches each table once."""
+    """Add rows to all one-way and two-way tables; a row adds 1 to one cell of each table."""
     rows, m = codes.shape
     one_starts = np.zeros(m, np.int64)
     for i in range(1, m):
@@ -118,7 +118,7 @@ class PairCounts:
 
 
 def bucketize(counts: Counts, buckets: Codes, axis: int) -> Counts:
-    """Add up the counts of the values in each bucket along one axis.
+    """Sum the counts of the values in each bucket along one axis.
 
     Args:
         counts: a table of counts.
@@ -135,7 +135,7 @@ def bucketize(counts: Counts, buckets: Codes, axis: int) -> Counts:
 
 
 def configuration_strides(domain: Domain, parents: tuple[int, ...]) -> tuple[int, ...]:
-    """Weights that turn the parents' buckets into one configuration number, the last parent running fastest."""
+    """Strides that turn the parents' buckets into a configuration number; the last parent varies fastest."""
     strides = []
     stride = 1
     for parent in reversed(parents):

@@ -1,6 +1,6 @@
-"""Learners: they make a model from noisy counts, and pay while they count. One folder each; a learner never sees rows.
+"""Learners fit a model to noisy counts and are charged for each count. A learner never sees rows. One folder for each.
 
-registry: the learners by name; a new one is a folder and a line there. entry: what their entries of a release spec have
-in common. In each folder, the first page says what the learner is and where it is from, `spec` is the entry, `steps`
-what is done, `verification` what a record must say of it, and `words.md.jinja` what statements say of it.
+registry: the learners by name; a new learner is a folder and a line there. entry: the common part of their entries in a
+release spec. In each folder, `__init__` describes the learner and cites its source, `spec` is the entry, `steps` runs
+the learner, `verification` states what a record must say about it, and `words.md.jinja` is its text for statements.
 """

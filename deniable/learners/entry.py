@@ -1,4 +1,4 @@
-"""What the entries of learners in a release spec have in common; each learner's own is in its module `spec`."""
+"""The common part of the learners' entries in a release spec; each learner's own entry is in its module `spec`."""
 
 from collections.abc import Mapping
 from fractions import Fraction
@@ -12,12 +12,12 @@ _PRIORS = Fraction(1, 10**6), Fraction(10**9)
 
 
 class LearnerEntry(Strict):
-    """What is learnt, and at what cost: the base of each learner's entry.
+    """What is learnt and at what cost: the base class of each learner's entry.
 
     Attributes:
         parts: the parts of the rows that the learner reads.
         leaves: parts that a split may give rows to although the learner does not read them.
-        steps: the steps that are taken, in order, each with a sentence that says what it does.
+        steps: the learner's steps, in order, each with a sentence that describes it.
         kind: the learner's name.
     """
 
@@ -33,8 +33,8 @@ class StructureBudget(Strict):
 
     Attributes:
         epsilon: budget of the whole structure, for the records that it is learnt from.
-        delta: delta of the whole structure in the whole release; that for the records it is learnt from follows.
-        epsilon_rows: the part of `epsilon` that pays for the number of rows.
+        delta: delta of the whole structure in the whole release; the delta for the records it is learnt from follows.
+        epsilon_rows: the part of `epsilon` that is spent on the number of rows.
         max_cost: largest number of configurations of an attribute's parents, in buckets.
     """
 
@@ -57,9 +57,9 @@ class ParameterBudget(Strict):
 
     Attributes:
         epsilon: budget of the counts, for the records that are counted.
-        delta: delta of the counts in the whole release; that for the records that are counted follows.
-        prior: total Dirichlet mass of one configuration; not for every learner.
-        estimate: what is made of the posterior: its mean, its mode, or a draw from it; not for every learner.
+        delta: delta of the counts in the whole release; the delta for the records that are counted follows.
+        prior: total Dirichlet mass of one configuration; not used by every learner.
+        estimate: the posterior's mean, its mode, or a draw from it; not used by every learner.
     """
 
     epsilon: Epsilon
@@ -69,10 +69,10 @@ class ParameterBudget(Strict):
 
 
 class CountingEntry(LearnerEntry):
-    """The base of entries of learners that count with noise.
+    """The base class of the entries of learners that use noisy counts.
 
     Attributes:
-        noise: which noise the counts get; `auto` takes whichever leaves the smaller errors.
+        noise: noise added to the counts; `auto` takes the kind with the smaller errors.
         parameters: the budget of the counts.
     """
 

@@ -1,6 +1,6 @@
-"""The learners, by the name that a spec asks for them by. A new one has a folder of its own and a line here.
+"""The learners, by their name in a spec. A new learner is a folder of its own and a line here.
 
-Folders are imported when they are asked for: whoever verifies a release needs no learner's compiled code.
+Folders are imported on demand, so that verifying a release needs no learner's compiled code.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ LEARNERS: Final = (
 
 
 def expected_steps(kind: str) -> Mapping[str, ExpectedStep]:
-    """What each step that costs must do, by its name and in order; nothing of a learner that is not known."""
+    """What each step with a cost must do, by its name and in order; empty for an unknown learner."""
     if kind not in LEARNERS:
         return {}
     steps: Mapping[str, ExpectedStep] = import_module(f"deniable.learners.{kind}.verification").EXPECTED_STEPS
@@ -33,7 +33,7 @@ def expected_steps(kind: str) -> Mapping[str, ExpectedStep]:
 
 
 def entries() -> "Sequence[type[LearnerEntry]]":
-    """The entries of a spec that there are, one for each learner."""
+    """The classes of spec entries, one for each learner."""
     return [import_module(f"deniable.learners.{kind}.spec").Entry for kind in LEARNERS]
 
 
@@ -43,7 +43,7 @@ def kinds_that_read(part: str) -> list[str]:
 
 
 def steps_of(entry: "LearnerEntry", domain: Domain, delta_of: "PartDelta") -> "tuple[PlannedStep, ...]":
-    """Plan the steps that an entry of a spec asks for, in order.
+    """Plan the steps of a spec's entry, in order.
 
     Args:
         entry: the entry.

@@ -1,7 +1,7 @@
-"""The privacy ledger: a chain of entries that state what was asked of which dataset, and at what cost.
+"""The privacy ledger: a chain of entries that state the queries of each dataset and their cost.
 
-entries: the entries. state: what follows from them. budget: what charges cost together, against a cap. verification: by
-someone who was not there. drawing_versions: raised whenever code draws otherwise than before.
+entries: the entries. state: what follows from them. budget: the total cost of charges, against a cap. verification:
+independent verification. drawing_versions: versions of the code that draws.
 
-Where a ledger is kept is for `stores.ledger`.
+The storage of a ledger belongs in `stores.ledger`.
 """

@@ -1,11 +1,11 @@
-"""What charges to a dataset cost together, and how that compares with a cap.
+"""Total cost of the charges to a dataset, and its comparison with a cap.
 
-Within one split under one key, steps that read the same part add up, and the parts are combined by joint_split; what
-reads all rows, other splits and other releases add up again: basic composition. It also holds where what is asked
-depends on earlier answers and where the steps of several releases interleave (Vadhan, Zhang 2023), with costs that are
-chosen on the way (Haney et al. 2023). Two releases that share a split and a key, as a replay does, are summed as one:
-the split hides a record only once. Which charges there are does not belong here (books), nor does what the events of
-one charge cost (accounting, seed_accounting).
+Within one split under one key, the costs of steps on the same part are summed, and the parts are combined by
+joint_split. Steps that read all rows, other splits and other releases are summed: basic composition. The sum also holds
+for adaptive queries and for interleaved steps of several releases (Vadhan, Zhang 2023), with adaptively chosen costs
+(Haney et al. 2023). Two releases that share a split and a key, as a replay does, are summed as one, because the split
+hides a record only once. The list of charges does not belong here (state), nor the cost of the events of one charge
+(accounting, seed_accounting).
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -19,24 +19,24 @@ from deniable.ledger.entries import ALL_ROWS, Charge, Cost, SeedCost
 from deniable.privacy.rounding import rounded, rounded_down, rounded_up
 
 LIFETIME = "lifetime"
-"""Name of the cap that no calendar ends."""
+"""Name of the cap over a dataset's lifetime."""
 
 NOTHING = Cost(epsilon=Fraction(0), delta=Fraction(0))
 
-# Logarithms are taken with this many digits and raised by this much, which is far more than they are wrong by.
+# Logarithms are computed with this many digits and raised by this much, which far exceeds their error.
 _DIGITS = 50
 _ROUNDING = Decimal("1e-30")
-# Beyond this epsilon the largest of the parts' epsilons is as good a bound as any.
+# Above this epsilon the largest of the parts' epsilons is used as the bound.
 _LARGEST_EXPONENT = 1000
 
 
 class BudgetExceeded(Refused):
-    """A release asks more than is left of a dataset's cap; nothing was written.
+    """A release requests more than is left of a dataset's cap; nothing was written.
 
     Attributes:
         dataset: name of the dataset.
         cap: the cap that would be exceeded: lifetime, or the name of a period.
-        asked: what the release asks.
+        asked: the cost that the release requests.
         left: what is left of the cap.
     """
 
@@ -46,7 +46,7 @@ class BudgetExceeded(Refused):
 
     @classmethod
     def between(cls, balance: "Balance", would_be: "Balance", charges: Sequence[Charge]) -> "BudgetExceeded":
-        """Say what some charges ask and what is left, given a cap's balance without and with them."""
+        """The error for some charges, given a cap's balance without and with them."""
         spent, limit, left = balance.spent, balance.limit, balance.left
         asked = Cost(
             epsilon=would_be.spent.epsilon - spent.epsilon,
@@ -55,11 +55,11 @@ class BudgetExceeded(Refused):
         steps = ", ".join(dict.fromkeys(charge.step for charge in charges))
         cap = "lifetime cap" if balance.cap == LIFETIME else f"cap for {balance.cap}"
         return cls(
-            f"release {charges[0].release} asks epsilon {rounded_up(asked.epsilon)} and delta "
+            f"release {charges[0].release} requests epsilon {rounded_up(asked.epsilon)} and delta "
             f"{rounded_up(asked.delta)} of dataset {balance.dataset} for {steps}, and of its {cap} (epsilon "
             f"{rounded(limit.epsilon)}, delta {rounded(limit.delta)}) only epsilon {rounded_down(left.epsilon)} and "
             f"delta {rounded_down(left.delta)} are left{counted(balance.seed_cost)}; nothing was charged "
-            "for this: ask for less, or have the dataset's custodian change its policy.",
+            "for this: request less, or have the dataset's custodian change its policy.",
             dataset=balance.dataset,
             cap=balance.cap,
             asked=asked,
@@ -67,7 +67,7 @@ class BudgetExceeded(Refused):
         )
 
     def __reduce__(self) -> "tuple[Callable[[], BudgetExceeded], tuple[()]]":
-        """Be pickled with all attributes, which an exception by itself is not."""
+        """Pickle all attributes, which the default for exceptions does not."""
         again = partial(type(self), str(self), dataset=self.dataset, cap=self.cap, asked=self.asked, left=self.left)
         return again, ()
 
@@ -80,8 +80,8 @@ class Balance:
         dataset: the dataset's name.
         cap: lifetime, or the name of a period.
         limit: the cap.
-        spent: what was spent; more than the limit only where the limit was lowered afterwards.
-        seed_cost: what was counted of candidates tested for plausible deniability.
+        spent: what was spent; more than the limit only if the limit was lowered afterwards.
+        seed_cost: what was counted for candidates tested for plausible deniability.
     """
 
     dataset: str
@@ -100,27 +100,27 @@ class Balance:
 
     @property
     def statement(self) -> str:
-        """The balance in words that do not say more than is true."""
+        """The balance in words, with the caveat of what is counted."""
         spent = f"{rounded_up(self.spent.epsilon)} of {rounded(self.limit.epsilon)}"
         delta = f"{rounded_up(self.spent.delta)} of {rounded(self.limit.delta)}"
         return f"{self.dataset}, {self.cap}: epsilon {spent}, delta {delta}{counted(self.seed_cost)}"
 
 
 def counted(seed_cost: SeedCost) -> str:
-    """What every statement of a sum must add."""
+    """The caveat that every statement of a sum must carry."""
     if seed_cost == "total":
         return ""
     return (
-        "; of candidates tested for plausible deniability only what one attempt costs is counted (Theorem 1), not what "
-        "all of them do: the sum is no guarantee for whole releases"
+        "; for candidates tested for plausible deniability only the cost of one attempt is counted (Theorem 1), not "
+        "that of all: the sum is no guarantee for whole releases"
     )
 
 
 class Tally:
-    """A sum that is kept up charge by charge.
+    """A sum that is updated charge by charge.
 
     Args:
-        seed_cost: what counts of candidates tested for plausible deniability.
+        seed_cost: what counts for candidates tested for plausible deniability.
     """
 
     def __init__(self, seed_cost: SeedCost) -> None:
@@ -133,7 +133,7 @@ class Tally:
         """Add a charge.
 
         Raises:
-            InvalidInput: its part does not fit with the other parts of its split.
+            InvalidInput: its part is inconsistent with the other parts of its split.
         """
         self.cost = self.cost_with([charge])
         split = _split(charge)
@@ -141,10 +141,10 @@ class Tally:
         self._costs[split] = cost_of_split(self._splits[split], self._seed_cost)
 
     def cost_with(self, charges: Sequence[Charge]) -> Cost:
-        """What the sum would be with some more charges.
+        """The sum with some more charges.
 
         Raises:
-            InvalidInput: a part does not fit with the other parts of its split.
+            InvalidInput: a part is inconsistent with the other parts of its split.
         """
         costs = dict.fromkeys((_split(charge) for charge in charges), NOTHING)
         for split in costs:
@@ -158,10 +158,10 @@ class Tally:
 
 
 def cost_of(charges: Iterable[Charge], seed_cost: SeedCost = "total") -> Cost:
-    """What some charges to one dataset cost together.
+    """Total cost of some charges to one dataset.
 
     Raises:
-        InvalidInput: the parts of a split do not fit together.
+        InvalidInput: the parts of a split are inconsistent.
     """
     tally = Tally(seed_cost)
     for charge in charges:
@@ -170,13 +170,14 @@ def cost_of(charges: Iterable[Charge], seed_cost: SeedCost = "total") -> Cost:
 
 
 def cost_of_split(charges: Sequence[Charge], seed_cost: SeedCost) -> Cost:
-    """What the charges to the parts of one split cost together, rounded against us; or those to all rows.
+    """Total cost of the charges to the parts of one split, rounded up; or of those to all rows.
 
-    Within a part costs add up. With eta the sum of the parts' probabilities p_a, the parts together cost epsilon = ln(1
-    + sum of p_a (e^epsilon_a - 1)) and delta = eta * (largest delta_a): composition.joint_split, which has the proof.
+    Within a part costs are summed. With eta the sum of the parts' probabilities p_a, the parts together cost epsilon =
+    ln(1 + sum of p_a (e^epsilon_a - 1)) and delta = eta * (largest delta_a): composition.joint_split, which has the
+    proof.
 
     Raises:
-        InvalidInput: one part has two probabilities, or the probabilities exceed 1 together.
+        InvalidInput: one part has two probabilities, or the probabilities sum to more than 1.
     """
     parts: dict[str, tuple[Fraction, Cost]] = {}
     for charge in charges:
@@ -190,8 +191,8 @@ def cost_of_split(charges: Sequence[Charge], seed_cost: SeedCost) -> Cost:
     kept = sum((probability for probability, _ in parts.values()), start=Fraction(0))
     if kept > 1:
         raise InvalidInput(
-            f"the probabilities of the parts of a split must add up to at most 1, got {kept} for "
-            f"{', '.join(sorted(parts))}; charge what reads every record to the part {ALL_ROWS}."
+            f"the probabilities of the parts of a split must sum to at most 1, got {kept} for "
+            f"{', '.join(sorted(parts))}; charge steps that read every record to the part {ALL_ROWS}."
         )
     return Cost(
         epsilon=_joint_epsilon([(probability, cost.epsilon) for probability, cost in parts.values()]),
@@ -200,7 +201,7 @@ def cost_of_split(charges: Sequence[Charge], seed_cost: SeedCost) -> Cost:
 
 
 def _split(charge: Charge) -> tuple[str, str]:
-    """What tells apart the random splits that charges are to; all rows are one that hides nothing."""
+    """The random split that a charge belongs to; all rows count as a split that hides nothing."""
     return (charge.commitment, charge.split) if charge.part != ALL_ROWS else ("", "")
 
 

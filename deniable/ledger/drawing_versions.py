@@ -1,13 +1,13 @@
-"""Versions of what draws: raised whenever code asks other questions of the data than before, or draws otherwise.
+"""Versions of the drawing code: raised whenever it makes different queries of the data, or draws differently.
 
-What is drawn depends on the release key, on the input, on the parameters and on code: which questions a learner asks,
-in which order, and how noise is made of a stream's words. A draw that is repeated costs nothing, because it gives the
-same answers to the same questions; under other code it would not. So the version of the code is in what a draw is
-charged as and, from version 2 on, in the stream that it is made from: under another version it is another draw, with
-noise of its own and a charge of its own.
+A draw depends on the release key, the input, the parameters and the code: the queries of a learner, their order, and
+how noise is computed from a stream's words. A repeated draw costs nothing, because it gives the same answers to the
+same queries; under different code it would not. So the version of the code is part of the name under which a draw is
+charged and, from version 2 on, of its stream: under another version it is a different draw, with its own noise and its
+own charge.
 
-`tests/unit/test_versions_of_draws.py` pins, for each version, the streams that are opened, the words that are taken
-from them and what comes of them, for small tables and a fixed key. What a release costs does not belong here.
+`tests/unit/test_versions_of_draws.py` pins, for each version, the streams that are opened, the words taken from them
+and the results, for small tables and a fixed key. The cost of a release does not belong here.
 """
 
 from collections.abc import Mapping
@@ -18,11 +18,11 @@ from deniable.ledger.entries import Charge
 
 VERSIONS: Mapping[str, int] = MappingProxyType(
     {
-        # Noisy entropies, and the graph found from them.
+        # Noisy entropies, and the graph learnt from them.
         "learn_structure": 1,
-        # What a learner without a line of its own draws: noisy counts of each attribute by its parents, or of none.
+        # Learners without their own line: noisy counts of each attribute by its parents, which may be none.
         "learn_parameters": 1,
-        # Chosen noisy tables. Version 1 asked other questions from time to time, under one name.
+        # Chosen noisy tables. The queries changed several times within version 1.
         "learn_loglinear": 2,
         # The noisy histogram of prefixes.
         "noise_seeds": 1,
@@ -33,7 +33,7 @@ VERSIONS: Mapping[str, int] = MappingProxyType(
 
 
 def mechanism_name(drawing: str, step: str) -> str:
-    """What a draw is charged as.
+    """The name under which a draw is charged.
 
     Args:
         drawing: one of VERSIONS.
@@ -43,7 +43,7 @@ def mechanism_name(drawing: str, step: str) -> str:
 
 
 def drawing_of(learner: str, step: str) -> str:
-    """What draws in a step, as VERSIONS names it.
+    """The drawing code of a step, by its name in VERSIONS.
 
     Args:
         learner: the kind of the spec's learner.
@@ -54,7 +54,7 @@ def drawing_of(learner: str, step: str) -> str:
 
 
 def mechanism_fault(charge: Charge, learner: str) -> str | None:
-    """Say what is wrong with what a charge says that it draws by; None where it is a version that there was.
+    """The fault of the drawing version that a charge names; None if it is a known one.
 
     Args:
         charge: the charge.
@@ -71,16 +71,16 @@ def mechanism_fault(charge: Charge, learner: str) -> str | None:
 
 
 def stream_name(drawing: str, step: str) -> str:
-    """The step, as the streams of a draw name it; those of version 1 were named before there were versions."""
+    """The step in the name of a draw's streams; those of version 1 carry no version."""
     return step if VERSIONS[drawing] == 1 else mechanism_name(drawing, step)
 
 
 def require_same_version(made: Charge, mechanism: str) -> None:
-    """Refuse to draw for a step that another version drew for under the same key.
+    """Refuse to draw for a step that another version has drawn for under the same key.
 
     Args:
         made: a charge of the same step under the same key.
-        mechanism: what this code would be charged as.
+        mechanism: the name under which this code would be charged.
 
     Raises:
         Refused: another version made the charge; nothing was drawn.
@@ -88,7 +88,7 @@ def require_same_version(made: Charge, mechanism: str) -> None:
     if made.mechanism != mechanism:
         raise Refused(
             f"a step must be drawn once under a key, got {made.step} of {made.release}, which was charged as "
-            f"{made.mechanism}, and which this code would draw as {mechanism}, with other noise; go on with it by the "
-            f"version of the program that began it, or give it up by python -m flows discard {made.release}: what was "
-            "charged stays charged."
+            f"{made.mechanism}, but which this code would draw as {mechanism}, with other noise; resume it with the "
+            f"version of the program that began it, or discard it with python -m flows discard {made.release}: its "
+            "charges remain."
         )

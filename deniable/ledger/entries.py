@@ -1,10 +1,9 @@
-"""The entries of a privacy ledger: facts about what was asked of which dataset, each bound to the one before.
+"""The entries of a privacy ledger: facts about the queries of each dataset, each bound to its predecessor.
 
 An entry carries the SHA-256 of its own content and of its predecessor's digest, so that none can be altered, removed,
-repeated, reordered or inserted without every later digest changing. Of the content only a seal goes into the entry's
-digest, so that an entry can be shown without its content and still be seen to stand in its place. What entries add up
-to does not belong here (budget), nor does finding out whether others kept them well (ledger_verification), nor where
-they are kept.
+repeated, reordered or inserted without changing every later digest. Only a seal of the content enters the entry's
+digest, so that an entry can be shown without its content and its place can still be verified. Sums of entries do not
+belong here (budget), nor the verification of a ledger (verification), nor its storage.
 
 A ledger must be readable in ten years: kinds of entries and their fields are only ever added.
 """
@@ -27,12 +26,12 @@ if TYPE_CHECKING:
     from deniable.foundation.keys import Parameter
 
 NOTHING_BEFORE = "0" * 64
-"""What the first entry of a ledger gives as the digest of its predecessor."""
+"""Digest of the predecessor in the first entry of a ledger."""
 ALL_ROWS = "all"
-"""The part that every record is in: what is charged to it adds to whatever else is charged."""
+"""The part that includes every record; its charges add to all others."""
 
 SeedCost = Literal["total", "per_record"]
-"""What counts of candidates tested for plausible deniability: all of them together, or one attempt alone."""
+"""What counts for candidates tested for plausible deniability: all of them together, or one attempt."""
 PeriodLength = Literal["year", "quarter", "month"]
 
 Content: TypeAlias = Mapping[str, Any]
@@ -40,7 +39,7 @@ Content: TypeAlias = Mapping[str, Any]
 _FORMAT = 2
 _FIELDS = ("number", "time", "kind", "content", "salt", "previous", "digest")
 _SEALED_FIELDS = ("number", "time", "kind", "sealed", "previous", "digest")
-# In version 1 the digest was made of the content itself.
+# In version 1 the digest was computed from the content itself.
 _FIELDS_OF_VERSION_1 = ("number", "time", "kind", "content", "previous", "digest")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _TIME = re.compile(r"\d{4}-(0[1-9]|1[0-2])-[0-3]\dT[0-2]\d:[0-5]\d:[0-6]\d\.\d{6}Z")
@@ -57,20 +56,20 @@ _SHOWN = 60
 
 
 class OtherVersion(InvalidInput):
-    """A ledger whose entries are of another form than those that this version writes."""
+    """A ledger whose entries have another form than those of this version."""
 
 
 def canonical(value: object) -> str:
-    """Write a value as JSON in the one way that digests are made of: names in order, no spaces, no escapes.
+    """Write a value as canonical JSON, from which digests are computed: sorted names, no spaces, no escapes.
 
     Raises:
-        InvalidInput: the value is not made of text, whole numbers, truth values, lists and named values.
+        InvalidInput: the value does not consist of text, integers, booleans, lists and objects.
     """
     try:
         text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
         text.encode()
     except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidInput(f"an entry must be made of plain JSON values; {error}.") from None
+        raise InvalidInput(f"an entry must consist of plain JSON values; {error}.") from None
     return text
 
 
@@ -81,7 +80,7 @@ def digest_of(value: object) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Opening:
-    """The first entry: which ledger this is.
+    """The first entry, which identifies the ledger.
 
     Attributes:
         ledger: the ledger's name.
@@ -117,7 +116,7 @@ class Cost:
     delta: Fraction
 
     def __post_init__(self) -> None:
-        """Refuse what is no cost."""
+        """Refuse a negative cost."""
         if self.epsilon < 0 or self.delta < 0:
             raise InvalidInput(f"a cost must be at least 0, got epsilon={self.epsilon}, delta={self.delta}.")
 
@@ -136,7 +135,7 @@ class Cost:
 
 @dataclass(frozen=True, kw_only=True)
 class PeriodCap:
-    """What may be spent in each calendar period, by Coordinated Universal Time.
+    """The budget of each calendar period, in Coordinated Universal Time.
 
     Attributes:
         length: the period.
@@ -147,7 +146,7 @@ class PeriodCap:
     limit: Cost
 
     def __post_init__(self) -> None:
-        """Refuse a period that no calendar has."""
+        """Refuse an unknown period."""
         if self.length not in get_args(PeriodLength):
             raise InvalidInput(f"a period must be a year, quarter or month, got {self.length}.")
         _require_cap(self.limit)
@@ -155,14 +154,14 @@ class PeriodCap:
 
 @dataclass(frozen=True, kw_only=True)
 class Policy:
-    """What may be spent on a dataset, from this entry on.
+    """The budget of a dataset, from this entry on.
 
     Attributes:
         dataset: the dataset's name.
         limit: cap over the dataset's lifetime.
         period: cap of each calendar period, if there is one.
         seed_cost: whether all candidates tested count together, or one attempt alone.
-        set_by: who set the policy.
+        set_by: the person who set the policy.
     """
 
     kind: ClassVar[str] = "policy"
@@ -207,7 +206,7 @@ class Policy:
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """A guarantee as the ledger adds it up: exact, and never below what it was made of.
+    """A guarantee as summed in the ledger: exact, and never below the original.
 
     Attributes:
         cost: epsilon and delta.
@@ -219,14 +218,14 @@ class Claim:
 
     @classmethod
     def of(cls, guarantee: Guarantee) -> "Claim":
-        """Take a guarantee as the decimal numbers that it is written in, rounded up to 12 digits where it has more.
+        """A guarantee in its decimal literals, rounded up to 12 digits if they have more.
 
         Raises:
             InvalidInput: epsilon is infinite.
         """
         if not isfinite(guarantee.epsilon):
             raise InvalidInput(
-                "what is charged must have a finite epsilon, got none; privacy test 1 gives no differential privacy: "
+                "a charge must have a finite epsilon, got none; privacy test 1 gives no differential privacy: "
                 "use test 2, or test fewer candidates."
             )
         return cls(
@@ -246,25 +245,25 @@ class Claim:
 
 @dataclass(frozen=True, kw_only=True)
 class Charge:
-    """What one step of a release is about to spend on one part of a dataset, before it draws.
+    """The cost of one step of a release on one part of a dataset, charged before it draws.
 
-    A draw is known by its `identity`. All noise comes from streams that are derived from what makes the identity, so
-    the same identity draws the same numbers, reveals nothing new and is charged once; anything else is another draw.
+    A draw is identified by its `identity`. All noise comes from streams derived from the components of the identity, so
+    the same identity draws the same numbers, discloses nothing new and is charged once; anything else is another draw.
 
     Attributes:
-        dataset: name of the dataset that pays.
-        release: id of the release that asks.
+        dataset: name of the dataset that is charged.
+        release: id of the release.
         step: name of the step.
-        mechanism: name of what is drawn, and its version should its code ever draw differently from the same stream.
-        part: part of the split that is read; `all` for what reads every record.
+        mechanism: name of the drawing code, with its version.
+        part: part of the split that is read; `all` for steps that read every record.
         probability: probability with which a record is in that part.
-        split: digest of what was split and of the probabilities; empty for the part `all`. The parts of one split
-            under one key are disjoint, and nothing else is taken to be.
-        claim: what the step guarantees for its part.
-        per_record: for candidates tested for plausible deniability, what one attempt spends (Theorem 1).
-        events: what is done to the data.
+        split: digest of the split rows and of the probabilities; empty for the part `all`. Only the parts of one split
+            under one key are assumed to be disjoint.
+        claim: the step's guarantee for its part.
+        per_record: for candidates tested for plausible deniability, the cost of one attempt (Theorem 1).
+        events: the mechanism events.
         inputs: keyed digest of the exact inputs.
-        parameters: the exact parameters; public, and all that the draw depends on beside inputs and key.
+        parameters: the exact parameters; public, and all that the draw depends on apart from inputs and key.
         commitment: commitment to the release key.
     """
 
@@ -285,7 +284,7 @@ class Charge:
     commitment: str
 
     def __post_init__(self) -> None:
-        """Refuse a charge that does not say what is done to whom."""
+        """Refuse an incomplete or inconsistent charge."""
         for name in ("dataset", "release", "step", "mechanism", "part", "inputs", "commitment"):
             _require_text(name, getattr(self, name))
         if not 0 < self.probability <= 1:
@@ -294,8 +293,8 @@ class Charge:
             raise InvalidInput(f"split must be a text, got {type(self.split).__name__}.")
         if (self.part == ALL_ROWS) != (self.split == "") or (self.part == ALL_ROWS and self.probability != 1):
             raise InvalidInput(
-                f"a part must name the split it is of, and the part {ALL_ROWS} is of none and has probability 1, got "
-                f"the part {self.part} of probability {self.probability} and the split {self.split or '(none)'}."
+                f"a part must name its split, and the part {ALL_ROWS} has none and has probability 1, got the part "
+                f"{self.part} of probability {self.probability} and the split {self.split or '(none)'}."
             )
         if not self.events or {event.part for event in self.events} != {self.part}:
             raise InvalidInput(
@@ -304,25 +303,25 @@ class Charge:
             )
         tests = sum(isinstance(event, PrivacyTestEvent) for event in self.events)
         if tests and len(self.events) != 1:
-            raise InvalidInput("candidates tested for plausible deniability must be charged apart, got other events.")
+            raise InvalidInput("candidates tested for plausible deniability must be charged alone, got other events.")
         if self.per_record is not None and not tests:
             raise InvalidInput("only candidates tested for plausible deniability have a cost per record, got others.")
 
     @property
     def identity(self) -> str:
-        """Digest of all that decides what is drawn."""
+        """Digest of everything that determines the draw."""
         parameters = _plain_items(self.parameters)
         return digest_of([_IDENTITY, self.dataset, self.step, self.mechanism, self.inputs, parameters, self.commitment])
 
     def differs_from(self, other: "Charge") -> str | None:
-        """Name a fact on which two charges of one identity disagree, although it cannot have changed; None if none."""
+        """A field in which two charges of one identity differ although it cannot change; None if there is none."""
         for name in ("part", "probability", "split", "events"):
             if getattr(self, name) != getattr(other, name):
                 return name
         return None
 
     def cost(self, seed_cost: SeedCost) -> Cost:
-        """What counts of this charge under a policy."""
+        """The cost of this charge that counts under a policy."""
         counted = self.per_record if seed_cost == "per_record" and self.per_record is not None else self.claim
         return counted.cost
 
@@ -363,11 +362,11 @@ class Charge:
 
 @dataclass(frozen=True, kw_only=True)
 class Output:
-    """What was drawn is stored.
+    """The output of a draw is stored.
 
     Attributes:
         identity: identity of the charge.
-        output: keyed digest of what was drawn.
+        output: keyed digest of the output.
     """
 
     kind: ClassVar[str] = "committed"
@@ -376,7 +375,7 @@ class Output:
     output: str
 
     def __post_init__(self) -> None:
-        """Refuse an output that is none."""
+        """Refuse empty digests."""
         _require_text("identity", self.identity)
         _require_text("output", self.output)
 
@@ -407,7 +406,7 @@ class Publication:
     output: str
 
     def __post_init__(self) -> None:
-        """Refuse a publication of nothing."""
+        """Refuse empty fields."""
         for name in ("dataset", "release", "output"):
             _require_text(name, getattr(self, name))
 
@@ -423,15 +422,15 @@ class Publication:
 
 @dataclass(frozen=True, kw_only=True)
 class Recovery:
-    """A ledger that lacked entries that a state folder knows of was taken up again, by a person.
+    """A person resumed a ledger that lacked entries known to a state folder.
 
     Attributes:
-        set_by: who did it.
-        reason: why, in their words.
-        known: number of entries that the state folder knew of, and `known_head`, the digest of the last of them.
-        found: number of entries that the ledger had, and `found_head`, the digest of the last of them.
-        restored: number of entries that were brought back from copies.
-        accepted: whether it was accepted that entries are lost, or that this is another ledger.
+        set_by: the person.
+        reason: the reason, in their words.
+        known: number of entries known to the state folder; `known_head` is the digest of the last of them.
+        found: number of entries in the ledger; `found_head` is the digest of the last of them.
+        restored: number of entries restored from copies.
+        accepted: whether the person accepted that entries are lost, or that this is another ledger.
     """
 
     kind: ClassVar[str] = "recovered"
@@ -446,7 +445,7 @@ class Recovery:
     accepted: bool
 
     def __post_init__(self) -> None:
-        """Refuse a recovery that nobody answers for."""
+        """Refuse a recovery without a person or reason, or with invalid numbers."""
         for name in ("set_by", "reason"):
             _require_text(name, getattr(self, name))
         for name in ("known", "found", "restored"):
@@ -478,16 +477,16 @@ KINDS: dict[str, type[Fact]] = {kind.kind: kind for kind in (Opening, Policy, Ch
 
 @dataclass(frozen=True, kw_only=True)
 class SealedEntry:
-    """An entry without its content: that there is one, when it was made and where it stands, not what it says.
+    """An entry without its content: its existence, time and place.
 
     Attributes:
-        number: how many entries come before.
-        time: when it was entered, by Coordinated Universal Time, `2026-11-20T07:45:00.000000Z`; never before the
-            entry's predecessor, whatever a clock said.
+        number: number of preceding entries.
+        time: when it was entered, in Coordinated Universal Time, `2026-11-20T07:45:00.000000Z`; never before the
+            entry's predecessor, whatever the clock.
         kind: kind of the fact.
-        sealed: SHA-256 of its salt and its content, which nobody who lacks the salt can confirm a guess by.
-        previous: digest of the entry before.
-        digest: SHA-256 of all the others.
+        sealed: SHA-256 of its salt and its content; without the salt it cannot confirm a guess of the content.
+        previous: digest of the preceding entry.
+        digest: SHA-256 of all the other fields.
     """
 
     number: int
@@ -515,13 +514,13 @@ class Entry:
     """A fact in its place in a ledger.
 
     Attributes:
-        number: how many entries come before.
-        time: when it was entered, by Coordinated Universal Time, `2026-11-20T07:45:00.000000Z`; never before the
-            entry's predecessor, whatever a clock said.
+        number: number of preceding entries.
+        time: when it was entered, in Coordinated Universal Time, `2026-11-20T07:45:00.000000Z`; never before the
+            entry's predecessor, whatever the clock.
         kind: kind of the fact.
         content: the fact as plain values.
-        salt: what nobody can guess, in hexadecimal, so that a sealed content cannot be guessed either.
-        previous: digest of the entry before.
+        salt: a random value that cannot be guessed, in hexadecimal, so that a sealed content cannot be guessed either.
+        previous: digest of the preceding entry.
         digest: SHA-256 of number, time, kind, seal and previous.
     """
 
@@ -535,11 +534,11 @@ class Entry:
 
     @classmethod
     def first(cls, fact: Fact, time: str, salt: str) -> "Entry":
-        """Begin a ledger, which must be by its opening."""
+        """Begin a ledger; the first fact must be its opening."""
         return cls._bound(0, time, fact, salt, NOTHING_BEFORE)
 
     def followed_by(self, fact: Fact, time: str, salt: str) -> "Entry":
-        """Enter a fact after this one; a clock that is behind this entry's time is not believed.
+        """Enter a fact after this one; a clock that is behind this entry's time is ignored.
 
         Args:
             fact: the fact.
@@ -570,10 +569,10 @@ class Entry:
 
     @property
     def seal(self) -> str:
-        """SHA-256 of the salt and the content: what stands in the place of the content in the entry's digest.
+        """SHA-256 of the salt and the content, which represents the content in the entry's digest.
 
         Raises:
-            InvalidInput: the content is not made of plain values.
+            InvalidInput: the content does not consist of plain values.
         """
         return _seal(self.salt, self.content)
 
@@ -598,14 +597,14 @@ class Entry:
 
     @classmethod
     def from_record(cls, record: object) -> "Entry":
-        """Take plain values as an entry, whether or not it is sound (`fault` says).
+        """Read plain values as an entry, without checking it (see `fault`).
 
         Raises:
             InvalidInput: they do not have the form of one.
         """
         values = _with_fields(record, _FIELDS)
         if not isinstance(values["content"], Mapping):
-            raise InvalidInput("an entry must have a content of named values.")
+            raise InvalidInput("an entry must have an object as its content.")
         return cls(**values)
 
     def fault(self) -> str | None:
@@ -644,7 +643,7 @@ AnyEntry: TypeAlias = Entry | SealedEntry
 
 
 def entry_of(record: object) -> AnyEntry:
-    """Take plain values as an entry, shown or sealed, whether or not it is sound (`fault` says).
+    """Read plain values as an entry, shown or sealed, without checking it (see `fault`).
 
     Raises:
         InvalidInput: they do not have the form of either.
@@ -655,7 +654,7 @@ def entry_of(record: object) -> AnyEntry:
 
 
 def _with_fields(record: object, names: Sequence[str]) -> dict[str, Any]:
-    """Plain values that have exactly some fields, of the types that entries have."""
+    """Plain values with exactly the given fields, of the types of entries."""
     if isinstance(record, Mapping) and set(record) == set(_FIELDS_OF_VERSION_1):
         raise OtherVersion(_of_another_version(1))
     if not isinstance(record, Mapping) or set(record) != set(names):
@@ -663,7 +662,7 @@ def _with_fields(record: object, names: Sequence[str]) -> dict[str, Any]:
     whole = isinstance(record["number"], int) and not isinstance(record["number"], bool)
     texts = all(isinstance(record[name], str) for name in names if name not in ("number", "content"))
     if not (whole and texts):
-        raise InvalidInput("an entry must have a whole number, texts and a content.")
+        raise InvalidInput("an entry must have an integer, texts and a content.")
     return dict(record)
 
 
@@ -679,47 +678,47 @@ def _seal(salt: str, content: Content) -> str:
 
 
 def _bound_values(number: int, time: str, kind: str, sealed: str, previous: str) -> dict[str, Any]:
-    """All that the digest of an entry is made of: the entry as it is when it is sealed."""
+    """The values from which the digest of an entry is computed: the sealed entry."""
     return {"number": number, "time": time, "kind": kind, "sealed": sealed, "previous": previous}
 
 
 def _fault(entry: AnyEntry, seal: str) -> str | None:
     """What is wrong with an entry by itself."""
     if not _TIME.fullmatch(entry.time):
-        return f"its time is not one: {entry.time}"
+        return f"its time is invalid: {entry.time}"
     try:
         expected = digest_of(_bound_values(entry.number, entry.time, entry.kind, seal, entry.previous))
     except InvalidInput as error:
         return str(error)
-    return None if entry.digest == expected else "its content is not what its digest was made of: it was altered"
+    return None if entry.digest == expected else "its content does not match its digest: it was altered"
 
 
 def _misplaced(entry: AnyEntry, predecessor: AnyEntry | None) -> str | None:
-    """What is wrong with where an entry stands."""
+    """The fault of an entry's place in the chain."""
     expected = 0 if predecessor is None else predecessor.number + 1
     if entry.number > expected:
         return f"entry {expected} should come before it: entries are missing"
     if entry.number < expected:
         return "it comes too late or twice: entries were repeated or reordered"
     if entry.previous != (NOTHING_BEFORE if predecessor is None else predecessor.digest):
-        return "it was not made to follow the entry before it: one of them was altered, inserted or removed"
+        return "it does not follow the entry before it: one of them was altered, inserted or removed"
     if predecessor is not None and entry.time < predecessor.time:
         return "its time is before that of its predecessor"
     return None
 
 
 def require_time(time: str) -> None:
-    """Refuse a time that is not written as the entries' are.
+    """Refuse a time that is not in the format of entries.
 
     Raises:
-        InvalidInput: it is written in another way.
+        InvalidInput: it has another format.
     """
     if not _TIME.fullmatch(time):
         raise InvalidInput(f"a time must be written like 2026-11-20T07:45:00.000000Z, got {time}.")
 
 
 def day_of(time: str) -> str:
-    """The day of a time by Coordinated Universal Time, such as 2026-11-22."""
+    """The day of a time in Coordinated Universal Time, such as 2026-11-22."""
     return time[: len("2026-11-22")]
 
 
@@ -729,7 +728,7 @@ def period_of(time: str, length: PeriodLength) -> str:
 
 
 def written(value: Fraction) -> str:
-    """Write an exact number as a decimal number where it is one, else as numerator/denominator."""
+    """Write an exact number as a decimal if it is one, otherwise as numerator/denominator."""
     for places in range(_MOST_PLACES):
         scaled = value * 10**places
         if scaled.denominator == 1:
@@ -761,8 +760,8 @@ def _plain(name: str, value: "Parameter") -> Any:
     if isinstance(value, list | tuple):
         return [_plain(name, entry) for entry in value]
     raise InvalidInput(
-        f"the parameter {name} must be made of int, bool, str, Fraction, list and tuple, got {type(value).__name__}; "
-        "write a number that is not whole as a Fraction."
+        f"the parameter {name} must consist of int, bool, str, Fraction, list and tuple, got {type(value).__name__}; "
+        "write a number that is not an integer as a Fraction."
     )
 
 
@@ -776,12 +775,12 @@ def _parameter(plain: Any) -> "Parameter":
 
 def _require_text(name: str, value: object) -> None:
     if not isinstance(value, str) or not value:
-        raise InvalidInput(f"{name} must be a text that is not empty, got {value!r}.")
+        raise InvalidInput(f"{name} must be a non-empty text, got {value!r}.")
 
 
 def _require_cap(limit: Cost) -> None:
     if limit.epsilon <= 0 or limit.delta > 1:
         raise InvalidInput(
             f"a cap must have an epsilon above 0 and a delta of at most 1, got {written(limit.epsilon)} and "
-            f"{written(limit.delta)}; give epsilon 3 and delta 0.00001, say."
+            f"{written(limit.delta)}; give, for example, epsilon 3 and delta 0.00001."
         )

@@ -1,6 +1,6 @@
-"""The books of a ledger: what follows from its entries, kept up entry by entry.
+"""The state of a ledger: what follows from its entries, updated entry by entry.
 
-How costs add up does not belong here (budget), nor does where entries are kept.
+Composition of costs does not belong here (budget), nor does the storage of entries.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,21 +25,21 @@ from deniable.ledger.entries import (
 
 
 class LedgerBroken(DeniableError):
-    """Entries do not follow from one another: the ledger was altered, or is not one."""
+    """Entries do not form a chain: the ledger was altered, or is not one."""
 
 
 class NoPolicy(Refused):
-    """Nobody has said what may be spent on a dataset."""
+    """A dataset has no policy that states its budget."""
 
 
 @dataclass(frozen=True)
 class Charged:
-    """A charge as it stands in a ledger.
+    """A charge in a ledger.
 
     Attributes:
         entry: the entry that reserved it.
         charge: the charge.
-        output: digest of what was drawn; None until it is stored.
+        output: digest of the output; None until it is stored.
     """
 
     entry: Entry
@@ -49,7 +49,7 @@ class Charged:
 
 @dataclass(frozen=True)
 class _Span:
-    """The time that a cap is for: all of it, or one calendar period."""
+    """The time to which a cap applies: the lifetime, or one calendar period."""
 
     length: PeriodLength | None = None
     name: str = LIFETIME
@@ -63,7 +63,7 @@ class _Span:
 
 
 class LedgerState:
-    """All that follows from the entries of a ledger, kept up entry by entry."""
+    """All that follows from the entries of a ledger, updated entry by entry."""
 
     def __init__(self) -> None:
         self.head: Entry | None = None
@@ -75,10 +75,10 @@ class LedgerState:
         self._tallies: dict[tuple[str, SeedCost, _Span], Tally] = {}
 
     def enter(self, entry: Entry) -> None:
-        """Take the next entry into account.
+        """Apply the next entry.
 
         Raises:
-            LedgerBroken: it does not follow from the entries before; nothing is taken into account.
+            LedgerBroken: it does not follow from the preceding entries; nothing is applied.
         """
         fault = entry.fault_after(self.head)
         if fault is None:
@@ -105,7 +105,7 @@ class LedgerState:
         return self._charges[identity]
 
     def next_entry(self, fact: Fact, time: str, salt: str) -> Entry:
-        """Make the entry that a fact would be; the books are as before.
+        """The entry that a fact would become; the state is unchanged.
 
         Args:
             fact: the fact.
@@ -113,7 +113,7 @@ class LedgerState:
             salt: fresh for this entry (keys.fresh_salt).
 
         Raises:
-            InvalidInput: what would be written could not be read again.
+            InvalidInput: the entry could not be read back.
         """
         entry = Entry.first(fact, time, salt) if self.head is None else self.head.followed_by(fact, time, salt)
         entry.fact()
@@ -127,14 +127,14 @@ class LedgerState:
         """
         if dataset not in self.policies:
             raise NoPolicy(
-                f"dataset {dataset} must have a policy before anything may be spent on it, got none; set one by "
+                f"dataset {dataset} must have a policy before anything may be spent on it, got none; set one with "
                 f"python -m flows ledger policy {dataset} --epsilon 3 --delta 1e-5, with the numbers that its "
                 "custodian allows."
             )
         return self.policies[dataset]
 
     def balances(self, dataset: str, time: str) -> tuple[Balance, ...]:
-        """The caps of a dataset and what was spent of them: lifetime first, then the period that a time is in.
+        """The caps of a dataset and what was spent of them: lifetime first, then the period of a time.
 
         Raises:
             NoPolicy: the dataset has no policy.
@@ -142,17 +142,17 @@ class LedgerState:
         return self._balances(dataset, time, lambda tally: tally.cost)
 
     def require_room(self, charges: Sequence[Charge], time: str) -> None:
-        """Refuse charges to one dataset that exceed any of its caps together; those made before cost nothing.
+        """Refuse charges to one dataset that together exceed any of its caps; earlier charges repeated cost nothing.
 
         Raises:
             NoPolicy: the dataset has no policy.
             BudgetExceeded: a cap would be exceeded.
             Refused: a charge contradicts one of the same identity.
-            InvalidInput: the charges are to several datasets, or the parts of a split do not fit together.
+            InvalidInput: the charges are to several datasets, or the parts of a split are inconsistent.
         """
         datasets = {charge.dataset for charge in charges}
         if len(datasets) != 1:
-            raise InvalidInput(f"charges must be to one dataset, got {len(datasets)}; ask for one after the other.")
+            raise InvalidInput(f"charges must be to one dataset, got {len(datasets)}; charge one after the other.")
         fresh = list({charge.identity: charge for charge in charges if self.known(charge) is None}.values())
         dataset = datasets.pop()
         balances = self.balances(dataset, time)
@@ -165,16 +165,16 @@ class LedgerState:
         """The charge of the same identity, if it was made before.
 
         Raises:
-            Refused: it was made before with other facts, so that the identity does not tell two draws apart.
+            Refused: it was made before with other fields, so the identity does not distinguish two draws.
         """
         charged = self._charges.get(charge.identity)
         difference = charged and charge.differs_from(charged.charge)
         if charged is None or difference is None:
             return charged
         raise Refused(
-            f"a draw must be the same whenever it is repeated, got step {charge.step} of release {charge.release}, "
-            f"which differs in its {difference} from what entry {charged.entry.number} charged for that draw; name all "
-            "that the draw depends on among its parameters."
+            f"a repeated draw must be identical, got step {charge.step} of release {charge.release}, which differs in "
+            f"its {difference} from what entry {charged.entry.number} charged for that draw; include everything that "
+            "the draw depends on in its parameters."
         )
 
     def _balances(self, dataset: str, time: str, spent: Callable[[Tally], Cost]) -> tuple[Balance, ...]:
@@ -195,7 +195,7 @@ class LedgerState:
         )
 
     def _tally(self, dataset: str, seed_cost: SeedCost, span: "_Span") -> Tally:
-        """The sum that a cap bounds, added up when it is first asked for and kept up from then on."""
+        """The sum that a cap bounds, computed on first use and updated from then on."""
         key = dataset, seed_cost, span
         if key not in self._tallies:
             tally = Tally(seed_cost)
@@ -208,7 +208,7 @@ class LedgerState:
     def _take(self, entry: Entry) -> None:
         fact = entry.fact()
         if isinstance(fact, Opening) != (self.head is None):
-            raise LedgerBroken("a ledger is opened by its first entry and by no other")
+            raise LedgerBroken("the first entry of a ledger must be its opening, and no other entry")
         if isinstance(fact, Opening):
             self.name = fact.ledger
         elif isinstance(fact, Policy):
@@ -227,7 +227,7 @@ class LedgerState:
             raise LedgerBroken(f"the draw was charged before, by entry {self._charges[charge.identity].entry.number}")
         if charge.dataset not in self.policies:
             raise LedgerBroken(f"dataset {charge.dataset} has no policy")
-        # The lifetime's sum first: it is there for every dataset, and refuses parts that do not fit together.
+        # The lifetime sum first: every dataset has it, and it refuses inconsistent parts.
         self._tally(charge.dataset, self.policies[charge.dataset].seed_cost, _Span())
         for (dataset, _, span), tally in self._tallies.items():
             if dataset == charge.dataset and span.covers(entry):
@@ -237,7 +237,7 @@ class LedgerState:
     def _commit(self, output: Output) -> None:
         charged = self._charges.get(output.identity)
         if charged is None:
-            raise LedgerBroken("what it says is stored was never charged")
+            raise LedgerBroken("what it states to be stored was never charged")
         if charged.output is not None:
             raise LedgerBroken(f"what entry {charged.entry.number} charged was stored before")
         self._charges[output.identity] = Charged(charged.entry, charged.charge, output.output)

@@ -1,7 +1,7 @@
-"""Verification of a ledger by someone who was not there: from its entries alone, without believing who kept them.
+"""Independent verification of a ledger: from its entries alone, without trusting its keepers.
 
-The chain is recomputed, sums are added up again, caps are compared entry by entry, and the events of each charge are
-composed again. Reading files does not belong here.
+The chain and the sums are recomputed, caps are compared entry by entry, and the events of each charge are composed
+again. Reading files does not belong here.
 """
 
 import json
@@ -24,7 +24,7 @@ from deniable.privacy.rounding import rounded, rounded_down, rounded_up
 
 Events: TypeAlias = tuple[MechanismEvent, ...]
 
-# Floating-point sums of two machines may differ by this share; claims are compared with such sums, caps never.
+# Floating-point sums on two machines may differ by this share; claims are compared with such sums, caps never.
 _FLOATING = Fraction(1, 10**6)
 # Releases of one spec have the same events.
 _REMEMBERED = 1024
@@ -35,10 +35,10 @@ class Report:
     """What verification found.
 
     Attributes:
-        checks: each thing that was checked.
-        sums: what was spent on each dataset, one line a cap.
-        entries: how many entries there are.
-        head: digest of the last one.
+        checks: the checks.
+        sums: what was spent on each dataset, one line per cap.
+        entries: number of entries.
+        head: digest of the last entry.
     """
 
     checks: tuple[Check, ...]
@@ -61,12 +61,12 @@ class Report:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The report: a line a check, a line a sum, and the verdict."""
+        """The report: one line per check, one per sum, and the verdict."""
         return (*(check.line for check in self.checks), *self.sums, self.verdict)
 
 
 def records_of(lines: Iterable[str]) -> list[object]:
-    """Take lines of JSON as entries; one that is no JSON, or that two readers could read differently, stays a text."""
+    """Read lines of JSON as entries; a line that is not JSON, or is ambiguous, remains a text."""
     return [_record(line) for line in lines]
 
 
@@ -75,8 +75,8 @@ def verify(records: Sequence[object], *, head: str | None = None, count: int | N
 
     Args:
         records: the entries as plain values, in order (`Entry.to_record`). Nothing is assumed of them.
-        head: digest of the last entry as it was noted elsewhere. An end that was cut off cannot be told without.
-        count: number of entries as it was noted elsewhere.
+        head: digest of the last entry as recorded elsewhere. Without it, a truncated end cannot be detected.
+        count: number of entries as recorded elsewhere.
 
     Returns:
         The report; it never raises.
@@ -97,7 +97,7 @@ def verify(records: Sequence[object], *, head: str | None = None, count: int | N
             chain.append(f"entry {position}: {fault}")
         predecessor = entry
         claims += _claim_faults(entry)
-        # What does not follow cannot be added up.
+        # Entries that do not follow cannot be summed.
         if not chain and not contents:
             _follow(books, entry, contents=contents, caps=caps)
     ended = predecessor.digest if predecessor is not None else ""
@@ -131,7 +131,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _end(entries: int, ended: str, head: str | None, count: int | None) -> Check:
-    """Whether the ledger ends where it is known to end."""
+    """Whether the ledger ends where it should."""
     faults = []
     if head is not None and head != ended:
         faults.append(f"entry {max(entries - 1, 0)} is the last and has the digest {ended or '(none)'}, not {head}")
@@ -143,7 +143,7 @@ def _end(entries: int, ended: str, head: str | None, count: int | None) -> Check
 
 
 def _follow(books: LedgerState, entry: Entry, *, contents: list[str], caps: list[str]) -> None:
-    """Take an entry into account, and compare the sums after it with the caps where it is a charge."""
+    """Apply an entry and, if it is a charge, compare the sums after it with the caps."""
     try:
         books.enter(entry)
         fact = entry.fact()
@@ -159,7 +159,7 @@ def _follow(books: LedgerState, entry: Entry, *, contents: list[str], caps: list
 
 
 def _claim_faults(entry: Entry) -> list[str]:
-    """Where the events of a charge cost more than it claims; entries that cannot be read are found elsewhere."""
+    """Faults where the events of a charge cost more than it claims; unreadable entries are reported elsewhere."""
     try:
         charge = entry.fact()
     except InvalidInput:
@@ -173,30 +173,30 @@ def _claim_faults(entry: Entry) -> list[str]:
 
 
 def fault_of_claim(events: Events, claimed: Cost) -> str | None:
-    """Say what is wrong with what all outputs of some events are claimed to cost together; None if nothing is."""
+    """The fault of the claimed total cost of some events; None if there is none."""
     return _claim_fault(events, claimed, _together)
 
 
 def _claim_fault(events: Events, claimed: Cost, composed: Callable[[Events, Fraction], float]) -> str | None:
-    """What is wrong with a claim; the simplest theorem comes first, because it is exact and often enough."""
+    """The fault of a claim; the simplest theorem comes first, because it is exact and often sufficient."""
     try:
         basic = _basic(events)
         if basic is not None and not basic.exceeds(claimed):
             return None
         epsilon = composed(events, claimed.delta)
-    # Events are read from the entry, and may be of numbers that no mechanism has.
+    # Events are read from the entry, and may have parameters that no mechanism has.
     except (ArithmeticError, TypeError, ValueError) as error:
         return f"its events cannot be composed again: {error}"
     if epsilon <= claimed.epsilon * (1 + _FLOATING):
         return None
     return (
-        f"its events cost epsilon {rounded_up(Fraction(epsilon))} at delta {rounded(claimed.delta)}, and it claims "
+        f"its events cost epsilon {rounded_up(Fraction(epsilon))} at delta {rounded(claimed.delta)}, but it claims "
         f"{rounded_down(claimed.epsilon)}"
     )
 
 
 def _basic(events: Events) -> Cost | None:
-    """Basic composition, exact; None where an event has no epsilon."""
+    """Basic composition, exact; None if an event has no epsilon."""
     total = NOTHING
     for event in events:
         if event.epsilon is None:
@@ -216,7 +216,7 @@ def _together(events: Events, delta: Fraction) -> float:
 
 @lru_cache(_REMEMBERED)
 def _each_record(events: Events, delta: Fraction) -> float:
-    """Epsilon of the record that one attempt may end with, by Theorem 1, whichever of its forms says less."""
+    """Epsilon of the record of one attempt, by the tighter of the two forms of Theorem 1."""
     event = events[0]
     if not isinstance(event, PrivacyTestEvent):
         raise InvalidInput("only candidates tested for plausible deniability have a cost per record")
@@ -229,7 +229,7 @@ def _each_record(events: Events, delta: Fraction) -> float:
 
 
 def _sums(books: LedgerState) -> list[str]:
-    """What was spent, a line a cap."""
+    """What was spent, one line per cap."""
     if books.head is None:
         return []
     time = books.head.time

@@ -1,9 +1,9 @@
-"""What can be drawn from and scored: models of a table, whichever learner made them.
+"""Models of a table, from any learner: they can be drawn from, and they give densities.
 
-sequential_model: attributes drawn one after the other, a random word each; sequential_kernels: what compiled code asks
-of one. bayes_net: conditional probabilities in integers, on a graph. loglinear: a log-linear network.
+sequential_model: attributes drawn one after the other, with one random word each; sequential_kernels: the interface of
+compiled code to such a model. bayes_net: integer conditional probabilities on a graph. loglinear: a log-linear network.
 complement_sampler: records that begin with none of some prefixes. model_formats: reads a model's document, by its
-format. noisy_marginals: tables as they were released. contrasts: differences of two buckets.
+format. noisy_marginals: released tables. contrasts: differences of two buckets.
 
-How models are learnt is for `learners`.
+How models are learnt belongs in `learners`.
 """

@@ -1,7 +1,7 @@
 """A Bayesian network over codes: resample a seed, score a record, in integers.
 
-Every probability is a whole number of 2^-32, so that the sampler and the density are one mechanism on every machine.
-How the numbers were learnt, and whether a candidate may be released, do not belong here.
+Every probability is a multiple of 2^-32, so that sampler and density agree exactly on every machine. How the
+probabilities were learnt, and whether a candidate may be released, does not belong here.
 
 Source: Bindschaedler, Shokri, Gunter 2017, section 3.1 and 3.2 (eq. 2, 3 and 7).
 """
@@ -24,32 +24,32 @@ from deniable.models.sequential_kernels import draw_column, draw_next, factor_of
 from deniable.models.sequential_model import SequentialModel, places, require_format, starts
 
 UNIT = 2**32
-"""What one configuration's weights add up to."""
+"""Sum of the weights of one configuration."""
 
 FORMAT = "deniable/bayes-net/1"
 
 Weights = NDArray[np.uint64]
 
-# Slots of an attribute's guide; a larger one would not stay within the processor's cache.
+# Largest number of slots of an attribute's guide; a larger one would not stay in the processor's cache.
 _MAX_GUIDE = 1 << 17
 
 
 class NetArrays(NamedTuple):
-    """A network as flat arrays for compiled code. Attributes stand in topological order, at positions 0..m-1.
+    """A network as flat arrays for compiled code. Attributes are in topological order, at positions 0..m-1.
 
     Attributes:
         cardinality: values of the attribute at each position, shape (m,).
         parent_start: where each position's parents begin in `parent` and `stride`, shape (m + 1,).
         parent: positions of the parents.
-        stride: what a parent's bucket counts for in the configuration number.
+        stride: stride of a parent's bucket in the configuration number.
         bucket_start: where each position's buckets begin in `bucket`, shape (m,).
         bucket: bucket of each value.
         table_start: where each position's table begins in `cumulative` and `factor`, shape (m,).
         cumulative: running sums of a configuration's weights, the last one 2^32.
         factor: the weights as probabilities.
-        guide_shift: number of a word's low bits that each position's guide leaves out, shape (m,).
+        guide_shift: number of low bits of a word that each position's guide ignores, shape (m,).
         guide_start: where each position's guide begins, shape (m,).
-        guide: by a configuration and a word's leading bits, the first value that such words may stand for.
+        guide: by configuration and a word's leading bits, the first value that such a word may select.
     """
 
     cardinality: NDArray[np.int64]
@@ -68,7 +68,7 @@ class NetArrays(NamedTuple):
 
 @numba.njit(nogil=True, cache=True, inline="always")
 def table_row(net, position, record):
-    """Where the weights of an attribute begin, given the values before it in `record`."""
+    """Where the weights of an attribute begin, given the earlier values in `record`."""
     configuration = 0
     for p in range(net.parent_start[position], net.parent_start[position + 1]):
         parent = net.parent[p]
@@ -78,7 +78,7 @@ def table_row(net, position, record):
 
 @numba.njit(nogil=True, cache=True, inline="always")
 def draw_value(net, position, row, word):
-    """The value whose share of [0, 2^32) holds the word: the first one whose running sum exceeds it."""
+    """The value whose share of [0, 2^32) contains the word: the first one whose running sum exceeds it."""
     low = 0
     high = net.cardinality[position] - 1
     while low < high:
@@ -106,7 +106,7 @@ def _factor_of(net, position, record):  # noqa: ARG001 - numba matches the names
 
 @numba.njit(nogil=True, cache=True)
 def _draw_column(net, position, block, words, live, scored):
-    """See `draw_column`: `draw_value` for each attempt, from where a guide by the word's leading bits says to begin.
+    """See `draw_column`: `draw_value` for each attempt, starting at the guide's entry for the word's leading bits.
 
     The arrays are taken out of the tuples once: otherwise numba counts references to them for every attempt.
     """
@@ -128,12 +128,12 @@ def _draw_column(net, position, block, words, live, scored):
     guide = net.guide[net.guide_start[position] :]
     bits = np.uint64(32) - shift
     for i in range(live):
-        # A word for those that copy the value too, which is then not used: no branch, and so none that is mistaken.
+        # Attempts that copy the value have an unused word too, which avoids a branch and its misprediction.
         word = np.uint64(words[np.uint64(max(ats[i] + position, 0))])
         row = np.uint64(rows[i])
         first = row * card
         place = first + np.uint64(guide[(row << bits) + (word >> shift)])
-        # Hardly ever more than one further, and so far without a branch.
+        # Hardly ever more than one step further; the first step has no branch.
         place += np.uint64(word >= cumulative[place])
         while word >= cumulative[place]:
             place += one
@@ -156,7 +156,7 @@ def _of_column(net, position, block, words, live, scored):  # noqa: ARG001 - num
 
 @numba.njit(nogil=True, cache=True)
 def _sample(net, words, records):
-    """Fill records from one word a value, positions in order."""
+    """Fill records from one word per value, positions in order."""
     rows, m = records.shape
     for r in range(rows):
         record = records[r]

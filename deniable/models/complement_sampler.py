@@ -1,8 +1,8 @@
-"""A network's records that begin with none of some prefixes: one word a value, and no draw is refused.
+"""A network conditioned on beginning with none of some prefixes: one word per value, and no draw is rejected.
 
-A value is drawn by its probability times the share of what follows it that lies elsewhere, which is worked out once for
-every beginning of a prefix; behind a value that begins none of them the network goes on as it is. Shares are whole
-numbers of 2^-32 again, so that sampler and density are one mechanism. Which prefixes they are does not belong here.
+A value is drawn with its probability times the conditional probability that the rest avoids the prefixes, which is
+computed once for every beginning of a prefix. After a value that begins none of them, the network is unchanged. Shares
+are multiples of 2^-32 again, so that sampler and density agree exactly. Which prefixes they are does not belong here.
 """
 
 # numba infers the types of kernels
@@ -23,14 +23,14 @@ _NOWHERE = -1
 
 
 class ComplementSampler(NamedTuple):
-    """The beginnings of prefixes as a tree, for compiled code. Beginnings of one length stand together, shortest first.
+    """The beginnings of prefixes as a tree, for compiled code, sorted by length, shortest first.
 
     Attributes:
         length: number of attributes of a prefix.
-        start: where each beginning's values begin in `child` and `bound`; of whole prefixes, nowhere.
-        child: number of the beginning that a value leads to, -1 if no prefix goes on with it.
+        start: where each beginning's values begin in `child` and `bound`; whole prefixes have none.
+        child: number of the beginning that a value leads to, -1 if no prefix continues with it.
         bound: end of each value's share of [0, 2^32).
-        mass: share of what the network draws behind each beginning that has none of the prefixes.
+        mass: for each beginning, the conditional probability of having none of the prefixes.
     """
 
     length: int
@@ -41,19 +41,19 @@ class ComplementSampler(NamedTuple):
 
     @property
     def share(self) -> float:
-        """Share of the network's records that begin with none of the prefixes."""
+        """Probability under the network of beginning with none of the prefixes."""
         return float(self.mass[0]) if len(self.mass) else 1.0
 
 
 @numba.njit(nogil=True, cache=True)
 def _factor_own(net, position, record):
-    # A function of its own: numba must not put the same code in line at two places of one function.
+    # A separate function: numba must not inline the same code at two places of one function.
     return factor_of(net, position, record)
 
 
 @numba.njit(nogil=True, cache=True)
 def _weigh(net, beginnings, first, tree):
-    """Fill in shares and masses of the beginnings of one length, those of the longer ones being known."""
+    """Fill in shares and masses of the beginnings of one length, given those of longer ones."""
     position = beginnings.shape[1]
     record = np.zeros(tree.length, np.uint16)
     _, start, child, bound, mass = tree
@@ -76,7 +76,7 @@ def _weigh(net, beginnings, first, tree):
 
 @numba.njit(nogil=True, cache=True, inline="always")
 def complement_place(tree, node, word):
-    """Where the value that a word stands for behind a beginning lies in `child` and `bound`."""
+    """Position in `child` and `bound` of the value that a word selects after a beginning."""
     nearest = tree.start[node]
     furthest = tree.start[node + 1] - 1
     while nearest < furthest:
@@ -107,7 +107,7 @@ def complement_density(net, tree, record):
 
 
 def complement(net: Network, cells: Codes) -> ComplementSampler:
-    """Work out a network's shares outside of some prefixes.
+    """Compute a network's shares outside some prefixes.
 
     Args:
         net: the network.
@@ -118,7 +118,7 @@ def complement(net: Network, cells: Codes) -> ComplementSampler:
         none = np.zeros(0, np.int64)
         return ComplementSampler(length, np.zeros(1, np.int64), none, none.astype(np.uint64), none.astype(np.float64))
     sizes = [net.domain.cardinalities[column] for column in net.order[:length].tolist()]
-    # The number, among those of its length, of each prefix's beginning of each length.
+    # The number of each prefix's beginning of each length, among the beginnings of that length.
     numbers = [np.zeros(len(cells), np.int64)]
     for position in range(length):
         new = (cells[1:, : position + 1] != cells[:-1, : position + 1]).any(axis=1)

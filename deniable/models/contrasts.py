@@ -1,8 +1,8 @@
-"""What is asked of a table: where an attribute has two buckets, only the difference of the two.
+"""Contrasts of a table: for an attribute with two buckets, only the difference of the two is measured.
 
-The sum of the two is a table of fewer attributes, which is asked for anyway; with both, a cell would have noise for two
-numbers of which one is known. One row changes one entry by one, up or down: each entry has the sensitivity of a count,
-and noise that is even around 0 costs the same either way. So a table of differences is charged as a table of counts.
+The sum of the two is a table of fewer attributes, which is measured anyway; noise on both cells would be spent on a
+number that is known. One row changes one entry by 1, up or down: each entry has the sensitivity of a count, and
+symmetric noise costs the same in both directions. So a table of differences is charged as a table of counts.
 
 For an attribute of two buckets this is the residual query of Xiao, He, Zhang, Kifer 2023 (ResidualPlanner),
 whose general form changes several entries at once. How the answer is denoised does not belong here.
@@ -20,17 +20,17 @@ _TWO = 2
 
 
 def contrast_shape(shape: Sequence[int]) -> tuple[int, ...]:
-    """Shape of what is asked of a table of some shape: axes of two shrink to one."""
+    """Shape of the contrasts of a table: axes of length two shrink to one."""
     return tuple(1 if size == _TWO else size for size in shape)
 
 
 def contrast_counts(counts: Counts) -> Counts:
-    """What is asked of a table of counts: the second minus the first along each axis of two."""
+    """Contrasts of a table of counts: the second minus the first along each axis of length two."""
     return np.asarray(_differences(counts), np.int64)
 
 
 def contrast(table: Cells) -> Cells:
-    """The same of any table, such as what is expected of one."""
+    """Contrasts of any table, such as expected counts."""
     return np.asarray(_differences(table), np.float64)
 
 
@@ -42,18 +42,19 @@ def _differences(table: NDArray[np.generic]) -> NDArray[np.generic]:
 
 
 def completed(released: Cells, expected: Cells, deviation: float) -> tuple[Cells, float]:
-    """Noisy counts of all cells from what was released of a table and what is known besides.
+    """Noisy counts of all cells from a table's released entries and its known marginals.
 
-    Each axis of the gap between the two is known to add up to 0, for the table's sums over one attribute are known
-    better from elsewhere: taking its means out takes out the noise that would contradict them.
+    The difference between released and expected entries must sum to 0 along each axis, because the table's marginals
+    over one attribute are known more precisely from other tables: subtracting its means removes noise that would
+    contradict them.
 
     Args:
-        released: the noisy answer, shape `contrast_shape(expected.shape)`.
-        expected: counts whose sums over any one attribute are those that are known.
+        released: the noisy entries, shape `contrast_shape(expected.shape)`.
+        expected: counts whose sums over any one attribute are the known ones.
         deviation: standard deviation of the noise of an entry.
 
     Returns:
-        Noisy counts, in the shape of `expected`, and the standard deviation of the noise that is left in each.
+        Noisy counts, in the shape of `expected`, and the standard deviation of the remaining noise in each.
     """
     gap = released - contrast(expected)
     for axis, size in enumerate(gap.shape):
@@ -65,12 +66,12 @@ def completed(released: Cells, expected: Cells, deviation: float) -> tuple[Cells
 
 
 def with_contrast(table: Cells, released: Cells) -> Cells:
-    """A table with other differences and the same sums of two buckets."""
+    """A table with the released differences and unchanged sums of two buckets."""
     return np.asarray(table + _spread(released - contrast(table), table.shape))
 
 
 def _spread(differences: Cells, shape: Sequence[int]) -> Cells:
-    """The cells, adding up to 0 along each axis of two, that have these differences."""
+    """The cells with these differences that sum to 0 along each axis of length two."""
     for axis, size in enumerate(shape):
         if size == _TWO:
             differences = np.concatenate([-differences, differences], axis=axis) / 2

@@ -13,10 +13,10 @@ from deniable.foundation.tables import Parents
 
 
 def topological_order(domain: Domain, parents: Parents) -> tuple[int, ...]:
-    """Order parents before children (Kahn); among those free, the fewest values first, then the first column.
+    """Order parents before children (Kahn 1962); ties go to the fewest values, then to the first column.
 
-    Attributes of few values come first because a seed's copied attributes are the first ones: the fewer values they
-    take together, the more records share them.
+    Attributes with few values come first because a seed's copied attributes are the first ones: the fewer combinations
+    of values they have, the more records share them.
     """
     waiting = {child: set(those) for child, those in enumerate(parents)}
     order: list[int] = []

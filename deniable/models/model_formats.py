@@ -1,4 +1,4 @@
-"""Networks by the format of their documents: whoever reads a model need not know which learner made it.
+"""Networks by the format of their documents, so that a model can be read without knowing its learner.
 
 What a network is does not belong here (bayes_net, loglinear.net).
 """
@@ -20,6 +20,6 @@ def model_from_document(domain: Domain, document: Mapping[str, Any]) -> BayesNet
     """The network that a document describes.
 
     Raises:
-        InvalidInput: it is of no known format, or describes no network over this domain.
+        InvalidInput: the format is unknown, or the document describes no network over this domain.
     """
     return _KINDS[require_format(document, *_KINDS)].from_document(domain, document)

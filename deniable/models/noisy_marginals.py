@@ -1,8 +1,8 @@
-"""Tables as they were released: integers with a public multiplier, and what they say of the counts.
+"""Released tables: noisy integers with a public multiplier, and the estimates of the counts.
 
-Nothing here holds a floating-point number: what is read off a table is worked out of its integers, whenever it is asked
-for. A float that was made of a count before it was written down would say more of the count than the noisy integer does
-(Mironov 2012). How tables are counted, and what noise they get, do not belong here.
+No floating-point number is stored here: estimates are computed from the integers on demand. A float computed from a
+count before release would disclose more about the count than the noisy integer does (Mironov 2012). How tables are
+counted, and with what noise, does not belong here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,10 +29,10 @@ class NoisySums:
     """One release of one table.
 
     Attributes:
-        sums: multiplier times what was asked for, plus integer noise, in the shape of what was asked for.
-        multiplier: how often it was counted into the sums; public.
-        shares: shares of the budget that it was given.
-        turn: which of all questions it was, 1 or more.
+        sums: multiplier times the queried entries, plus integer noise, in the shape of the query.
+        multiplier: how many times the entries were added into the sums; public.
+        shares: shares of the budget spent on it.
+        turn: its number among all queries, from 1.
 
     Raises:
         InvalidInput: the sums are not integers, or a number is below 1.
@@ -44,12 +44,12 @@ class NoisySums:
     turn: int
 
     def __post_init__(self) -> None:
-        """Refuse floats, whoever made them."""
+        """Refuse floats, whatever their origin."""
         if not isinstance(self.sums, np.ndarray) or self.sums.dtype != np.int64:
             got = getattr(self.sums, "dtype", type(self.sums).__name__)
-            raise InvalidInput(f"what is released of a table must be 64-bit integers, got {got}; release the sums.")
+            raise InvalidInput(f"the released entries of a table must be 64-bit integers, got {got}; release the sums.")
         if not all(type(number) is int and number >= 1 for number in (self.multiplier, self.shares, self.turn)):
-            raise InvalidInput("multiplier, shares and turn of a release must be whole numbers, at least 1.")
+            raise InvalidInput("multiplier, shares and turn of a release must be integers, at least 1.")
 
     def document(self) -> dict[str, Any]:
         """The release, ready for JSON."""
@@ -74,14 +74,14 @@ class NoisySums:
 
 @dataclass(frozen=True, eq=False)
 class NoisyMarginal:
-    """All that was released of one table.
+    """All releases of one table.
 
     Attributes:
         attributes: the table's attributes.
-        releases: its releases, of one shape, each with noise of its own.
+        releases: its releases, of equal shape, with independent noise.
         noise: the kind of noise.
         amount: variance (Gaussian) or scale (Laplace) of the noise of one share.
-        terms: how many of the released numbers each entry is the sum of, of the table's shape; one if it is not given.
+        terms: number of released entries that each entry sums, in the table's shape; 1 if not given.
     """
 
     attributes: tuple[int, ...]
@@ -94,13 +94,13 @@ class NoisyMarginal:
     def from_document(
         cls, attributes: tuple[int, ...], releases: Sequence[Mapping[str, Any]], noise: Noise, amount: str
     ) -> "NoisyMarginal":
-        """Read a table back from what `measured.json` says of it.
+        """Read a table back from `measured.json`.
 
         Args:
             attributes: its attributes.
-            releases: what `NoisySums.document` wrote of each release.
+            releases: the document of each release, see `NoisySums.document`.
             noise: the kind of noise.
-            amount: variance or scale of the noise of one share, an exact fraction in words.
+            amount: variance or scale of the noise of one share, an exact fraction as text.
 
         Raises:
             InvalidInput: a number is no integer.
@@ -115,16 +115,16 @@ class NoisyMarginal:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape of what was released."""
+        """Shape of the released entries."""
         return self.releases[0].sums.shape
 
     @cached_property
     def values(self) -> Cells:
-        """The mean of the releases by their precision: noisy counts, along axes of two buckets their differences.
+        """The precision-weighted mean of the releases: noisy counts, and differences along axes with two buckets.
 
-        A sum of Gaussian noise has the precision of its shares for each of the counts it holds: the sums are added up.
-        The precision of Laplace noise grows with the square of its shares. Each value is a correctly rounded quotient
-        of two integers.
+        With Gaussian noise, the precision of a release is proportional to its shares, so the sums are added. With
+        Laplace noise, it grows with the square of the shares. Each value is a correctly rounded quotient of two
+        integers.
         """
         weights = [1 if self.noise == "gaussian" else release.shares**2 for release in self.releases]
         divisor = sum(weight * release.multiplier for weight, release in zip(weights, self.releases, strict=True))
@@ -132,7 +132,7 @@ class NoisyMarginal:
 
     @cached_property
     def deviation(self) -> Cells:
-        """Standard deviation of the noise of `values`, of no shape, or of the table's where entries are sums."""
+        """Standard deviation of the noise of `values`: a scalar, or in the table's shape if entries are sums."""
         if self.noise == "laplace":
             own = sqrt(2) * float(self.amount) / sqrt(sum(release.shares**2 for release in self.releases))
         else:
@@ -140,11 +140,11 @@ class NoisyMarginal:
         return np.asarray(own if self.terms is None else own * np.sqrt(self.terms), np.float64)
 
     def differences(self, sizes: Sequence[int]) -> list[int]:
-        """The attributes, of these numbers of buckets, of which the table has only the difference of two."""
+        """The attributes, given their numbers of buckets, that enter the table only as a difference of two buckets."""
         return [i for i, entries in zip(self.attributes, self.shape, strict=True) if entries == 1 < sizes[i]]
 
     def joined(self, other: "NoisyMarginal") -> "NoisyMarginal":
-        """The table with another's releases of it after its own."""
+        """The table with the releases of another appended."""
         return NoisyMarginal(self.attributes, (*self.releases, *other.releases), self.noise, self.amount, self.terms)
 
 
@@ -153,9 +153,9 @@ def _quotients(sums: Sequence[Sums], weights: Sequence[int], divisor: int) -> Ce
     largest = sum(weight * max(int(np.abs(own).max(initial=0)), 1) for weight, own in zip(weights, sums, strict=True))
     if max(largest, divisor) <= _EXACT_AS_FLOATS:
         added: Sums = sum((weight * own for weight, own in zip(weights, sums, strict=True)), np.zeros_like(sums[0]))
-        # In one order in memory, whatever that of the counts was: later sums are rounded in the same order.
+        # In a fixed memory order, whatever that of the counts: later sums are rounded in the same order.
         return np.ascontiguousarray(added / divisor, np.float64)
-    # Python divides whole numbers of any size with one rounding; numpy would round them first.
+    # Python divides integers of any size with one rounding; numpy would round them first.
     flat = zip(*(own.ravel().tolist() for own in sums), strict=True)
     exact = [sum(weight * one for weight, one in zip(weights, each, strict=True)) / divisor for each in flat]
     return np.asarray(exact, np.float64).reshape(sums[0].shape)

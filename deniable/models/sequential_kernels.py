@@ -1,7 +1,7 @@
-"""What compiled code asks of any network whose attributes are drawn one after the other, each from one word.
+"""The interface of compiled code to any network whose attributes are drawn one after the other, each from one word.
 
-A kind of network says how by an overload for the type of its arrays; kernels that resample, count plausible seeds or
-draw from histograms are compiled for each kind. What the laws are does not belong here.
+A kind of network implements it by overloads for the type of its arrays; kernels that resample, count plausible seeds or
+draw from histograms are compiled for each kind. The distributions do not belong here.
 """
 
 # numba infers the types of kernels
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Network(Protocol):
-    """A network over codes, its attributes in an order in which each depends on those before it alone.
+    """A network over codes, with an order of its attributes in which each depends only on earlier ones.
 
     Attributes:
         domain: the table's domain, m attributes.
@@ -44,35 +44,34 @@ class Network(Protocol):
         """Positions of the order back to columns of the domain."""
 
     def sample(self, words: "NDArray[np.uint32]") -> Codes:
-        """Draw whole records from one word a value, columns as in the domain."""
+        """Draw whole records from one word per value, columns as in the domain."""
 
     def sample_evenly(self, words: "NDArray[np.uint32]") -> Codes:
-        """Draw whole records that together may be nearer to the network's law than independent ones."""
+        """Draw whole records that jointly may vary less about the network's distribution than independent ones."""
 
     def document(self) -> dict[str, Any]:
         """The network in names and integers, ready for JSON."""
 
 
 def draw_next(net, position, record, word):
-    """The value at a position that a word stands for, given the values before it in `record`; for compiled code."""
+    """The value at a position that a word selects, given the earlier values in `record`; for compiled code."""
     raise NotImplementedError
 
 
 def factor_of(net, position, record):
-    """Probability of the value at a position given those before it, a multiple of 2^-32; for compiled code."""
+    """Probability of the value at a position given the earlier ones, a multiple of 2^-32; for compiled code."""
     raise NotImplementedError
 
 
 def draw_column(net, position, block, words, live, scored):
-    """Draw the values at a position for a block of attempts, and score them where asked; for compiled code.
+    """Draw the values at a position for a block of attempts and, if requested, score them; for compiled code.
 
     Args:
         net: the network's arrays.
-        position: the position; those before it are drawn.
-        block: the attempts, see `mechanism_one_kernels.BlockArrays`; what `records` has at the position are the seeds'
-        values before
-            and the candidates' after. Those that copy the position keep what they have.
-        words: the words that values are drawn from, one each.
+        position: the position; earlier ones are drawn.
+        block: the attempts, see `mechanism_one_kernels.BlockArrays`; `records` has the seeds' values at the position
+            before, and the candidates' after. Attempts that copy the position keep their value.
+        words: the words from which values are drawn, one each.
         live: number of attempts.
         scored: whether to fill `factors` at the position.
     """

@@ -1,6 +1,6 @@
-"""What every kind of network shares: attributes in an order, records drawn along it from one word a value.
+"""The common part of all networks: attributes in an order, records drawn along it from one word per value.
 
-What the laws are does not belong here, nor what compiled code asks of them (conditionals).
+The distributions do not belong here, nor their interface to compiled code (sequential_kernels).
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from deniable.foundation.errors import InvalidInput
 
 
 class _Ordered(Protocol):
-    """What a kind of network has of its own."""
+    """What a kind of network must provide."""
 
     @property
     def domain(self) -> Domain:
@@ -25,7 +25,7 @@ class _Ordered(Protocol):
         """Column number of the attribute at each position."""
 
     def fill(self, words: NDArray[np.uint32], records: Codes) -> None:
-        """Fill records, positions in order, from one word a value."""
+        """Fill records, positions in order, from one word per value."""
 
     def sample(self, words: NDArray[np.uint32]) -> Codes:
         """Draw whole records, without a seed."""
@@ -62,15 +62,15 @@ class SequentialModel:
         return self.in_columns(records)
 
     def sample_evenly(self: _Ordered, words: NDArray[np.uint32]) -> Codes:
-        """Draw whole records, without a seed, that together may be nearer to the network than independent ones.
+        """Draw whole records, without a seed, that jointly may vary less about the network than independent ones.
 
-        Each by itself has the network's law. What a record is released for must not rest on their independence.
+        Each on its own has the network's distribution. No privacy argument may rely on their independence.
 
         Args:
             words: fresh uniform words, shape (rows * m,).
 
         Returns:
-            Codes, shape (rows, m), columns as in the domain; independent where a kind of network knows no better.
+            Codes, shape (rows, m), columns as in the domain; independent unless a kind of network overrides this.
         """
         return self.sample(words)
 
@@ -79,7 +79,7 @@ def places(order: Sequence[int], m: int) -> dict[int, int]:
     """Position of each of m attributes in an order.
 
     Raises:
-        InvalidInput: it does not name each attribute once.
+        InvalidInput: the order does not name each attribute once.
     """
     place = {attribute: position for position, attribute in enumerate(order)}
     if len(order) != m or sorted(place) != list(range(m)):
@@ -97,7 +97,7 @@ def require_format(document: Mapping[str, Any], *formats: str) -> str:
     """The format of a model's document.
 
     Raises:
-        InvalidInput: it is none of those.
+        InvalidInput: the format is none of those.
     """
     found = str(document.get("format"))
     if found not in formats:

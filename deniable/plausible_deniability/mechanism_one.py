@@ -1,11 +1,11 @@
 """Mechanism 1* over many candidates: draw a seed, draw a candidate from it, release it if it passes the privacy test.
 
-The number of candidates is fixed before the first is drawn; each has a seed and noise of its own, and each is tested
-once. How work is divided, where tables lie and what a candidate costs do not belong here.
+The number of candidates is fixed before the first is drawn. Each has its own seed and its own noise, and is tested
+once. How work is divided, where tables are stored and what a candidate costs does not belong here.
 
-Source: Bindschaedler, Shokri, Gunter 2017, section 2, Mechanism 1 with Privacy Tests 1 and 2. Mechanism 1* adds what
-lets the outcome "nothing released" be seen too: with a public probability rho an attempt is dropped before anything
-else, and the seed is drawn from max(n, N0) places, of which those from n on are empty.
+Source: Bindschaedler, Shokri, Gunter 2017, section 2, Mechanism 1 with Privacy Tests 1 and 2. Mechanism 1* extends it
+so that the outcome "nothing released" may be observed too: with a public probability rho an attempt is dropped before
+anything else, and the seed is drawn from max(n, N0) places, of which those from n on are empty.
 """
 
 from collections.abc import Callable
@@ -28,20 +28,20 @@ from deniable.plausible_deniability.plausible_seeds import (
 from deniable.plausible_deniability.privacy_tests import PrivacyTest
 from deniable.plausible_deniability.resampling import Model, SeedResampler
 
-# Attempts whose words are made at a time, so that they stay in the processor's cache.
+# Number of attempts whose words are generated together, so that they stay in the processor's cache.
 _AT_A_TIME = 8192
 _WORDS_AHEAD = 256
 _WORDS_BESIDE = 6
-"""Words that an attempt takes beside the re-sampled values, hardly ever more: ticket, place, number of them, noise."""
+"""Words per attempt in addition to those of the re-sampled values, rarely more: drop, place, their number, noise."""
 
 
 @dataclass(frozen=True)
 class MechanismOne:
-    """Mechanism 1*, one attempt: everything about it that is public.
+    """One attempt of Mechanism 1*: all its public parameters.
 
     Attributes:
         test: the privacy test.
-        drop_probability: rho, the probability of dropping the attempt unseen, in [0, 1).
+        drop_probability: rho, the probability of dropping the attempt at once, in [0, 1).
         public_rows: N0, a public number of places; seeds are drawn from max(n, N0) places.
     """
 
@@ -50,7 +50,7 @@ class MechanismOne:
     public_rows: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse what is no probability and no number of rows."""
+        """Refuse invalid probabilities and numbers of rows."""
         if not 0 <= self.drop_probability < 1:
             msg = f"drop_probability must be in [0, 1), got {self.drop_probability}; give a probability such as 0.01."
             raise InvalidInput(msg)
@@ -70,7 +70,7 @@ class MechanismOne:
         )
 
     def parameters(self, omega: dict[int, int]) -> dict[str, Parameter]:
-        """Everything that a candidate's law depends on beside the model and the seeds, for the key of its stream."""
+        """Parameters of a candidate's distribution apart from the model and the seeds, for the key of its stream."""
         return {
             "k": self.test.k,
             "gamma": self.test.gamma,
@@ -82,18 +82,18 @@ class MechanismOne:
 
     @property
     def noise(self) -> DiscreteLaplace:
-        """The law of the noise on the threshold; the deterministic test does not draw from it."""
+        """The noise distribution of the threshold; the deterministic test does not draw from it."""
         return DiscreteLaplace(Fraction(1) if self.test.eps0 is None else 1 / self.test.eps0)
 
 
 Counter = Callable[[Codes, int], int]
-"""Number of plausible seeds of a candidate, given the number of the seed that gave it."""
+"""Counts the plausible seeds of a candidate, given the number of its seed."""
 
 
 def _make_attempt(
     model: Model, seeds: Codes, attempt: MechanismOne, count: Counter, stream: WordStream
 ) -> Codes | None:
-    """One attempt, word for word as `mechanism_one_kernels.run` makes it; the released record, or none."""
+    """Make one attempt, with the same words as `mechanism_one_kernels.run`; returns the released record, or None."""
     room = _WORDS_AHEAD
     while True:
         words = stream.peek(room)
@@ -173,7 +173,7 @@ def synthesize_by_scan(
     max_plausible: int | None = None,
     max_check_plausible: int | None = None,
 ) -> Codes:
-    """Make a fixed number of attempts with any model that can score a candidate, looking at one seed after the other.
+    """Make a fixed number of attempts with any model that has a density, scoring one seed after the other.
 
     Uses the words of a stream exactly as `synthesize` does, so that both release the same records for the same model.
 
@@ -184,7 +184,7 @@ def synthesize_by_scan(
         stream: fresh words.
         candidates: number of attempts.
         max_plausible: stop counting at this many plausible seeds, at least k.
-        max_check_plausible: look at no more seeds than this.
+        max_check_plausible: score at most this many seeds.
 
     Returns:
         The released records in the order of their attempts, shape (released, m), positions in the model's order.

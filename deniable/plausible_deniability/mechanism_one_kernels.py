@@ -1,9 +1,9 @@
-"""Attempts of Mechanism 1*, a block of them at a time: compiled code.
+"""Attempts of Mechanism 1* in blocks: compiled code.
 
-What an attempt is, is said in `mechanism_one`, which also makes them one by one; the same words give the same records.
-Here the words of a block are told apart first, and then each thing is done for the whole block: seeds are fetched,
-values are drawn attribute by attribute, seeds are counted. So the processor waits for many fetches at once, and an
-attribute's tables stay within its cache.
+`mechanism_one` defines an attempt, and can make attempts one by one; the same words give the same records. Here the
+words of a block are parsed first, and then each stage is run for the whole block: seeds are fetched, values are drawn
+attribute by attribute, seeds are counted. So many memory fetches overlap, and an attribute's tables stay in the
+processor's cache.
 """
 
 # numba infers the types of kernels
@@ -33,18 +33,18 @@ class AttemptArrays(NamedTuple):
 
 
 class BlockArrays(NamedTuple):
-    """A block of attempts that have a seed, or of records whose first attributes are known otherwise.
+    """A block of attempts with a seed, or of records whose first attributes are known from elsewhere.
 
     Attributes:
         seed: number of the seed, shape (ATTEMPTS_A_BLOCK,).
         copied: number of attributes that are copied.
         at: position of the word of each attempt's value at position p, less p.
         noise: noise on the threshold.
-        shared: number of attributes, from the first that any attempt draws on, up to which candidate and seed agree.
+        shared: number of attributes, from the first that any attempt draws, up to which candidate and seed agree.
         plausible: number of plausible seeds.
-        records: the seeds' values, and from where they are drawn the candidates'; positions in topological order, shape
+        records: the seeds' values and, where they are drawn, the candidates'; positions in topological order, shape
             (m, ATTEMPTS_A_BLOCK).
-        factors: probability of each value given those before it, shape (m, ATTEMPTS_A_BLOCK).
+        factors: probability of each value given the earlier ones, shape (m, ATTEMPTS_A_BLOCK).
     """
 
     seed: NDArray[np.int64]
@@ -88,10 +88,11 @@ def draw_seed(attempt, size, words, position):
 
 @numba.njit(nogil=True, cache=True)
 def _part_words(block, choice, attempt, thresholds, size, m, words, used, attempts):
-    """Tell the words of up to a block of attempts apart.
+    """Parse the words of up to a block of attempts.
 
     Returns:
-        Attempts, those of them with a seed, words used, and the position after the last one or why there is none.
+        Number of attempts, of those with a seed, of words used, and the position after the last one or the reason why
+        there is none.
     """
     levels, cumulative = choice.levels, choice.cumulative
     seeds, copies, ats, noises = block.seed, block.copied, block.at, block.noise
@@ -105,7 +106,7 @@ def _part_words(block, choice, attempt, thresholds, size, m, words, used, attemp
             level = 0
             if several:
                 pick, position = uniform_below(words, position, cumulative[-1])
-                # No way out: a branch would be mistaken more often than not.
+                # No early exit: a branch would usually be mispredicted.
                 for below in range(len(cumulative)):
                     level += pick >= cumulative[below]
             copied = levels[np.uint64(level)]
@@ -132,11 +133,11 @@ def _part_words(block, choice, attempt, thresholds, size, m, words, used, attemp
 
 @numba.njit(nogil=True, cache=True)
 def _fetch(block, index, live):
-    """Copy the seeds, all of each: what is drawn anew is written over."""
+    """Copy the whole of each seed; resampled values are overwritten later."""
     records, seeds, nodes = block.records, index.seeds, index.nodes
     those, plausible = block.seed, block.plausible
     m = len(records)
-    # The first entry of each, so that all are on their way before one is waited for.
+    # The first entry of each, so that all fetches are under way before one is awaited.
     for i in range(live):
         seed = np.uint64(those[i])
         plausible[i] = seeds[seed, 0] + nodes[seed, 0]
@@ -148,7 +149,7 @@ def _fetch(block, index, live):
 
 @numba.njit(nogil=True, cache=True)
 def _compare(values, before, agrees, shared):
-    """Count one more attribute for the candidates that have agreed with their seeds so far and do so here."""
+    """Count one more attribute for the candidates that have agreed with their seeds so far and still do."""
     for i in range(ATTEMPTS_A_BLOCK):
         agrees[i] &= values[i] == before[i]
         shared[i] += agrees[i]
@@ -156,7 +157,7 @@ def _compare(values, before, agrees, shared):
 
 @numba.njit(nogil=True, cache=True)
 def _keep(block, attempt, live, released, passed):
-    """Move what passes to the released records; how many there are then."""
+    """Move the candidates that pass to the released records; returns their new number."""
     plausible, noise, records = block.plausible, block.noise, block.records
     for i in range(live):
         if plausible[i] >= attempt.k + noise[i]:
@@ -168,11 +169,11 @@ def _keep(block, attempt, live, released, passed):
 
 @numba.njit(nogil=True, cache=True)
 def run(net, index, classes, choice, attempt, thresholds, words, attempts, released, block):
-    """Make attempts until they are done, the words run out, or noise meets a tie.
+    """Make attempts until all are done, the words run out, or noise meets a tie.
 
     Returns:
-        Attempts made, words used by them, records released, and the position after the last attempt or why there is
-        none.
+        Number of attempts made, of words used, of records released, and the position after the last attempt or the
+        reason why there is none.
     """
     m = released.shape[1]
     levels = choice.levels

@@ -1,15 +1,15 @@
-"""How many seeds could have given a record: exactly, from counts of shared prefixes, and by scanning as the papers do.
+"""The number of seeds that could have produced a record: exact, from counts of shared prefixes, or by a full scan.
 
 A seed's copied attributes are the first ones of the order, so a candidate's probability given a seed depends on the
-seed only through the length of their common prefix. Drawing candidates and deciding about them do not belong here.
+seed only through the length of their common prefix. Drawing and testing candidates does not belong here.
 
 Let h_L(y) be the number of seeds that agree with y on its first L attributes, w the public weights of the numbers of
-re-sampled attributes, and R_L(y) the product of y's conditional probabilities from position L on (parents stand
-before, copied or re-sampled, so R does not depend on the seed). Then p_d(y) = A_l(y) = sum over levels L <= l of w_L
+re-sampled attributes, and R_L(y) the product of y's conditional probabilities from position L on (parents come
+earlier, copied or re-sampled, so R does not depend on the seed). Then p_d(y) = A_l(y) = sum over levels L <= l of w_L
 R_L(y), where l is the length of the longest prefix on which d and y agree. A is nondecreasing in l, hence the seeds
 whose probability falls in a bucket i are those with l in an interval [a, b], and there are h_a(y) - h_b'(y) of them,
-b' the next level after b. With a single level all plausible seeds have the same probability and their number is
-h_L(y), whatever gamma is.
+where b' is the next level after b. With a single level all plausible seeds have the same probability and their number
+is h_L(y) for any gamma.
 """
 
 import math
@@ -36,14 +36,14 @@ _UNSTEP = 2.0**500
 class IndexArrays(NamedTuple):
     """A seed index as flat arrays for compiled code.
 
-    A node is a prefix that some seed has; the root, node 0, is the empty one. Nodes are numbered over all depths.
+    A node is a prefix of some seed; the root, node 0, is the empty prefix. Nodes are numbered over all depths.
 
     Attributes:
         seeds: the seeds' codes, positions in topological order, shape (n, m).
         nodes: the node of each seed's prefix at each level, shape (n, levels).
         node_count: number of seeds that share each node's prefix, shape (nodes,).
         levels: lengths of prefixes that may be copied, ascending, shape (levels,).
-        weights: share of candidates that copy each of them, shape (levels,).
+        weights: share of candidates that copy a prefix of each length, shape (levels,).
         slot_start: where each depth's hash table begins in `keys`, from the first level on, shape (depths + 1,).
         keys: node << 16 | code of the edges that lead one attribute deeper, or all ones.
         children: the nodes they lead to.
@@ -69,8 +69,8 @@ class ClassArrays(NamedTuple):
 
 # ---- probabilities too small for a float
 #
-# A value is fraction * 2^(-500 steps) with a fraction in (2^-500, 1]: unique, so that comparing pairs compares values,
-# and the same sequence of multiplications gives the same pair on every machine. Zero is (0, 0.0).
+# A value is fraction * 2^(-500 steps) with a fraction in (2^-500, 1]. The pair is unique, so comparing pairs compares
+# values, and the same sequence of multiplications gives the same pair on every machine. Zero is (0, 0.0).
 
 
 @numba.njit(nogil=True, cache=True, inline="always")
@@ -83,7 +83,7 @@ def _renormalise(steps, fraction):
 
 @numba.njit(nogil=True, cache=True, inline="always")
 def _add(steps, fraction, other_steps, other_fraction):
-    """Add two values; what is two steps below the other does not reach its last digit."""
+    """Add two values; a value two steps below the other does not affect its last digit."""
     if other_fraction == 0.0:
         return steps, fraction
     if fraction == 0.0 or steps > other_steps + 1:
@@ -103,7 +103,7 @@ def _add(steps, fraction, other_steps, other_fraction):
 
 @numba.njit(nogil=True, cache=True, inline="always")
 def _class_near(i, steps, fraction, class_steps, class_fractions):
-    """The class of p > 0, looked for from a class i on."""
+    """The class of p > 0, searched from class i."""
     last = len(class_steps) - 2
     i = min(max(i, 0), last)
     while i < last and (
@@ -117,18 +117,18 @@ def _class_near(i, steps, fraction, class_steps, class_fractions):
 
 @numba.njit(nogil=True, cache=True, inline="always")
 def probability_class(steps, fraction, classes):
-    """The i >= 0 with gamma^(-i-1) < p <= gamma^-i; -1 for p = 0. The exponent only says where to begin looking."""
+    """The i >= 0 with gamma^(-i-1) < p <= gamma^-i; -1 for p = 0. The exponent only gives the start of the search."""
     i = -1
     if fraction > 0.0:
         part, power = math.frexp(fraction)
-        # 2 part - 2 is less than a tenth from the logarithm of base 2.
+        # 2 part - 2 differs from the binary logarithm by less than a tenth.
         near = int((500 * steps - power + 2 - 2 * part) * classes.classes_a_bit)
         i = _class_near(near, steps, fraction, classes.steps, classes.fractions)
     return i
 
 
 def probability_classes(gamma: Fraction, attributes: int) -> ClassArrays:
-    """The bounds gamma^-i down to the smallest probability that a record of some attributes can have, 2^(-32 m).
+    """The bounds gamma^-i down to the smallest positive probability of a record, 2^(-32 m).
 
     Args:
         gamma: ratio of a class's bounds, above 1.
@@ -161,7 +161,7 @@ def levels_of(omega: dict[int, int], m: int) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class SeedIndex:
-    """Counts of the seeds' shared prefixes, for one model's order and one set of numbers of re-sampled attributes.
+    """Counts of the seeds' shared prefixes, for a model's order and a set of numbers of re-sampled attributes.
 
     Attributes:
         arrays: the index as flat arrays.
@@ -186,7 +186,7 @@ class SeedIndex:
 
     @classmethod
     def of(cls, counted: SeedPrefixes, omega: dict[int, int]) -> "SeedIndex":
-        """The index of seeds whose prefixes are counted up to the last of `levels_of(omega, m)`.
+        """The index of seeds with prefixes counted up to the last of `levels_of(omega, m)`.
 
         Raises:
             InvalidInput: there are no seeds, or a number of re-sampled attributes is not in 0..m.
@@ -196,7 +196,7 @@ class SeedIndex:
             msg = "seeds must hold at least one record, got none; give the part `seeds` a larger share."
             raise InvalidInput(msg)
         levels = levels_of(omega, m)
-        # Nodes of all lengths are numbered one after the other; the root is the only one of length 0.
+        # Nodes of all lengths are numbered consecutively; the root is the only one of length 0.
         lengths = [1, *map(len, counted.edges)]
         first = np.cumsum([0, *lengths]).tolist()
         tables = [
@@ -218,18 +218,18 @@ class SeedIndex:
         )
 
     def scratch(self) -> Scratch:
-        """Room that `count_plausible` works in; not to be shared by threads."""
+        """Working memory of `count_plausible`; not to be shared by threads."""
         levels = len(self.arrays.levels)
         return np.empty(levels, np.int64), np.empty(levels), np.empty(levels, np.int64)
 
 
-# The parts of `count_plausible` are inlined and have one way out each: otherwise numba counts references to every array
-# for every candidate.
+# The parts of `count_plausible` are inlined and have a single return each: otherwise numba counts references to every
+# array for every candidate.
 
 
 @numba.njit(nogil=True, cache=True, inline="always")
 def _shared_level(index, candidate, seed):
-    """The last level up to which a seed agrees with its candidate; re-sampling may draw the seed's own values."""
+    """The last level up to which a seed agrees with its candidate; re-sampling may draw the seed's values again."""
     levels = index.levels
     agree = levels[0]
     while agree < levels[-1] and index.seeds[seed, agree] == candidate[agree]:
@@ -242,7 +242,7 @@ def _shared_level(index, candidate, seed):
 
 @numba.njit(nogil=True, cache=True, inline="always")
 def _classify(steps, fractions, classes, found):
-    """The class of A_L at each level L, from w_L R_L at each: A from the first level up."""
+    """The class of A_L at each level L, from w_L R_L at each: A is summed from the first level up."""
     step = 0
     fraction = 0.0
     for level in range(len(found)):
@@ -252,7 +252,7 @@ def _classify(steps, fractions, classes, found):
 
 @numba.njit(nogil=True, cache=True, inline="always")
 def _classify_levels(net, index, classes, candidate, steps, fractions, found):
-    """The class of A_L at each level L: R_L from the last position down, then A from the first level up."""
+    """The class of A_L at each level L: R_L is computed from the last position down, then A from the first level up."""
     levels = index.levels
     step = 0
     fraction = 1.0
@@ -267,7 +267,7 @@ def _classify_levels(net, index, classes, candidate, steps, fractions, found):
 
 @numba.njit(nogil=True, cache=True, inline="always")
 def _interval(found, own):
-    """The first of the levels around one's own that are of its class, and the first after them that is not."""
+    """The first of the adjacent levels in the same class as one's own, and the first level after them that is not."""
     first = own
     while first > 0 and found[first - 1] == found[own]:
         first -= 1
@@ -279,7 +279,7 @@ def _interval(found, own):
 
 @numba.njit(nogil=True, cache=True, inline="always")
 def _child(slot_start, keys, children, depth, node, code):
-    """The node that a node's edge for a code leads to, -1 for none; depth counts from the first level on."""
+    """The child of a node for a code, -1 for none; depth counts from the first level on."""
     start = slot_start[depth]
     mask = slot_start[depth + 1] - start - 1
     key = (np.uint64(node) << np.uint64(CODE_BITS)) | np.uint64(code)
@@ -303,15 +303,15 @@ def _count_sharing(index, candidate, seed, level, deeper):
 
 @numba.njit(nogil=True, cache=True, inline="always")
 def count_plausible(net, index, classes, candidate, seed, scratch):
-    """Number of seeds whose probability of giving the candidate is in the class of the seed that gave it; exact, O(m).
+    """Number of seeds whose probability of the candidate is in the same class as that of its own seed; exact, O(m).
 
     Args:
         net: the network's arrays.
         index: the seed index's arrays.
         classes: the probability classes' arrays; not read if there is one level.
         candidate: positions in topological order, shape (m,).
-        seed: number of the seed that gave the candidate; they agree on the first levels[0] positions at least.
-        scratch: what `SeedIndex.scratch` gives, one for each thread.
+        seed: number of the candidate's seed; they agree at least on the first levels[0] positions.
+        scratch: from `SeedIndex.scratch`, one for each thread.
     """
     steps, fractions, found = scratch
     last = len(index.levels) - 1
@@ -340,7 +340,7 @@ def _shared_levels(levels, shared, live, own):
 
 @numba.njit(nogil=True, cache=True)
 def _score_levels(levels, weights, factors, live, scores):
-    """Fill A_L at each level L for each candidate of a block, as fractions of no steps; false where one needs steps."""
+    """Fill A_L at each level L for each candidate of a block, as fractions without steps; False if one needs steps."""
     last = len(levels) - 1
     product = np.ones(live)
     position = len(factors)
@@ -373,7 +373,7 @@ def _bounds(scores, own, live, classes, lower, upper):
         score[i] = scores[own[i], i]
     bits = score.view(np.int64)
     for i in range(live):
-        # The bits of a number in (0, 1], read as an integer, are its logarithm of base 2 to less than a tenth.
+        # The bits of a number in (0, 1], read as an integer, give its binary logarithm to within a tenth.
         found = int((1023 - bits[i] * 2.0**-52) * classes_a_bit)
         found = _class_near(found, 0, score[i], steps, fractions)
         above, below, many = fractions[found], fractions[found + 1], steps[found + 1]
@@ -384,21 +384,22 @@ def _bounds(scores, own, live, classes, lower, upper):
 
 @numba.njit(nogil=True, cache=True)
 def _intervals(index, classes, factors, own, live, first, beyond):
-    """For each candidate of a block the levels whose seeds are plausible, as `count_plausible` finds them.
+    """For each candidate of a block the levels whose seeds are plausible, as in `count_plausible`.
 
-    A is nondecreasing in the level: so many levels lie at or below the class's lower bound, so many above its upper.
+    A is nondecreasing in the level, so it suffices to count the levels at or below the class's lower bound and those
+    above its upper bound.
 
     Args:
         index: the seed index's arrays.
         classes: the probability classes' arrays.
-        factors: probability of each value given those before it, shape (m, at least live).
+        factors: probability of each value given the earlier ones, shape (m, at least live).
         own: numbers of the levels that candidates share with their seeds.
         live: number of attempts.
         first: number of the first level, to be filled.
-        beyond: number of the first level after that is none, to be filled.
+        beyond: number of the first level after these, to be filled.
 
     Returns:
-        Whether it could be done: not where a probability is too small for a float.
+        True; False if a probability is too small for a float.
     """
     levels = len(index.levels)
     scores = np.empty((levels, live))
@@ -419,7 +420,7 @@ def _intervals(index, classes, factors, own, live, first, beyond):
 
 @numba.njit(nogil=True, cache=True)
 def _intervals_with_steps(index, classes, factors, own, live, first, beyond):
-    """The same for probabilities of any size, one candidate after the other."""
+    """The same for probabilities of any size, candidate by candidate."""
     levels, weights = index.levels, index.weights
     last = len(levels) - 1
     steps = np.empty(last + 1, np.int64)
@@ -499,19 +500,19 @@ def count_plausible_by_scan(
     max_check_plausible: int | None = None,
     block_rows: int = 65_536,
 ) -> int:
-    """Number of seeds in the probability class of the seed that gave a candidate, by scoring one seed after the other.
+    """Number of seeds in the same probability class as a candidate's own seed, by scoring one seed after the other.
 
     For models whose probability depends on the whole seed, and to check `count_plausible`. Stopping early has no
     effect on Theorem 1 as long as the order of the seeds does not depend on the data (Bindschaedler, Shokri, Gunter
-    2017, section 5), but the time it takes tells how far it came.
+    2017, section 5), but the running time reveals how many seeds were scored.
 
     Args:
         probabilities: the probability of the candidate given each of some seeds, shape (rows,).
         seeds: all seeds, shape (n, m), in an order that was drawn independently of the data.
-        seed: number of the seed that gave the candidate.
+        seed: number of the candidate's seed.
         classes: the probability classes.
         max_plausible: stop at this many, at least k of the test.
-        max_check_plausible: look at no more seeds than this.
+        max_check_plausible: score at most this many seeds.
         block_rows: seeds scored at a time.
 
     Returns:

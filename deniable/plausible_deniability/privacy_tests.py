@@ -1,4 +1,4 @@
-"""Plausible deniability: its privacy tests, and what one attempt at a record spends.
+"""Plausible deniability: its privacy tests, and the privacy loss of one attempt at a record.
 
 Counting plausible seeds does not belong here (plausible_seeds), nor does the cost of many candidates (seed_accounting).
 
@@ -7,10 +7,10 @@ probability in the same geometric bucket as the seed does, and releases the cand
 test.
 
 Source: Bindschaedler, Shokri, Gunter 2017, section 2. The noise on the threshold k is Laplace there and discrete
-Laplace here: counts are integers, and integers can be noised exactly. With a = e^-eps0, Pr[Z = z] = (1 - a) / (1 + a)
-a^|z|, and q(c) = Pr[c >= k + Z] is a^(k-c) / (1 + a) below k and 1 - a^(c-k+1) / (1 + a) from k on. Laplace noise has
-1/2 in place of 1 / (1 + a) below k, and 1 - a^(c-k) / 2 from k on. All that the proofs use holds for both: q(c) <=
-q(c+1) <= e^eps0 q(c), 1 - q(c+1) >= e^-eps0 (1 - q(c)), and q(c) <= a^(k-c).
+Laplace here, because counts are integers and integer noise can be drawn exactly. With a = e^-eps0, Pr[Z = z] = (1 - a)
+/ (1 + a) a^|z|, and q(c) = Pr[c >= k + Z] is a^(k-c) / (1 + a) below k and 1 - a^(c-k+1) / (1 + a) from k on. Laplace
+noise has 1/2 instead of 1 / (1 + a) below k, and 1 - a^(c-k) / 2 from k on. The proofs use only properties that both
+have: q(c) <= q(c+1) <= e^eps0 q(c), 1 - q(c+1) >= e^-eps0 (1 - q(c)), and q(c) <= a^(k-c).
 """
 
 from bisect import bisect_left
@@ -28,17 +28,17 @@ from deniable.privacy.composition import require_delta
 from deniable.privacy.loss import Guarantee
 
 NoiseLaw = Literal["discrete_laplace", "laplace"]
-"""Law of the noise on the threshold: the one that is drawn, and the one of the paper's formulas."""
+"""Distribution of the noise on the threshold: the one that is drawn, and the one in the paper's formulas."""
 
 EXACT = "theorem_1_exact"
-"""Name of the exact form of Theorem 1, as accountants have one."""
+"""Name of the exact form of Theorem 1, as an accountant."""
 
 _REACH = 60.0
-# Logarithms tell the bucket of a probability unless it is this near to a bound, relatively.
+# Logarithms decide the bucket of a probability unless it is this close to a bound, in relative terms.
 _NEAR_A_BOUND = 1e-9
-# Counts beyond this would take gigabytes to look at one by one.
+# Examining more counts than this one by one would take gigabytes.
 _MOST_COUNTS = 20_000_000
-# More than all floats between here and a bound on delta are off by.
+# Larger than the total floating-point error of a bound on delta.
 _ROUNDING = 1e-9
 _DECIMALS = 10**6
 _LARGEST_K = 100_000
@@ -52,7 +52,7 @@ class PrivacyTest:
     when the count reaches k plus discrete Laplace noise of scale 1 / eps0, fresh for each candidate.
 
     Attributes:
-        k: plausible seeds asked for, at least 1.
+        k: number of plausible seeds required, at least 1.
         gamma: base of the geometric buckets, above 1.
         eps0: inverse scale of the noise; None for test 1.
         randomized: whether this is test 2.
@@ -64,7 +64,7 @@ class PrivacyTest:
     randomized: bool
 
     def __post_init__(self) -> None:
-        """Refuse a test that the paper does not know."""
+        """Refuse a test that the paper does not define."""
         if self.k < 1:
             raise InvalidInput(f"k must be at least 1, got {self.k}.")
         if self.gamma <= 1:
@@ -77,7 +77,7 @@ class PrivacyTest:
     def passes(self, count: int, noise: int = 0) -> bool:
         """Whether a count passes, given the noise drawn for this candidate (0 for test 1).
 
-        Attempts of a release ask the same of a block at a time, in compiled code: `mechanism_one_kernels._keep`.
+        Compiled code does the same for a block of attempts: `mechanism_one_kernels._keep`.
         """
         return count >= self.k + noise
 
@@ -99,19 +99,19 @@ def pass_probability(
 def fail_probability(
     counts: ArrayLike, *, k: int, eps0: Fraction | float, law: NoiseLaw = "discrete_laplace"
 ) -> NDArray[np.float64]:
-    """Probability 1 - q(c) that the randomized test fails, to full precision where it is tiny too."""
+    """Probability 1 - q(c) that the randomized test fails, to full precision even if it is tiny."""
     distance, below, above, shrink = _around_threshold(counts, k, eps0, law)
     return np.where(distance < 0, 1 - below * shrink, above * shrink)
 
 
 def fewest_seeds(*, k: int, eps0: Fraction | float, candidates: int, probability: float) -> int | None:
-    """The largest m such that no candidate of fewer than m plausible seeds passes test 2, but with a given probability.
+    """The largest m such that no candidate with fewer than m plausible seeds passes test 2, except with a probability.
 
-    A candidate of c plausible seeds passes with probability q(c) = a^(k-c) / (1 + a) below k, whatever the others do,
-    so that one of fewer than m passes, among so many candidates, with probability at most candidates * q(m - 1).
+    A candidate with c < k plausible seeds passes with probability q(c) = a^(k-c) / (1 + a), independently of others. By
+    the union bound, some candidate with fewer than m passes with probability at most candidates * q(m - 1).
 
     Returns:
-        m, from 2 to k; None where the bound says nothing, for every candidate has its own seed.
+        m, from 2 to k; None if the bound is trivial, because every candidate has its own seed.
     """
     require_delta(probability)
     _require_parameters(1, eps0)
@@ -120,7 +120,7 @@ def fewest_seeds(*, k: int, eps0: Fraction | float, candidates: int, probability
 
 
 def bucket(probability: Fraction | float, gamma: Fraction | float) -> int:
-    """The only integer i >= 0 with gamma^(-i-1) < probability <= gamma^-i, as if without rounding.
+    """The only integer i >= 0 with gamma^(-i-1) < probability <= gamma^-i, without rounding error.
 
     Args:
         probability: in (0, 1]. Probability 0 has no bucket.
@@ -148,24 +148,24 @@ def bucket(probability: Fraction | float, gamma: Fraction | float) -> int:
 
 
 def theorem_1(*, k: int, gamma: Fraction | float, eps0: Fraction | float, t: int) -> Guarantee:
-    """What one attempt spends as to its record: (eps0 + ln(1 + gamma / t), e^(-eps0 (k - t))), for any 1 <= t < k.
+    """Cost of one attempt as far as its record is concerned: (eps0 + ln(1 + gamma / t), e^(-eps0 (k - t))), 1 <= t < k.
 
-    Neighbours differ by one row and both have at least k rows. The outputs are records: that nothing is released is not
-    among them, see `smallest_drop_probability`. Several candidates compose per candidate tested, see seed_accounting.
+    Neighbours differ by one row and both have at least k rows. The outputs are records; "nothing released" is not among
+    them, see `smallest_drop_probability`. Composition is over candidates tested, see seed_accounting.
 
-    gamma = 1 is right where all plausible seeds of a candidate give it the same probability. That is so when the model
+    gamma = 1 is valid if all plausible seeds of a candidate give it the same probability. That is the case if the model
     copies the first m - omega attributes, in an order with parents first, and re-samples the others, with omega fixed:
-    every re-sampled factor conditions on values that the candidate shows, so the probability is the same for every seed
-    that shares the copied prefix and 0 for the others.
+    every re-sampled factor conditions on values of the candidate, so the probability is the same for every seed that
+    shares the copied prefix and 0 for the others.
 
     Proof. Let D' = D + d', n = |D|, y a record, p > 0 its probability under d', and j the bucket of p, with c rows of
-    D in it and S the sum of their probabilities; p <= gamma S / c. The law of y is the sum over buckets of S_i q(c_i)
-    / n, and for D' only bucket j grows. If c >= t then (S + p) q(c+1) <= (1 + gamma / t) S e^eps0 q(c). If c < t then
-    q(c+1) <= q(t) <= e^(-eps0 (k - t)), and (S + p) / (n + 1) adds up to at most 1 over all y. Removing a row
-    multiplies the law of y by at most (n + 1) / n, which is less than 1 + gamma / t as t < k <= n.
+    D in it and S the sum of their probabilities; p <= gamma S / c. The probability of y is the sum over buckets of
+    S_i q(c_i) / n, and for D' only bucket j grows. If c >= t then (S + p) q(c+1) <= (1 + gamma / t) S e^eps0 q(c). If
+    c < t then q(c+1) <= q(t) <= e^(-eps0 (k - t)), and (S + p) / (n + 1) sums to at most 1 over all y. Removing a row
+    multiplies the probability of y by at most (n + 1) / n, which is less than 1 + gamma / t because t < k <= n.
 
     Args:
-        k: plausible seeds asked for.
+        k: number of plausible seeds required.
         gamma: largest ratio between probabilities in one bucket, at least 1.
         eps0: inverse scale of the noise on k.
         t: trades epsilon against delta.
@@ -184,14 +184,14 @@ def theorem_1(*, k: int, gamma: Fraction | float, eps0: Fraction | float, t: int
 
 
 def best_t(*, k: int, eps0: Fraction | float, delta: float) -> int:
-    """The t of Theorem 1 with the smallest epsilon whose delta is at most a given one.
+    """The t of Theorem 1 with the smallest epsilon among those with at most a given delta.
 
     Raises:
         InvalidInput: no t does, because k is too small.
     """
     require_delta(delta)
     _require_parameters(1, eps0)
-    t = min(k - 1, floor(k - log(1 / delta) / eps0) + 1)  # one more, as the quotient may have been rounded
+    t = min(k - 1, floor(k - log(1 / delta) / eps0) + 1)  # plus one, because the quotient may have been rounded
     while t >= 1 and exp(-float(eps0) * (k - t)) > delta:
         t -= 1
     if t < 1:
@@ -203,14 +203,14 @@ def best_t(*, k: int, eps0: Fraction | float, delta: float) -> int:
 
 
 def t_for_epsilon(*, k: int, gamma: Fraction | float, eps0: Fraction | float, epsilon: float) -> int:
-    """The t of Theorem 1 with the smallest delta whose epsilon is at most a given one.
+    """The t of Theorem 1 with the smallest delta among those with at most a given epsilon.
 
     Raises:
         InvalidInput: no t does, because k or epsilon is too small.
     """
     _require_parameters(gamma, eps0)
     spare = epsilon - float(eps0)
-    t = max(1, ceil(float(gamma) / expm1(spare)) - 1) if spare > 0 else k  # one less, as it may have been rounded
+    t = max(1, ceil(float(gamma) / expm1(spare)) - 1) if spare > 0 else k  # minus one, because it may have been rounded
     while t < k and theorem_1(k=k, gamma=gamma, eps0=eps0, t=t).epsilon > epsilon:
         t += 1
     if t >= k:
@@ -229,16 +229,16 @@ def smallest_k(*, t: int, eps0: Fraction | float, delta: float) -> int:
 
 
 def smallest_drop_probability(*, epsilon: float, rows: int) -> float:
-    """How often an attempt must be dropped, whatever the data, for Theorem 1 to hold with "no output" as an output.
+    """Smallest data-independent probability of dropping an attempt at which Theorem 1 covers "no output" as well.
 
-    Without it, the outcome "nothing released" alone can spend delta = 1 / (n + 1): rows that are all alike make it
-    improbable, and a new row that is unlike them makes it happen whenever it is drawn.
+    Without it, the outcome "nothing released" alone can cost delta = 1 / (n + 1): if all rows are alike it is
+    improbable, and a new row unlike them makes it happen whenever it is drawn.
 
     Theorem 1'. If each attempt is first dropped with probability rho >= 1 / (1 + (n + 1) (e^epsilon - 1)), then the
     (epsilon, delta) of Theorem 1 holds on records and "no output" together, provided t <= gamma n.
 
-    Proof. Dropping multiplies the records' laws by 1 - rho. Let B and B' be the probabilities of no output without
-    dropping. The new row is drawn with probability 1 / (n + 1), and makes no other row fail more often, so
+    Proof. Dropping multiplies the probabilities of records by 1 - rho. Let B and B' be the probabilities of no output
+    without dropping. The new row is drawn with probability 1 / (n + 1), and makes no other row fail more often, so
     B' <= n B / (n + 1) + 1 / (n + 1). With a = e^epsilon >= 1, rho + (1 - rho) B' - a (rho + (1 - rho) B) is at most
     rho (1 - a) + (1 - rho) / (n + 1), which is at most 0. Conversely B <= e^eps0 (n + 1) / n B', and
     (n + 1) / n <= 1 + gamma / t.
@@ -259,26 +259,26 @@ def exact_delta(
     eps0: Fraction | float,
     law: NoiseLaw = "discrete_laplace",
 ) -> float:
-    """The smallest delta that holds of the record that an attempt may end with, whatever model and table of n rows.
+    """The smallest delta for the record of one attempt, over all models and all tables of n rows.
 
     Theorem 1-T. For e^epsilon = a >= 1, the supremum of E_a(F(D') || F(D)) over records is the largest value of
-    q(c+1) (1 + c x) / (n + 1) - a c x q(c) / n with 0 <= c <= n and x in {1 / gamma, gamma}; removing a row spends
-    nothing from epsilon = ln(1 + 1/n) on.
+    q(c+1) (1 + c x) / (n + 1) - a c x q(c) / n with 0 <= c <= n and x in {1 / gamma, gamma}; removing a row costs
+    nothing for epsilon >= ln(1 + 1/n).
 
-    Proof. With the notation of Theorem 1 and S = c x p, the excess at y is p times that bracket at most, the other
-    buckets having shrunk. The bracket is linear in x, so its largest values are at the ends of [1 / gamma, gamma],
-    and the p add up to at most 1 over y. A d' with all its mass on one y and c rows that give y the probability x p
-    come as near to it as one likes.
+    Proof. With the notation of Theorem 1 and S = c x p, the excess at y is at most p times that bracket, because the
+    other buckets shrink. The bracket is linear in x, so its largest values are at the ends of [1 / gamma, gamma], and
+    the p sum to at most 1 over y. The bound is approached arbitrarily closely by a d' with all its mass on one y and c
+    rows that give y the probability x p.
 
     Args:
         epsilon: at least 0.
         rows: n, the number of rows of the smaller table.
-        k: plausible seeds asked for.
+        k: number of plausible seeds required.
         gamma: largest ratio between probabilities in one bucket, at least 1.
         eps0: inverse scale of the noise on k.
-        law: law of that noise.
+        law: distribution of that noise.
     """
-    # (a (n+1) / n) in the place of a turns Theorem A's bracket into this one.
+    # Substituting a (n+1) / n for a turns Theorem A's bracket into this one.
     excess = np.array([expm1(epsilon) + exp(epsilon) / rows])
     gain = largest_release_gain(excess, k=k, gamma=gamma, eps0=eps0, law=law, most=rows)
     return float(gain[0]) / (rows + 1)
@@ -294,7 +294,7 @@ def delta_of_attempt(
     drop_probability: Fraction | float,
     law: NoiseLaw = "discrete_laplace",
 ) -> float:
-    """The smallest delta that holds of the record that one attempt of Mechanism 1* may end with, whatever the table.
+    """The smallest delta for the record of one attempt of Mechanism 1*, over all models and tables.
 
     Theorem 1-T for Mechanism 1*. An attempt is dropped with probability rho, and draws its seed from max(n, N0) places
     (seed_accounting). For e^epsilon = a >= 1 + 1 / N0, the supremum of E_a over records, over all models, all tables
@@ -303,27 +303,27 @@ def delta_of_attempt(
 
     Proof. Let W = max(n, N0) and W' = max(n + 1, N0). Adding a row: as for Theorem 1-T, the excess at y is at most
     (1 - rho) p (q(c+1) (1 + c x) / W' - a c x q(c) / W); since W' >= W it is at most (1 - rho) p u(a) / W', and
-    W' >= N0. With c < N0 it is met as there, by a table of n = N0 - 1 rows, where W = W' = N0. Removing a row: every
-    F(y) <= (W' / W) F'(y), for counts only grow, and W' / W <= 1 + 1 / N0 <= a.
+    W' >= N0. With c < N0 it is attained as there, by a table of n = N0 - 1 rows, where W = W' = N0. Removing a row:
+    every F(y) <= (W' / W) F'(y), because counts only grow, and W' / W <= 1 + 1 / N0 <= a.
 
-    What is bounded is the attempt: the event that it ends with a record from a set, whether it ends with one or not. Of
-    a record that is known to have been released less holds. If an attempt ends with a record with probability at least
-    P on both tables, then, given that it does, epsilon is larger by at most ln(1 + 1 / N0), and delta is at most
-    (1 + 1 / N0) delta / P.
+    The bound is unconditional: on the event that an attempt ends with a record from a set, whether it ends with one or
+    not. For a record that is known to have been released, the guarantee is weaker. If an attempt ends with a record
+    with probability at least P on both tables, then, conditionally on that, epsilon is larger by at most
+    ln(1 + 1 / N0), and delta is at most (1 + 1 / N0) delta / P.
 
-    Proof. Let R and R' be the probabilities of a record on D and D'. By what was proved of removing,
+    Proof. Let R and R' be the probabilities of a record on D and D'. By the result on removing a row,
     R <= (1 + 1/N0) R', so that F'(Y) / R' <= a F(Y) / R' + delta / R' <= a (1 + 1/N0) F(Y) / R + delta / P. And
     R' <= a R + delta, so that F(Y) / R <= (1 + 1/N0) (R' / R) F'(Y) / R' is at most (1 + 1/N0) a F'(Y) / R' +
-    (1 + 1/N0) delta / P. P depends on the table, and may be as small as one likes.
+    (1 + 1/N0) delta / P. P depends on the table, and may be arbitrarily small.
 
     Args:
         epsilon: at least ln(1 + 1 / N0).
         k: plausible seeds asked for.
         gamma: largest ratio between probabilities in one bucket, at least 1.
         eps0: inverse scale of the noise on k.
-        public_rows: N0, a public number of places that seeds are drawn from at least.
-        drop_probability: rho, with which an attempt is dropped whatever the data.
-        law: law of the noise on k.
+        public_rows: N0, a public lower bound on the number of places from which seeds are drawn.
+        drop_probability: rho, the data-independent probability of dropping an attempt.
+        law: distribution of the noise on k.
     """
     gain = largest_release_gain(np.array([expm1(epsilon)]), k=k, gamma=gamma, eps0=eps0, law=law)
     return (1 - float(drop_probability)) * float(gain[0]) / public_rows
@@ -339,10 +339,10 @@ def attempt_guarantee(
     drop_probability: Fraction | float,
     law: NoiseLaw = "discrete_laplace",
 ) -> Guarantee:
-    """The smallest epsilon at a delta, of six decimals, for the record that one attempt of Mechanism 1* may end with.
+    """The smallest epsilon at a delta, with six decimals, for the record of one attempt of Mechanism 1*.
 
-    `delta_of_attempt` turned round: h - (a - 1) s <= delta N0 / (1 - rho) for all its lines of height h at a = 1 and
-    slope s, so that a - 1 is the largest (h - delta N0 / (1 - rho)) / s.
+    `delta_of_attempt` inverted: h - (a - 1) s <= delta N0 / (1 - rho) for all its lines of height h at a = 1 and slope
+    -s, so a - 1 is the largest (h - delta N0 / (1 - rho)) / s.
 
     Raises:
         InvalidInput: no epsilon does at this delta, because k is too small.
@@ -355,7 +355,7 @@ def attempt_guarantee(
         over = heights > room
         if bool((slopes[over] == 0).any()):
             raise InvalidInput(
-                f"k must be larger for any epsilon to hold of one record at delta={delta:g}, with eps0={float(eps0):g} "
+                f"k must be larger for one record to have any epsilon at delta={delta:g}, with eps0={float(eps0):g} "
                 f"and {public_rows:,} public rows, got {k}; raise k, eps0 or delta."
             )
         excess = max(excess, float(((heights[over] - room) / slopes[over]).max(initial=0.0)))
@@ -371,9 +371,9 @@ def smallest_k_of_attempt(
     public_rows: int,
     drop_probability: Fraction | float,
 ) -> int | None:
-    """The smallest k at which one attempt of Mechanism 1* keeps to an epsilon and a delta; None where none is found.
+    """The smallest k at which one attempt of Mechanism 1* meets an epsilon and a delta; None if none is found.
 
-    The args are those of `attempt_guarantee`. None larger than the public rows is of any use, or looked for.
+    The arguments are those of `attempt_guarantee`. Only k up to the public rows are useful, and searched.
     """
     if epsilon < log1p(1 / public_rows):
         return None
@@ -406,8 +406,8 @@ def largest_release_gain(
 ) -> NDArray[np.float64]:
     """The largest q(c+1) (1 + c x) - a c x q(c), or 0, over counts c >= 0 and x in {1 / gamma, gamma}.
 
-    Counts beyond k + 60 / eps0 are bounded rather than tried: there q(c+1) - q(c) is below e^-60 and
-    c (q(c+1) - q(c)) decreases, so that the bracket is at most 1 + x (c (q(c+1) - q(c)) - (a - 1) c q(c)) at the first.
+    Counts beyond k + 60 / eps0 are bounded instead of tried: there q(c+1) - q(c) is below e^-60 and c (q(c+1) - q(c))
+    decreases, so the bracket is at most 1 + x (c (q(c+1) - q(c)) - (a - 1) c q(c)) at the first of them.
 
     Args:
         excess: a - 1 at least 0, ascending, shape (points,).
@@ -415,7 +415,7 @@ def largest_release_gain(
         gamma: largest ratio between probabilities in one bucket, at least 1.
         eps0: inverse scale of the noise on k.
         law: law of that noise.
-        most: the largest count there can be; None for no limit.
+        most: the largest possible count; None for no limit.
 
     Returns:
         The largest value at each point, shape (points,).
@@ -429,7 +429,7 @@ def largest_release_gain(
 def _release_lines(
     k: int, gamma: Fraction | float, eps0: Fraction | float, law: NoiseLaw, most: int | None
 ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """For each x, a line in a - 1 for each count: its height at 0, and its slope downwards, each of shape (counts,)."""
+    """For each x, a line in a - 1 for each count: its height at 0 and its negative slope, each of shape (counts,)."""
     counts = counts_that_matter(k, eps0, most)
     now = pass_probability(counts, k=k, eps0=eps0, law=law)
     after = pass_probability(counts + 1, k=k, eps0=eps0, law=law)
@@ -450,17 +450,17 @@ def highest_of_falling_lines(
     for place, point in enumerate(points):
         values = heights - point * slopes
         highest[place] = values.max(initial=0.0)
-        alive = values > 0  # what is below 0 only falls further
+        alive = values > 0  # negative values only decrease further
         if not alive.all():
             heights, slopes = heights[alive], slopes[alive]
     return highest
 
 
 def counts_that_matter(k: int, eps0: Fraction | float, most: int | None = None) -> NDArray[np.int64]:
-    """The counts 0, 1, ... up to where the test fails with probability e^-60, or up to the largest there can be.
+    """The counts 0, 1, ... up to where the test fails with probability e^-60, or up to the largest possible.
 
     Raises:
-        InvalidInput: there are too many of them to look at.
+        InvalidInput: there are too many of them.
     """
     last = k + ceil(_REACH / eps0)
     if most is not None:
@@ -476,7 +476,7 @@ def counts_that_matter(k: int, eps0: Fraction | float, most: int | None = None) 
 def _around_threshold(
     counts: ArrayLike, k: int, eps0: Fraction | float, law: NoiseLaw
 ) -> tuple[NDArray[np.float64], float, float, NDArray[np.float64]]:
-    """Distance of each count to k, the law's masses on either side of it, and their decay over that distance."""
+    """Distance of each count from k, the noise masses on either side of it, and their decay over that distance."""
     decay = exp(-float(eps0))
     below, above = (0.5, 0.5) if law == "laplace" else (1 / (1 + decay), decay / (1 + decay))
     distance = np.asarray(counts, dtype=np.float64) - k

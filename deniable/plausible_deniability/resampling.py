@@ -1,6 +1,6 @@
 """A model with seeds: copy the first attributes of a seed in topological order, draw the rest from the network.
 
-Whether what is drawn may be released does not belong here.
+Whether a candidate may be released does not belong here.
 
 Source: Bindschaedler, Shokri, Gunter 2017, section 3.2.
 """
@@ -23,7 +23,7 @@ Dependence = Literal["prefix", "seed", "none"]
 
 
 class Model(Protocol):
-    """What the privacy test asks of a model; records are positions of the model's own order.
+    """The interface of a model to the privacy test; records are in the model's own order of positions.
 
     Attributes:
         dependence: what a candidate's probability depends on. Known before any record is drawn.
@@ -34,7 +34,7 @@ class Model(Protocol):
         """What a candidate's probability depends on."""
 
     def draw(self, seed: Codes, words: NDArray[np.uint32], position: int) -> tuple[Codes, int]:
-        """Draw a candidate from one seed, and say where the next unused word is; -1 if the words do not suffice."""
+        """Draw a candidate from a seed; returns it and the position of the next unused word, -1 if words run out."""
 
     def probabilities(self, candidate: Codes, seeds: Codes) -> NDArray[np.float64]:
         """The candidate's probability given each of some seeds, shape (rows,)."""
@@ -54,9 +54,9 @@ class ResampleArrays(NamedTuple):
 
 @numba.njit(nogil=True, cache=True, inline="always")
 def resample(net, choice, seeds, seed, words, position, candidate):
-    """Fill a candidate from a seed; return the position after the last word used, or -1 if the words do not suffice.
+    """Fill a candidate from a seed; returns the position after the last word used, or -1 if words run out.
 
-    Inlined, and with one way out: otherwise numba counts references to every array for every candidate.
+    Inlined, and with a single return: otherwise numba counts references to every array for every candidate.
     """
     level = 0
     if len(choice.levels) > 1:
@@ -78,7 +78,7 @@ def resample(net, choice, seeds, seed, words, position, candidate):
 
 @numba.njit(nogil=True, cache=True)
 def _probabilities(net, levels, weights, candidate, seeds, found):
-    """Score a candidate given each seed, as it is defined: weights times products, for the prefixes they share."""
+    """Probability of a candidate given each seed, by definition: weights times products, for the shared prefixes."""
     m = len(candidate)
     by_level = np.zeros(len(levels))
     for level in range(len(levels)):
@@ -118,7 +118,7 @@ class SeedResampler:
 
     @property
     def dependence(self) -> Dependence:
-        """No seed where every attribute is re-sampled in any case, else the copied prefix."""
+        """None if every attribute is always re-sampled, otherwise the copied prefix."""
         return "none" if set(self.omega) == {len(self.net.domain)} else "prefix"
 
     @cached_property
@@ -137,7 +137,7 @@ class SeedResampler:
         return candidate, int(resample(self.net.arrays, self.choice, seed[None], 0, words, position, candidate))
 
     def probabilities(self, candidate: Codes, seeds: Codes) -> NDArray[np.float64]:
-        """Score a candidate given each of some seeds; see `Model`."""
+        """Probability of a candidate given each of some seeds; see `Model`."""
         found = np.empty(len(seeds))
         weights = np.diff(self.choice.cumulative, prepend=0) / self.choice.cumulative[-1]
         _probabilities(self.net.arrays, self.choice.levels, weights, candidate, seeds, found)

@@ -1,6 +1,6 @@
-"""What all candidates of a release spend together on the rows that seeds are drawn from.
+"""Total privacy loss of all candidates of a release, for the rows from which seeds are drawn.
 
-What one attempt spends does not belong here (deniability), nor do noisy counts (accounting).
+The privacy loss of one attempt does not belong here (privacy_tests), nor do noisy counts (accounting).
 """
 
 from math import ceil, expm1, inf, log1p
@@ -24,9 +24,9 @@ from deniable.privacy.composition import advanced_composition, optimal_compositi
 from deniable.privacy.dominating_pair import composed_epsilon, connect_the_dots
 from deniable.privacy.loss import Guarantee, PrivacyTestEvent
 
-# The curve of one attempt is cut where it is below this share of delta, all attempts together.
+# The curve of one attempt is truncated where all attempts together are below this share of delta.
 _CUT_SHARE = 1e-3
-# Bounds on the curve are raised by this, relatively, which is more than all roundings on the way to them.
+# Bounds on the curve are raised by this relative amount, which exceeds all rounding errors in them.
 _CURVE_ROUNDING = 1e-9
 _STEPS_PER_EPS0 = 50
 _LARGEST_STEP = 0.002
@@ -34,7 +34,7 @@ _MOST_STEPS = 10_000
 
 
 def compose_candidates(event: PrivacyTestEvent, delta: float) -> dict[str, Guarantee]:
-    """What can be said of all candidates tested, released or not, by each theorem that says anything.
+    """Guarantees for all candidates tested, released or not, by each theorem that applies.
 
     Theorem A is usually the tightest by far; the others compose Theorem 1 candidate by candidate.
 
@@ -65,19 +65,19 @@ def best_for_candidates(event: PrivacyTestEvent, delta: float) -> Guarantee:
     totals = compose_candidates(event, delta)
     if not totals:
         raise InvalidInput(
-            f"no theorem bounds what {event.outputs:,} candidates spend at delta={delta:g}; test fewer candidates, "
+            f"no theorem bounds the cost of {event.outputs:,} candidates at delta={delta:g}; test fewer candidates, "
             "raise k or the drop probability, or draw seeds from more public rows."
         )
     return min(totals.values(), key=lambda guarantee: guarantee.epsilon)
 
 
 def theorem_a_epsilon(event: PrivacyTestEvent, delta: float, *, law: NoiseLaw = "discrete_laplace") -> float:
-    """Epsilon of all candidates by Theorem A at a total delta, infinite where it certifies none.
+    """Epsilon of all candidates by Theorem A at a total delta; infinite if it certifies none.
 
     Args:
         event: Mechanism 1*, with its number of candidates.
         delta: total delta, in (0, 1).
-        law: law of the noise on k.
+        law: distribution of the noise on k.
     """
     require_delta(delta)
     cut = _where_curve_is_cut(event, _CUT_SHARE * delta / event.outputs, law)
@@ -93,12 +93,12 @@ def theorem_a_epsilon(event: PrivacyTestEvent, delta: float, *, law: NoiseLaw = 
 
 
 def _where_curve_is_cut(event: PrivacyTestEvent, level: float, law: NoiseLaw) -> float:
-    """An epsilon at which the curve of one attempt is at most a level, or hardly falls any more."""
+    """An epsilon at which the curve of one attempt is at most a level, or hardly decreases any more."""
 
     def is_cut(epsilon: float) -> bool:
         return all(float(bound[0]) <= level for bound in attempt_curves(event, np.array([epsilon]), law=law))
 
-    # At this epsilon no count but 0 gains anything from a row being added.
+    # At this epsilon adding a row increases the bracket for no count except 0.
     low, high = 0.0, float(event.eps0) + log1p(float(event.ratio))
     if is_cut(high):
         while high > max(1.02 * low, float(event.eps0) / _STEPS_PER_EPS0):
@@ -112,21 +112,21 @@ def attempt_curves(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Theorem A: bounds on the privacy curve of one attempt of Mechanism 1*, on records and "no output" together.
 
-    An attempt is dropped with probability rho. Else J is uniform on {1..max(n, N0)}; J > n gives no output; else row
-    J is the seed of one candidate, which is released if it passes the test. Let D' = D + d', a = e^epsilon >= 1, r =
-    N0 / (N0 + 1), s = max(0, 1 + 1/N0 - a), and
+    An attempt is dropped with probability rho. Otherwise J is uniform on {1..max(n, N0)}; if J > n there is no output;
+    if not, row J is the seed of one candidate, which is released if it passes the test. Let D' = D + d', a = e^epsilon
+    >= 1, r = N0 / (N0 + 1), s = max(0, 1 + 1/N0 - a), and
 
         u(a) = max over c >= 0 and x in {1/gamma, gamma} of q(c+1) (1 + c x) - a c x q(c), or 0,
         w(a) = max over c of c gamma ((1 - q(c)) - a r (1 - q(c+1))), or 0.
 
-    Then, whatever the number n of rows of D,
+    Then, for any number n of rows of D,
 
         E_a(F(D') || F(D)) <= (1 - rho) u(a) / N0 + max(0, (1 - rho) / N0 - rho (a - 1)),
         E_a(F(D) || F(D')) <= (1 - rho) s + max(0, (1 - rho) (1 / N0 + s + w(a) / N0) - rho (a - 1)).
 
     Proof. Let W = max(n, N0) and W' = max(n + 1, N0), y a record, p its probability under d', c the rows of D in p's
     bucket and S = c x p the sum of their probabilities. Adding: in the other buckets 1 / W' - a / W <= 0, so F'(y) -
-    a F(y) <= (1 - rho) / W' ((S + p) q(c+1) - a S q(c)), which is linear in x, and the p add up to at most 1. No
+    a F(y) <= (1 - rho) / W' ((S + p) q(c+1) - a S q(c)), which is linear in x, and the p sum to at most 1. No
     output: counts only grow, so no row fails more often, and the new row adds at most 1 / W'; dropping adds rho (1 -
     a). Removing: F(y) - a F'(y) <= F(y) max(0, 1 - a W / W') <= F(y) s. No output: padding contributes at most 1 /
     N0; rows whose bucket did not change s; the changed bucket S ((1 - q(c)) / W - a (1 - q(c+1)) / W'), at most w p /
@@ -135,7 +135,7 @@ def attempt_curves(
     Args:
         event: Mechanism 1*.
         epsilons: at least 0, ascending, shape (points,).
-        law: law of the noise on k.
+        law: distribution of the noise on k.
 
     Returns:
         Bounds for adding and for removing a row, each of shape (points,).
@@ -160,10 +160,10 @@ def attempt_curves(
 
 
 def record_guarantee(event: PrivacyTestEvent, delta: float) -> Guarantee:
-    """What holds of the record that one candidate may leave as, by the exact form of Theorem 1, at a delta.
+    """Guarantee for the record of one candidate at a delta, by the exact form of Theorem 1.
 
     Raises:
-        InvalidInput: no epsilon does at this delta, because k is too small.
+        InvalidInput: there is no epsilon at this delta, because k is too small.
     """
     return attempt_guarantee(
         delta=delta,
@@ -176,12 +176,12 @@ def record_guarantee(event: PrivacyTestEvent, delta: float) -> Guarantee:
 
 
 def candidate_guarantee(event: PrivacyTestEvent, delta: float) -> Guarantee | None:
-    """Theorem 1 for one candidate at a delta, on records and "no output" together; None where it does not hold.
+    """Theorem 1 for one candidate at a delta, on records and "no output" together; None if it does not apply.
 
-    For Mechanism 1* it holds for all tables, whatever their size, if rho >= 1 / (1 + N0 (e^epsilon - 1)) and t <=
+    For Mechanism 1* it holds for tables of any size if rho >= 1 / (1 + N0 (e^epsilon - 1)) and t <=
     gamma N0.
 
-    Proof. With the notation of Theorem A: for records, the proof of Theorem 1 with W' in place of n + 1, and F(y) <=
+    Proof. With the notation of Theorem A: for records, the proof of Theorem 1 with W' instead of n + 1, and F(y) <=
     (1 + 1/N0) F'(y) with 1 + 1/N0 <= 1 + gamma / t. No output: the curves' second terms, where for c rows in the
     changed bucket 1 - q(c) <= e^eps0 (1 - q(c+1)), so that at a = e^epsilon both are max(0, (1 - rho) / N0 - rho (a -
     1)) = 0.

@@ -1,8 +1,8 @@
-"""The prefixes that seeds share, counted share by share and joined: whatever the shares, the same numbers.
+"""The prefixes that seeds share, counted in partitions and joined; the result does not depend on the partitions.
 
-A prefix of each length has a number, in the order in which the seeds first have it. The seeds of a share are numbered
-among themselves; shares are joined in the order of the seeds, length by length, by what the prefixes one shorter
-became. What prefixes are counted for does not belong here (plausible_seeds).
+The prefixes of each length are numbered in the order of their first appearance among the seeds. Within a partition they
+are numbered separately; partitions are joined in the order of the seeds, length by length, with the new numbers of the
+prefixes one shorter. The use of the counts does not belong here (plausible_seeds).
 """
 
 # numba infers the types of kernels
@@ -21,7 +21,7 @@ from deniable.foundation.domain import Codes
 from deniable.foundation.tables import Counts
 
 EMPTY = np.uint64(2**64 - 1)
-"""What a free slot of a hash table holds."""
+"""Content of a free slot of a hash table."""
 CODE_BITS = 16
 _BITS = np.uint64(CODE_BITS)
 _CODE = np.uint64((1 << CODE_BITS) - 1)
@@ -29,7 +29,7 @@ _CODE = np.uint64((1 << CODE_BITS) - 1)
 
 @numba.njit(nogil=True, cache=True, inline="always")
 def slot_of(key, mask):
-    """Where to begin looking for a key: its bits, well mixed."""
+    """The first slot to probe for a key: its bits, well mixed."""
     mixed = key * np.uint64(0x9E3779B97F4A7C15)
     return np.int64((mixed ^ (mixed >> np.uint64(29))) & np.uint64(mask))
 
@@ -43,8 +43,8 @@ def _deepen(parents, codes, keys, children, edges, count):
         codes: the attribute's codes.
         keys: an empty hash table.
         children: its values.
-        edges: what each longer prefix is of: the shorter one's number << 16 | code; to be filled.
-        count: seeds of each longer prefix, to be filled.
+        edges: for each longer prefix, the shorter one's number << 16 | code; to be filled.
+        count: number of seeds with each longer prefix, to be filled.
 
     Returns:
         Number of longer prefixes.
@@ -79,7 +79,7 @@ def _insert(edges, first, keys, children):
 
 
 def hashed(edges: NDArray[np.uint64], first: int) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
-    """A hash table from different edges to their numbers.
+    """A hash table from distinct edges to their numbers.
 
     Args:
         edges: the edges.
@@ -95,7 +95,7 @@ def hashed(edges: NDArray[np.uint64], first: int) -> tuple[NDArray[np.uint64], N
 
 
 def _table_size(entries: int) -> int:
-    """Slots of a hash table that is at most half full."""
+    """Number of slots of a hash table that is at most half full."""
     return 1 << (2 * max(entries, 1) - 1).bit_length()
 
 
@@ -106,8 +106,8 @@ class SeedPrefixes:
     Attributes:
         seeds: the seeds' codes, positions in topological order, shape (n, m).
         nodes: number of each seed's prefix at each level, among those of its length, shape (n, levels).
-        edges: for each length from 1 on, number << 16 | code of the shorter prefix and the value that each is made of.
-        counts: the same, number of seeds that have each.
+        edges: for each length from 1 on, number << 16 | code: the shorter prefix and the value that follows it.
+        counts: for each length from 1 on, number of seeds with each prefix.
     """
 
     seeds: Codes
@@ -134,7 +134,7 @@ class SeedPrefixes:
 
     @classmethod
     def joined(cls, shares: Sequence["SeedPrefixes"], levels: Sequence[int]) -> "SeedPrefixes":
-        """The prefixes of all seeds, from those of their shares in the order of the seeds; at least one share."""
+        """The prefixes of all seeds, from those of at least one partition, in the order of the seeds."""
         if len(shares) == 1:
             return shares[0]
         nodes = [np.zeros_like(share.nodes) for share in shares]
@@ -158,12 +158,12 @@ class SeedPrefixes:
 
 
 def _moved(edges: NDArray[np.uint64], numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Edges of a share, their shorter prefixes numbered as among all."""
+    """Edges of a partition, with the overall numbers of their shorter prefixes."""
     return (numbers[(edges >> _BITS).astype(np.int64)].astype(np.uint64) << _BITS) | (edges & _CODE)
 
 
 def _joined(shares: Sequence[NDArray[np.uint64]]) -> tuple[NDArray[np.uint64], list[NDArray[np.int64]]]:
-    """All edges once, in the order of their first appearance, and the number that each share's became."""
+    """All distinct edges, in the order of their first appearance, and the new numbers of each partition's edges."""
     together = np.concatenate(shares)
     _, first, which = np.unique(together, return_index=True, return_inverse=True)
     by_appearance = np.argsort(first)
@@ -174,11 +174,11 @@ def _joined(shares: Sequence[NDArray[np.uint64]]) -> tuple[NDArray[np.uint64], l
 
 
 class SeedTally:
-    """The prefixes of seeds, a chunk after the other; see `deniable.foundation.tables.Tally`.
+    """The prefixes of seeds, chunk by chunk; see `deniable.foundation.tables.Tally`.
 
     Args:
         order: column number of the attribute at each position.
-        levels: lengths of prefixes that are told apart, ascending.
+        levels: lengths of prefixes that are distinguished, ascending.
     """
 
     def __init__(self, order: Sequence[int], levels: Sequence[int]) -> None:
@@ -187,7 +187,7 @@ class SeedTally:
         self._shares: list[SeedPrefixes] = []
 
     def add(self, codes: Codes) -> None:
-        """Take more seeds, value codes of shape (rows, m), columns as in the domain."""
+        """Add seeds, value codes of shape (rows, m), columns as in the domain."""
         self._chunks.append(np.ascontiguousarray(codes[:, self._order]))
 
     def merge(self, other: "SeedTally") -> None:
@@ -202,14 +202,14 @@ class SeedTally:
 
     @property
     def arrays(self) -> Mapping[str, NDArray[Any]]:
-        """What was counted, to be stored by name."""
+        """The counts, to be stored by name."""
         made = self.prefixes
         lengths = {f"edges-{depth}": edges for depth, edges in enumerate(made.edges)}
         counts = {f"counts-{depth}": count for depth, count in enumerate(made.counts)}
         return {"seeds": made.seeds, "nodes": made.nodes, **lengths, **counts}
 
     def restore(self, arrays: Mapping[str, Counts]) -> None:
-        """Take what was counted from what was stored of it."""
+        """Restore the counts from what was stored."""
         depths = range(self._levels[-1])
         self._chunks, self._shares = (
             [],
@@ -224,7 +224,7 @@ class SeedTally:
         )
 
     def counted(self) -> list[SeedPrefixes]:
-        """The shares so far, the chunks that were added among them."""
+        """The partitions so far, including added chunks."""
         if self._chunks or not self._shares:
             chunks, self._chunks = self._chunks or [np.zeros((0, len(self._order)), np.uint16)], []
             self._shares.append(SeedPrefixes.of(np.concatenate(chunks), self._levels))

@@ -1,7 +1,7 @@
-"""Accountants: from the events of what was done to one set of rows to what it costs, and from a budget to the noise.
+"""Accountants: from the mechanism events on one set of rows to their cost, and from a budget to the noise.
 
 The theorems themselves do not belong here (composition), nor do candidates tested for plausible deniability
-(seed_accounting). Events that read disjoint parts are composed part by part, and the parts by composition.parallel or
+(seed_accounting). Events on disjoint parts are composed part by part, and the parts by composition.parallel or
 composition.joint_split.
 """
 
@@ -40,27 +40,27 @@ __all__ = [
 ]
 
 LossComposer: TypeAlias = Callable[[Sequence[MechanismEvent], float], float]
-"""Epsilon of all outputs of events by their privacy losses at a total delta; infinite where it can certify none."""
+"""Epsilon of all outputs of events by privacy loss distributions at a total delta; infinite if none is certified."""
 
 _REMEMBERED = 4096
 # One composition by Fourier transform misplaces at most about this much probability.
 _ROUNDING = 64 * 2.0**-53
-# Discrete Gaussian noise this wide costs what any wider noise costs for its sensitivity, but for this share of epsilon.
+# The cost of discrete Gaussian noise this wide, relative to its sensitivity, is within this share of its limit.
 _SMOOTH_SIGMA = 1000
 _SMOOTHNESS = Fraction(1, 10_000)
-# Calibrated noise is a decimal number with this many digits, so that every machine arrives at the same one.
+# Calibrated noise is a decimal number with this many digits, so that all machines arrive at the same one.
 _DIGITS = 4
 _SMALLEST, _PER_DECADE = 1000, 9000
 
 
 def pld_by_library(events: Sequence[MechanismEvent], delta: float) -> float:
-    """Epsilon by composing privacy loss distributions; infinite where delta is too near the rounding errors to tell."""
+    """Epsilon by composing privacy loss distributions; infinite if delta is too close to the rounding errors."""
     return _composed_by_library(tuple(_merged(events)), delta)
 
 
 @lru_cache(_REMEMBERED)
 def _composed_by_library(events: tuple[MechanismEvent, ...], delta: float) -> float:
-    """See `pld_by_library`; the same calibration is asked for by every step of a release, and by every release."""
+    """See `pld_by_library`; cached, because every step of every release needs the same calibrations."""
     misplaced = _ROUNDING * sum(event.outputs for event in events)
     if delta < 10 * misplaced or too_fine(events):
         return inf
@@ -74,9 +74,9 @@ def _composed_by_library(events: tuple[MechanismEvent, ...], delta: float) -> fl
 
 
 def pld_by_either(events: Sequence[MechanismEvent], delta: float) -> float:
-    """Epsilon by the library, and by our own derivation where delta is too small for the library to certify any.
+    """Epsilon by the library, or by our own derivation if delta is too small for the library to certify any.
 
-    What is claimed there rests on one derivation, for whoever verifies it has the same one.
+    In the latter case the claim rests on a single derivation, because verification uses the same one.
     """
     by_library = pld_by_library(events, delta)
     return by_library if by_library < inf else pld_by_hand(events, delta)
@@ -85,14 +85,14 @@ def pld_by_either(events: Sequence[MechanismEvent], delta: float) -> float:
 def compose(
     events: Sequence[MechanismEvent], delta: float | Fraction, *, pld: LossComposer = pld_by_either
 ) -> dict[str, Guarantee]:
-    """What several events that read the same rows cost together, by each accountant that can say.
+    """Total cost of several events on the same rows, by each accountant that applies.
 
-    `basic` adds epsilons up; `advanced` is Theorem 3; `zcdp` adds concentrated privacy up and converts once; `pld`
-    composes privacy loss distributions, rounded against us.
+    `basic` sums epsilons; `advanced` is advanced composition (composition.advanced_composition); `zcdp` sums rho of
+    zCDP and converts once; `pld` composes privacy loss distributions, rounded pessimistically.
 
     Args:
-        events: what was done.
-        delta: total delta; 0 leaves basic composition alone, and at 1 there is nothing to prove.
+        events: the events.
+        delta: total delta; at 0 only basic composition applies, and at 1 any mechanism satisfies it.
         pld: composes privacy loss distributions.
 
     Returns:
@@ -104,10 +104,10 @@ def compose(
     if any(isinstance(event, PrivacyTestEvent) for event in events):
         raise InvalidInput(
             "candidates tested for plausible deniability are composed by seed_accounting, got them among other events; "
-            "compose them apart and add the guarantees up with composition.sequential."
+            "compose them separately and sum the guarantees with composition.sequential."
         )
     if delta == 1:
-        # Any mechanism whatever is (0, 1)-differentially private.
+        # Any mechanism is (0, 1)-differentially private.
         return {"trivial": Guarantee(0.0, 1.0, "trivial")}
     if delta != 0:
         require_delta(float(delta))
@@ -124,10 +124,10 @@ def compose(
 
 
 def best(events: Sequence[MechanismEvent], delta: float | Fraction, *, pld: LossComposer = pld_by_either) -> Guarantee:
-    """The tightest guarantee for several events that read the same rows.
+    """The tightest guarantee for several events on the same rows.
 
     Args:
-        events: what was done.
+        events: the events.
         delta: total delta.
         pld: composes privacy loss distributions.
 
@@ -137,14 +137,14 @@ def best(events: Sequence[MechanismEvent], delta: float | Fraction, *, pld: Loss
     totals = compose(events, delta, pld=pld)
     if not totals:
         raise InvalidInput(
-            f"delta must leave room for what the events spend of it, got {float(delta):g}; raise it, or use noise that "
-            "has an epsilon without it."
+            f"delta must exceed what the events spend of it, got {float(delta):g}; raise it, or use noise with pure "
+            "differential privacy."
         )
     return min(totals.values(), key=lambda guarantee: guarantee.epsilon)
 
 
 def best_again(events: Sequence[MechanismEvent], delta: float | Fraction) -> Guarantee:
-    """The tightest guarantee, worked out by whoever verifies one: with no library's privacy loss distributions.
+    """The tightest guarantee as computed in verification, without the library's privacy loss distributions.
 
     Raises:
         InvalidInput: no accountant certifies any.
@@ -156,13 +156,13 @@ def best_again(events: Sequence[MechanismEvent], delta: float | Fraction) -> Gua
 def calibrate_discrete_laplace(
     *, outputs: int, epsilon: float | Fraction, delta: float | Fraction, sensitivity: int = 1
 ) -> Fraction:
-    """Largest epsilon per output, of four digits, at which discrete Laplace noise stays within a budget.
+    """Largest epsilon per output, with four digits, at which discrete Laplace noise stays within a budget.
 
-    The noise is of scale sensitivity / (this epsilon). Sensitivity 1 is the worst: its losses are those of randomized
-    response, which dominates every mechanism with that epsilon, so that its result holds for other sensitivities too.
+    The noise has scale sensitivity / (this epsilon). Sensitivity 1 is the worst case: its privacy losses are those of
+    randomized response, which dominates every mechanism with that epsilon, so the result holds for other sensitivities.
 
     Args:
-        outputs: how many of the integers one record can change.
+        outputs: number of integers that one record can change.
         epsilon: total epsilon.
         delta: total delta; 0 for pure differential privacy.
         sensitivity: largest change of one integer.
@@ -183,14 +183,14 @@ def calibrate_discrete_laplace(
 def calibrate_discrete_gaussian(
     *, outputs: int, epsilon: float | Fraction, delta: float | Fraction, sensitivity: int = 1
 ) -> Fraction:
-    """Smallest variance, of four digits, at which discrete Gaussian noise stays within a budget.
+    """Smallest variance, with four digits, at which discrete Gaussian noise stays within a budget.
 
-    How much the noise hides depends a little on how fine the integers are. The variance found suffices for the
-    sensitivity given, and also when the sensitivity is multiplied by any whole number from 100 on and the variance by
-    its square: noise calibrated for sensitivity 1 may be scaled to a large sensitivity that is known later.
+    The cost depends slightly on how fine the grid of integers is. The variance found suffices for the given
+    sensitivity, and also if the sensitivity is multiplied by any integer of at least 100 and the variance by its
+    square: noise calibrated for sensitivity 1 may be scaled to a large sensitivity that is known later.
 
     Args:
-        outputs: how many of the integers one record can change.
+        outputs: number of integers that one record can change.
         epsilon: total epsilon.
         delta: total delta, above 0.
         sensitivity: largest change of one integer.
@@ -216,7 +216,7 @@ def calibrate_discrete_gaussian(
 
 
 def _merged(events: Sequence[MechanismEvent]) -> list[MechanismEvent]:
-    """Events that differ in nothing but what was asked, as one: composing a law with itself is quicker."""
+    """Merge events that differ only in their query: composing a distribution with itself is faster."""
     outputs: dict[MechanismEvent, int] = {}
     for event in events:
         kind = replace(event, query="", part="", outputs=1, sampling_rate=Fraction(1))
@@ -248,7 +248,7 @@ def _zcdp(events: Sequence[MechanismEvent], slack: float) -> float:
 
 
 def _loss_distribution(event: MechanismEvent, step: float) -> Any:
-    """The privacy loss distribution of one output, its losses put on a grid in a way that only raises the curve."""
+    """The privacy loss distribution of one output, discretised pessimistically."""
     # Slow to import, and not needed where noise is only drawn.
     from dp_accounting.pld import common, pld_pmf  # noqa: PLC0415
     from dp_accounting.pld import privacy_loss_distribution as pld  # noqa: PLC0415
@@ -267,7 +267,7 @@ def _loss_distribution(event: MechanismEvent, step: float) -> Any:
         epsilon = float(event.epsilon)
         last = ceil(epsilon / step)
         grid = np.arange(-last, last + 1) * step
-        # The supremum over mechanisms of bounded range epsilon, which choices made one after the other may reach:
+        # The supremum over epsilon-bounded-range mechanisms, which adaptive choices may attain:
         # outcomes with loss t have P-probability (e^epsilon - e^t) / (e^epsilon - 1), others t - epsilon.
         inside = np.clip(grid, -epsilon, epsilon)
         curve = np.expm1((epsilon - inside) / 2) ** 2 * np.exp(inside) / expm1(epsilon)
@@ -284,7 +284,7 @@ def _loss_distribution(event: MechanismEvent, step: float) -> Any:
 
 
 def _exact(epsilon: float | Fraction) -> Fraction:
-    """A budget as the decimal number that was written: 0.3 is three tenths."""
+    """A budget as its decimal literal: 0.3 is three tenths."""
     exact = epsilon if isinstance(epsilon, Fraction) else Fraction(str(epsilon))
     if exact <= 0:
         raise InvalidInput(f"epsilon must be above 0, got {epsilon}.")
@@ -292,13 +292,13 @@ def _exact(epsilon: float | Fraction) -> Fraction:
 
 
 def _decimal(index: int) -> Fraction:
-    """The index-th decimal number of four digits, counted from 1."""
+    """The index-th decimal number with four digits, counted from 1."""
     decade, digits = divmod(index, _PER_DECADE)
     return (_SMALLEST + digits) * _power_of_ten(decade - _DIGITS + 1)
 
 
 def _index_below(value: Fraction) -> int:
-    """Index of the largest decimal number of four digits that is not above a value."""
+    """Index of the largest decimal number with four digits that is at most a value."""
     decade = len(str(int(value))) - 1 if value >= 1 else -len(str(int(1 / value)))
     if value == _power_of_ten(decade + 1):
         decade += 1
@@ -311,7 +311,7 @@ def _power_of_ten(exponent: int) -> Fraction:
 
 
 def _last_that_fits(fits: Callable[[int], bool], start: int, direction: int) -> int:
-    """The furthest index that fits, going from one that does in a direction until one does not."""
+    """The last index that fits, moving from one that does in a direction until one does not."""
     stride = 1
     while fits(start + direction * stride):
         stride *= 4

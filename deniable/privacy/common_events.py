@@ -1,6 +1,6 @@
-"""Events that the makers of a release and its verifiers write down alike: tables of counts, and candidates tested.
+"""Events that are the same in making and in verifying a release: tables of counts, and candidates tested.
 
-Those of the other mechanisms are in entropies, histogram_seeds and loglinear.plan. What events cost does not belong
+Those of the other mechanisms are in entropies, histogram_seeds and loglinear.plan. The cost of events does not belong
 here (accounting).
 """
 
@@ -11,19 +11,19 @@ from deniable.foundation.domain import Domain
 from deniable.privacy.loss import MechanismEvent, PrivacyTestEvent, noisy_integers
 
 FAMILIES = "counts of each attribute by its parents"
-"""What is asked of the rows where each attribute is counted by its parents, or by none."""
+"""The query of counts of each attribute by its parents, which may be none."""
 
 
 def noised_tables(domain: Domain) -> int:
-    """Number of attributes whose counts get noise: one with a single value has none to hide."""
+    """Number of attributes whose counts need noise: those with more than one value."""
     return sum(size > 1 for size in domain.cardinalities)
 
 
 def count_events(tables: int, noise: Literal["laplace", "gaussian"], amount: Fraction) -> tuple[MechanismEvent, ...]:
-    """Counts of each attribute by its parents, whatever the graph is, each with noise of its own.
+    """Counts of each attribute by its parents, for any graph, with independent noise.
 
     Args:
-        tables: number of attributes whose counts get noise.
+        tables: number of attributes whose counts need noise.
         noise: kind of noise.
         amount: its scale (Laplace) or variance (Gaussian).
     """
@@ -42,16 +42,16 @@ def tested_candidates(
     drop_probability: Fraction,
     prefixes: int,
 ) -> PrivacyTestEvent:
-    """All candidates of a release, as accountants see them.
+    """The event of all candidates of a release.
 
     Args:
-        candidates: how many are tested.
+        candidates: number of candidates tested.
         k: see PrivacyTestEvent, as for `gamma`, `eps0`, `public_rows` and `drop_probability`.
         gamma: see there.
         eps0: see there.
         public_rows: see there.
         drop_probability: see there.
-        prefixes: how many lengths the copied prefix may have; with one, plausible seeds all give a candidate the same
+        prefixes: number of possible lengths of the copied prefix; if one, all plausible seeds give a candidate the same
             probability.
     """
     return PrivacyTestEvent(

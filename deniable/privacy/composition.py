@@ -1,6 +1,6 @@
-"""Composition and amplification theorems: numbers in, numbers out.
+"""Composition and amplification theorems, as functions of numbers.
 
-What was done to the data, and which theorem to choose, does not belong here (loss, accounting).
+Mechanism events, and the choice of a theorem, do not belong here (loss, accounting).
 """
 
 from bisect import bisect_left
@@ -16,27 +16,27 @@ from deniable.privacy.loss import Guarantee
 
 # Beyond this many standard deviations a binomial tail is below 1e-300 and its exact sum adds nothing.
 _BINOMIAL_REACH = 40.0
-# Logarithms of factorials of up to 1e9 are off by less, which is why targets are lowered by this share.
+# Relative error bound of logarithms of factorials up to 1e9; targets are lowered by this share.
 _FACTORIAL_ERROR = 1e-6
-# Steps of a search by golden section, each of which leaves 0.618 of an interval: 8 becomes less than 1e-12.
+# Steps of a golden-section search, each of which leaves 0.618 of an interval: 8 becomes less than 1e-12.
 _GOLDEN_STEPS = 62
 _GOLDEN = (sqrt(5) - 1) / 2
-# Halvings until an interval is as narrow as floats allow.
+# Bisections until an interval is as narrow as floats allow.
 _HALVINGS = 60
 
 
 def require_delta(delta: float) -> None:
-    """Refuse a delta that is no probability strictly between 0 and 1.
+    """Refuse a delta that is not strictly between 0 and 1.
 
     Raises:
-        InvalidInput: delta is 0 or less, or 1 or more.
+        InvalidInput: delta is not in (0, 1).
     """
     if not 0 < delta < 1:
         raise InvalidInput(f"delta must be in (0, 1), got {delta}; give a probability such as 1e-9.")
 
 
 def sequential(guarantees: Sequence[Guarantee]) -> Guarantee:
-    """Guarantee of several releases from the same rows: epsilons and deltas add up.
+    """Guarantee of several releases from the same rows: epsilons and deltas are summed.
 
     Source: Bindschaedler, Shokri, Gunter 2017, Theorem 2 (Dwork, Kenthapadi et al. 2006).
     """
@@ -60,9 +60,9 @@ def parallel(guarantees: Sequence[Guarantee]) -> Guarantee:
 
 
 def amplify_by_sampling(guarantee: Guarantee, probability: float) -> Guarantee:
-    """Guarantee of a mechanism that reads a secret sample: each record is in it independently with one probability.
+    """Guarantee of a mechanism on a secret sample that includes each record independently with one probability.
 
-    Not valid for cuts of a fixed size, cuts in file order, or a sample that anyone else can recompute.
+    Not valid for samples of a fixed size, cuts in file order, or a sample that anyone else can recompute.
 
     Source: Bindschaedler, Shokri, Gunter 2017, Theorem 4 (Li, Qardaji, Su 2012).
     """
@@ -72,27 +72,26 @@ def amplify_by_sampling(guarantee: Guarantee, probability: float) -> Guarantee:
 def joint_split(parts: Sequence[tuple[float | Fraction, Guarantee]]) -> Guarantee:
     """Guarantee of one release from each part of a secret random split into disjoint parts.
 
-    Each record goes, independently of the others, to part a with probability p_a, or nowhere. With eta the sum of p_a,
-    epsilon = ln(1 + sum of p_a (e^epsilon_a - 1)) and delta = eta * (largest delta_a), for add/remove neighbours.
+    Each record is assigned, independently of the others, to part a with probability p_a, or to none. With eta the sum
+    of p_a, epsilon = ln(1 + sum of p_a (e^epsilon_a - 1)) and delta = eta * (largest delta_a), for add/remove
+    neighbours.
 
-    Proof. Let F be the law of all outputs without the new record, and F_a with it in part a. The law with it is
-    F' = (1 - eta) F + sum p_a F_a. Adding: F_a <= e^epsilon_a F + delta_a, so that
+    Proof. Let F be the distribution of all outputs without the new record, and F_a with it in part a. The distribution
+    with it is F' = (1 - eta) F + sum p_a F_a. Adding: F_a <= e^epsilon_a F + delta_a, so that
     F' <= (1 + sum p_a (e^epsilon_a - 1)) F + sum p_a delta_a. Removing: F_a >= e^-epsilon_a (F - delta_a), so that
     F <= (F' + sum p_a e^-epsilon_a delta_a) / m with m = 1 - eta + sum p_a e^-epsilon_a. Let E be e^epsilon_a with
     probability p_a and 1 otherwise: m is the mean of 1 / E, and by Jensen 1 / m is at most the mean of E, which is
     e^epsilon. And sum p_a e^-epsilon_a / m <= eta, since z / (1 - eta + z) increases in z and z <= eta.
 
     Args:
-        parts: probability of the part and guarantee of what is released from it, for each part.
+        parts: for each part its probability and the guarantee of what is released from it.
 
     Raises:
         InvalidInput: a probability is not in (0, 1], or together they exceed 1.
     """
     kept = float(sum(probability for probability, _ in parts))
     if any(probability <= 0 for probability, _ in parts) or kept > 1 + 1e-12:
-        raise InvalidInput(
-            f"the probabilities of the parts must be above 0 and add up to at most 1, got a sum of {kept}."
-        )
+        raise InvalidInput(f"the probabilities of the parts must be above 0 and sum to at most 1, got a sum of {kept}.")
     kept = min(kept, 1.0)
     growth = sum(float(probability) * _expm1(guarantee.epsilon) for probability, guarantee in parts)
     most = max((guarantee.epsilon for _, guarantee in parts), default=0.0)
@@ -106,7 +105,7 @@ def joint_split(parts: Sequence[tuple[float | Fraction, Guarantee]]) -> Guarante
 def advanced_composition(epsilons: Sequence[tuple[float, int]], slack: float) -> float:
     """Epsilon of several adaptive releases from the same rows, at an additional delta of `slack`.
 
-    sqrt(2 ln(1/slack) sum of epsilon^2) + sum of epsilon (e^epsilon - 1), deltas adding up.
+    sqrt(2 ln(1/slack) sum of epsilon^2) + sum of epsilon (e^epsilon - 1); deltas are summed.
 
     Args:
         epsilons: epsilon of one output and number of such outputs.
@@ -124,7 +123,7 @@ def advanced_composition(epsilons: Sequence[tuple[float, int]], slack: float) ->
 def zcdp_to_epsilon(rho: float, delta: float) -> float:
     """Smallest epsilon known to follow from rho-zCDP at a given delta.
 
-    Source: Canonne, Kamath, Steinke 2020, Proposition 12; it holds for every order above 1, the best is searched for.
+    Source: Canonne, Kamath, Steinke 2020, Proposition 12, minimised over all orders above 1.
     """
     require_delta(delta)
     if rho == 0:
@@ -148,24 +147,26 @@ def epsilon_to_zcdp(epsilon: float, delta: float) -> float:
     if epsilon <= 0:
         raise InvalidInput(f"epsilon must be above 0, got {epsilon}.")
     log_odds = log(1 / delta)
-    low = (epsilon / (sqrt(log_odds + epsilon) + sqrt(log_odds))) ** 2  # enough by the simpler Bun and Steinke 2016
+    low = (
+        epsilon / (sqrt(log_odds + epsilon) + sqrt(log_odds))
+    ) ** 2  # sufficient by the simpler bound of Bun and Steinke 2016
     high = low
     while zcdp_to_epsilon(high, delta) < epsilon:
         high *= 2
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         low, high = (middle, high) if zcdp_to_epsilon(middle, delta) < epsilon else (low, middle)
-    return low * (1 - 1e-9)  # so that the way back stays below epsilon
+    return low * (1 - 1e-9)  # so that conversion back stays below epsilon
 
 
 def optimal_composition(*, epsilon: float, delta: float, times: int, total_delta: float) -> float:
     """Smallest epsilon of `times` adaptive (epsilon, delta) releases from the same rows at a total delta.
 
-    The worst such release says "no secret" with probability delta and is randomized response otherwise, so the total
-    loss is epsilon * (2 J - times) with J binomial.
+    The worst such release discloses the record with probability delta and is randomized response otherwise, so the
+    total privacy loss is epsilon * (2 J - times) with J binomial.
 
     Returns:
-        Epsilon, or infinity where total_delta is too small for the deltas themselves.
+        Epsilon, or infinity if total_delta is too small for the deltas themselves.
 
     Source: Kairouz, Oh, Viswanath 2015, Theorem 3.3.
     """
@@ -175,7 +176,7 @@ def optimal_composition(*, epsilon: float, delta: float, times: int, total_delta
         return inf
     target = (total_delta - open_mass) / (1 - open_mass) * (1 - _FACTORIAL_ERROR)
     truth = 1 / (1 + exp(-epsilon))
-    # Losses below 0 never count, nor do those so far out that their probability vanishes.
+    # Losses below 0 do not contribute, nor do those so extreme that their probability vanishes.
     reach = _BINOMIAL_REACH * (sqrt(times * truth * (1 - truth)) + 1)
     first = max(times // 2, int(times * truth - reach))
     j = np.arange(first, min(times, int(times * truth + reach)) + 1)
@@ -198,7 +199,7 @@ def optimal_composition(*, epsilon: float, delta: float, times: int, total_delta
 
 
 def _least(function: Callable[[float], float], low: float, high: float) -> float:
-    """The least value that a function takes in an interval in which it falls and then rises."""
+    """The minimum of a unimodal function on an interval."""
     first, second = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
     at_first, at_second = function(first), function(second)
     for _ in range(_GOLDEN_STEPS):

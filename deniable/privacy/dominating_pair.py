@@ -1,10 +1,10 @@
-"""What mechanisms cost when they are run many times and all that is known of them is a bound on their privacy curves.
+"""Cost of many runs of mechanisms, given a bound on their privacy curves.
 
 Which mechanisms they are, and where the bounds come from, does not belong here (seed_accounting, loss_laws).
 
-The privacy curve of two laws P and Q is E_a(P || Q) = sum of max(P - a Q, 0), a function of a = e^epsilon. A pair of
-laws whose curve is nowhere below that of a mechanism dominates it, and so do T-fold products (Zhu, Dong, Wang 2022,
-Theorem 10).
+The privacy curve of two distributions P and Q is E_a(P || Q) = sum of max(P - a Q, 0), a function of a = e^epsilon. A
+pair of distributions whose curve is nowhere below that of a mechanism dominates it, and T-fold products of the pair
+dominate T-fold adaptive composition (Zhu, Dong, Wang 2022, Theorem 10).
 """
 
 from collections.abc import Sequence
@@ -20,15 +20,15 @@ from deniable.privacy.composition import require_delta
 
 Reals: TypeAlias = NDArray[np.float64]
 
-# One rounding of a float, relatively, times what the steps of a Fourier transform can add to it.
+# Relative rounding error of a float, times its amplification by the steps of a Fourier transform.
 _ROUNDING = 64 * 2.0**-53
-# Probability that the window of a composed loss leaves out on either side.
+# Probability outside the window of a composed loss, on either side.
 _LEFT_OUT = 1e-15
 # Longest window that is transformed; beyond it the Chernoff bound is returned.
 _LONGEST_WINDOW = 1 << 23
-# How far below the moment bound epsilon is looked for, in units of 1 / order.
+# How far below the moment bound epsilon is searched, in units of 1 / order.
 _REACH_BELOW = 60.0
-# From this on the rounding of a sum near -1 would count.
+# Above this the rounding error of a sum near -1 would matter.
 _MOST = 0.999
 # e to the power of this is still a float.
 _LARGEST_EXPONENT = 500.0
@@ -38,7 +38,7 @@ _BLOCK_EXPONENT = 200.0
 
 @dataclass(frozen=True)
 class DominatingPair:
-    """Two laws, known by the law of the privacy loss ln P / Q under P.
+    """A pair of distributions, represented by the distribution of the privacy loss ln P / Q under P.
 
     Attributes:
         step: the losses are multiples of this.
@@ -58,11 +58,11 @@ class DominatingPair:
         return self.losses.astype(np.float64) * self.step
 
     def log_moment(self, order: float) -> float:
-        """Logarithm of the mean of e^(order * loss) over finite losses; infinite where it is too large for a float."""
+        """Logarithm of the mean of e^(order * loss) over finite losses; infinite if it is too large for a float."""
         exponents = order * self.finite_losses
         if exponents.max(initial=0.0) > _LARGEST_EXPONENT:
             return inf
-        # Most of the mass is near loss 0, so what differs from 1 is added up, except where hardly anything is left.
+        # Most of the mass is near loss 0, so differences from 1 are summed, except where hardly any mass remains.
         change = _mean(self.probabilities, np.expm1(exponents)) - self.infinity_mass
         if change < -_MOST:
             return log(max(_mean(self.probabilities, np.exp(exponents)), np.finfo(np.float64).tiny))
@@ -70,16 +70,16 @@ class DominatingPair:
 
 
 Runs: TypeAlias = Sequence[tuple[DominatingPair, int]]
-"""Pairs whose losses are multiples of one step, each with the number of times that it is run."""
+"""Pairs whose losses are multiples of one step, each with its number of runs."""
 
 
 def connect_the_dots(step: float, forward: Reals, backward: Reals) -> DominatingPair:
-    """The pair whose curve runs straight between bounds that are known at equally spaced epsilons.
+    """The pair whose curve is linear between bounds that are known at equally spaced epsilons.
 
-    True curves are convex and do not increase, so that the convex hull of the bounds bounds them as well, and so do
-    the straight lines between its corners. A curve that bends by q at a corner a belongs to a Q with mass q and a P
-    with mass a q on one outcome. For a < 1, E_a(P || Q) = 1 - a + a E_(1/a)(Q || P). The curve of two equal laws,
-    max(1 - a, 0), is kept apart throughout, so that differences from it are not lost in rounding.
+    True curves are convex and nonincreasing, so the convex hull of the bounds bounds them as well, and so do the line
+    segments between its corners. A change of slope by q at a corner a corresponds to an outcome with mass q under Q and
+    a q under P. For a < 1, E_a(P || Q) = 1 - a + a E_(1/a)(Q || P). The curve of two equal distributions, max(1 - a,
+    0), is kept separate throughout, so that differences from it are not lost in rounding.
 
     Args:
         step: distance of the epsilons.
@@ -102,14 +102,14 @@ def connect_the_dots(step: float, forward: Reals, backward: Reals) -> Dominating
     kept, masses = kept[masses > 0], masses[masses > 0]
     return DominatingPair(
         step=step,
-        losses=kept - len(forward),  # place 0 comes before that of loss -(points - 1)
+        losses=kept - len(forward),  # position 0 precedes that of loss -(points - 1)
         probabilities=masses,
         infinity_mass=float(heights[-1]),
     )
 
 
 def composed_epsilon(pair: DominatingPair, *, times: int, delta: float) -> float:
-    """Smallest epsilon found at which `times` independent copies of a pair stay within a delta; never too small.
+    """An upper bound on the smallest epsilon of `times` independent copies of a pair at a delta.
 
     Args:
         pair: the pair of one run.
@@ -123,11 +123,11 @@ def composed_epsilon(pair: DominatingPair, *, times: int, delta: float) -> float
 
 
 def epsilon_of_runs(runs: Runs, delta: float) -> float:
-    """Smallest epsilon found at which independent runs of several pairs stay within a delta; never too small.
+    """An upper bound on the smallest epsilon of independent runs of several pairs at a delta.
 
-    The law of the summed loss is found by Fourier transform after tilting by e^(order * loss), which moves the losses
-    near epsilon to its centre: without it rounding errors near 1e-16 * times swamp tails of delta = 1e-10. What
-    rounding is left, and the tails outside the transform's window, are bounded and charged.
+    The distribution of the summed loss is computed by Fourier transform after tilting by e^(order * loss), which moves
+    the losses near epsilon to its centre: otherwise rounding errors near 1e-16 * times swamp tails of delta = 1e-10.
+    The remaining rounding error, and the tails outside the transform's window, are bounded and charged.
 
     Args:
         runs: the pairs, at least one, and the number of times that each is run.
@@ -154,7 +154,7 @@ def epsilon_of_runs(runs: Runs, delta: float) -> float:
     if composed is None:
         return ceiling
     losses, probabilities, error = composed
-    # The moment bound is too large by a few 1 / order; losses further down would overflow.
+    # The moment bound exceeds epsilon by a few 1 / order; losses further down would overflow.
     near = losses >= max(-step / 2, ceiling - _REACH_BELOW / order - step)
     log_scale = _log_moment(runs, order)
     found = _first_within(
@@ -174,7 +174,7 @@ def _first_within(
     """Smallest epsilon >= 0 with sum over losses L > epsilon of p e^(-order L) (1 - e^(epsilon - L)) <= target.
 
     Losses are equally spaced, relative to `shift`, which is added to the result. `error` is the probability that may be
-    misplaced; it is charged at the largest value that the summand can have, e^(-order epsilon) order^order / (1 +
+    misplaced; it is charged at the largest possible value of the summand, e^(-order epsilon) order^order / (1 +
     order)^(1 + order).
     """
     weights = probabilities * np.exp(-order * losses)
@@ -183,12 +183,12 @@ def _first_within(
     lower = _decayed_sums(weights[::-1], decay)[::-1]
     peak = error * exp(_log_peak(order))
     exceeding = upper - lower + peak * np.exp(-order * losses) > target
-    first = int(np.count_nonzero(exceeding))  # the left side falls: all that exceed come first
+    first = int(np.count_nonzero(exceeding))  # the left side decreases, so all that exceed come first
     if first == len(losses):
         return inf
     if first == 0:
         return max(0.0, shift + float(losses[0]))
-    # Between two losses the sum is upper - e^(epsilon - loss) lower; what is charged is most at the lower loss.
+    # Between two losses the sum is upper - e^(epsilon - loss) lower; the charge is largest at the lower loss.
     excess = float(upper[first]) + peak * exp(-order * losses[first - 1]) - target
     return max(0.0, shift + float(losses[first]) + min(0.0, log(excess / lower[first])))
 
@@ -208,7 +208,7 @@ def _chernoff(runs: Runs, delta: float) -> tuple[float, float]:
     def bound(order: float) -> float:
         return (_log_moment(runs, order) - log(delta) + _log_peak(order)) / order
 
-    # The bound is safe at any order; orders that are a few per cent off cost next to nothing.
+    # The bound is valid at any order; orders that are a few per cent off cost almost nothing.
     orders = np.geomspace(1e-4, 1e6, 401)
     bounds = [bound(order) for order in orders]
     best = int(np.argmin(bounds))
@@ -216,7 +216,7 @@ def _chernoff(runs: Runs, delta: float) -> tuple[float, float]:
 
 
 def _compose_tilted(runs: Runs, order: float) -> tuple[Reals, Reals, float] | None:
-    """Law of the sum of all tilted losses: losses, probabilities, and the probability that may be misplaced."""
+    """Distribution of the sum of all tilted losses: losses, probabilities, and the largest misplaced probability."""
     step, scale = runs[0][0].step, _log_moment(runs, order)
     tilted = [pair.probabilities * np.exp(order * pair.finite_losses - pair.log_moment(order)) for pair, _ in runs]
     variance = 0.0
@@ -225,7 +225,7 @@ def _compose_tilted(runs: Runs, order: float) -> tuple[Reals, Reals, float] | No
         variance += times * _mean(law, (losses - _mean(law, losses)) ** 2)
     deviation = max(step, sqrt(variance))
     reach = np.geomspace(1 / 64, 64, 49) * sqrt(-2 * log(_LEFT_OUT)) / deviation
-    # No sum lies beyond that of the extreme losses; where these are few, moments do not reach as far as that.
+    # No sum lies beyond that of the extreme losses, which may be tighter than the moment bound.
     above = min(
         sum(times * float(pair.losses[-1]) for pair, times in runs) * step,
         *((_log_moment(runs, order + u) - scale - log(_LEFT_OUT)) / u for u in reach),
@@ -241,7 +241,7 @@ def _compose_tilted(runs: Runs, order: float) -> tuple[Reals, Reals, float] | No
 
     log_size, angle, relative = np.zeros((3, length // 2 + 1))
     for (pair, times), law in zip(runs, tilted, strict=True):
-        # The transform of the tilted law less 1, which keeps its small part exact.
+        # The transform of the tilted distribution minus 1, which preserves its small part.
         moved = np.where(pair.losses == 0, 0.0, law)
         circle = np.zeros(length)
         np.add.at(circle, pair.losses % length, moved)
@@ -265,18 +265,18 @@ def _compose_tilted(runs: Runs, order: float) -> tuple[Reals, Reals, float] | No
 
 
 def _mean(law: Reals, values: Reals) -> float:
-    """Mean of values under a law; not by BLAS, whose sums depend on the processor and the number of its threads."""
+    """Mean of values under a distribution; not by BLAS, whose sums depend on the processor and number of threads."""
     return float((law * values).sum())
 
 
 def _decayed_sums(values: Reals, decay: float) -> Reals:
-    """Sums of all values up to each, each value multiplied by `decay` for every step that it lies back.
+    """Running sums in which each value is multiplied by `decay` for every step back.
 
     Args:
         values: at least 0, shape (values,).
         decay: in [0, 1).
     """
-    # Within a block powers of the decay stay far from the smallest float.
+    # Within a block, powers of the decay stay well above the smallest float.
     block = max(1, min(len(values), int(_BLOCK_EXPONENT / -log(decay)))) if decay > 0 else 1
     powers = decay ** np.arange(block, dtype=np.float64)
     sums, carried = np.empty_like(values), 0.0
@@ -289,7 +289,7 @@ def _decayed_sums(values: Reals, decay: float) -> Reals:
 
 
 def _fast_length(least: int) -> int:
-    """The smallest length, of no prime factor above 5, that is not below a number: such are transformed fast."""
+    """The smallest length of at least a number without prime factors above 5, for which the transform is fast."""
     best = 1 << (least - 1).bit_length()
     five = 1
     while five < best:
@@ -329,7 +329,7 @@ def _lower_hull(places: Reals, heights: Reals) -> list[int]:
 
 
 def _slopes(places: Reals, heights: Reals, i: int, j: int) -> tuple[float, float]:
-    """Slope between two points, of the heights and of max(1 - place, 0) apart."""
+    """Slopes between two points, of the heights and of max(1 - place, 0) separately."""
     run = float(places[j] - places[i])
     equal_laws = max(0.0, 1 - float(places[j])) - max(0.0, 1 - float(places[i]))
     same_side = places[j] <= 1 or places[i] >= 1

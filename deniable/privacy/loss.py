@@ -1,7 +1,7 @@
-"""What a mechanism spends, as data: events that say what was done, and guarantees that say what it costs.
+"""Privacy losses as data: events that describe mechanisms, and guarantees that state their cost.
 
-An event is a fact of the ledger and must be readable in ten years: kinds of events and their fields are only ever
-added, a new field always with a default. How costs add up does not belong here (accounting, seed_accounting).
+Events are stored in the ledger and must be readable in ten years: kinds of events and their fields are only ever added,
+a new field always with a default. Composition does not belong here (accounting, seed_accounting).
 """
 
 from collections.abc import Mapping
@@ -15,10 +15,10 @@ from deniable.foundation.exact_numbers import exact_number
 from deniable.foundation.exact_probabilities import exp_probability
 
 VACUOUS_DELTA = 0.01
-"""Beyond this delta a guarantee may fail for one person in a hundred, whatever epsilon is."""
+"""Above this delta a guarantee may fail for one person in a hundred, for any epsilon."""
 
 VACUOUS_EPSILON = 5.0
-"""Beyond this epsilon a guarantee says nothing of use: it lets even odds on a person's presence become 148 to 1."""
+"""Above this epsilon a guarantee is of no use: even odds on a person's presence may become 148 to 1."""
 
 _LARGEST_EXPONENT = 700.0
 _FARTHEST_TAIL = Fraction(1 << 15)
@@ -29,10 +29,10 @@ Record = dict[str, str | int | float | bool]
 
 @dataclass(frozen=True)
 class Guarantee:
-    """Differential privacy that holds, and how it was proved.
+    """A differential privacy guarantee, and how it was derived.
 
     Attributes:
-        epsilon: bound on the privacy loss, at least 0; infinite where nothing can be said.
+        epsilon: bound on the privacy loss, at least 0; infinite if there is no bound.
         delta: probability mass outside that bound, in [0, 1].
         accountant: name of the theorem or accountant that gives the numbers.
     """
@@ -50,31 +50,31 @@ class Guarantee:
 
     @property
     def is_vacuous(self) -> bool:
-        """Whether epsilon or delta is so large that whoever states the guarantee must call it vacuous."""
+        """Whether epsilon or delta is so large that any statement of the guarantee must call it vacuous."""
         return self.epsilon > VACUOUS_EPSILON or self.delta >= VACUOUS_DELTA
 
     @property
     def guessing_bound(self) -> float:
-        """How often, at most, whoever sees what came out is right about whether one record went in, from even odds.
+        """Largest probability of inferring correctly from the output whether a record is in the data, at prior 1/2.
 
-        Of any guess, false alarms and misses are at least 2 (1 - delta) / (1 + e^epsilon) together (Kairouz, Oh,
-        Viswanath 2015, Theorem 2.1).
+        For any test, the sum of false alarm and miss probabilities is at least 2 (1 - delta) / (1 + e^epsilon)
+        (Kairouz, Oh, Viswanath 2015, Theorem 2.1).
         """
         return 1 - (1 - self.delta) / (1 + exp(min(self.epsilon, _LARGEST_EXPONENT)))
 
 
 NOTHING = Guarantee(0.0, 0.0, "basic")
-"""What nothing costs."""
+"""The guarantee of a mechanism that reads nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MechanismEvent:
-    """What every event says.
+    """The fields of every event.
 
     Attributes:
-        query: what was asked of the data, in words such as `counts of age given sex`.
+        query: the query in words, such as `counts of age given sex`.
         part: the part of the data that was read, such as `structure` or `seeds`.
-        outputs: how many of the released numbers (or choices, or candidates) one record can influence.
+        outputs: number of released numbers (or choices, or candidates) that one record can influence.
         sampling_rate: probability with which a record is in that part. Recorded, not used by the accountants of one
             part: amplification is a property of the whole split (composition.joint_split).
     """
@@ -97,7 +97,7 @@ class MechanismEvent:
 
     @property
     def epsilon(self) -> Fraction | None:
-        """Epsilon of one output, or None where no finite epsilon holds at this event's delta."""
+        """Epsilon of one output, or None if no finite epsilon holds at this event's delta."""
         return None
 
     @property
@@ -107,11 +107,11 @@ class MechanismEvent:
 
     @property
     def rho(self) -> Fraction | None:
-        """Concentrated privacy (rho-zCDP) of one output, up to its delta, or None where none holds."""
+        """Rho of zero-concentrated differential privacy of one output, up to its delta, or None if none holds."""
         return None if self.epsilon is None else self.epsilon**2 / 2
 
     def to_record(self) -> Record:
-        """The event as plain values for a ledger: text, whole numbers, exact fractions as `numerator/denominator`."""
+        """The event as plain values for a ledger: text, integers, exact fractions as `numerator/denominator`."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         plain = {name: str(value) if isinstance(value, Fraction) else value for name, value in values.items()}
         return {"mechanism": self.mechanism, **plain}
@@ -185,7 +185,7 @@ class ExponentialEvent(MechanismEvent):
     epsilon_per_choice: Fraction
 
     def __post_init__(self) -> None:
-        """Refuse a choice that ignores the data or hides nothing."""
+        """Refuse an epsilon that is not positive."""
         super().__post_init__()
         _require_positive("epsilon_per_choice", self.epsilon_per_choice)
 
@@ -196,13 +196,13 @@ class ExponentialEvent(MechanismEvent):
 
     @property
     def rho(self) -> Fraction:
-        """An eighth of epsilon squared, by bounded range (Cesar and Rogers 2021, Lemma 3)."""
+        """epsilon^2 / 8, by bounded range (Cesar and Rogers 2021, Lemma 3)."""
         return self.epsilon_per_choice**2 / 8
 
 
 @dataclass(frozen=True, kw_only=True)
 class ApproximateEvent(MechanismEvent):
-    """Outputs of any mechanism that is known only to be (epsilon, delta)-differentially private.
+    """Outputs of a mechanism that is known only to be (epsilon, delta)-differentially private.
 
     Attributes:
         epsilon_per_output: epsilon of one output.
@@ -238,18 +238,18 @@ class ApproximateEvent(MechanismEvent):
 class PrivacyTestEvent(MechanismEvent):
     """Candidates tested by Mechanism 1* with the randomized privacy test; `outputs` counts the candidates tested.
 
-    Each candidate is dropped with probability `drop_probability`; else its seed is drawn among max(rows, public_rows)
-    places, of which those beyond the rows give no output, and it is released if it passes the test. A candidate that is
-    not released is an output too: what is charged is what was tested, not what was released.
+    Each candidate is dropped with probability `drop_probability`; otherwise its seed is drawn among
+    max(rows, public_rows) places, of which those beyond the rows give no output, and it is released if it passes the
+    test. A candidate that is not released is an output too: candidates tested are charged, not candidates released.
 
     Attributes:
-        k: number of plausible seeds that the test asks for.
+        k: number of plausible seeds that the test requires.
         gamma: base of the geometric buckets of the test.
         eps0: the noise on k is discrete Laplace of scale 1 / eps0, fresh for each candidate.
-        public_rows: number of places the seed is drawn from where the rows are fewer. A public number.
-        drop_probability: probability with which a candidate is dropped whatever the data.
-        equal_probabilities: whether the plausible seeds of a candidate all give it the same probability, as with a
-            model that copies a fixed prefix of the seed; the accounting then takes gamma = 1.
+        public_rows: number of places from which the seed is drawn if there are fewer rows. A public number.
+        drop_probability: data-independent probability of dropping a candidate.
+        equal_probabilities: whether all plausible seeds of a candidate give it the same probability, as with a model
+            that copies a prefix of fixed length; the accounting then uses gamma = 1.
     """
 
     mechanism: ClassVar[str] = "privacy_test"
@@ -262,7 +262,7 @@ class PrivacyTestEvent(MechanismEvent):
     equal_probabilities: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse a test that Mechanism 1* does not know."""
+        """Refuse a test that Mechanism 1* does not define."""
         super().__post_init__()
         _require_positive("k", self.k)
         _require_positive("eps0", self.eps0)
@@ -274,7 +274,7 @@ class PrivacyTestEvent(MechanismEvent):
 
     @property
     def ratio(self) -> Fraction:
-        """Largest ratio between the probabilities that two plausible seeds give one candidate."""
+        """Largest ratio between the probabilities of a candidate given two of its plausible seeds."""
         return Fraction(1) if self.equal_probabilities else self.gamma
 
 
@@ -282,9 +282,9 @@ class PrivacyTestEvent(MechanismEvent):
 class StabilityHistogramEvent(MechanismEvent):
     """Counts of a histogram's non-empty cells, released with discrete Laplace noise where they reach a threshold.
 
-    One record is in `outputs` of the cells, one of each histogram. In a cell that others are in it costs epsilon and no
-    delta. A cell that it is alone in costs delta and no epsilon: without it the cell cannot be released, with it the
-    cell is with probability Pr[1 + noise >= threshold].
+    One record is in `outputs` of the cells, one in each histogram. A cell with other records costs epsilon and no
+    delta. A cell with this record only costs delta and no epsilon: without the record the cell cannot be released, and
+    with it it is released with probability Pr[1 + noise >= threshold].
 
     Attributes:
         scale: scale of the noise, exact.
@@ -297,7 +297,7 @@ class StabilityHistogramEvent(MechanismEvent):
     threshold: int
 
     def __post_init__(self) -> None:
-        """Refuse noise that is none, and a threshold that lets counts below 1 through."""
+        """Refuse a scale that is not positive, and a threshold below 1."""
         super().__post_init__()
         _require_positive("scale", self.scale)
         _require_positive("threshold", self.threshold)
@@ -309,21 +309,21 @@ class StabilityHistogramEvent(MechanismEvent):
 
     @property
     def delta(self) -> Fraction:
-        """Probability of releasing a cell that one record is in."""
+        """Probability of releasing a cell with one record."""
         return discrete_laplace_tail(1 / self.scale, self.threshold - 1)
 
 
 def noisy_integers(
     noise: Literal["laplace", "gaussian"], amount: Fraction, *, query: str, part: str, outputs: int
 ) -> MechanismEvent:
-    """Integers that one record changes by 1 at most, released with discrete noise.
+    """Integers with sensitivity 1 to one record, released with discrete noise.
 
     Args:
         noise: the kind of noise.
         amount: its scale (Laplace) or variance (Gaussian).
-        query: what was asked of the data.
+        query: the query in words.
         part: the part of the data that was read.
-        outputs: how many of the integers one record can influence.
+        outputs: number of integers that one record can influence.
     """
     if noise == "laplace":
         return DiscreteLaplaceEvent(query=query, part=part, outputs=outputs, sensitivity=1, scale=amount)
@@ -344,7 +344,7 @@ KINDS: dict[str, type[MechanismEvent]] = {
 
 
 def from_record(record: Mapping[str, Any]) -> MechanismEvent:
-    """Read an event back from the plain values that `MechanismEvent.to_record` wrote.
+    """Read an event back from the plain values of `MechanismEvent.to_record`.
 
     Args:
         record: `mechanism` and the fields of that kind of event.
@@ -372,10 +372,10 @@ def from_record(record: Mapping[str, Any]) -> MechanismEvent:
 
 
 def _read(value: object, *, exact: bool) -> Any:
-    """A field of an event: as it is, or the exact number that a text says; no number is longer than numbers are."""
+    """A field of an event: unchanged, or the exact number that its text denotes, of limited length."""
     if isinstance(value, int) and not exact:
         if abs(value) > _LARGEST_COUNT:
-            raise ValueError(f"a whole number of more than {len(str(_LARGEST_COUNT)) - 1} digits")
+            raise ValueError(f"an integer of more than {len(str(_LARGEST_COUNT)) - 1} digits")
         return value
     return exact_number(str(value)) if exact else value
 
@@ -383,8 +383,8 @@ def _read(value: object, *, exact: bool) -> Any:
 def discrete_laplace_tail(epsilon: Fraction, z: int) -> Fraction:
     """Probability that discrete Laplace noise of scale 1 / epsilon is z or more: e^(-epsilon z) / (1 + e^-epsilon).
 
-    It is no fraction; what is returned is above it by less than a part in 10^30, and is at most 2^-47000 where z /
-    scale is above 32,768, for as many bits as it has zeros take long to work out.
+    The probability is irrational; the result exceeds it by less than a part in 10^30. For z / scale above 32,768 it is
+    only an upper bound of at most 2^-47000, because exact digits would take long to compute.
 
     Args:
         epsilon: above 0.
@@ -406,5 +406,5 @@ def _require_noise(sensitivity: int, name: str, amount: Fraction) -> None:
 
 
 def noise_in_words(noise: str) -> str:
-    """Which noise was added, and how it was drawn."""
+    """The kind of noise, and how it was drawn."""
     return f"discrete {noise.capitalize()}, drawn exactly in integers"

@@ -1,13 +1,13 @@
-"""The law of the privacy loss of one output of each kind of event, on a grid, and what many outputs cost together.
+"""Privacy loss distributions of one output of each kind of event, on a grid, and the cost of many outputs together.
 
-A second derivation of what `accounting` has a library compute, with nothing but numpy: whoever verifies a claim needs
-neither the library nor trust in it. Summing losses up does not belong here (dominating_pair).
+A second derivation, with numpy alone, of what `accounting` computes with a library: verifying a claim requires neither
+the library nor trust in it. Summing losses does not belong here (dominating_pair).
 
-An outcome with loss l between two places l_0 < l_1 of the grid, of probability p under P and q = p e^-l under Q, is
-divided between them so that both p and q are kept. Its part of the curve, max(p - a q, 0), is convex in a and becomes
-the sum of two such that agree with it at e^l_0, at e^l_1 and beyond: nowhere smaller, so that a pair on the grid
-dominates the one it is made of. (The same pair as by connecting the dots: Doroshenko, Ghazi, Kamath, Kumar,
-Manurangsi 2022; but no curve is subtracted from another.)
+An outcome with loss l between two grid points l_0 < l_1, of probability p under P and q = p e^-l under Q, is divided
+between them so that both p and q are preserved. Its part of the curve, max(p - a q, 0), is convex in a and becomes the
+sum of two such parts that agree with it at e^l_0, at e^l_1 and beyond: nowhere smaller, so the pair on the grid
+dominates the original pair. (The same pair as by connecting the dots: Doroshenko, Ghazi, Kamath, Kumar, Manurangsi
+2022; but no curve is subtracted from another.)
 """
 
 from collections.abc import Sequence
@@ -22,12 +22,12 @@ from deniable.privacy.dominating_pair import DominatingPair, Reals, connect_the_
 from deniable.privacy.loss import DiscreteGaussianEvent, DiscreteLaplaceEvent, ExponentialEvent, MechanismEvent
 
 MOST_INTEGERS = 10_000
-"""Integers that are put on the grid one by one. Beyond, other bounds are used: they are nearly as tight there."""
+"""Number of integers up to which losses are put on the grid one by one; above, other bounds are nearly as tight."""
 
-# Privacy losses are put on a grid with this many steps to an event's typical loss.
+# Privacy losses are put on a grid with this many steps per typical loss of an event.
 _STEPS_PER_LOSS = 100
 _LONGEST_GRID = 1 << 21
-# Beyond this many standard deviations the mass of a discrete Gaussian is below 1e-30, which is what is charged for it.
+# Beyond this many standard deviations the mass of a discrete Gaussian is below 1e-30, which is charged for it.
 _GAUSSIAN_REACH = 12
 _GAUSSIAN_TAIL = 1e-30
 _MOST_PLACES = 1 << 25
@@ -35,16 +35,16 @@ _REMEMBERED = 256
 
 
 def pld_by_hand(events: Sequence[MechanismEvent], delta: float) -> float:
-    """Epsilon of all outputs of some events together at a total delta, infinite where this can certify none.
+    """Epsilon of all outputs of some events together at a total delta; infinite if none is certified.
 
     Args:
-        events: what was done to the same rows; no candidates tested.
+        events: events on the same rows, without candidates tested.
         delta: in (0, 1).
     """
     if too_fine(events):
         return inf
     step = grid_step(events)
-    # Which part was read and what was asked makes no difference; equal noise is composed as one.
+    # Part and query make no difference; equal noise is composed together.
     outputs: dict[MechanismEvent, int] = {}
     for event in events:
         kind = replace(event, query="", part="", outputs=1)
@@ -53,12 +53,12 @@ def pld_by_hand(events: Sequence[MechanismEvent], delta: float) -> float:
 
 
 def too_fine(events: Sequence[MechanismEvent]) -> bool:
-    """Whether noise is on integers too fine to be put on a grid one by one."""
+    """Whether the noise is too wide to put its integers on a grid one by one."""
     return any(isinstance(event, DiscreteGaussianEvent) and event.variance > MOST_INTEGERS**2 for event in events)
 
 
 def grid_step(events: Sequence[MechanismEvent]) -> float:
-    """Distance of the losses on the grid that some events are put on together."""
+    """Step of the common grid of losses of some events."""
     losses = [_typical_loss(event) for event in events]
     span = sum(event.outputs * loss for event, loss in zip(events, losses, strict=True))
     return max(min(loss for loss in losses if loss > 0) / _STEPS_PER_LOSS, span / _LONGEST_GRID) if span else 1.0
@@ -69,11 +69,11 @@ def loss_law(event: MechanismEvent, step: float) -> DominatingPair:
     """A pair on a grid that dominates one output of an event.
 
     Args:
-        event: the event; how many outputs it has does not count.
-        step: distance of the losses.
+        event: the event; its number of outputs is ignored.
+        step: step of the grid of losses.
 
     Raises:
-        InvalidInput: nothing is known of such an output by itself.
+        InvalidInput: a single output of such an event has no known loss.
     """
     if isinstance(event, DiscreteLaplaceEvent):
         return _on_grid(step, *_discrete_laplace(event))
@@ -95,13 +95,13 @@ def _typical_loss(event: MechanismEvent) -> float:
 
 
 def _on_grid(step: float, losses: Reals, probabilities: Reals, infinity_mass: float = 0.0) -> DominatingPair:
-    """Divide the mass of each loss between the two places of the grid around it.
+    """Divide the mass of each loss between the two grid points around it.
 
     Args:
-        step: distance of the places.
+        step: step of the grid.
         losses: finite losses, shape (n,).
         probabilities: their probabilities under P, shape (n,).
-        infinity_mass: probability under P of what is impossible under Q.
+        infinity_mass: probability under P of outcomes that are impossible under Q.
     """
     below = np.floor(losses / step).astype(np.int64)
     above = np.clip(np.expm1(below * step - losses) / expm1(-step), 0.0, 1.0)
@@ -116,8 +116,8 @@ def _on_grid(step: float, losses: Reals, probabilities: Reals, infinity_mass: fl
 
 
 def _discrete_laplace(event: DiscreteLaplaceEvent) -> tuple[Reals, Reals]:
-    """Losses (|z - s| - |z|) / scale of noise z against noise moved by the sensitivity s, and their probabilities."""
-    # Sensitivity 1 is the worst of one epsilon: its losses are those of randomized response.
+    """Losses (|z - s| - |z|) / scale of noise z against noise shifted by the sensitivity s, and their probabilities."""
+    # Sensitivity 1 is the worst case for a given epsilon: its losses are those of randomized response.
     sensitivity = event.sensitivity if event.sensitivity <= MOST_INTEGERS else 1
     rate = float(event.epsilon) / sensitivity
     between = np.arange(1, sensitivity)
@@ -128,7 +128,7 @@ def _discrete_laplace(event: DiscreteLaplaceEvent) -> tuple[Reals, Reals]:
 
 
 def _discrete_gaussian(event: DiscreteGaussianEvent) -> tuple[Reals, Reals]:
-    """Losses ((z - s)^2 - z^2) / (2 variance) of noise z against noise moved by the sensitivity s, and their law."""
+    """Losses ((z - s)^2 - z^2) / (2 variance) of noise z against noise shifted by sensitivity s, and probabilities."""
     variance, sensitivity = float(event.variance), float(event.sensitivity)
     reach = ceil(_GAUSSIAN_REACH * sqrt(variance)) + 1
     z = np.arange(-reach, reach + 1, dtype=np.float64)
@@ -137,10 +137,10 @@ def _discrete_gaussian(event: DiscreteGaussianEvent) -> tuple[Reals, Reals]:
 
 
 def _bounded_range(epsilon: float, step: float) -> DominatingPair:
-    """The worst of all mechanisms of bounded range epsilon, which choices made one after the other may reach.
+    """The worst case of epsilon-bounded-range mechanisms, which adaptive choices may attain.
 
-    Outcomes with loss t have P-probability (e^epsilon - e^t) / (e^epsilon - 1), others t - epsilon; the worst t at each
-    place of the curve is half way from there to epsilon.
+    Outcomes with loss t have P-probability (e^epsilon - e^t) / (e^epsilon - 1), others have loss t - epsilon; the worst
+    t at each point of the curve is half way from there to epsilon.
     """
     grid = np.arange(ceil(epsilon / step) + 1) * step
     inside = np.minimum(grid, epsilon)

@@ -1,10 +1,9 @@
-"""How costs are rounded, as they are shown and as they are charged: up where something is spent, down where it is left.
+"""Rounding of costs for display and for charges: up where budget is spent, down where it is left.
 
-Costs are shown in four digits. A float is first read as the number of twelve digits that is nearest to it, so that 0.1
-is shown as 0.1: what is shown may fall below a float by half a unit of its twelfth digit, and by no more. What is
-charged has twelve digits, rounded up from all of a float's (`claimed`): an entry of a ledger never states less than was
-spent. Sums of charges are exact, or rounded up
-(deniable.ledger.budget). How a page sets a number does not belong here
+Costs are displayed with four digits. A float is first rounded to the nearest number with twelve digits, so that 0.1 is
+displayed as 0.1: a displayed cost may be below the float by half a unit of its twelfth digit, and no more. A charge has
+twelve digits, rounded up from all digits of the float (`claimed`): a ledger entry never states less than was spent.
+Sums of charges are exact, or rounded up (deniable.ledger.budget). Typesetting of numbers does not belong here
 (reports.figures.numbers).
 """
 
@@ -13,40 +12,40 @@ from fractions import Fraction
 from math import inf, isfinite, nextafter
 
 DIGITS = 4
-"""Digits of a cost as readers see it."""
+"""Digits of a displayed cost."""
 
 _CLAIMED = Context(prec=12, rounding=ROUND_CEILING)
-# What has four digits anyway must not be taken for a little more by a float's last bit.
+# A number with four digits must not be rounded up because of a float's last bit.
 _OF_A_FLOAT = Context(prec=12, rounding=ROUND_HALF_EVEN)
 
 
 def rounded_up(value: Fraction | float) -> str:
-    """A cost that is spent or asked, in four digits, never less than its first twelve digits."""
+    """A cost that is spent or requested, with four digits, never less than its first twelve digits."""
     return _written(value, ROUND_CEILING)
 
 
 def rounded_down(value: Fraction | float) -> str:
-    """A cost that is left, in four digits, never more than its first twelve digits."""
+    """A budget that is left, with four digits, never more than its first twelve digits."""
     return _written(value, ROUND_FLOOR)
 
 
 def rounded(value: Fraction | float) -> str:
-    """A number that a spec or a policy states, in four digits, to the nearest."""
+    """A number from a spec or a policy, rounded to the nearest with four digits."""
     return _written(value, ROUND_HALF_EVEN)
 
 
 def digits_up(value: Fraction | float) -> Decimal:
-    """A finite cost in four digits, never less than its first twelve digits."""
+    """A finite cost with four digits, never less than its first twelve digits."""
     return _digits(value, ROUND_CEILING)
 
 
 def claimed(value: float) -> Fraction:
-    """A cost as it is charged: the decimal number it is written in, or a little above where that has more digits."""
+    """A cost as charged: its decimal literal or, if that has more digits, slightly more."""
     return Fraction(_CLAIMED.create_decimal(repr(float(value))))
 
 
 def float_above(value: Fraction) -> float:
-    """A float that is not below an exact cost."""
+    """A float that is at least an exact cost."""
     return nextafter(float(value), inf)
 
 

@@ -1,7 +1,7 @@
-"""What the steps of a release cost, one by one and together: one derivation for who states it and for who verifies it.
+"""The cost of the steps of a release, individually and in total: one derivation for stating and for verifying it.
 
-What a step's events are, and what they cost by themselves, does not belong here (accounting, seed_accounting), nor does
-what charges to a ledger add up to (budget).
+The events of a step, and their cost, do not belong here (accounting, seed_accounting), nor does the sum of charges to a
+ledger (budget).
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -16,7 +16,7 @@ from deniable.privacy.composition import joint_split, sequential
 from deniable.privacy.loss import ApproximateEvent, Guarantee, MechanismEvent, PrivacyTestEvent
 
 Accountant: TypeAlias = Callable[[Sequence[MechanismEvent], float], Guarantee]
-"""The tightest guarantee, at a total delta, for events that read the same rows."""
+"""The tightest guarantee, at a total delta, for events on the same rows."""
 
 EXACT_COUNTS = ApproximateEvent(
     query="candidates tested by exact counts",
@@ -25,29 +25,29 @@ EXACT_COUNTS = ApproximateEvent(
     epsilon_per_output=Fraction(0),
     delta_per_output=Fraction(1),
 )
-"""Privacy test 1: all that can be said of it in terms of differential privacy is nothing."""
+"""Privacy test 1, which has no differential privacy."""
 
 SHARED = "shared"
 """The part of a split in which all steps read the same records."""
 
 _FINENESS = 1.001
-# A part's delta is a decimal number of so many digits, so that every machine arrives at the same one.
+# A part's delta is a decimal number with this many digits, so that all machines arrive at the same one.
 _DIGITS = 9
 
 
 @dataclass(frozen=True, kw_only=True)
 class StepCost:
-    """What one step of a release does to one part of the data.
+    """The mechanisms that one step of a release applies to one part of the data.
 
     Attributes:
         step: name of the step.
-        part: the part that it reads; `shared` where all steps read the same records.
+        part: the part that it reads; `shared` if all steps read the same records.
         probability: probability with which a record is in that part.
-        events: what is done to it.
-        guarantee: what that costs; None for privacy test 1, which has no differential privacy.
-        record: cost of the record that one attempt may end with, by the exact form of Theorem 1; only where candidates
-            are tested by privacy test 2.
-        record_t: the t that Theorem 1 was used with, by versions that did not use its exact form.
+        events: the mechanism events.
+        guarantee: their cost; None for privacy test 1, which has no differential privacy.
+        record: cost of the record of one attempt, by the exact form of Theorem 1; only if candidates are tested by
+            privacy test 2.
+        record_t: the t of Theorem 1, in versions that did not use its exact form.
     """
 
     step: str
@@ -60,20 +60,20 @@ class StepCost:
 
     @property
     def charged(self) -> Guarantee:
-        """What a ledger is charged: where nothing is guaranteed, what holds of anything, epsilon 0 at delta 1."""
+        """The charge to a ledger: without a guarantee, the one that any mechanism has, epsilon 0 at delta 1."""
         return self.guarantee or Guarantee(0.0, 1.0, "trivial")
 
 
 def part_delta(whole: Fraction, read: Fraction) -> Fraction:
-    """The delta that a step may have for the records that it reads, where one is asked for the whole release.
+    """The delta of a step for the records that it reads, given a delta for the whole release.
 
-    A joint split has delta = eta * (largest delta of a part), where eta is the probability with which a record is read
-    at all (`joint_split`); the deltas of steps that read the same part add up. So whole / eta may be spent by each.
-    It is rounded down, so that what comes of it is at most what was asked, in floating point too.
+    A joint split has delta = eta * (largest delta of a part), where eta is the probability that a record is read at all
+    (`joint_split`); the deltas of steps on the same part are summed. So each part may spend whole / eta. It is rounded
+    down, so that the resulting delta is at most the given one, in floating point too.
 
     Args:
-        whole: delta asked of the whole release, in [0, 1).
-        read: eta, the sum of the probabilities of all parts that anything is spent on, in (0, 1].
+        whole: delta of the whole release, in [0, 1).
+        read: eta, the sum of the probabilities of all parts with a cost, in (0, 1].
     """
     exact = whole / read
     if whole == 0 or exact >= 1:
@@ -84,20 +84,20 @@ def part_delta(whole: Fraction, read: Fraction) -> Fraction:
 
 
 def read_probability(split: Mapping[str, Fraction], used: Collection[str]) -> Fraction:
-    """The probability with which a record is used for anything that costs.
+    """The probability that a record is read by any step with a cost.
 
     Args:
         split: probability of each part.
-        used: the parts that anything is learnt or drawn from, where the split has one for each.
+        used: the parts that are read, if the split has one for each.
     """
     read = (probability for part, probability in split.items() if part in {SHARED, *used})
     return sum(read, Fraction(0))
 
 
 def combine(steps: Sequence[StepCost], accountant: Accountant = best) -> Guarantee:
-    """What steps cost together: within a part they add up, and the parts are those of a joint split.
+    """Total cost of steps: composed within a part, and across parts by a joint split.
 
-    A record is in one part at most, drawn for itself and secretly: that is what `joint_split` asks for.
+    A record is in one part at most, drawn independently and secretly, as `joint_split` requires.
 
     Args:
         steps: steps that have a guarantee.
@@ -110,7 +110,7 @@ def combine(steps: Sequence[StepCost], accountant: Accountant = best) -> Guarant
 
 
 def added_up(steps: Sequence[StepCost]) -> Guarantee:
-    """What steps cost if those that read the same records simply add up, as a ledger takes them."""
+    """Total cost of steps by basic composition of those that read the same records, as in a ledger."""
     return joint_split(
         [(those[0].probability, sequential([step.charged for step in those])) for those in _by_part(steps)]
     )
@@ -123,13 +123,13 @@ def _by_part(steps: Sequence[StepCost]) -> list[tuple[StepCost, ...]]:
 
 
 def _same_records(steps: Sequence[StepCost], accountant: Accountant) -> Guarantee:
-    """What steps that read the same records cost together: their sum, or less where their noise is composed as one."""
+    """Total cost of steps on the same records: their sum, or less if their noise is composed together."""
     guarantees = [step.guarantee for step in steps if step.guarantee is not None]
     if len(steps) == 1:
         return guarantees[0]
     noisy = [step for step in steps if not any(isinstance(event, PrivacyTestEvent) for event in step.events)]
     spent = [step.guarantee for step in noisy if step.guarantee is not None]
-    # Noise that is scaled to a sensitivity known later is composed as the finest; a thousandth covers what that makes.
+    # Noise scaled to a sensitivity known later is composed as on the finest grid; a thousandth covers the difference.
     together = accountant([event for step in noisy for event in step.events], sum(each.delta for each in spent))
     together = replace(together, epsilon=together.epsilon * _FINENESS)
     rest = [step.guarantee for step in steps if step not in noisy and step.guarantee is not None]

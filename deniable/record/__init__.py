@@ -1,9 +1,9 @@
-"""What a release says of itself, and how it is signed.
+"""The record of a release, and its signature.
 
-attestation: in-toto statements in DSSE envelopes. trust: whose signatures count. statement: the privacy statement in
-figures. summary: the record in lines. shape, record.schema.json: its form. released_table: the table against its
-domain.
-snapshot_commitment: a keyed commitment to the rows. publication_rules: what the publication itself tells.
+attestation: in-toto statements in DSSE envelopes. trust: the keys whose signatures are accepted. statement: the privacy
+statement in figures. summary: the record as text. shape, record.schema.json: its form. released_table: checks the table
+against its domain. snapshot_commitment: a keyed commitment to the rows. publication_rules: what the publication itself
+discloses.
 
-How a record is collected is for `stores.record`.
+How a record is collected belongs in `stores.record`.
 """

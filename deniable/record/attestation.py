@@ -1,8 +1,8 @@
-"""Signs a statement about files, and tells whether a signed one is whole: in-toto Statement v1 in a DSSE envelope.
+"""Signs statements about files and verifies the signatures: in-toto Statement v1 in a DSSE envelope.
 
-Every byte of an envelope matters: a text that is not exactly what `Envelope.to_text` writes is refused, so that nothing
-can be changed in it that the signature does not cover. Whose key may sign, and when, does not belong here (trust), nor
-does what the statement says (schemas.provenance), nor where keys are kept (stores.keys.signing_keys).
+Every byte of an envelope matters: a text that differs from the output of `Envelope.to_text` is refused, so that nothing
+outside the signature can be changed. Whose key may sign, and when, does not belong here (trust), nor does the content
+of the statement (schemas.provenance), nor the storage of keys (stores.keys.signing_keys).
 
 Sources: DSSE v1.0.2, https://github.com/secure-systems-lab/dsse, protocol.md and envelope.md; in-toto attestation
 framework, https://github.com/in-toto/attestation, spec/v1/statement.md; Ed25519: RFC 8032.
@@ -25,7 +25,7 @@ from deniable.ledger.entries import canonical
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPES = {1: "urn:deniable:provenance:v1", 2: "urn:deniable:provenance:v2"}
-"""What a predicate is, by its version; those of version 1 state the costs of some steps twice, by fixed names."""
+"""The type of a predicate, by version; version 1 states the costs of some steps twice, under fixed names."""
 VERSION = 2
 """The version that is written."""
 
@@ -38,7 +38,7 @@ class SignatureBroken(DeniableError):
 
 
 def keyid_of(public_key: Ed25519PublicKey) -> str:
-    """Identify a key: SHA-256 of its 32 raw bytes, in hexadecimal."""
+    """The id of a key: SHA-256 of its 32 raw bytes, in hexadecimal."""
     return hashlib.sha256(public_key.public_bytes_raw()).hexdigest()
 
 
@@ -48,18 +48,18 @@ def is_digest(value: object) -> bool:
 
 
 def encoding_to_sign(payload: bytes, payload_type: str = PAYLOAD_TYPE) -> bytes:
-    """Write payload and type as one text that can be read in one way only: DSSE's pre-authentication encoding, PAE."""
+    """Encode payload and type unambiguously: DSSE's pre-authentication encoding, PAE."""
     kind = payload_type.encode()
     return b" ".join([b"DSSEv1", b"%d" % len(kind), kind, b"%d" % len(payload), payload])
 
 
 @dataclass(frozen=True, kw_only=True)
 class Envelope:
-    """A payload and its one signature. Its repr does not show the payload, which may be internal.
+    """A payload and its single signature. Its repr does not show the payload, which may be internal.
 
     Attributes:
-        payload: what was signed.
-        keyid: the key that is said to have signed it.
+        payload: the signed bytes.
+        keyid: the key stated to have signed it.
         signature: Ed25519 signature of the payload's pre-authentication encoding, 64 bytes.
     """
 
@@ -68,7 +68,7 @@ class Envelope:
     signature: bytes = field(repr=False)
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be an envelope."""
+        """Refuse an invalid envelope."""
         if not isinstance(self.payload, bytes):
             raise InvalidInput(f"the payload must be bytes, got {type(self.payload).__name__}; encode it.")
         if not is_digest(self.keyid):
@@ -77,7 +77,7 @@ class Envelope:
             raise InvalidInput(f"the signature must be {_SIGNATURE_BYTES} bytes, got something else.")
 
     def to_text(self) -> str:
-        """The envelope as it is kept in a file: canonical JSON and the end of a line, all of it ASCII."""
+        """The envelope as written to a file: canonical JSON and a line end, all ASCII."""
         signature = {"keyid": self.keyid, "sig": b64encode(self.signature).decode()}
         envelope = {
             "payload": b64encode(self.payload).decode(),
@@ -88,10 +88,10 @@ class Envelope:
 
     @classmethod
     def from_text(cls, text: str | bytes) -> "Envelope":
-        """Read an envelope, best from a file's bytes: reading a file as text may change the ends of its lines.
+        """Read an envelope, preferably from a file's bytes: reading a file as text may change its line ends.
 
         Raises:
-            InvalidInput: it is not, byte by byte, an envelope of the one form that is written.
+            InvalidInput: it is not, byte for byte, an envelope in canonical form.
         """
         if isinstance(text, bytes):
             try:
@@ -123,7 +123,7 @@ class Envelope:
 
 
 def sign(payload: bytes, private_key: Ed25519PrivateKey) -> Envelope:
-    """Sign a payload, a statement's as a rule."""
+    """Sign a payload, normally that of a statement."""
     return Envelope(
         payload=payload,
         keyid=keyid_of(private_key.public_key()),
@@ -132,11 +132,11 @@ def sign(payload: bytes, private_key: Ed25519PrivateKey) -> Envelope:
 
 
 def verify(envelope: Envelope, public_keys: Iterable[Ed25519PublicKey]) -> None:
-    """Make sure that an envelope was signed by the key that it names. Whether that key may sign is for `trust`.
+    """Verify that an envelope was signed by the key that it names. Whether that key may sign is decided by `trust`.
 
     Args:
         envelope: the envelope.
-        public_keys: the keys that are known.
+        public_keys: the known keys.
 
     Raises:
         SignatureBroken: the envelope names none of them, or that key did not sign it.
@@ -148,18 +148,18 @@ def verify(envelope: Envelope, public_keys: Iterable[Ed25519PublicKey]) -> None:
         named.verify(envelope.signature, encoding_to_sign(envelope.payload))
     except InvalidSignature:
         raise SignatureBroken(
-            f"the envelope must be what the key {envelope.keyid} signed, and is not: payload or signature was altered."
+            f"the envelope must match the signature of the key {envelope.keyid}: payload or signature was altered."
         ) from None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Statement:
-    """What is said of some files. Its repr does not show what is said, which may be internal.
+    """A statement about files. Its repr does not show the predicate, which may be internal.
 
     Attributes:
         subjects: SHA-256 of each file, by its name.
-        predicate: what is said of them, as plain values.
-        version: of the predicate's form.
+        predicate: what is stated about them, as plain values.
+        version: version of the predicate's form.
     """
 
     subjects: Mapping[str, str]
@@ -167,9 +167,9 @@ class Statement:
     version: int = VERSION
 
     def __post_init__(self) -> None:
-        """Refuse a statement about nothing, or about what cannot be found again."""
+        """Refuse a statement without subjects, or with subjects that cannot be identified."""
         if not self.subjects:
-            raise InvalidInput("a statement must have a subject, got none; say which files it is about.")
+            raise InvalidInput("a statement must have a subject, got none; name the files it is about.")
         for name, digest in self.subjects.items():
             if not isinstance(name, str) or not name or not is_digest(digest):
                 raise InvalidInput("a subject must have a name and a SHA-256 in lower-case hexadecimal.")
@@ -177,10 +177,10 @@ class Statement:
             raise InvalidInput(f"a predicate must be named values, got {type(self.predicate).__name__}.")
 
     def to_payload(self) -> bytes:
-        """The statement in the one form that is signed: canonical JSON, subjects in the order of their names.
+        """The statement in the form that is signed: canonical JSON, subjects in the order of their names.
 
         Raises:
-            InvalidInput: the predicate is not made of plain values.
+            InvalidInput: the predicate does not consist of plain values.
         """
         subjects = [{"name": name, "digest": {"sha256": self.subjects[name]}} for name in sorted(self.subjects)]
         content = {
@@ -196,7 +196,7 @@ class Statement:
         """Read a statement.
 
         Raises:
-            InvalidInput: it is not, byte by byte, a statement of the one form that is signed.
+            InvalidInput: it is not, byte for byte, a statement in canonical form.
         """
         try:
             text = payload.decode()
@@ -225,16 +225,16 @@ def statement(subjects: Mapping[str, str], predicate: Mapping[str, object]) -> b
 
     Args:
         subjects: SHA-256 of each file, in hexadecimal, by its name.
-        predicate: what is said of them, as plain values.
+        predicate: what is stated about them, as plain values.
 
     Raises:
-        InvalidInput: there are no subjects, a digest is none, or the predicate is not made of plain values.
+        InvalidInput: there are no subjects, a digest is invalid, or the predicate does not consist of plain values.
     """
     return Statement(subjects=subjects, predicate=predicate).to_payload()
 
 
 def _subjects(listed: object) -> dict[str, str]:
-    """Digests by name; what repeats a name cannot be told from what does not, and is found by its other bytes."""
+    """Digests by name; a repeated name is refused."""
     if not isinstance(listed, list):
         raise InvalidInput("the statement's subject must be a list, got something else.")
     subjects: dict[str, str] = {}
@@ -251,7 +251,7 @@ def _subjects(listed: object) -> dict[str, str]:
 
 
 def _bytes_of(text: object, what: str) -> bytes:
-    """Bytes from standard base64 of the one form that they have."""
+    """Bytes from standard base64 in canonical form."""
     if isinstance(text, str):
         try:
             decoded = b64decode(text, validate=True)

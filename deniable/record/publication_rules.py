@@ -1,7 +1,6 @@
-"""What the publication of a release tells by itself, and which rows had no part in it, by the rules of its spec.
+"""What the publication of a release itself discloses, and which rows were excluded, by the rules of its spec.
 
-None of it is covered by any epsilon, but where it says so. All of it follows from the spec: no number of rows is
-stated, and none is needed.
+No epsilon covers any of it, unless stated. All of it follows from the spec: no number of rows is stated or needed.
 """
 
 from collections.abc import Mapping
@@ -20,7 +19,7 @@ RULES = (
     "rows in which an attribute has a value that the schema does not list, or one outside its range",
     "rows with more or fewer fields than the table has columns",
 )
-"""Which rows are left out, whatever the others hold; each is judged by what stands in it alone."""
+"""The rows that are excluded; each row is judged on its own content alone."""
 
 _INVALID = "At most {share:g} of the rows in scope were invalid, counted exactly; with more, it would have stopped."
 _READ = "The source could be read as spec and schema say, and the schema's code ran on it; else it would have stopped."
@@ -32,7 +31,7 @@ _SIDES = {"max": "at most", "min": "at least"}
 
 
 def rows_left_out(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """Which rows have no part in a release, by rule and not by number.
+    """The rows that are excluded from a release, by rule and not by number.
 
     Args:
         spec: the spec, as the record has it.
@@ -45,7 +44,7 @@ def rows_left_out(spec: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def publication(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """What it tells of the real records, beyond every epsilon, that a release was published.
+    """What the fact of publication discloses about the real records, not covered by any epsilon.
 
     Args:
         spec: the spec, as the record has it.
@@ -65,6 +64,6 @@ def publication(spec: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _bounds(thresholds: Mapping[str, float]) -> str:
-    """Thresholds in words; what they are of, the spec's evaluation says."""
+    """Thresholds in words; the spec's evaluation defines their figures."""
     parts = [(*name.rpartition("_"), bound) for name, bound in thresholds.items()]
     return ", ".join(f"{figure} {_SIDES[side]} {bound:g}" for figure, _, side, bound in parts)

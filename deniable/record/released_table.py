@@ -1,8 +1,8 @@
-"""Holds a released table against the public domain: the columns in order, no value from outside, and how many records.
+"""Checks a released table against the public domain: order of columns, values, and number of records.
 
-The table is read once, a batch at a time, so that memory does not grow with it. What the domain is, and whether the
-table is the one that was signed, does not belong here (deniable.verification.release). Nothing that stands in the table
-is quoted: what does not belong there may be confidential.
+The table is read once, batch by batch, so memory does not grow with it. The domain itself, and whether the table is the
+signed one, does not belong here (deniable.verification.release). No content of the table is quoted, because values
+outside the domain may be confidential.
 """
 
 import csv
@@ -17,17 +17,17 @@ from deniable.foundation.csv_text import CsvText
 from deniable.foundation.domain import Domain, Value
 
 _BATCH_ROWS = 20_000
-# No line of a table is as long as this; one that is belongs to no table.
+# No line of a valid table is this long.
 _LONGEST_LINE = 1 << 20
 
 
 @dataclass(frozen=True)
 class TableFindings:
-    """What a table was found to be.
+    """The findings on a table.
 
     Attributes:
-        records: how many records it has, as far as it was read.
-        faults: what is wrong with it; nothing is read on after the first.
+        records: number of records, as far as it was read.
+        faults: its faults; reading stops after the first.
     """
 
     records: int
@@ -35,11 +35,11 @@ class TableFindings:
 
 
 def check_csv(file: BinaryIO, domain: Domain) -> TableFindings:
-    """Read a CSV table, as RFC 4180 has it, in UTF-8.
+    """Read a CSV table in UTF-8 (RFC 4180).
 
     Args:
         file: the table, at its beginning.
-        domain: the public domain; a value is written as Python writes it.
+        domain: the public domain; values are written as Python writes them.
     """
     allowed = [frozenset(str(value) for value in attribute.values) for attribute in domain.attributes]
     records = 0
@@ -55,12 +55,12 @@ def check_csv(file: BinaryIO, domain: Domain) -> TableFindings:
     except UnicodeDecodeError:
         return TableFindings(records, (f"it is not written in UTF-8 after record {records}",))
     except csv.Error:
-        return TableFindings(records, (f"it is no CSV after record {records}",))
+        return TableFindings(records, (f"it is not CSV after record {records}",))
     return TableFindings(records)
 
 
 def parquet_reader() -> Any | None:
-    """The module that reads Parquet, if it is installed: pyarrow, which verification does not depend on."""
+    """The module that reads Parquet, if it is installed: pyarrow, an optional dependency of verification."""
     try:
         return importlib.import_module("pyarrow.parquet")
     except ImportError:
@@ -68,14 +68,13 @@ def parquet_reader() -> Any | None:
 
 
 def in_batches(table: Any, rows: int) -> Iterator[Any]:
-    """Read a Parquet table some rows at a time, as Arrow's record batches.
+    """Read a Parquet table in batches, as Arrow's record batches.
 
-    Of a whole table the reader would keep what it has read of the file until it is at the end; of a row group it does
-    not.
+    Reading is by row groups: for a whole table the reader would keep all that it has read in memory until the end.
 
     Args:
         table: an open `pyarrow.parquet.ParquetFile`.
-        rows: rows of a batch at most.
+        rows: largest number of rows in a batch.
     """
     for group in range(table.num_row_groups):
         yield from table.iter_batches(rows, row_groups=[group])
@@ -86,10 +85,9 @@ def check_parquet(file: BinaryIO, domain: Domain, reader: Any, most: int | None 
 
     Args:
         file: the table.
-        domain: the public domain; a value has the type that it has there.
+        domain: the public domain; values have the types that they have there.
         reader: `parquet_reader()`.
-        most: records that it should have at most; of a table that says that it has more, which a few bytes can say,
-            nothing is read.
+        most: largest permitted number of records; a table that states more, which takes only a few bytes, is not read.
     """
     allowed = [frozenset(_typed(attribute.values)) for attribute in domain.attributes]
     records = 0
@@ -105,20 +103,20 @@ def check_parquet(file: BinaryIO, domain: Domain, reader: Any, most: int | None 
                     fault = f"after record {records}: {name} has a value that is not in its public domain"
                     return TableFindings(records, (fault,))
             records += batch.num_rows
-    # What a damaged file makes a reader raise is of many kinds, and may quote it.
+    # A damaged file makes a reader raise errors of many kinds, which may quote it.
     except Exception:  # noqa: BLE001
         return TableFindings(records, (f"it cannot be read as Parquet after record {records}",))
     return TableFindings(records)
 
 
 def is_text_of(text: BinaryIO, parquet: BinaryIO, domain: Domain, reader: Any) -> bool:
-    """Whether the CSV form of a table is, byte for byte, what its Parquet form is written as.
+    """Whether the CSV form of a table is, byte for byte, its Parquet form written as CSV.
 
-    It takes a tenth of the time of reading both. A text that differs may still say the same, with other quotes.
+    It takes a tenth of the time of reading both. A text that differs may still be equal, with other quotes.
 
     Args:
         text: the CSV table, at its beginning.
-        parquet: the Parquet table, which `check_parquet` found nothing wrong with.
+        parquet: the Parquet table, in which `check_parquet` found no faults.
         domain: the public domain.
         reader: `parquet_reader()`.
     """
@@ -134,11 +132,11 @@ def is_text_of(text: BinaryIO, parquet: BinaryIO, domain: Domain, reader: Any) -
 
 
 def first_difference(text: BinaryIO, parquet: BinaryIO, reader: Any) -> int | None:
-    """Number of the first record that the two forms of a table do not share, counted from 1; None if there is none.
+    """Number of the first record that differs between the two forms of a table, from 1; None if there is none.
 
     Args:
-        text: the CSV table, which `check_csv` found nothing wrong with.
-        parquet: the Parquet table, which `check_parquet` found nothing wrong with.
+        text: the CSV table, in which `check_csv` found no faults.
+        parquet: the Parquet table, in which `check_parquet` found no faults.
         reader: `parquet_reader()`.
     """
     rows = csv.reader(_lines(text), strict=True)
@@ -155,7 +153,7 @@ def first_difference(text: BinaryIO, parquet: BinaryIO, reader: Any) -> int | No
 
 
 def _rows(file: BinaryIO, longest: int) -> Iterator[list[str]]:
-    """The rows of a text, none of which has more characters than some: a quote that is never closed has no end."""
+    """The rows of a text, each of bounded length: a quote that is never closed has no end."""
     since = 0
 
     def lines() -> Iterator[str]:
@@ -172,7 +170,7 @@ def _rows(file: BinaryIO, longest: int) -> Iterator[list[str]]:
 
 
 def _longest_line(domain: Domain) -> int:
-    """Characters of the longest row that a table of a domain can have: every one quoted, every field in quotes."""
+    """Length of the longest possible row of a domain in characters: every character escaped, every field quoted."""
     texts = [
         max(len(attribute.name), *(len(str(value)) for value in attribute.values)) for attribute in domain.attributes
     ]
@@ -186,7 +184,7 @@ def _lines(file: BinaryIO, longest: int = _LONGEST_LINE) -> Iterator[str]:
         while line := text.readline(longest):
             yield line
     finally:
-        # Whoever opened the file closes it.
+        # The caller opened the file, and closes it.
         text.detach()
 
 
@@ -201,7 +199,7 @@ def _columns_fault(columns: Sequence[str], domain: Domain) -> str | None:
 def _batch_fault(
     batch: Sequence[Sequence[str]], names: Sequence[str], allowed: Sequence[frozenset[str]], *, first: int
 ) -> str | None:
-    """What is wrong with some records, the first of which has a number; None if nothing is."""
+    """The first fault in some records, given the number of the first; None if there is none."""
     widths = {len(row) for row in batch}
     if widths != {len(names)}:
         number = next(number for number, row in enumerate(batch, first) if len(row) != len(names))
@@ -214,5 +212,5 @@ def _batch_fault(
 
 
 def _typed(values: Sequence[Value | None]) -> list[tuple[type, Value | None]]:
-    """Values with their types: Python takes True for 1, and 1 for 1.0."""
+    """Values with their types, because in Python True == 1 and 1 == 1.0."""
     return [(type(value), value) for value in values]

@@ -1,9 +1,9 @@
-"""Holds plain values against a JSON Schema, and names what is missing, unknown or of another type.
+"""Validates plain values against a JSON Schema, and names what is missing, unknown or of another type.
 
-Only the keywords that the provenance record's own schema uses are known: a schema with any other is refused, so that
-none is passed over. What the values mean does not belong here (deniable.verification.release).
+Only the keywords used by the schema of the provenance record are supported: a schema with any other is refused, so that
+none is ignored. The meaning of the values does not belong here (deniable.verification.release).
 
-Source: JSON Schema 2020-12, core and validation; patterns end where the text ends, as ECMA-262 has it.
+Source: JSON Schema 2020-12, core and validation; `$` in patterns matches only at the end of the text, as in ECMA-262.
 """
 
 import json
@@ -33,23 +33,23 @@ _REFERENCE = "#/$defs/"
 
 @cache
 def record_schema(version: int) -> Any:
-    """The JSON Schema of records of a version, which lies in the package."""
+    """The JSON Schema of records of a version, from the package."""
     name = "record.schema.json" if version == VERSION else f"record.v{version}.schema.json"
     return json.loads(resources.files("deniable.record").joinpath(name).read_bytes())
 
 
 def faults_of_shape(value: object, schema: Mapping[str, Any]) -> tuple[str, ...]:
-    """Say where a value is not of the shape that a schema describes.
+    """The places where a value does not have the shape that a schema describes.
 
     Args:
-        value: plain values, as JSON has them.
+        value: plain values, as in JSON.
         schema: the schema, with its `$defs`.
 
     Returns:
-        A sentence for each place that is wrong, beginning with the place; none where all is right.
+        A sentence for each faulty place, beginning with the place; none if the value is valid.
 
     Raises:
-        InvalidInput: the schema has keywords that are not known here.
+        InvalidInput: the schema has unsupported keywords.
     """
     return tuple(_faults("the record", value, schema, schema.get("$defs", {})))
 
@@ -61,7 +61,7 @@ def _faults(place: str, value: object, schema: Schema, parts: Mapping[str, Any])
         return
     for keyword, said in schema.items():
         if keyword not in _REMARKS and keyword not in _KEYWORDS:
-            raise InvalidInput(f"a schema must use keywords that are known, got {keyword}.")
+            raise InvalidInput(f"a schema must use supported keywords, got {keyword}.")
         if keyword in _KEYWORDS:
             yield from _KEYWORDS[keyword](place, value, said, schema, parts)
 
@@ -117,7 +117,7 @@ def _items(place: str, value: object, said: Schema, _: Schema, parts: Mapping[st
 def _any_of(place: str, value: object, said: list[Schema], _: Schema, parts: Mapping[str, Any]) -> Iterator[str]:
     found = [list(_faults(place, value, choice, parts)) for choice in said]
     if all(found):
-        # What comes nearest says most: a place inside rather than the whole.
+        # The closest alternative is the most informative: a place inside rather than the whole.
         yield from max(found, key=lambda faults: _depth(faults[0]))
 
 
@@ -143,7 +143,7 @@ def _if(place: str, value: object, said: Schema, schema: Schema, parts: Mapping[
 
 
 def _with_if(*_: object) -> Iterator[str]:
-    """What goes with `if` is held against the value there."""
+    """Handled together with `if`."""
     return iter(())
 
 
@@ -165,12 +165,12 @@ _KEYWORDS: dict[str, Callable[..., Iterator[str]]] = {
 
 
 def _same(value: object, other: object) -> bool:
-    """Equality as JSON has it: true is not 1."""
+    """Equality as in JSON: true is not 1."""
     return isinstance(value, bool) == isinstance(other, bool) and value == other
 
 
 def _depth(fault: str) -> int:
-    """How far inside the place is that a sentence begins with."""
+    """Nesting depth of the place with which a sentence begins."""
     place, _, _ = fault.partition(" ")
     return place.count(".") + place.count("[")
 

@@ -1,6 +1,6 @@
-"""A keyed commitment to the rows of a table that says nothing of them, and does not depend on their order.
+"""A keyed commitment to the rows of a table that discloses nothing about them and does not depend on their order.
 
-How a row is written as bytes, and where keys are kept, does not belong here.
+The encoding of a row as bytes, and the storage of keys, do not belong here.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,13 +12,13 @@ _MODULUS = 1 << 256
 
 
 class SnapshotCommitment:
-    """Adds up keyed digests of rows modulo 2^256, so that the rows are committed to as a multiset, in constant memory.
+    """Sums keyed digests of rows modulo 2^256: a commitment to the rows as a multiset, in constant memory.
 
-    To find two tables with one commitment is to find a relation among values of a pseudorandom function that nobody
-    without the key can evaluate.
+    Finding two tables with the same commitment requires a relation among values of a pseudorandom function that cannot
+    be evaluated without the key.
 
     Args:
-        key: the dataset's own key. Without it nobody can confirm a guess of the table.
+        key: the dataset's own key. Without it, no one can confirm a guess of the table.
 
     Source:
         Clarke, Devadas, van Dijk, Gassend, Suh 2003, Incremental multiset hash functions: MSet-Add-Hash.
@@ -34,7 +34,7 @@ class SnapshotCommitment:
         """Add rows.
 
         Args:
-            rows: each different row, as bytes that no other row is written as, and how often it occurs.
+            rows: each distinct row, encoded injectively as bytes, and its number of occurrences.
         """
         for row, count in rows:
             hasher = self._row.copy()
@@ -43,11 +43,11 @@ class SnapshotCommitment:
             self._rows += count
 
     def digest(self, columns: Sequence[str], malformed: int) -> str:
-        """Commit to what was added, in hexadecimal.
+        """The commitment to all added rows, in hexadecimal.
 
         Args:
-            columns: names of the columns that the rows are of.
-            malformed: rows that could not be read and were not added.
+            columns: names of the rows' columns.
+            malformed: number of rows that could not be read and were not added.
         """
         said = repr(([str(name) for name in columns], self._rows, int(malformed), self._sum))
         return self._key.digest(_SNAPSHOT, said.encode())

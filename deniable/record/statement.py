@@ -1,8 +1,8 @@
-"""What the statement for machines, privacy.json, must say, worked out from a release's record.
+"""The required content of the machine-readable statement, privacy.json, derived from a release's record.
 
-The statement says the same as the record in the vocabulary of NIST SP 800-226, and each of its figures follows from the
-record's costs, its spec and its domain. Whether the record's own costs hold does not belong here (cost_verification);
-the statement for people is prose, and is signed as it stands.
+The statement restates the record in the vocabulary of NIST SP 800-226, and each of its figures follows from the
+record's costs, its spec and its domain. Whether the record's costs are correct does not belong here
+(deniable.verification.cost); the statement for readers is prose, and is signed as text.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from deniable.record.publication_rules import publication, rows_left_out
 from deniable.samplers.registry import words_of
 
 VERSION = 2
-"""Version of the statement that is written; statements of version 1 are held against what they had to say."""
+"""Version of the statement that is written; statements of version 1 are checked against the rules of that version."""
 _FIRST = 1
 PRIVACY_UNIT = "one record"
 NEIGHBOURING_RELATION = "one is the other with one record added or removed"
@@ -28,17 +28,17 @@ TRUST_MODEL = (
 _FREE = {"epsilon": 0.0, "delta": 0.0, "accountant": "basic"}
 
 SO_FAR = "dataset_so_far"
-"""What all releases of the dataset come to: it follows from the ledger, not from the record."""
+"""The total of all releases of the dataset: it follows from the ledger, not from the record."""
 PROSE = "not_covered"
 """What is not covered, in words."""
 
 
 def differences(stated: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[str]:
-    """Say, figure by figure, where a statement is not what follows from a record.
+    """The figures of a statement that do not follow from a record.
 
     Args:
-        stated: the statement, as JSON has it.
-        record: the record's predicate, of the shape that records have.
+        stated: the statement, as in JSON.
+        record: the record's predicate, in the shape of records.
     """
     expected = _expected_first(record) if stated.get("statement") == _FIRST else _expected(record)
     rest = {name: value for name, value in stated.items() if name not in (SO_FAR, PROSE)}
@@ -51,7 +51,7 @@ def differences(stated: Mapping[str, Any], record: Mapping[str, Any]) -> Iterato
 
 
 def figures(spent: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """A guarantee of the record as the statement has it."""
+    """A guarantee of the record, in the form of the statement."""
     if spent is None:
         return None
     guarantee = guarantee_of(spent)
@@ -64,16 +64,16 @@ def figures(spent: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 
 def guarantee_of(spent: Mapping[str, Any]) -> Guarantee:
-    """A guarantee of the record; JSON knows no infinity."""
+    """A guarantee of the record; JSON has no infinity."""
     epsilon = spent["epsilon"]
     return Guarantee(inf if epsilon is None else epsilon, spent["delta"], spent["accountant"])
 
 
 def choices(steps: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """The choices that are made by the exponential mechanism; None where none are.
+    """The choices by the exponential mechanism; None if there are none.
 
     Args:
-        steps: the costs of the steps, as the record has them.
+        steps: the costs of the steps, as in the record.
     """
     made = [(step["step"], event) for step in steps for event in step["events"] if event["mechanism"] == "exponential"]
     if not made:
@@ -89,7 +89,7 @@ def choices(steps: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
 
 
 def _expected(record: Mapping[str, Any]) -> dict[str, Any]:
-    """The statement that follows from a record, but for what follows from the ledger and for prose."""
+    """The statement that follows from a record, except for prose and for what follows from the ledger."""
     cost, spec = record["cost"], record["spec"]["document"]
     said = {**_of_every_version(record), "statement": VERSION, **stated_of_records(cost, spec["synthesis"])}
     said["model"]["choices"] = choices(cost["steps"])
@@ -103,11 +103,11 @@ def _expected(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def stated_of_records(cost: Mapping[str, Any], synthesis: Mapping[str, Any]) -> dict[str, Any]:
-    """What the statement says of the records, in the words of their sampler.
+    """What the statement says about the records, from their sampler.
 
     Args:
         cost: the record's cost.
-        synthesis: the spec's, as the record has it.
+        synthesis: the spec's entry, as in the record.
     """
     costs = {
         "record": _of_steps(cost, "record"),
@@ -118,7 +118,7 @@ def stated_of_records(cost: Mapping[str, Any], synthesis: Mapping[str, Any]) -> 
 
 
 def _of_steps(cost: Mapping[str, Any], name: str, step: str | None = None) -> dict[str, Any] | None:
-    """A cost of the step of a name, or of the first step that states one."""
+    """A cost of the step with a name, or of the first step that states it."""
     found = (each[name] for each in cost["steps"] if (each["step"] == step if step is not None else each[name]))
     return figures(next(found, None))
 
@@ -135,7 +135,7 @@ def _expected_first(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _of_every_version(record: Mapping[str, Any]) -> dict[str, Any]:
-    """What statements of every version hold."""
+    """The content of statements of every version."""
     cost, spec = record["cost"], record["spec"]["document"]
     return {
         "statement": _FIRST,
@@ -166,11 +166,11 @@ def _of_every_version(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def noise_of(learner: Mapping[str, Any], steps: Sequence[Mapping[str, Any]]) -> str | None:
-    """Which noise the model was learnt with, in words; None where the learner adds none, for it reads nothing.
+    """The noise with which the model was learnt, in words; None if the learner reads nothing and adds none.
 
     Args:
-        learner: the spec's entry, as the record has it; where it leaves the noise open, the learner's events say it.
-        steps: the costs of the steps, likewise.
+        learner: the spec's entry, as in the record; if it leaves the noise open, the learner's events determine it.
+        steps: the costs of the steps, as in the record.
     """
     asked = learner.get("noise")
     if asked == "auto":
@@ -193,12 +193,12 @@ def _differences(place: str, stated: object, expected: object) -> Iterator[str]:
         yield from (f"{_inside(place, name)} is unknown" for name in stated if name not in expected)
     elif isinstance(expected, list) and isinstance(stated, list):
         if len(stated) != len(expected):
-            yield f"{place} has {len(stated)} members, and the record {len(expected)}"
+            yield f"{place} has {len(stated)} members, but the record {len(expected)}"
         for number, (one, other) in enumerate(zip(stated, expected, strict=False)):
             label = other["step"] if isinstance(other, Mapping) and "step" in other else number
             yield from _differences(f"{place}[{label}]", one, other)
     elif isinstance(stated, bool) != isinstance(expected, bool) or stated != expected:
-        yield f"{place} is {_shown(stated)}, and the record makes it {_shown(expected)}"
+        yield f"{place} is {_shown(stated)}, but the record gives {_shown(expected)}"
 
 
 def _inside(place: str, name: str) -> str:

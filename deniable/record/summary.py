@@ -1,6 +1,6 @@
-"""What a release's record says, in lines: who, when, by which code, at what cost, and what each step read and made.
+"""A release's record as text: people, times, code, cost, and what each step read and made.
 
-Whether the record is to be believed does not belong here (deniable.verification.release).
+Whether the record is valid does not belong here (deniable.verification.release).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,10 +15,10 @@ _NO_EPSILON = "no differential privacy"
 
 
 def summary_lines(record: Record) -> Iterator[str]:
-    """Say in lines what a public record says of its release, step by step.
+    """Summarise a public record as lines of text, step by step.
 
     Args:
-        record: its predicate, of the shape that public records have.
+        record: its predicate, in the shape of public records.
     """
     release, people, code, runs = record["release"], record["people"], record["code"], record["runs"]
     approval, head = people["approval"], record["ledger"]["head"]
@@ -50,7 +50,7 @@ def summary_lines(record: Record) -> Iterator[str]:
 
 
 def step_lines(record: Record, named: str) -> Iterator[str]:
-    """Say in lines what one step read, did and made.
+    """Summarise one step as lines of text: what it read, did and made.
 
     Args:
         record: the predicate of a public record.
@@ -75,11 +75,11 @@ def step_lines(record: Record, named: str) -> Iterator[str]:
         rows = [*things, *files, ("spent", _cost(step["cost"]), "")]
         yield from (f"  {line}" for line in _aligned(rows))
         for event in step["events"]:
-            yield f"  did to the data: {', '.join(f'{name} {value}' for name, value in event.items())}"
+            yield f"  mechanism: {', '.join(f'{name} {value}' for name, value in event.items())}"
 
 
 def _numbered(record: Record) -> list[tuple[int, list[Mapping[str, Any]]]]:
-    """The steps with their numbers, those of MLflow's pages; a mapped step has several parts."""
+    """The steps with their numbers, as on MLflow's pages; a mapped step has several parts."""
     steps: dict[str, list[Mapping[str, Any]]] = {}
     for step in record["steps"]:
         steps.setdefault(step["step"], []).append(step)
@@ -96,7 +96,7 @@ def _digest(item: Mapping[str, Any]) -> str:
 
 
 def _cost(spent: Mapping[str, Any] | None) -> str:
-    """A guarantee, in all its digits."""
+    """A guarantee, with all its digits."""
     if spent is None or spent["epsilon"] is None:
         return _NO_EPSILON
     return f"epsilon {spent['epsilon']}, delta {spent['delta']}" if spent["epsilon"] or spent["delta"] else "0"
@@ -109,6 +109,6 @@ def _commit(code: Mapping[str, Any]) -> str:
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Rows in columns that are as wide as their longest cell."""
+    """Rows in columns of the width of their longest cell."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)

@@ -1,9 +1,9 @@
-"""Whose signatures count, and from when until when: the public keys that an auditor trusts.
+"""The public keys that an auditor trusts, and the periods in which their signatures are accepted.
 
-A trust file is handed to auditors another way than the releases are. The time of a signature is the signer's own word:
-under an expired or superseded key what says that it was signed before still counts. Where another may have had the
-private half, the key must be revoked as compromised, and nothing that it signed counts. The signature itself does not
-belong here (attestation), nor do private keys and files (stores.keys.signing_keys).
+A trust file reaches auditors by another channel than the releases. The time of a signature is stated by the signer
+alone: under an expired or superseded key, anything stated to be signed earlier is still accepted. If someone else may
+have had the private key, the key must be revoked as compromised, and none of its signatures are accepted. The signature
+itself does not belong here (attestation), nor do private keys and files (stores.keys.signing_keys).
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from deniable.foundation.strict_json import members, parsed
 from deniable.record.attestation import is_digest, keyid_of
 
 Reason = Literal["compromised", "superseded"]
-"""Why a key is revoked: another may have had its private half, or a new key took its place."""
+"""Why a key is revoked: someone else may have had its private key, or a new key replaced it."""
 
 _TIME = re.compile(
     r"([0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])T(?:[01][0-9]|2[0-3])(?::[0-5][0-9]){2})(?:\.([0-9]{1,6}))?Z"
@@ -31,7 +31,7 @@ _PUBLIC_BYTES = 32
 
 
 def moment(time: str) -> str:
-    """Write a time so that texts are in the order of times: to the microsecond.
+    """Write a time to the microsecond, so that texts sort in the order of times.
 
     Raises:
         InvalidInput: it is not written like `2026-11-20T07:45:00Z`.
@@ -44,18 +44,18 @@ def moment(time: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Revocation:
-    """A key counts no longer.
+    """The revocation of a key.
 
     Attributes:
-        time: since when.
-        reason: why.
+        time: when it takes effect.
+        reason: the reason.
     """
 
     time: str
     reason: Reason
 
     def __post_init__(self) -> None:
-        """Refuse a revocation whose meaning is not known."""
+        """Refuse a revocation with an unknown reason."""
         moment(self.time)
         if self.reason not in get_args(Reason):
             raise InvalidInput(f"a key must be revoked as {' or '.join(get_args(Reason))}, got another reason.")
@@ -63,15 +63,15 @@ class Revocation:
 
 @dataclass(frozen=True, kw_only=True)
 class TrustedKey:
-    """A public key whose signatures count.
+    """A public key whose signatures are accepted.
 
     Attributes:
         keyid: SHA-256 of the key, in hexadecimal.
         public: the key's 32 bytes, in hexadecimal.
-        owner: who signs with it.
+        owner: the person or body that signs with it.
         valid_from: first moment at which it may sign.
-        valid_until: first moment at which it may sign no longer.
-        revoked: since when it counts no longer; None while it does.
+        valid_until: first moment at which it may no longer sign.
+        revoked: its revocation; None if it is not revoked.
     """
 
     keyid: str
@@ -82,11 +82,11 @@ class TrustedKey:
     revoked: Revocation | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a key that is not the one that it is said to be."""
+        """Refuse a key that does not match its id, and invalid values."""
         if not is_digest(self.public):
             raise InvalidInput("a public key must be 64 lower-case hexadecimal digits, got something else.")
         if hashlib.sha256(bytes.fromhex(self.public)).hexdigest() != self.keyid:
-            raise InvalidInput("a keyid must be the SHA-256 of its public key, and is not; one of them was altered.")
+            raise InvalidInput("a keyid must be the SHA-256 of its public key, got another; one of them was altered.")
         owner = self.owner
         if not isinstance(owner, str) or not owner.strip() or not owner.isprintable() or len(owner) > _LONGEST_OWNER:
             raise InvalidInput(
@@ -100,7 +100,7 @@ class TrustedKey:
 
     @classmethod
     def of(cls, public_key: Ed25519PublicKey, *, owner: str, valid_from: str, valid_until: str) -> "TrustedKey":
-        """Trust a key for some time."""
+        """A trusted key with a period of validity."""
         public = public_key.public_bytes_raw().hex()
         return cls(
             keyid=keyid_of(public_key), public=public, owner=owner, valid_from=valid_from, valid_until=valid_until
@@ -108,16 +108,16 @@ class TrustedKey:
 
     @property
     def public_key(self) -> Ed25519PublicKey:
-        """The key, to verify signatures with."""
+        """The key, for verifying signatures."""
         return Ed25519PublicKey.from_public_bytes(bytes.fromhex(self.public))
 
     @property
     def name(self) -> str:
-        """The key in a sentence: how its id begins, and whose it is."""
+        """The key in a sentence: the first digits of its id, and its owner."""
         return f"{self.keyid[:_SHOWN_DIGITS]} of {self.owner}"
 
     def objection_at(self, time: str) -> str | None:
-        """What keeps the key from signing at a time, to be read after its name; None if nothing does."""
+        """Why the key may not sign at a time, to be read after its name; None if it may."""
         at = moment(time)
         if self.revoked is not None and self.revoked.reason == "compromised":
             return f"was revoked as compromised on {self.revoked.time}"
@@ -130,13 +130,13 @@ class TrustedKey:
         return None
 
     def fault_at(self, time: str) -> str | None:
-        """Why what the key signed at a time does not count; None if it does."""
+        """Why the key's signature at a time is not accepted; None if it is."""
         objection = self.objection_at(time)
         if objection is None:
             return None
         if self.revoked is not None and self.revoked.reason == "compromised":
-            return f"the key {self.name} {objection}: nothing that it signed counts"
-        return f"the key {self.name} {objection}, and this was signed on {time}"
+            return f"the key {self.name} {objection}: none of its signatures are accepted"
+        return f"the key {self.name} {objection}, but this was signed on {time}"
 
     def to_record(self) -> dict[str, object]:
         """The key as plain values."""
@@ -155,7 +155,7 @@ class TrustedKey:
         """Read a key from plain values.
 
         Raises:
-            InvalidInput: they are not those of one.
+            InvalidInput: they do not describe a key.
         """
         names = ("keyid", "public", "owner", "valid_from", "valid_until", "revoked")
         values = members(record, names, "a trusted key")
@@ -163,7 +163,7 @@ class TrustedKey:
         revocation = None
         if revoked is not None:
             inner = members(revoked, ("time", "reason"), "a key's revocation")
-            # The values' own checks refuse what is no text.
+            # The classes' own checks refuse values that are not text.
             revocation = Revocation(time=cast("str", inner["time"]), reason=cast("Reason", inner["reason"]))
         texts = {name: cast("str", values[name]) for name in names if name != "revoked"}
         return cls(**texts, revoked=revocation)
@@ -171,17 +171,17 @@ class TrustedKey:
 
 @dataclass(frozen=True)
 class TrustedKeys:
-    """The keys that are trusted, or were, in the order in which they were entered."""
+    """The keys that are or were trusted, in the order in which they were entered."""
 
     keys: tuple[TrustedKey, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse two opinions on one key."""
+        """Refuse a key that is entered twice."""
         if len({key.keyid for key in self.keys}) != len(self.keys):
-            raise InvalidInput("a key must be trusted once, got one twice; leave one of them out.")
+            raise InvalidInput("a key must be entered once, got one twice; remove one of the entries.")
 
     def __iter__(self) -> Iterator[TrustedKey]:
-        """Go through the keys."""
+        """Iterate over the keys."""
         return iter(self.keys)
 
     def __len__(self) -> int:
@@ -189,43 +189,43 @@ class TrustedKeys:
         return len(self.keys)
 
     def get(self, keyid: str) -> TrustedKey | None:
-        """A key by its id; None if it is not among them."""
+        """A key by its id; None if there is none."""
         return next((key for key in self.keys if key.keyid == keyid), None)
 
     def public_keys(self) -> tuple[Ed25519PublicKey, ...]:
-        """All of them, to verify signatures with; whether a signature counts is for `judge`."""
+        """All keys, for verifying signatures; whether a signature is accepted is decided by `judge`."""
         return tuple(key.public_key for key in self.keys)
 
     def judge(self, keyid: str, signed_time: str) -> str | None:
-        """Say why a signature does not count, in a sentence without its full stop; None if it does.
+        """Why a signature is not accepted, as a sentence without full stop; None if it is.
 
         Args:
             keyid: the key that signed.
-            signed_time: when it signed, as the signed record says.
+            signed_time: the time of signature, from the signed record.
         """
         key = self.get(keyid)
         if key is None:
             others = f"{len(self)} other key{'' if len(self) == 1 else 's'}"
-            return f"the key {keyid} is not trusted: the trust file has {others}, and nobody vouches for its owner"
+            return f"the key {keyid} is not trusted: the trust file has {others}, and its owner is unknown"
         try:
             return key.fault_at(signed_time)
         except InvalidInput:
-            return f"the key {key.name} signed at a time that is none, so that its validity then cannot be judged"
+            return f"the key {key.name} signed at an invalid time, so its validity cannot be judged"
 
     def note(self, keyid: str, signed_time: str, now: str | None = None) -> str:
-        """Say by whom something was signed, and what has become of the key since.
+        """The signer in words, with the later status of the key.
 
         Args:
-            keyid: a key that is among them.
-            signed_time: when it signed.
-            now: the time, if it is known.
+            keyid: one of the keys.
+            signed_time: the time of signature.
+            now: the current time, if known.
 
         Raises:
-            InvalidInput: the key is unknown, or a time is none.
+            InvalidInput: the key is unknown, or a time is invalid.
         """
         key = self.get(keyid)
         if key is None:
-            raise InvalidInput("a key must be trusted for anything to be said of it, got one that is not.")
+            raise InvalidInput("a key must be in the trust file to be described, got one that is not.")
         since = ""
         if key.revoked is not None and key.revoked.reason == "superseded" and key.fault_at(signed_time) is None:
             since = f"; superseded on {key.revoked.time}, after this was signed"
@@ -234,41 +234,41 @@ class TrustedKeys:
         return f"by the key {key.name}, valid from {key.valid_from} until {key.valid_until}{since}"
 
     def with_key(self, key: TrustedKey) -> "TrustedKeys":
-        """Trust one more key.
+        """Add a key.
 
         Raises:
-            InvalidInput: it is there already.
+            InvalidInput: it is already there.
         """
         return TrustedKeys((*self.keys, key))
 
     def with_revoked(self, keyid: str, revocation: Revocation) -> "TrustedKeys":
-        """Trust a key no longer. A key that was compromised stays so.
+        """Revoke a key. A compromised key remains compromised.
 
         Raises:
-            InvalidInput: the key is not among them, or was revoked and the reason is no worse now.
+            InvalidInput: the key is unknown, or was already revoked for the same or a worse reason.
         """
         key = self.get(keyid)
         if key is None:
             raise InvalidInput(f"a key must be trusted to be revoked, got {keyid}, which is not.")
         if key.revoked is not None and (key.revoked.reason, revocation.reason) != ("superseded", "compromised"):
             raise InvalidInput(
-                f"a key must not be revoked already, and {key.name} was revoked as {key.revoked.reason} on "
-                f"{key.revoked.time}; it stays so."
+                f"a key must not be revoked already, but {key.name} was revoked as {key.revoked.reason} on "
+                f"{key.revoked.time}; leave it so."
             )
         changed = replace(key, revoked=revocation)
         return TrustedKeys(tuple(changed if each is key else each for each in self.keys))
 
     def to_text(self) -> str:
-        """The keys as a trust file has them."""
+        """The keys as the text of a trust file."""
         content = {"keys": [key.to_record() for key in self.keys]}
         return json.dumps(content, sort_keys=True, indent=2, ensure_ascii=False) + "\n"
 
     @classmethod
     def from_text(cls, text: str) -> "TrustedKeys":
-        """Read a trust file; how it is indented does not matter.
+        """Read a trust file; its indentation does not matter.
 
         Raises:
-            InvalidInput: it is none, or a key is not the one that it is said to be.
+            InvalidInput: it is not a trust file, or a key does not match its id.
         """
         listed = members(parsed(text, "a trust file"), ("keys",), "a trust file")["keys"]
         if not isinstance(listed, list):

@@ -1,7 +1,8 @@
-"""Samplers: they make records from a model, and may pay for that. One folder each.
+"""Samplers draw records from a model, some of them at a cost. One folder for each.
 
-seedless: from the model alone. tested_seeds: from people, each candidate tested for plausible deniability.
-histogram_seeds: from a noisy histogram of prefixes. registry: the samplers by the guarantee; a new one is a folder and
-a line there. entry: what their entries of a release spec have in common. words: what each says of itself where no
-template can. In each folder, `spec` is the entry, `sampler` how it draws, `verification` what a record must say of it.
+seedless: from the model alone. tested_seeds: from seeds, with each candidate tested for plausible deniability.
+histogram_seeds: from a noisy histogram of prefixes. registry: the samplers by their guarantee; a new sampler is a
+folder and a line there. entry: the common part of their entries in a release spec. words: their texts outside
+templates. In each folder, `spec` is the entry, `sampler` draws, and `verification` states what a record must say about
+it.
 """

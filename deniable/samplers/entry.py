@@ -1,4 +1,4 @@
-"""What the entries of samplers in a release spec have in common; each sampler's own is in its module `spec`."""
+"""The common part of the samplers' entries in a release spec; each sampler's own entry is in its module `spec`."""
 
 from collections.abc import Mapping
 from typing import Annotated, ClassVar
@@ -12,14 +12,14 @@ LARGEST_K = 10**6
 
 
 class SamplerEntry(Strict):
-    """How records are drawn: the base of each sampler's entry.
+    """How records are drawn: the base class of each sampler's entry.
 
     Attributes:
         parts: the parts of the rows that the sampler reads.
-        steps: the step that takes from the rows what records are drawn from, with a sentence that says what it does.
-        tests: whether candidates are tested, and some are not released.
+        steps: the step that computes from the rows what records are drawn from, with a sentence that describes it.
+        tests: whether candidates are tested, so that some may not be released.
         guarantee: the sampler's name.
-        records: how many records are wanted.
+        records: the number of records wanted.
         chunk_candidates: candidates that share one stream.
     """
 
@@ -33,10 +33,10 @@ class SamplerEntry(Strict):
 
     @property
     def attempts(self) -> int:
-        """How many candidates are drawn."""
+        """Number of candidates that are drawn."""
         return self.records
 
     @property
     def fewest_seeds(self) -> int | None:
-        """How many seeds there must be for a candidate to be released at all; None where none are tested."""
+        """Smallest number of seeds at which a candidate can be released; None if candidates are not tested."""
         return None

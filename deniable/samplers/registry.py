@@ -1,6 +1,6 @@
-"""The samplers, by the guarantee that a spec asks for. A new one has a folder of its own and a line here.
+"""The samplers, by their guarantee in a spec. A new sampler is a folder of its own and a line here.
 
-Folders are imported when they are asked for: whoever verifies a release needs no sampler's compiled code.
+Folders are imported on demand, so that verifying a release needs no sampler's compiled code.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ SAMPLERS: Final = (
 
 
 def expected_steps(guarantee: str) -> Mapping[str, ExpectedStep]:
-    """What each step that costs must do, by its name; nothing of a sampler that is not known."""
+    """What each step with a cost must do, by its name; empty for an unknown sampler."""
     if guarantee not in SAMPLERS:
         return {}
     steps: Mapping[str, ExpectedStep] = import_module(f"deniable.samplers.{guarantee}.verification").EXPECTED_STEPS
@@ -32,7 +32,7 @@ def expected_steps(guarantee: str) -> Mapping[str, ExpectedStep]:
 
 
 def may_fall_short(guarantee: str) -> bool:
-    """Tell whether fewer records may be released than a spec asks for; not by a sampler that is not known."""
+    """Whether fewer records than requested may be released; False for an unknown sampler."""
     if guarantee not in SAMPLERS:
         return False
     may: bool = import_module(f"deniable.samplers.{guarantee}.verification").MAY_FALL_SHORT
@@ -40,12 +40,12 @@ def may_fall_short(guarantee: str) -> bool:
 
 
 def entries() -> "Sequence[type[SamplerEntry]]":
-    """The entries of a spec that there are, one for each sampler."""
+    """The classes of spec entries, one for each sampler."""
     return [import_module(f"deniable.samplers.{guarantee}.spec").Entry for guarantee in SAMPLERS]
 
 
 def sampler_of(entry: "SamplerEntry", domain: Domain, delta_of: "PartDelta") -> "Sampler":
-    """Plan how records are drawn, as an entry of a spec asks for it.
+    """Plan how records are drawn, according to an entry of a spec.
 
     Args:
         entry: the entry.
@@ -54,14 +54,14 @@ def sampler_of(entry: "SamplerEntry", domain: Domain, delta_of: "PartDelta") -> 
 
     Raises:
         InvalidInput: the budget does not suffice.
-        Refused: what the spec promises of a record does not hold.
+        Refused: the guarantee for one record that the spec states does not hold.
     """
     sampler: Sampler = import_module(f"deniable.samplers.{entry.guarantee}.sampler").sampler(entry, domain, delta_of)
     return sampler
 
 
 def words_of(guarantee: str) -> "SamplerWords":
-    """What a sampler says of itself.
+    """The texts of a sampler.
 
     Raises:
         InvalidInput: there is no such sampler.

@@ -1,21 +1,21 @@
-"""What a sampler says of itself where no template can: in the statement for machines, in a diagram, on a card."""
+"""The texts of a sampler outside templates: in the machine-readable statement, in a diagram, on a card."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 Figures: TypeAlias = Mapping[str, Mapping[str, Any] | None]
-"""Costs as the statement has them, by what they are of: `record`, `candidates`, `histogram`."""
+"""Costs as in the statement, by what they cover: `record`, `candidates`, `histogram`."""
 
 
 @dataclass(frozen=True)
 class Box:
-    """What is taken from the seeds, in the diagram of the method.
+    """What is computed from the seeds, in the diagram of the method.
 
     Attributes:
         title: what it is.
-        lines: what else is known of it, beside its cost.
-        begun: how records begin, a sentence in which `{started}` stands for part and cost.
+        lines: further properties, in addition to its cost.
+        begun: how records begin, a sentence with the placeholder `{started}` for part and cost.
     """
 
     title: str
@@ -24,19 +24,19 @@ class Box:
 
 
 class SamplerWords(Protocol):
-    """The module `words` of a sampler; what it is given is the entry of the spec as the record has it."""
+    """The module `words` of a sampler; its functions receive the entry of the spec as in the record."""
 
     def stated(self, synthesis: Mapping[str, Any], costs: Figures, /) -> dict[str, Any]:
-        """What the statement for machines says of the records; all of it follows from the record."""
+        """What the machine-readable statement says about the records; all of it follows from the record."""
 
     def shown(self, synthesis: Mapping[str, Any], /) -> Mapping[str, Any]:
-        """What its templates show beside the spec's entry and the costs, by the names that they use."""
+        """What its templates show in addition to the spec's entry and the costs, by the names that they use."""
 
     def tells(self, synthesis: Mapping[str, Any], /) -> Sequence[str]:
-        """What it tells of the real records that the release was published."""
+        """What the publication of the release discloses about the real records."""
 
     def box(self, synthesis: Mapping[str, Any], /) -> Box | None:
-        """What is taken from the seeds; None where nothing is."""
+        """What is computed from the seeds; None if nothing is."""
 
     def plausible_seeds(self, synthesis: Mapping[str, Any], /) -> tuple[str, str] | None:
-        """How many plausible seeds a record has, and of which records that holds; None where none are promised."""
+        """Number of plausible seeds of a record, and the records to which it applies; None if none are guaranteed."""

@@ -1,5 +1,5 @@
-"""Verification by anyone, with a folder and a trust file alone; needs neither numba nor scipy.
+"""Verification by anyone, from a release folder and a trust file; needs neither numba nor scipy.
 
-release: a published folder. record: whether its parts agree. planned_events: the events against the spec. cost, sum:
-costs, derived again. lineage: the steps. segment: the entries of the ledger that it shows. approval: who approved it.
+release: a published folder. record: consistency of its parts. planned_events: the events against the spec. cost, sum:
+costs, recomputed. lineage: the steps. segment: the ledger entries that it shows. approval: who approved it.
 """

@@ -1,8 +1,8 @@
-"""Verification of what a release is said to cost: from the events that its record states, without believing who did.
+"""Verification of the stated cost of a release, from the events in its record, without trusting its makers.
 
-What the events of a step cost by themselves is composed again, and all that follows from them is worked out once more.
-Whether they are those that the spec asks for does not belong here (planned_events), nor whether a ledger was charged
-for them (segment_verification), nor what privacy.json says of it (statement_figures).
+The events of each step are composed again, and all figures that follow from them are recomputed. Whether the events are
+those of the spec does not belong here (planned_events), nor whether a ledger was charged for them (segment), nor what
+privacy.json states (deniable.record.statement).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,19 +21,20 @@ from deniable.privacy.step_costs import SHARED, StepCost, combine
 from deniable.record.statement import guarantee_of
 from deniable.verification.planned_events import planned_steps, taken_in
 
-# A second derivation of composed noise may be tighter than the first by this much, which sets probability aside for its
-# rounding (more the more outputs there are: delta 1e-10 and a thousand outputs come to .003); looser by rounding alone.
+# A second derivation of composed noise may be tighter than the first by this much, because the first reserves
+# probability for rounding (more with more outputs: .003 at delta 1e-10 and a thousand outputs); it may be looser only
+# by rounding.
 _TIGHTER, _ROUNDING = 5e-3, 1e-6
 
 
 def step_costs(cost: Mapping[str, Any]) -> tuple[StepCost, ...]:
-    """Read what each step is said to cost.
+    """Read the stated cost of each step.
 
     Args:
-        cost: the record's cost, of the shape that records have.
+        cost: the record's cost, in the shape of records.
 
     Raises:
-        InvalidInput: an event is none, or a number is.
+        InvalidInput: an event or a number is invalid.
     """
     return tuple(
         StepCost(
@@ -50,13 +51,13 @@ def step_costs(cost: Mapping[str, Any]) -> tuple[StepCost, ...]:
 
 
 def check_events(record: Mapping[str, Any]) -> Check:
-    """Whether each step did what its cost is of, and no other step spent anything."""
-    name = "every step did what its cost is of, and no other step spent anything"
+    """Whether each step ran the events of its cost, and no other step spent anything."""
+    name = "every step ran the events of its stated cost, and no other step spent anything"
     return Check(name, tuple(_faults_of_steps(record)))
 
 
 def check_composition(record: Mapping[str, Any], steps: Sequence[StepCost]) -> Check:
-    """Whether the events of every step compose to no more than it is said to cost, and that is within the spec."""
+    """Whether the events of every step compose to no more than its stated cost, and that is within the spec."""
     faults, spec = [*_faults_of_plan(record, steps)], record["spec"]["document"]
     read = sum({step.part: step.probability for step in steps}.values(), Fraction(0)) or Fraction(1)
     plans, is_planned = planned_steps(spec), not faults
@@ -65,9 +66,7 @@ def check_composition(record: Mapping[str, Any], steps: Sequence[StepCost]) -> C
         asked = planned.beyond(spec, step, read) if planned is not None and is_planned else ()
         found = [*_faults_of_step(record, step, planned), *asked]
         faults += [f"step {step.step}: {fault}" for fault in found]
-    return Check(
-        "the events of every step compose to no more than its cost, and that is within the spec", tuple(faults)
-    )
+    return Check("the events of every step compose to no more than its cost, which is within the spec", tuple(faults))
 
 
 def check_totals(record: Mapping[str, Any], steps: Sequence[StepCost]) -> Check:
@@ -80,14 +79,12 @@ def check_totals(record: Mapping[str, Any], steps: Sequence[StepCost]) -> Check:
             faults += [f"cost.{name}{each}" for each in fault]
     of_theorem_1 = next((step.record_t for step in steps if step.record_t is not None), None)
     if cost.get("record_t") != of_theorem_1:
-        faults.append(
-            f"cost.record_t is {cost.get('record_t')}, and the step of the candidates makes it {of_theorem_1}"
-        )
-    return Check("the costs of the steps add up to those of the model and of the release", tuple(faults))
+        faults.append(f"cost.record_t is {cost.get('record_t')}, but the step of the candidates gives {of_theorem_1}")
+    return Check("the costs of the model and of the release follow from those of the steps", tuple(faults))
 
 
 def _derived(record: Mapping[str, Any], steps: Sequence[StepCost]) -> dict[str, Guarantee | None]:
-    """The costs of a release as they follow from its steps, by the names that records of any version have for them."""
+    """The costs of a release that follow from its steps, by their names in records of any version."""
     learner = learners.expected_steps(record["spec"]["document"]["learner"]["kind"])
     learnt = [step for step in steps if step.step in learner]
     by_name = {step.step: step.guarantee for step in steps}
@@ -104,53 +101,53 @@ def _derived(record: Mapping[str, Any], steps: Sequence[StepCost]) -> dict[str, 
 
 
 def _faults_of_steps(record: Mapping[str, Any]) -> Iterator[str]:
-    """Where the record's steps do not say the same as its cost."""
+    """Faults where the record's steps and its cost disagree."""
     costs = record["cost"]["steps"]
     spending = [step for step in record["steps"] if step["events"] or not _is_free(step["cost"])]
     plans = planned_steps(record["spec"]["document"])
     expected = [taken_in(plans, cost["step"]) for cost in costs]
     found = [step["step"] for step in spending]
     if found != expected:
-        yield f"the steps that spend are {_listed(found)} by the record's steps, and {_listed(expected)} by its cost"
+        yield f"the steps that spend are {_listed(found)} by the record's steps, but {_listed(expected)} by its cost"
         return
     for step, cost in zip(spending, costs, strict=True):
         yield from _faults_of_events(step["step"], "the record's steps", step["events"], cost["events"])
         if step["cost"] != cost["guarantee"]:
-            yield f"step {step['step']}: it costs something else in the record's steps than in its cost"
+            yield f"step {step['step']}: its cost in the record's steps differs from that in the record's cost"
 
 
 def _faults_of_events(step: str, where: str, found: object, expected: Sequence[object]) -> Iterator[str]:
     events = found if isinstance(found, list) else []
     for number, (one, other) in enumerate(zip(events, expected, strict=False), 1):
         if not same(one, other):
-            yield f"step {step}: event {number} is another in {where} than in the record's cost"
+            yield f"step {step}: event {number} in {where} differs from that in the record's cost"
     if len(events) != len(expected):
-        yield f"step {step}: {where} has {len(events)} events, and the record's cost {len(expected)}"
+        yield f"step {step}: {where} has {len(events)} events, but the record's cost {len(expected)}"
 
 
 def _faults_of_plan(record: Mapping[str, Any], steps: Sequence[StepCost]) -> Iterator[str]:
-    """Where the steps are not those that the spec asks for."""
+    """Faults where the steps are not those of the spec."""
     spec, cost = record["spec"]["document"], record["cost"]
     kind = spec["synthesis"]["guarantee"]
     if cost["kind"] != kind:
-        yield f"cost.kind is {cost['kind']}, and the spec asks for {kind}"
+        yield f"cost.kind is {cost['kind']}, but the spec requires {kind}"
     expected = list(planned_steps(spec))
     found = [step.step for step in steps]
     if found != expected:
-        yield f"the steps that spend are {_listed(found)}, and the spec asks for {_listed(expected)}"
+        yield f"the steps that spend are {_listed(found)}, but the spec requires {_listed(expected)}"
     split = {name: value for name, value in spec["split"].items() if Fraction(value) > 0}
     for name in sorted(split.keys() | cost["split"].keys()):
         if split.get(name) != cost["split"].get(name):
-            yield f"cost.split.{name} is {cost['split'].get(name)}, and the spec says {split.get(name)}"
+            yield f"cost.split.{name} is {cost['split'].get(name)}, but the spec states {split.get(name)}"
 
 
 def _faults_of_step(record: Mapping[str, Any], step: StepCost, planned: ExpectedStep | None) -> Iterator[str]:
     split = record["cost"]["split"]
     part = SHARED if SHARED in split or planned is None else planned.part
     if step.part != part:
-        yield f"it reads the part {step.part}, and must read {part}"
+        yield f"it reads the part {step.part}, but must read {part}"
     if part not in split or Fraction(split[part]) != step.probability:
-        yield f"its part has the probability {step.probability}, and the split says {split.get(part)}"
+        yield f"its part has the probability {step.probability}, but the split states {split.get(part)}"
     for number, event in enumerate(step.events, 1):
         if (event.part, event.sampling_rate) != (step.part, step.probability):
             yield f"event {number} is of the part {event.part}, read with probability {event.sampling_rate}"
@@ -159,7 +156,7 @@ def _faults_of_step(record: Mapping[str, Any], step: StepCost, planned: Expected
 
 
 def _tolerance(name: str, steps: Sequence[StepCost]) -> tuple[float, float]:
-    """By which shares a figure may be above, and below, what is worked out again."""
+    """Relative tolerances by which a figure may be above, and below, its recomputation."""
     composed = name in ("model", "total") and len({step.part for step in steps}) < len(steps)
     return (_TIGHTER, _ROUNDING) if composed else EXACTLY
 

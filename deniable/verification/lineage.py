@@ -1,6 +1,6 @@
-"""Verification of the steps that a release's record names: all of them, in order, each reading what was made before it.
+"""Verification of the steps in a release's record: complete, in order, each reading only products of earlier steps.
 
-What the steps cost does not belong here (cost_verification).
+The cost of the steps does not belong here (cost).
 """
 
 import re
@@ -17,7 +17,7 @@ _BEFORE = ("account", "ingest", "validate", "clean", "split")
 _PUBLISH = "publish"
 _AFTER = ("synthesize", "gather", "draw_baseline", "evaluate_utility", "evaluate_risk", "decide", _PUBLISH)
 
-# Which of them there are depends on the learner, and on whether anybody is to decide.
+# Which of these occur depends on the learner, and on whether a person decides.
 _OPTIONAL = {"draw_baseline", "decide"}
 _IN_PARTS = "synthesize"
 _CHUNKS = re.compile(r"chunks (0|[1-9][0-9]*)-(0|[1-9][0-9]*)")
@@ -31,7 +31,7 @@ def flow_of(spec: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def check_lineage(record: Mapping[str, Any], subjects: Mapping[str, str]) -> Check:
-    """Whether the steps are those of a release, and each read what one before it made.
+    """Whether the steps are those of a release, and each read only products of earlier steps.
 
     Args:
         record: the record's predicate.
@@ -45,54 +45,54 @@ def check_lineage(record: Mapping[str, Any], subjects: Mapping[str, str]) -> Che
         yield from _faults_of_things(record["steps"], record["input"]["commitment"])
         yield from _faults_of_public_things(record, subjects)
 
-    return Check("every step is there once, in order, and read what was made before it", found(faults))
+    return Check("every step occurs once, in order, and read only products of earlier steps", found(faults))
 
 
 def _faults_of_order(steps: Sequence[Step], flow: Sequence[str]) -> Iterator[str]:
-    """Where a step is missing, unknown, there twice, or in another place than the flow's."""
+    """Faults where a step is missing, unknown, repeated, or out of order."""
     names = [step["step"] for step in steps]
-    yield from (f"step {name} is none that a release of this spec has" for name in names if name not in flow)
+    yield from (f"step {name} is not a step of a release of this spec" for name in names if name not in flow)
     yield from (f"step {name} is missing" for name in flow if name not in names and name not in _OPTIONAL)
     known = [name for name in names if name in flow]
     for before, after in pairwise(known):
         if flow.index(after) < flow.index(before):
-            yield f"step {after} comes after {before}, and must come before it"
+            yield f"step {after} comes after {before}, but must come before it"
         if after == before != _IN_PARTS:
-            yield f"step {after} is there twice"
+            yield f"step {after} occurs twice"
 
 
 def _faults_of_parts(record: Mapping[str, Any]) -> Iterator[str]:
-    """Where the parts of the step that is carried out in parts are not all of it."""
+    """Faults where the parts of the step that runs in parts are not complete."""
     drawing = record["spec"]["document"]["synthesis"]
     chunks = -(-drawing.get("candidates", drawing["records"]) // drawing["chunk_candidates"])
     following = 0
     for step in record["steps"]:
         if step["step"] != _IN_PARTS:
             if step["part"] is not None:
-                yield f"step {step['step']} is carried out as a whole, and is stated in parts"
+                yield f"step {step['step']} runs as a whole, but is stated in parts"
             continue
         part = _CHUNKS.fullmatch(step["part"] or "")
         if part is None or int(part[1]) != following:
             yield f"step {_IN_PARTS}, {step['part']}: chunk {following} must come here"
         following = int(part[2]) + 1 if part is not None else following
     if following != chunks:
-        yield f"step {_IN_PARTS}: it is stated for {following} chunks, and the spec makes them {chunks}"
+        yield f"step {_IN_PARTS}: it is stated for {following} chunks, but the spec gives {chunks}"
 
 
 def _faults_of_things(steps: Sequence[Step], commitment: str) -> Iterator[str]:
-    """Where a step read what no step before it made."""
+    """Faults where a step read something that no earlier step made."""
     made: set[tuple[str, str]] = set()
     for step in steps:
         for thing in step["inputs"]:
             if (thing["name"], thing["digest"]) not in made:
-                yield f"step {_named(step)} read {thing['name']}, which no step before it made"
+                yield f"step {_named(step)} read {thing['name']}, which no earlier step made"
         made |= {(thing["name"], thing["digest"]) for thing in step["outputs"]}
     if (_SNAPSHOT, commitment) not in made:
         yield "input.commitment is not that of the snapshot that was taken"
 
 
 def _faults_of_public_things(record: Mapping[str, Any], subjects: Mapping[str, str]) -> Iterator[str]:
-    """Where what is public is not in the folder."""
+    """Faults where a public product is not in the folder."""
     made = [step.makes for step in expected_steps(record["spec"]["document"]).values()]
     files = {name: file for each in (*made, _TABLE) for name, file in each.items()}
     for step in record["steps"]:
@@ -105,7 +105,7 @@ def _faults_of_public_things(record: Mapping[str, Any], subjects: Mapping[str, s
         if step["step"] == _PUBLISH:
             for artifact in step["artifacts"]:
                 if subjects.get(artifact["name"]) != artifact["sha256"]:
-                    yield f"step {_named(step)} left {artifact['name']} in MLflow, which is another in the folder"
+                    yield f"step {_named(step)} left {artifact['name']} in MLflow, which differs from the folder's"
 
 
 def _named(step: Step) -> str:

@@ -1,10 +1,10 @@
-"""Verification of what was done to the data against what the spec asks for: each event, derived from spec and domain.
+"""Verification of the mechanism events against the spec: each event is derived from spec and domain.
 
-What a step must do is for its mechanism, found in the registries of learners and samplers. No event can be left out,
-added or replaced, and nothing in one can be changed but an amount of noise, within what two derivations may differ by
-(privacy.planned), even by someone who signs the result.
+What a step must do is defined by its mechanism, found in the registries of learners and samplers. No event can be
+omitted, added or replaced, and nothing in an event can be changed except an amount of noise, within the difference
+between two derivations (privacy.planned), even by someone who signs the result.
 
-What the events of a step cost, and whether the ledger was charged for them, does not belong here (verification.cost,
+The cost of a step's events, and whether the ledger was charged for them, does not belong here (verification.cost,
 verification.segment). Nothing here needs more than the wheel requires.
 """
 
@@ -22,16 +22,16 @@ from deniable.samplers import registry as samplers
 
 
 def check_planned(record: Document, domain: Domain, steps: Sequence[StepCost]) -> Check:
-    """Whether the events of each step are those that the spec asks for.
+    """Whether the events of each step are those that follow from the spec.
 
     Args:
         record: the record's predicate.
         domain: the public domain.
-        steps: what the steps cost, by the record.
+        steps: the costs of the steps, by the record.
     """
     spec = record["spec"]["document"]
     plans = planned_steps(spec)
-    others = tuple(f"step {step.step}: the spec asks for no such step" for step in steps if step.step not in plans)
+    others = tuple(f"step {step.step}: the spec has no such step" for step in steps if step.step not in plans)
 
     def faults(delta: Delta) -> tuple[str, ...]:
         return tuple(
@@ -41,19 +41,19 @@ def check_planned(record: Document, domain: Domain, steps: Sequence[StepCost]) -
         )
 
     found = others or faults(lambda whole: part_delta(whole, _read(spec)))
-    # Releases were once planned with the spec's delta for the records that a step reads, which is less.
+    # Releases were once planned with the spec's delta for the records that a step reads, which is stricter.
     earlier = others or (found and faults(lambda whole: whole))
-    return Check("the events of every step are those that spec and domain ask for", found if earlier else ())
+    return Check("the events of every step are those that follow from spec and domain", found if earlier else ())
 
 
 def expected_steps(spec: Document) -> Mapping[str, ExpectedStep]:
-    """The steps of a spec's mechanisms, by their names, in order; none of a mechanism that is not known."""
+    """The steps of a spec's mechanisms, by their names, in order; none for an unknown mechanism."""
     learner = learners.expected_steps(spec["learner"]["kind"])
     return {**learner, **samplers.expected_steps(spec["synthesis"]["guarantee"])}
 
 
 def planned_steps(spec: Document) -> Mapping[str, ExpectedStep]:
-    """Those of them that read a part of the rows, and so cost something."""
+    """The steps that read a part of the rows, and so have a cost."""
     return {name: step for name, step in expected_steps(spec).items() if step.part is not None}
 
 
@@ -73,19 +73,19 @@ def _faults(planned: Planned, step: StepCost, stated: Sequence[Document]) -> Ite
 
 
 def _differences(stated: Sequence[Document], expected: Sequence[Document]) -> Iterator[str]:
-    """Where events are not those that are expected, field by field."""
+    """Differences between stated and expected events, field by field."""
     for number, (one, other) in enumerate(zip(stated, expected, strict=False), 1):
         if one["mechanism"] != other["mechanism"]:
-            yield f"event {number} is of the mechanism {one['mechanism']}, and the spec asks for {other['mechanism']}"
+            yield f"event {number} is of the mechanism {one['mechanism']}, but the spec requires {other['mechanism']}"
             continue
         for name in other:
             if not same(one.get(name), other[name]):
-                yield f"event {number} has {name} {one.get(name)}, and the spec asks for {other[name]}"
+                yield f"event {number} has {name} {one.get(name)}, but the spec requires {other[name]}"
     if len(stated) != len(expected):
-        yield f"it has {len(stated)} events, and the spec asks for {len(expected)}"
+        yield f"it has {len(stated)} events, but the spec requires {len(expected)}"
 
 
 def _read(spec: Document) -> Fraction:
-    """The probability with which a record is used for anything that costs."""
+    """The probability that a record is read by any step with a cost."""
     split = {name: Fraction(probability) for name, probability in spec["split"].items()}
     return read_probability(split, [step.part for step in planned_steps(spec).values() if step.part is not None])

@@ -1,7 +1,7 @@
-"""Verification of what a release's record says: whether its parts agree with each other and with what lies beside it.
+"""Verification of a release's record: whether its parts agree with each other and with the documents in the folder.
 
-Whose signature the record has, whether it has the right form, and whether the files are those that were signed, does
-not belong here (deniable.verification.release).
+The signature of the record, its form, and whether the files are those that were signed, do not belong here
+(deniable.verification.release).
 """
 
 import hashlib
@@ -25,15 +25,15 @@ from deniable.verification.sum import check_sum
 Record: TypeAlias = Mapping[str, Any]
 Exported: TypeAlias = Sequence[object] | None
 
-_COSTS = "what the record says of costs follows from its events, its ledger and its spec"
+_COSTS = "the record's costs follow from its events, its ledger and its spec"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Released:
-    """A release's record, and what lies beside it.
+    """A release's record, and the documents in its folder.
 
     Attributes:
-        record: the predicate, of the shape that public records have.
+        record: the predicate, in the shape of public records.
         subjects: SHA-256 of each file that was signed, by name.
         keyid: the key that signed.
         described: schema.json.
@@ -48,14 +48,14 @@ class Released:
 
 
 def check_record(released: Released, exported: Exported = None) -> tuple[Check, ...]:
-    """Check all that a record says.
+    """Check all statements of a record.
 
     Args:
-        released: the record and what lies beside it.
-        exported: the whole ledger, as plain values, where it is at hand.
+        released: the record and the documents in its folder.
+        exported: the whole ledger, as plain values, if available.
     """
     record, stated = released.record, released.stated
-    named = "the record's spec, schema and domain are those that it names"
+    named = "the record's spec, schema and domain agree with each other and with the folder"
     checks = [
         Check(named, found(lambda: _faults_of_documents(released))),
         check_lineage(record, released.subjects),
@@ -79,7 +79,7 @@ def check_record(released: Released, exported: Exported = None) -> tuple[Check, 
 
 
 def _worked_out(check: Callable[[], tuple[Check, ...]]) -> tuple[Check, ...]:
-    """The checks, or one that says why they cannot be made."""
+    """The checks, or one that states why they cannot be made."""
     made: list[Check] = []
 
     def make() -> tuple[str, ...]:
@@ -95,11 +95,11 @@ def _differences(stated: Mapping[str, Any], record: Record) -> Iterator[str]:
 
 
 def _faults_of_documents(released: Released) -> Iterator[str]:
-    """Where parts of the record contradict each other, or the domain in the folder."""
+    """Faults where parts of the record contradict each other, or the domain in the folder."""
     record = released.record
     spec, schema, release = record["spec"]["document"], record["schema"], record["release"]
     if record["spec"]["digest"] != digest_of(spec):
-        yield f"spec.digest is {record['spec']['digest']}, and must be {digest_of(spec)}"
+        yield f"spec.digest is {record['spec']['digest']}, but must be {digest_of(spec)}"
     domain = Domain.from_document(released.described)
     named = None if spec["budget"] is None else spec["budget"]["dataset"]
     facts = [
@@ -114,10 +114,10 @@ def _faults_of_documents(released: Released) -> Iterator[str]:
     ]
     for name, said, right in facts:
         if said != right:
-            yield f"{name} is {said}, and must be {right}"
+            yield f"{name} is {said}, but must be {right}"
     target = spec["evaluation"]["target"]
     if target is not None and target != domain.target:
-        yield f"the spec's target is {target}, and that of schema.json {domain.target}"
+        yield f"the spec's target is {target}, but that of schema.json is {domain.target}"
     wanted, records = spec["synthesis"]["records"], release["records"]
     if records > wanted or (records < wanted and not may_fall_short(spec["synthesis"]["guarantee"])):
-        yield f"release.records is {records}, and the spec asks for {wanted}"
+        yield f"release.records is {records}, but the spec requires {wanted}"

@@ -1,9 +1,8 @@
-"""Verification of a published release by someone who was not there: from its folder alone, without trusting its makers.
+"""Independent verification of a published release: from its folder alone, without trusting its makers.
 
-The signed record is read, every file is held against its digest, the table against its public domain, and what the
-record says is worked out again (deniable.verification.record). How a folder is opened does not belong here: the caller
-hands in something that lists and opens files. Of what the files hold nothing is quoted but what record and statement
-say.
+The signed record is read, every file is checked against its digest and the table against its public domain, and the
+record's statements are recomputed (deniable.verification.record). How a folder is opened does not belong here: the
+caller passes an object that lists and opens files. Only contents of record and statement are quoted.
 """
 
 import hashlib
@@ -41,43 +40,43 @@ STATEMENT = "privacy.json"
 DOMAIN = "schema.json"
 
 FILE = "file"
-"""What a member of a folder is, if it is a file of its own: neither a folder nor a link."""
+"""The kind of a member of a folder that is a regular file: neither a folder nor a link."""
 
 _BYTES_A_READ = 1 << 20
 # Documents are read whole; no release has larger ones.
 _LARGEST_DOCUMENT = 1 << 26
-# A table grows with its records: so many bytes each, and no more of them than there are people.
+# A table grows with its records: at most this many bytes each, and at most as many records as there are people.
 _LARGEST_RECORD = 1 << 16
 _MOST_RECORDS = 10**10
 _PUBLIC = "public"
 
-_SIGNED = "the record is whole, and signed by a trusted key that was valid when it signed"
-_FILES = "every file is the one that was signed, none is missing and none too many"
-_FORM = "the record has the form of a public record, all of it and nothing else"
-_TABLE = "keeps to the public domain, and has all of its records"
-_SAYS = "what the record says holds"
-_UNREAD = "it cannot be checked, for the record cannot be read"
-_MISSHAPEN = "it cannot be checked, for the record has not the form that it must have"
+_SIGNED = "the record is intact, and signed by a trusted key that was valid when it signed"
+_FILES = "every file is as signed, and none is missing or added"
+_FORM = "the record has exactly the form of a public record"
+_TABLE = "has only values of the public domain, and all of its records"
+_SAYS = "the statements of the record hold"
+_UNREAD = "it cannot be checked, because the record cannot be read"
+_MISSHAPEN = "it cannot be checked, because the record does not have the required form"
 
 
 class Folder(Protocol):
-    """A folder that can be looked at."""
+    """A folder that can be read."""
 
     def members(self) -> Mapping[str, str]:
-        """What is in it, hidden or not: by name, `file` or what else it is."""
+        """All members, including hidden ones: by name, `file` or their other kind."""
 
     def open(self, name: str) -> AbstractContextManager[BinaryIO]:
-        """Open a file to be read."""
+        """Open a file for reading."""
 
 
 @dataclass(frozen=True)
 class Trust:
-    """Whose signatures count.
+    """The keys whose signatures are accepted.
 
     Attributes:
-        keys: the trusted keys; None where there are none.
-        found: where they were found, to be read after `trusted keys`; what to do, where there are none.
-        latest: no signature is believed to have been made after that time, if one is given.
+        keys: the trusted keys; None if there are none.
+        found: where they were found, to be read after `trusted keys`; if there are none, what to do.
+        latest: signatures with a later time are rejected, if given.
     """
 
     keys: TrustedKeys | None
@@ -90,8 +89,8 @@ class ReleaseReport:
     """What verification found.
 
     Attributes:
-        release: the release's name, as its record has it; empty where that cannot be read.
-        checks: each thing that was checked.
+        release: the release's name, from its record; empty if that cannot be read.
+        checks: the checks.
     """
 
     release: str
@@ -115,7 +114,7 @@ class ReleaseReport:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The report: a line a check, and the verdict."""
+        """The report: one line per check, and the verdict."""
         return (*(check.line for check in self.checks), self.verdict)
 
 
@@ -124,11 +123,11 @@ def verify_release(folder: Folder, trust: Trust, ledger: Exported = None) -> Rel
 
     Args:
         folder: the release folder.
-        trust: whose signatures count.
-        ledger: the whole ledger, as plain values, where it was exported.
+        trust: the keys whose signatures are accepted.
+        ledger: the whole ledger, as plain values, if it was exported.
 
     Returns:
-        The report. Only what opening the folder raises is raised.
+        The report. The only errors raised are those of opening the folder.
     """
     names = folder.members()
     try:
@@ -167,7 +166,7 @@ def verify_release(folder: Folder, trust: Trust, ledger: Exported = None) -> Rel
 
 
 def _checks_of_files(record: Mapping[str, Any]) -> list[tuple[str, FileCheck]]:
-    """What the steps of the spec check of files; nothing where it names none, which another check says."""
+    """The checks of files by the steps of the spec; none if it names no known steps, which another check reports."""
     checks: list[tuple[str, FileCheck]] = []
 
     def collect() -> tuple[str, ...]:
@@ -180,14 +179,14 @@ def _checks_of_files(record: Mapping[str, Any]) -> list[tuple[str, FileCheck]]:
 
 
 def signed_predicate(content: bytes, trust: Trust) -> tuple[Check, Mapping[str, Any]]:
-    """What a record says, and whether a trusted key signed it; nothing else of it is checked.
+    """The predicate of a record, and whether a trusted key signed it; nothing else is checked.
 
     Args:
-        content: what the record's file holds.
-        trust: whose signatures count.
+        content: content of the record's file.
+        trust: the keys whose signatures are accepted.
 
     Raises:
-        InvalidInput: it is no record.
+        InvalidInput: it is not a record.
     """
     envelope = Envelope.from_text(content)
     record = Statement.from_payload(envelope.payload).predicate
@@ -195,13 +194,13 @@ def signed_predicate(content: bytes, trust: Trust) -> tuple[Check, Mapping[str, 
 
 
 def readable_record(content: bytes) -> str:
-    """A record's statement as people read it. Whether it is signed, and by whom, is not looked at.
+    """A record's statement as readable text. Its signature is not checked.
 
     Args:
-        content: what the record's file holds.
+        content: content of the record's file.
 
     Raises:
-        InvalidInput: it is no record.
+        InvalidInput: it is not a record.
     """
     return json.dumps(
         parsed(Envelope.from_text(content).payload.decode(errors="replace"), "the record"), indent=2, ensure_ascii=False
@@ -210,22 +209,22 @@ def readable_record(content: bytes) -> str:
 
 def _record_in(folder: Folder, names: Mapping[str, str]) -> tuple[Envelope, Statement]:
     if names.get(RECORD) != FILE:
-        raise InvalidInput("the record must be in the folder, and is not.")
+        raise InvalidInput("the record must be in the folder, got none.")
     envelope = Envelope.from_text(_content(folder, RECORD))
     return envelope, Statement.from_payload(envelope.payload)
 
 
 def _content(folder: Folder, name: str) -> bytes:
-    """What a file holds, if it is not too large to be held."""
+    """Content of a file that is not too large."""
     with folder.open(name) as file:
         content = file.read(_LARGEST_DOCUMENT + 1)
     if len(content) > _LARGEST_DOCUMENT:
-        raise InvalidInput(f"{name} must be of at most {_LARGEST_DOCUMENT:,} bytes, got more.")
+        raise InvalidInput(f"{name} must have at most {_LARGEST_DOCUMENT:,} bytes, got more.")
     return content
 
 
 def _document(folder: Folder, names: Mapping[str, str], name: str) -> Mapping[str, Any]:
-    """A JSON document of the folder; nothing where it is none, which every check of it then finds."""
+    """A JSON document of the folder; empty if it is invalid, which every check of it then reports."""
     if names.get(name) != FILE:
         return {}
     try:
@@ -236,7 +235,7 @@ def _document(folder: Folder, names: Mapping[str, str], name: str) -> Mapping[st
 
 
 def _not_public(record: Any) -> tuple[str, ...]:
-    """The shape allows two renderings, of which one is for cleared staff alone."""
+    """Faults of the rendering: the shape allows two, of which one is for cleared staff only."""
     return () if record.get("rendering") == _PUBLIC else (f"rendering must be {_PUBLIC} in a release folder",)
 
 
@@ -248,7 +247,7 @@ def _signature(envelope: Envelope, record: Any, trust: Trust) -> Check:
     time = time if isinstance(time, str) else ""
     fault = trust.keys.judge(envelope.keyid, time)
     if fault is None and trust.latest is not None and time > trust.latest:
-        fault = f"it says that it was signed at {time}, which is in the future by this machine's clock"
+        fault = f"its stated time of signature, {time}, is in the future by this machine's clock"
     key = trust.keys.get(envelope.keyid)
     if key is not None:
         try:
@@ -261,7 +260,7 @@ def _signature(envelope: Envelope, record: Any, trust: Trust) -> Check:
 
 
 def _records_in(record: Any) -> int:
-    """How many records a release says it has; none where it does not say."""
+    """The number of records that a release states; 0 if it states none."""
     release = record.get("release")
     records = release.get("records") if isinstance(release, dict) else None
     return min(records, _MOST_RECORDS) if isinstance(records, int) and records > 0 else 0
@@ -272,11 +271,11 @@ def _files(folder: Folder, names: Mapping[str, str], subjects: Mapping[str, str]
     most = _LARGEST_DOCUMENT + records * _LARGEST_RECORD
     for name in sorted(set(subjects) | set(names)):
         if name == RECORD:
-            faults += [f"{name} must not be among the files that it is about"] if name in subjects else []
+            faults += [f"{name} must not be among its own subjects"] if name in subjects else []
         elif name not in names:
             faults.append(f"{name} is missing")
         elif names[name] != FILE:
-            faults.append(f"{name} is a {names[name]}, and a release has files alone")
+            faults.append(f"{name} is a {names[name]}, but a release has only files")
         elif name not in subjects:
             faults.append(f"{name} is not among the files that were signed")
         elif (digest := _digest(folder, name, most if name in {CSV, PARQUET} else _LARGEST_DOCUMENT)) is None:
@@ -287,7 +286,7 @@ def _files(folder: Folder, names: Mapping[str, str], subjects: Mapping[str, str]
 
 
 def _digest(folder: Folder, name: str, most: int) -> str | None:
-    """Digest of a file; None where it has more bytes than it may have."""
+    """Digest of a file; None if it has more bytes than permitted."""
     hasher = hashlib.sha256()
     with folder.open(name) as file:
         if file.seek(0, SEEK_END) > most:
@@ -301,7 +300,7 @@ def _digest(folder: Folder, name: str, most: int) -> str | None:
 def _tables(
     folder: Folder, names: Mapping[str, str], described: Mapping[str, Any], records: int
 ) -> tuple[Check, Check]:
-    """Hold both forms of the table against the domain, and one against the other."""
+    """Check both forms of the table against the domain, and against each other."""
     if _agree(folder, names, described, records):
         note = f"{records:,} records"
         return Check(f"{CSV} {_TABLE}", (), note), Check(f"{PARQUET} {_TABLE}", (), note)
@@ -309,7 +308,7 @@ def _tables(
 
 
 def _agree(folder: Folder, names: Mapping[str, str], described: Mapping[str, Any], records: int) -> bool:
-    """Whether nothing is wrong with the table, in the quickest way; what is wrong is for the others to say."""
+    """Whether the table has no faults, in the fastest way; other functions report the faults."""
     reader = parquet_reader()
     if reader is None or names.get(CSV) != FILE or names.get(PARQUET) != FILE:
         return False
@@ -335,7 +334,7 @@ def _table(
     records: int,
     check: Callable[[BinaryIO, Domain], TableFindings],
 ) -> Check:
-    """Hold one of the two forms of the table against the domain."""
+    """Check one of the two forms of the table against the domain."""
 
     def faults() -> tuple[str, ...]:
         if names.get(name) != FILE:
@@ -345,7 +344,7 @@ def _table(
             findings = check(file, domain)
         if findings.faults or findings.records == records:
             return findings.faults
-        return (f"it has {findings.records:,} records, and release.records is {records:,}",)
+        return (f"it has {findings.records:,} records, but release.records is {records:,}",)
 
     return Check(f"{name} {_TABLE}", tuple(f"{name}: {fault}" for fault in found(faults)), f"{records:,} records")
 
@@ -367,6 +366,6 @@ def _parquet(folder: Folder, names: Mapping[str, str], described: Mapping[str, A
             number = first_difference(text, file, reader)
         if number is None:
             return findings
-        return TableFindings(findings.records, (f"record {number} is not that of {CSV}",))
+        return TableFindings(findings.records, (f"record {number} differs from that of {CSV}",))
 
     return _table(folder, names, PARQUET, described, records, check)

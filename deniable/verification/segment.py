@@ -1,8 +1,8 @@
-"""Verification of the part of a ledger that a release's record shows: its own entries, the others sealed.
+"""Verification of the part of a ledger that a release's record shows: its own entries, with others sealed.
 
-The entries are chained again from the one before the release's first charge to the head at publication, and every step
-that spends is matched with its one charge. What the charges' events cost does not belong here (cost_verification), nor
-what all charges to the dataset come to (sum_verification), nor a whole ledger (ledger_verification).
+The chain of entries is recomputed from the one before the release's first charge to the head at publication, and every
+step that spends is matched with its charge. The cost of the charges' events does not belong here (cost), nor the sum of
+all charges to the dataset (sum), nor a whole ledger (deniable.ledger.verification).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,8 +37,8 @@ class Segment:
 
     Attributes:
         entries: the entries, shown or sealed.
-        facts: what the shown ones say, by number.
-        faults: what is wrong with them and with their chain.
+        facts: the facts of the shown ones, by number.
+        faults: faults of the entries and of their chain.
     """
 
     entries: tuple[AnyEntry, ...]
@@ -52,15 +52,15 @@ class Segment:
 
     @property
     def outputs(self) -> list[tuple[int, Output]]:
-        """What is said to be stored, with the numbers of the entries."""
+        """The outputs stated to be stored, with the numbers of their entries."""
         return [(number, fact) for number, fact in self.facts.items() if isinstance(fact, Output)]
 
 
 def read_segment(ledger: Mapping[str, Any]) -> Segment:
-    """Read the entries of a record, and chain them again.
+    """Read the entries of a record, and recompute their chain.
 
     Args:
-        ledger: the record's ledger, of the shape that records have.
+        ledger: the record's ledger, in the shape of records.
     """
     entries: list[AnyEntry] = []
     facts: dict[int, Fact] = {}
@@ -83,7 +83,7 @@ def read_segment(ledger: Mapping[str, Any]) -> Segment:
     head = ledger["head"]
     if predecessor is None or (predecessor.number, predecessor.digest) != (head["number"], head["digest"]):
         last = "no entry" if predecessor is None else f"entry {predecessor.number}"
-        faults.append(f"entry {head['number']} must be the last, with the digest {head['digest']}, and {last} is")
+        faults.append(f"entry {head['number']} must be the last, with the digest {head['digest']}, but {last} is")
     return Segment(tuple(entries), facts, tuple(faults))
 
 
@@ -100,48 +100,48 @@ def entries_by_number(exported: Sequence[object]) -> dict[int, AnyEntry]:
 
 
 def check_chain(segment: Segment) -> Check:
-    """Whether no entry between the release's first charge and its publication was altered, removed or put elsewhere."""
+    """Whether no entry between the release's first charge and its publication was altered, removed or moved."""
     sealed = sum(isinstance(entry, SealedEntry) for entry in segment.entries)
     note = f"{len(segment.entries)} entries, {sealed} of them sealed"
-    return Check("the ledger's entries follow from each other, from the first charge to the head", segment.faults, note)
+    return Check("the ledger's entries form a chain from the first charge to the head", segment.faults, note)
 
 
 def check_charges(record: Mapping[str, Any], steps: Sequence[StepCost], segment: Segment) -> Check:
-    """Whether every step that spends was charged, once and as it is stated, and its output stored.
+    """Whether every step that spends was charged once and as stated, and its output stored.
 
     Args:
         record: the record's predicate.
-        steps: what its steps cost.
+        steps: the costs of its steps.
         segment: the entries that it shows.
     """
     return Check(
-        "every step that spends was charged once, as it is stated, and stored what it drew",
+        "every step that spends was charged once, as stated, and stored its draw",
         tuple(_faults_of_charges(record, steps, segment)),
         "; ".join(filter(None, (_drawn_by(segment), _made_for_another(record, segment)))),
     )
 
 
 def check_exported(record: Mapping[str, Any], segment: Segment, exported: Sequence[object] | None) -> Check:
-    """Whether the entries stand in the whole ledger, and all that the release was charged there is among them.
+    """Whether the entries are in the whole ledger, and include all its charges of the release.
 
     Args:
         record: the record's predicate.
         segment: the entries that it shows.
-        exported: the whole ledger, as plain values; None where it is not at hand.
+        exported: the whole ledger, as plain values; None if it is not available.
     """
-    name = "the entries stand in the exported ledger, which holds"
+    name = "the entries are in the exported ledger, which is valid"
     if exported is None:
         return Check(name, (), "not checked: no ledger was given", made=False)
     return Check(name, tuple(_faults_in_ledger(record, segment, exported)))
 
 
 def _placeholder(place: Mapping[str, Any]) -> SealedEntry:
-    """An entry of which only number and digest are known."""
+    """An entry with known number and digest only."""
     return SealedEntry(number=place["number"], time="", kind="", sealed="", previous="", digest=place["digest"])
 
 
 def _drawn_by(segment: Segment) -> str:
-    """By which versions of what draws, as the charges name them."""
+    """The versions of the drawing code that the charges name."""
     drawn = ", ".join(dict.fromkeys(charge.mechanism for _, charge in segment.charges))
     return f"drawn by {drawn}" if drawn else ""
 
@@ -155,40 +155,40 @@ def _faults_of_charges(record: Mapping[str, Any], steps: Sequence[StepCost], seg
     charged, expected = [charge.step for _, charge in segment.charges], [step.step for step in steps]
     for name in dict.fromkeys(expected):
         if charged.count(name) != 1:
-            yield f"step {name} was charged {charged.count(name)} times, and must be charged once"
+            yield f"step {name} was charged {charged.count(name)} times, but must be charged once"
     if sorted(charged) == sorted(expected) and charged != expected:
-        yield f"the steps were charged in the order {', '.join(charged)}, and taken in the order {', '.join(expected)}"
+        yield f"the steps were charged in the order {', '.join(charged)}, but run in the order {', '.join(expected)}"
     by_name = {step.step: step for step in steps}
     for number, charge in segment.charges:
         yield from (f"entry {number}: {fault}" for fault in _faults_of_charge(record, by_name.get(charge.step), charge))
     if len({charge.split for _, charge in segment.charges}) > 1:
-        yield "the charges are to parts of different splits, and must be to one"
+        yield "the charges are to parts of different splits, but must be to those of one"
     yield from _faults_of_outputs(record, segment)
     yield from _faults_of_others(record, segment)
     yield from _faults_of_begun(record, segment)
 
 
 def _faults_of_begun(record: Mapping[str, Any], segment: Segment) -> Iterator[str]:
-    """Where the release did not begin on the day of its first charge, which must be the first entry shown.
+    """Faults where the release did not begin on the day of its first charge, which must be the first entry shown.
 
-    One that costs nothing is charged nothing, and begins on the day of its publication.
+    A release without cost has no charge, and begins on the day of its publication.
     """
     release = record["release"]
     if not record["cost"]["steps"]:
         if release["begun"] != release["published"]:
-            yield f"release.begun is {release['begun']}, and without a charge it must be {release['published']}"
+            yield f"release.begun is {release['begun']}, but without a charge it must be {release['published']}"
         return
     first = segment.entries[0] if segment.entries else None
     if first is None or not isinstance(segment.facts.get(first.number), Charge):
-        yield "the first entry shown must be the first charge of the release, and is not"
-    # A ledger that a fast clock once wrote to is ahead of the day of publication.
+        yield "the first entry shown is not the first charge of the release"
+    # A ledger that was once written with a fast clock is ahead of the day of publication.
     elif release["begun"] != (day := min(day_of(first.time), release["published"])):
-        yield f"release.begun is {release['begun']}, and its first charge, entry {first.number}, makes it {day}"
+        yield f"release.begun is {release['begun']}, but its first charge, entry {first.number}, is of {day}"
 
 
 def _faults_of_charge(record: Mapping[str, Any], step: StepCost | None, charge: Charge) -> Iterator[str]:
     if step is None:
-        yield f"it charges the step {charge.step}, which spends nothing by the record"
+        yield f"it charges the step {charge.step}, which by the record spends nothing"
         return
     fault = mechanism_fault(charge, record["spec"]["document"]["learner"]["kind"])
     if fault is not None:
@@ -197,23 +197,23 @@ def _faults_of_charge(record: Mapping[str, Any], step: StepCost | None, charge: 
     stated = next((each for each in record["steps"] if each["step"] == reader), None)
     for name, found, right in _facts_of(record, charge, step, stated):
         if found != right:
-            yield f"the {name} of step {charge.step} is another than by the record"
+            yield f"the {name} of step {charge.step} differs from the record"
 
 
 def _faults_of_others(record: Mapping[str, Any], segment: Segment) -> Iterator[str]:
-    """Where an entry is shown that concerns neither the release nor its dataset."""
+    """Faults where an entry is shown that concerns neither the release nor its dataset."""
     release = record["release"]
     for number, fact in segment.facts.items():
         if isinstance(fact, Policy) and fact.dataset != release["dataset"]:
-            yield f"entry {number} is of the dataset {fact.dataset}, and must be sealed"
+            yield f"entry {number} is of the dataset {fact.dataset}, but must be sealed"
         if isinstance(fact, Publication) and fact.release != release["id"]:
-            yield f"entry {number} is of the release {fact.release}, and must be sealed"
+            yield f"entry {number} is of the release {fact.release}, but must be sealed"
 
 
 def _facts_of(
     record: Mapping[str, Any], charge: Charge, step: StepCost, stated: Mapping[str, Any] | None
 ) -> Iterator[tuple[str, object, object]]:
-    """What a charge says, and what it must say by the record."""
+    """The facts of a charge, each with its value by the record."""
     yield "dataset", charge.dataset, record["release"]["dataset"]
     yield "key", charge.commitment, record["input"]["key"]
     yield "part", charge.part, step.part
@@ -234,19 +234,19 @@ def _faults_of_outputs(record: Mapping[str, Any], segment: Segment) -> Iterator[
     for number, charge in segment.charges:
         stored = [output for at, output in outputs if output.identity == charge.identity and at > number]
         if len(stored) != 1:
-            yield f"entry {number}: what step {charge.step} drew is said to be stored {len(stored)} times, not once"
+            yield f"entry {number}: the draw of step {charge.step} is stated to be stored {len(stored)} times, not once"
     identities = {charge.identity for _, charge in segment.charges}
     for number, output in outputs:
         if output.identity not in identities:
-            yield f"entry {number} says that something is stored which was not charged here"
+            yield f"entry {number} states that something is stored that was not charged here"
         elif output.output not in made:
-            yield f"entry {number}: what is said to be stored is not what any step of the record made"
+            yield f"entry {number}: no step of the record made what is stated to be stored"
 
 
 def _faults_in_ledger(record: Mapping[str, Any], segment: Segment, exported: Sequence[object]) -> Iterator[str]:
     report = verify(exported)
     for check in report.checks:
-        yield from (f"the ledger does not hold: {check.name}: {fault}" for fault in check.faults)
+        yield from (f"the ledger is not valid: {check.name}: {fault}" for fault in check.faults)
     whole = entries_by_number(exported)
     before = record["ledger"]["before"]
     places = [_placeholder(before)] if before is not None else []
@@ -255,7 +255,7 @@ def _faults_in_ledger(record: Mapping[str, Any], segment: Segment, exported: Seq
         if held is None:
             yield f"entry {entry.number} is not in the exported ledger"
         elif held.digest != entry.digest:
-            yield f"entry {entry.number} is another in the exported ledger"
+            yield f"entry {entry.number} differs from that in the exported ledger"
     shown, release = set(segment.facts), record["release"]
     facts = _facts(whole.values())
     earlier = [
@@ -267,14 +267,14 @@ def _faults_in_ledger(record: Mapping[str, Any], segment: Segment, exported: Seq
         and number <= record["ledger"]["head"]["number"]
     ]
     if release["previous"] != (earlier[-1] if earlier else None):
-        yield f"release.previous is {release['previous']}, and the ledger knows {', '.join(earlier) or 'of none'}"
+        yield f"release.previous is {release['previous']}, but the ledger has {', '.join(earlier) or 'none'}"
     for number, fact in facts.items():
         own = isinstance(fact, Charge) and (
             fact.commitment == record["input"]["key"]
             or (fact.release, fact.dataset) == (release["id"], release["dataset"])
         )
         if own and number not in shown:
-            yield f"entry {number} of the exported ledger charges this release, and the record does not show it"
+            yield f"entry {number} of the exported ledger charges this release, but the record does not show it"
 
 
 def _facts(entries: Any) -> dict[int, Fact]:

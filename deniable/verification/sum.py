@@ -1,7 +1,7 @@
-"""Verification of what a statement says that all releases of the dataset come to together.
+"""Verification of the statement's total cost of all releases of the dataset.
 
-With the whole ledger the sum is worked out again; without it, it must at least include the release itself. What the
-entries say does not belong here (deniable.verification.segment).
+With the whole ledger the sum is recomputed; without it, it must at least include the release itself. The entries do not
+belong here (deniable.verification.segment).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ def check_sum(
     Args:
         record: the record's predicate.
         segment: the entries that it shows.
-        exported: the whole ledger, as plain values; None where it is not at hand.
+        exported: the whole ledger, as plain values; None if it is not available.
         stated: privacy.json.
     """
     name = "the dataset's sum so far"
@@ -36,13 +36,13 @@ def check_sum(
         return Check(
             f"{name} includes this release",
             tuple(_faults_of_least_sum(segment, stated)),
-            "no more can be said of it without the ledger",
+            "the rest cannot be checked without the ledger",
         )
     return Check(f"{name} follows from the exported ledger", tuple(_faults_of_sum(record, segment, exported, stated)))
 
 
 def _faults_of_least_sum(segment: Segment, stated: Mapping[str, Any]) -> Iterator[str]:
-    """Where the stated sum is less than what this release alone was charged, or is not that, if it is the only one."""
+    """Faults where the stated sum is below the charge of this release or, if it is the only one, differs from it."""
     said = stated.get(SO_FAR)
     if said is None:
         return
@@ -67,7 +67,7 @@ def _faults_of_least_sum(segment: Segment, stated: Mapping[str, Any]) -> Iterato
 def _faults_of_sum(
     record: Mapping[str, Any], segment: Segment, exported: Sequence[object], stated: Mapping[str, Any]
 ) -> Iterator[str]:
-    """Where the stated sum is not that of the ledger at any moment between the last charge and the publication."""
+    """Faults where the stated sum is not that of the ledger at any time between the last charge and the publication."""
     said, dataset = stated.get(SO_FAR), record["release"]["dataset"]
     last = max((number for number, _ in segment.charges), default=0)
     books, found = LedgerState(), []
@@ -77,7 +77,7 @@ def _faults_of_sum(
         try:
             books.enter(entry)
         except DeniableError as error:
-            yield f"the ledger cannot be added up: {error}"
+            yield f"the ledger cannot be summed: {error}"
             return
         if entry.number < last or dataset not in books.policies:
             continue
@@ -89,7 +89,7 @@ def _faults_of_sum(
 
 
 def _sum_of(charges: Sequence[Charge], seed_cost: Any) -> dict[str, Any]:
-    """What charges to a dataset come to, as the statement has it."""
+    """The sum of charges to a dataset, in the form of the statement."""
     whole, counted = cost_of(charges, "total"), cost_of(charges, seed_cost)
     spent = Guarantee(float_above(whole.epsilon), min(float_above(whole.delta), 1.0), "basic")
     return {
@@ -114,7 +114,7 @@ def _unequal_sums(said: object, right: Mapping[str, Any], place: str = SO_FAR) -
         if isinstance(value, dict):
             yield from _unequal_sums(said[name], value, f"{place}.{name}")
         elif type(said[name]) is not type(value) or said[name] != value:
-            yield f"privacy.json: {place}.{name} is {said[name]}, and the ledger makes it {value}"
+            yield f"privacy.json: {place}.{name} is {said[name]}, but the ledger gives {value}"
 
 
 def _is_number(value: object) -> bool:

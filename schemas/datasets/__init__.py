@@ -1,1 +1,1 @@
-"""The table schemas that ship, one dataset a file."""
+"""The table schemas that ship, one file per dataset."""

@@ -1,4 +1,4 @@
-"""American Community Survey 2013: workers, the eleven attributes and the coding of the plausible-deniability paper."""
+"""American Community Survey 2013: workers, with attributes and coding of the plausible deniability paper."""
 
 from schemas.acs_codes import paper_columns
 from schemas.table import table

@@ -1,4 +1,4 @@
-"""American Community Survey 2024: the persons' file as it is published, recoded to the paper's attributes."""
+"""American Community Survey 2024: the published person file, recoded to the paper's attributes."""
 
 import pandas as pd
 
@@ -14,7 +14,7 @@ def workers(person: pd.DataFrame) -> pd.Series:
 
 
 def to_paper_coding(person: pd.DataFrame) -> pd.DataFrame:
-    """Recode the survey's columns to the paper's; income is wages, which the file has for everyone in scope."""
+    """Recode the survey's columns to the paper's; income is wages, which everyone in the universe has."""
     return pd.DataFrame(
         {
             "age": person["AGEP"] - 16,

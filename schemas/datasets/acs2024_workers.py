@@ -1,4 +1,4 @@
-"""American Community Survey 2024: workers, already coded as in the plausible-deniability paper."""
+"""American Community Survey 2024: workers, already coded as in the plausible deniability paper."""
 
 from schemas.acs_codes import worker_columns
 from schemas.table import table

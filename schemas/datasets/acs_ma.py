@@ -1,6 +1,6 @@
 """American Community Survey 2015 to 2018, Massachusetts: all persons, the attributes of an employment prediction task.
 
-The file has its codes as text, ages as floating-point numbers, and 0 where a question is not asked of a person.
+The file has codes as text, ages as floating-point numbers, and 0 where a question does not apply to a person.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """UCI Adult: persons of the 1994 Current Population Survey, with an income class to predict.
 
-Left out: `fnlwgt`, a weight of the sample, and `education-num`, which says what `education` says.
+Excluded: `fnlwgt`, the sampling weight, and `education-num`, a recode of `education`.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ UNKNOWN = ("?",)
 GAIN_STEP = 1_000
 LOSS_STEP = 100
 
-# Spelt as in the file; its "South" stands among the countries of Asia and is read as South Korea.
+# Spelt as in the file; its "South" is listed among the countries of Asia and is read as South Korea.
 US_TERRITORIES = ("Puerto-Rico", "Outlying-US(Guam-USVI-etc)")
 LATIN_AMERICA = (
     "Columbia",
@@ -59,7 +59,7 @@ ASIA = (
 
 
 def round_amounts(person: pd.DataFrame) -> pd.DataFrame:
-    """Round capital gains and losses up to their steps, so that nothing but zero is zero."""
+    """Round capital gains and losses up to their steps, so that only zero becomes zero."""
     return person.assign(
         **{
             "capital-gain": np.ceil(person["capital-gain"] / GAIN_STEP) * GAIN_STEP,

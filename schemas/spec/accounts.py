@@ -1,7 +1,7 @@
-"""What a release costs, worked out from its spec and the public domain before any record is read.
+"""The cost of a release, computed from its spec and the public domain before any record is read.
 
-The theorems are those of `deniable`, and so is what steps cost together (step_costs); how the costs are stated to
-readers does not belong here.
+The theorems, and the composition of steps (step_costs), are in `deniable`; the presentation of costs does not belong
+here.
 """
 
 from collections.abc import Sequence
@@ -20,12 +20,12 @@ class Accounts:
     """The cost of a release.
 
     Attributes:
-        kind: which guarantee the records have.
-        tested: whether a privacy test stands between people's records and the release.
+        kind: the guarantee of the records.
+        tested: whether candidates must pass a privacy test.
         model: cost of the model.
         total: cost of the whole release; None for privacy test 1.
-        learnt: the costs of the steps that make the model, one by one.
-        drawn: likewise of those that take from the rows what records are drawn from.
+        learnt: the costs of the steps that make the model.
+        drawn: the costs of the steps that compute from the rows what records are drawn from.
     """
 
     kind: str
@@ -42,7 +42,7 @@ class Accounts:
 
     @property
     def structure(self) -> Guarantee | None:
-        """Cost of learning which attributes depend on which; None where that is no step of its own."""
+        """Cost of learning the dependency graph; None if that is not a separate step."""
         return self._of("learn_structure")
 
     @property
@@ -52,22 +52,22 @@ class Accounts:
 
     @property
     def candidates(self) -> Guarantee | None:
-        """Cost of all candidates tested, released or not; None where none are, and for privacy test 1."""
+        """Cost of all candidates tested, released or not; None if there are none, and for privacy test 1."""
         return self._of("synthesize")
 
     @property
     def histogram(self) -> Guarantee | None:
-        """Cost of the histogram that prefixes are drawn from; None where there is none."""
+        """Cost of the histogram from which prefixes are drawn; None if there is none."""
         return self._of("noise_seeds")
 
     @property
     def record(self) -> Guarantee | None:
-        """Cost of the record that one attempt may end with; only where candidates are tested by privacy test 2."""
+        """Cost of the record of one attempt; only if candidates are tested by privacy test 2."""
         return next((step.record for step in self.drawn if step.record is not None), None)
 
     @property
     def events(self) -> tuple[MechanismEvent, ...]:
-        """All that is done to the data."""
+        """All mechanism events."""
         return tuple(event for step in self.steps for event in step.events)
 
     def _of(self, name: str) -> Guarantee | None:
@@ -76,14 +76,14 @@ class Accounts:
 
 @dataclass(frozen=True)
 class SpentSoFar:
-    """What all releases of a dataset cost together.
+    """The total cost of all releases of a dataset.
 
     Attributes:
-        releases: number of releases that were charged, those that failed afterwards included.
-        spent: their sum, everything included: what holds for all of them together.
-        counted: what of that counts against the dataset's budget, in epsilon and delta; it is no guarantee where
-            candidates count with what one attempt costs.
-        seed_cost: whether candidates count in total, or with what one attempt costs.
+        releases: number of releases that were charged, including those that failed afterwards.
+        spent: their sum, which is the guarantee of all of them together.
+        counted: the part that counts against the dataset's budget, in epsilon and delta; it is no guarantee if
+            candidates count with the cost of one attempt.
+        seed_cost: whether candidates count in total, or with the cost of one attempt.
     """
 
     releases: int
@@ -93,7 +93,7 @@ class SpentSoFar:
 
 
 def accounts_of(spec: ReleaseSpec) -> Accounts:
-    """Work out what a release will cost.
+    """Compute the cost of a release.
 
     Args:
         spec: the release spec.
@@ -102,7 +102,7 @@ def accounts_of(spec: ReleaseSpec) -> Accounts:
         The accounts.
 
     Raises:
-        Refused: the spec promises of a record what does not hold.
+        Refused: the guarantee for one record that the spec states does not hold.
     """
     learnt = [cost_of(spec, step) for step in learning_steps(spec) if step.part is not None]
     prepare = sampler_for(spec).prepare
@@ -125,7 +125,7 @@ def _total(steps: Sequence[StepCost]) -> Guarantee | None:
 
 
 def cost_of(spec: ReleaseSpec, step: PlannedStep) -> StepCost:
-    """A step's cost, said of the part that it reads in this release.
+    """The cost of a step, for the part that it reads in this release.
 
     Raises:
         ValueError: the step reads no part, and so costs nothing.

@@ -1,10 +1,10 @@
-"""Who decides on a release: whether it publishes by itself, waits for a person, or is never published.
+"""The decision on a release: whether it publishes by itself, waits for a person, or is never published.
 
-Figures are measured on real records, without noise. Where they decide, that a release is published says something
-about those records that no epsilon covers. So they decide nothing unless the spec says that they shall, and then the
-release's statement says it too; a policy that does not say so has a person asked, whatever the figures are.
+Figures are measured on real records, without noise. If they decide, the fact of publication discloses something about
+those records that no epsilon covers. So they decide only if the spec states it, and then the release's statement states
+it too; under any other policy a person is asked, for any figures.
 
-What the figures are, and how they are measured, does not belong here (schemas.spec.evaluation).
+The figures, and how they are measured, do not belong here (schemas.spec.evaluation).
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,14 +25,14 @@ Thresholds: TypeAlias = Annotated[dict[ThresholdName, Bound], Field(max_length=_
 
 
 class Policy(Strict):
-    """What a spec says of the decision; thresholds are named as elsewhere in the spec.
+    """The policy of the decision in a spec; thresholds are named as elsewhere in the spec.
 
     Attributes:
         exact_figures_decide: whether exact figures of the real records may publish or refuse a release.
-        publish_within: a release that meets all of these publishes by itself; where there are none, none does.
+        publish_within: a release that meets all of these publishes by itself; without any, none does.
         refuse_beyond: a release that misses any of these is never published.
-        approvers: who may decide; by default anybody but the one who started the release.
-        always_ask: whether a person is asked although all thresholds are met.
+        approvers: who may decide; by default anyone except the person who started the release.
+        always_ask: whether a person is asked even if all thresholds are met.
     """
 
     exact_figures_decide: bool = False
@@ -46,19 +46,19 @@ class Policy(Strict):
     def _is_said(cls, bounds: dict[str, float], info: ValidationInfo) -> dict[str, float]:
         if bounds and not info.data.get("exact_figures_decide", True):
             raise ValueError(
-                "must come with exact_figures_decide: true, for then exact figures of the real records decide whether "
-                "the release is published, which no epsilon covers and its statement says; or leave this out, and a "
-                "person is always asked, who sees which thresholds of the spec are met"
+                "must come with exact_figures_decide: true, because exact figures of the real records then decide "
+                "whether the release is published, which no epsilon covers and its statement discloses; or leave this "
+                "out, and a person is always asked, who sees which thresholds of the spec are met"
             )
         return bounds
 
 
 class Outcome(BaseModel):
-    """What follows from the figures.
+    """The outcome of a policy.
 
     Attributes:
         action: whether the release publishes by itself, is held for a person, or is refused.
-        reasons: why it does not publish by itself, in words; they name figures and bounds, never what was measured.
+        reasons: why it does not publish by itself, in words; they name figures and bounds, never measured values.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -68,16 +68,16 @@ class Outcome(BaseModel):
 
 
 PUBLISH = Outcome(action="publish")
-"""What becomes of a release whose spec asks nobody."""
+"""The outcome of a release whose spec requires no decision."""
 
 
 def outcome_of(policy: Policy | None, figures: Mapping[str, float]) -> Outcome:
-    """Hold the figures of a release against the policy of its spec.
+    """Compare the figures of a release with the policy of its spec.
 
-    A figure that was not measured meets nothing: a person must look.
+    A figure that was not measured meets no threshold: a person must decide.
 
     Args:
-        policy: the policy; None where the spec has none.
+        policy: the policy; None if the spec has none.
         figures: all figures of utility and risk, by name.
     """
     if policy is None:
@@ -90,12 +90,12 @@ def outcome_of(policy: Policy | None, figures: Mapping[str, float]) -> Outcome:
     if policy.always_ask:
         reasons.append("its spec always asks")
     elif not policy.publish_within:
-        reasons.append("its spec has a person asked, whatever the figures are")
+        reasons.append("its spec requires a person to decide, for any figures")
     return Outcome(action="hold", reasons=tuple(reasons)) if reasons else PUBLISH
 
 
 def _missed(bounds: Mapping[str, float], figures: Mapping[str, float], what_for: str) -> Iterator[str]:
-    """What is said of each bound that is missed."""
+    """A sentence for each bound that is missed."""
     for verdict in judge(figures, bounds):
         if not verdict.met:
             side = "at most" if verdict.threshold.endswith("_max") else "at least"

@@ -1,6 +1,6 @@
-"""What an evaluation found: named figures, the values behind them, and whether they meet the spec's thresholds.
+"""The results of an evaluation: named figures, the values behind them, and whether they meet the spec's thresholds.
 
-All of it is measured on real data without noise and is internal. How it is measured does not belong here.
+All of them are measured on real data without noise and are internal. Measurement does not belong here.
 """
 
 import re
@@ -20,7 +20,7 @@ class Verdict(BaseModel):
 
     Attributes:
         threshold: the threshold's name in the spec: the figure's name and `_max` or `_min`.
-        bound: the most or the least that the figure may be.
+        bound: largest or smallest permitted value of the figure.
         figure: the figure's name.
         value: the figure.
         met: whether it is at most, or at least, the bound.
@@ -36,12 +36,12 @@ class Verdict(BaseModel):
 
 
 class EvaluationFigures(BaseModel):
-    """What one evaluation found.
+    """The results of one evaluation.
 
     Attributes:
         figures: the figures by name.
-        series: the values that the figures sum up, by name, for whoever draws them.
-        verdicts: one for each threshold that is about one of these figures.
+        series: the values that the figures summarise, by name, for plots.
+        verdicts: one for each threshold on one of these figures.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -51,7 +51,7 @@ class EvaluationFigures(BaseModel):
     verdicts: tuple[Verdict, ...] = ()
 
     def error(self, figure: str) -> float | None:
-        """Standard error of a figure, where it is known."""
+        """Standard error of a figure, if known."""
         held = self.series.get(error_of(figure))
         return held[0] if held else None
 
@@ -67,7 +67,7 @@ def error_of(figure: str) -> str:
 
 
 def judge(figures: Mapping[str, float], thresholds: Mapping[str, float]) -> tuple[Verdict, ...]:
-    """Compare figures with the thresholds that are about them; thresholds about others are another evaluation's.
+    """Compare figures with their thresholds; thresholds on other figures belong to another evaluation.
 
     Args:
         figures: the figures by name.
@@ -87,15 +87,15 @@ def judge(figures: Mapping[str, float], thresholds: Mapping[str, float]) -> tupl
 
 
 def inferred(attribute: str) -> str:
-    """First part of the names of the figures about inferring an attribute: a name as figures and thresholds have it."""
+    """First part of the names of the figures on inferring an attribute, in figures and thresholds."""
     return f"inferred_{re.sub('[^a-z0-9]+', '_', attribute.lower()).strip('_')}"
 
 
 def figure_names(classifiers: Iterable[str], sensitive: Iterable[str]) -> tuple[str, ...]:
-    """List the figures that a release is evaluated by.
+    """List the figures by which a release is evaluated.
 
-    A figure ends in the name of the table that it is about, `_training` or `_baseline`, or is about the release. Where
-    both people who were used and people who were not are attacked, it ends in `_training`, `_holdout` or `_excess`.
+    The name of a figure ends in that of its table, `_training` or `_baseline`, or the figure is of the release. For
+    attacks both on people who were used and on people who were not, it ends in `_training`, `_holdout` or `_excess`.
 
     Args:
         classifiers: names of the classifiers.
@@ -126,11 +126,11 @@ def figure_names(classifiers: Iterable[str], sensitive: Iterable[str]) -> tuple[
 
 
 def unknown_thresholds(thresholds: Iterable[str], figures: Iterable[str]) -> list[str]:
-    """Say of each threshold that is about no figure, and so would be met by never being looked at, what is wrong.
+    """Report each threshold without a figure, which would otherwise never be checked.
 
     Args:
         thresholds: names of thresholds.
-        figures: names of all figures that there are.
+        figures: names of all figures.
 
     Returns:
         One sentence for each threshold that is wrong.

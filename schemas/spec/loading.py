@@ -1,6 +1,6 @@
-"""How a spec is read from YAML, to the last decimal, and how a refusal is worded in one line.
+"""Reads a spec from YAML, with exact decimals, and words each fault in one line.
 
-What a spec must hold is not for this module to know.
+The required content of a spec does not belong here.
 """
 
 import re
@@ -32,12 +32,12 @@ _MOST_EVENTS = 100_000
 _DEEPEST = 20
 _LONGEST_REMARK = 200
 _LARGEST_SHOWN = 10**300
-_MEANT = 0.7  # of 1: how like each other two keys are when one was meant for the other
+_MEANT = 0.7  # of 1: similarity of two keys above which one is suggested for the other
 _PYDANTIC_SUBJECT = re.compile(r"^\w+ should ")
 
 
 class _ExactConstructor(SafeConstructor):
-    """Reads 0.1 as a tenth, and no number that is longer than numbers are."""
+    """Reads 0.1 as a tenth, and refuses numbers that are too long."""
 
     def construct_exact(self, node: ScalarNode) -> Fraction | float:
         """Read a decimal number from its text."""
@@ -48,7 +48,7 @@ class _ExactConstructor(SafeConstructor):
             return float(self.construct_yaml_float(node))
 
     def construct_whole(self, node: ScalarNode) -> int:
-        """Read a whole number from its text."""
+        """Read an integer from its text."""
         _require_short(node)
         return int(self.construct_yaml_int(node))
 
@@ -58,7 +58,7 @@ _ExactConstructor.add_constructor("tag:yaml.org,2002:int", _ExactConstructor.con
 
 
 def _require_short(node: ScalarNode) -> None:
-    """Refuse a number that takes longer to read than it has a right to."""
+    """Refuse a number that is too long."""
     if not isinstance(node.value, str) or is_too_long(node.value):
         raise ConstructorError(
             None, None, f"a number must have at most {LONGEST_NUMBER:,} digits and decimals", node.start_mark
@@ -66,7 +66,7 @@ def _require_short(node: ScalarNode) -> None:
 
 
 def _one_of(names: Sequence[str]) -> str:
-    """Names of which one must be given, as a sentence has them."""
+    """Alternative names, as in a sentence."""
     return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
@@ -76,7 +76,7 @@ _KINDS = {
     "synthesis": f"the guarantee {_one_of(SAMPLERS)}",
     "split": "a probability for each part, or for shared and holdout",
 }
-"""Entries of which there are several kinds, and what tells which."""
+"""Entries with several kinds, and the key that distinguishes them."""
 
 _MUST_BE = {
     **dict.fromkeys(["int_type", "int_parsing", "int_parsing_size", "int_from_float"], "a whole number such as 1"),
@@ -84,11 +84,11 @@ _MUST_BE = {
     **dict.fromkeys(["dict_type", "model_type", "model_attributes_type"], "a mapping of keys"),
     "tuple_type": "a list",
 }
-"""What a value must be that is something else altogether, by pydantic's word for that."""
+"""The required type of a value, by pydantic's type of error."""
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
-    """Read a YAML file whose top is a mapping.
+    """Read a YAML file whose top level is a mapping.
 
     Args:
         path: the file.
@@ -97,7 +97,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
         The mapping; numbers with a point or an exponent are fractions.
 
     Raises:
-        InvalidInput: there is no such file, it is not YAML, a key stands twice, or its top is no mapping.
+        InvalidInput: there is no such file, it is not YAML, a key is repeated, or its top level is not a mapping.
     """
     with _complaining(path):
         text = read_regular(path, "the release spec", _LONGEST_SPEC).decode("utf-8-sig")
@@ -110,7 +110,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
 
 @contextmanager
 def _complaining(path: Path) -> Iterator[None]:
-    """Say in one sentence why a spec cannot be read."""
+    """Turn errors into one sentence on why a spec cannot be read."""
     try:
         yield
     except InvalidInput:
@@ -121,39 +121,39 @@ def _complaining(path: Path) -> Iterator[None]:
         raise InvalidInput(f"the release spec {path} must be readable, got: {error.strerror}.") from None
     except (UnicodeDecodeError, ReaderError):
         raise InvalidInput(
-            f"the release spec {path} must be text in UTF-8, and has bytes that are not; save it anew."
+            f"the release spec {path} must be text in UTF-8, but has other bytes; save it in UTF-8."
         ) from None
     except MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise InvalidInput(f"the release spec {path} must be YAML; line {line}: {_shortened(error.problem)}.") from None
     except YAMLError as error:
         raise InvalidInput(f"the release spec {path} must be YAML, got: {_shortened(error)}.") from None
-    # A date that is none, a number with a letter in it, a key that no mapping can have: the library lets them through.
+    # An invalid date, a number with a letter in it, a key that no mapping can have: the library does not report them.
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise InvalidInput(
-            f"the release spec {path} must be YAML that says texts, numbers, lists and mappings, and holds something "
-            f"else ({type(error).__name__}); put texts in quotes, and leave tags out."
+            f"the release spec {path} must be YAML of texts, numbers, lists and mappings, but has something else "
+            f"({type(error).__name__}); put texts in quotes, and remove tags."
         ) from None
 
 
 def _shortened(said: object) -> str:
-    """What a library says, as one short line."""
+    """A library's message, as one short line."""
     text = " ".join(str(said).split())
     return text if len(text) <= _LONGEST_REMARK else f"{text[:_LONGEST_REMARK]}..."
 
 
 def _reader() -> YAML:
-    """What reads YAML here."""
+    """The YAML reader."""
     yaml = YAML(typ="safe", pure=True)
     yaml.Constructor = _ExactConstructor
     return yaml
 
 
 def _require_plain(text: str, path: Path) -> None:
-    """Refuse, before anything is made of it, what is small when written and large or deep when read.
+    """Refuse, before construction, YAML that is small as text but large or deep when read.
 
     Raises:
-        InvalidInput: it has aliases, is nested deeper than any spec, or has more values.
+        InvalidInput: it has aliases, is nested too deeply, or has too many values.
     """
     depth = 0
     for number, event in enumerate(_reader().parse(text)):
@@ -161,23 +161,23 @@ def _require_plain(text: str, path: Path) -> None:
         if isinstance(event, AliasEvent):
             fault = f"it has an alias, *{_shortened(event.anchor)}; write out what it stands for"
         elif depth > _DEEPEST:
-            fault = f"it is nested more than {_DEEPEST} deep, and no entry of a spec is; see its brackets"
+            fault = f"it is nested more than {_DEEPEST} deep, but no entry of a spec is; check its brackets"
         elif number > _MOST_EVENTS:
-            fault = f"it has more than {_MOST_EVENTS:,} values, and no spec has so many; name another file"
+            fault = f"it has more than {_MOST_EVENTS:,} values, but no spec has so many; name another file"
         else:
             continue
         raise InvalidInput(f"the release spec {path} must be plain YAML; line {event.start_mark.line + 1}: {fault}.")
 
 
 def complaint(detail: Mapping[str, Any], model: type[BaseModel]) -> str:
-    """Say in one line where something is wrong, what must hold and what was got.
+    """State in one line the place of a fault, what must hold and what was got.
 
     Args:
         detail: one of the errors of a pydantic ValidationError.
         model: the model that refused.
     """
     place = detail["loc"]
-    # Where there are several kinds of an entry pydantic names the one it tried, which is no key of the file.
+    # For an entry with several kinds, pydantic names the one it tried, which is not a key of the file.
     keys = [
         _shortened(key) for index, key in enumerate(place) if not (index == 1 and place[0] in _KINDS) and key != "[key]"
     ]
@@ -187,7 +187,7 @@ def complaint(detail: Mapping[str, Any], model: type[BaseModel]) -> str:
 
 
 def _sentence(detail: Mapping[str, Any], model: type[BaseModel]) -> str:
-    """Say what must hold and what was got."""
+    """State what must hold and what was got."""
     got = _shown(detail["input"])
     match detail["type"]:
         case "missing":
@@ -207,7 +207,7 @@ def _sentence(detail: Mapping[str, Any], model: type[BaseModel]) -> str:
         case "too_short":
             least = detail["ctx"]["min_length"]
             said = f"must have at least {least} {'entry' if least == 1 else 'entries'}"
-            # Entries that are wrong by themselves are complained of by themselves, and do not count.
+            # Entries with their own faults are reported separately, and do not count.
             said += f" that is right, got {got}" if detail["input"] else ", got none"
         case _:
             said = f"must {_PYDANTIC_SUBJECT.sub('', str(detail['msg']))}, got {got}"
@@ -215,7 +215,7 @@ def _sentence(detail: Mapping[str, Any], model: type[BaseModel]) -> str:
 
 
 def _shown(value: object) -> str:
-    """A value of the spec as its author may know it again."""
+    """A value of the spec, in a form that its author recognises."""
     if isinstance(value, Fraction):
         return f"{float(value):g}" if abs(value) < _LARGEST_SHOWN else "a larger number"
     text = repr(value) if isinstance(value, str) else str(value)
@@ -223,11 +223,11 @@ def _shown(value: object) -> str:
 
 
 def _suggestion(place: Sequence[str | int], model: type[BaseModel]) -> str:
-    """The key that was meant, or those there are."""
+    """The key that was probably intended, or all keys."""
     models = [model]
     for part in place[:-1]:
         models = [inner for outer in models for inner in _models_of(outer, part)] or models
-    # Where there are several kinds of an entry, the one that refused the key is none that has it.
+    # If an entry has several kinds, the one that refused the key does not have it.
     refusing = [inner for inner in models if place[-1] not in inner.model_fields]
     keys = list(dict.fromkeys(key for inner in refusing for key in inner.model_fields))
     close = get_close_matches(str(place[-1]), keys, n=1, cutoff=_MEANT)
@@ -235,7 +235,7 @@ def _suggestion(place: Sequence[str | int], model: type[BaseModel]) -> str:
 
 
 def _models_of(model: type[BaseModel], part: str | int) -> Iterator[type[BaseModel]]:
-    """The models that one step of a place leads to: those of a field, or the one of a kind."""
+    """The models below one level of a place: those of a field, or the one of a kind."""
     if isinstance(part, str) and part in model.model_fields:
         yield from _models_in(model.model_fields[part].annotation)
     elif any(
@@ -246,7 +246,7 @@ def _models_of(model: type[BaseModel], part: str | int) -> Iterator[type[BaseMod
 
 
 def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
-    """The models that a type mentions."""
+    """The models that occur in a type."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
     for inner in get_args(annotation):

@@ -1,4 +1,4 @@
-"""What a release spec asks of its learner and its sampler: their steps, planned before anything is read."""
+"""The steps of a release spec's learner and sampler, planned before anything is read."""
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
@@ -14,7 +14,7 @@ from schemas.spec.release_spec import ReleaseSpec
 
 
 def delta_of_part(spec: ReleaseSpec, delta: Fraction) -> Fraction:
-    """The delta of a step for the records that it reads, of which the spec states that of the whole release."""
+    """The delta of a step for the records that it reads, from the spec's delta for the whole release."""
     used = {*spec.learner.parts, *spec.synthesis.parts}
     return part_delta(delta, read_probability(spec.split.probabilities, used))
 
@@ -30,7 +30,7 @@ def sampler_for(spec: ReleaseSpec) -> Sampler:
 
 
 def planned_steps(spec: ReleaseSpec) -> Iterator[PlannedStep]:
-    """All steps that read the rows or make what is read, in order."""
+    """All steps that read the rows or make the products that others read, in order."""
     yield from learning_steps(spec)
     prepare = sampler_for(spec).prepare
     if prepare is not None:
@@ -38,12 +38,12 @@ def planned_steps(spec: ReleaseSpec) -> Iterator[PlannedStep]:
 
 
 def products_of(spec: ReleaseSpec) -> Mapping[str, Product]:
-    """All that the steps make, by name."""
+    """All products of the steps, by name."""
     return {product.name: product for step in planned_steps(spec) for product in step.makes}
 
 
 def baseline_for(spec: ReleaseSpec) -> ParameterMechanism | None:
-    """The marginals that a release is compared with; None where its learner counts nothing."""
+    """The marginals with which a release is compared; None if its learner counts nothing."""
     if not isinstance(spec.learner, CountingEntry):
         return None
     return baseline_of(spec.learner, spec.domain, lambda delta: delta_of_part(spec, delta))

@@ -1,6 +1,6 @@
-"""How the releases of a dataset are refreshed: what each refresh may spend, and whom to tell where one fails.
+"""How the releases of a dataset are refreshed: the budget of each refresh, and who is notified if one fails.
 
-What a refresh costs, and what is left to spend, is for the ledger.
+The cost of a refresh, and the remaining budget, are computed by the ledger.
 """
 
 from typing import Literal
@@ -14,13 +14,13 @@ _BELONGS_TO = {"refreshes": "equal_share", "n": "share_of_rest"}
 
 
 class RefreshBudget(Strict):
-    """What one refresh may spend of the dataset's budget; more than that is refused.
+    """The share of the dataset's budget that one refresh may spend; a refresh that costs more is refused.
 
     Attributes:
-        kind: `equal_share`, the lifetime budget over a planned number of refreshes; `share_of_rest`, what is left of it
-            over a number.
+        kind: `equal_share`, the lifetime budget divided by a planned number of refreshes; `share_of_rest`, the
+            remaining budget divided by a number.
         refreshes: the planned number, for `equal_share`.
-        n: the number, for `share_of_rest`.
+        n: the divisor, for `share_of_rest`.
     """
 
     kind: Literal["equal_share", "share_of_rest"]
@@ -37,16 +37,16 @@ class RefreshBudget(Strict):
 
     @property
     def parts(self) -> int:
-        """Into how many parts it is divided."""
+        """The number of parts into which it is divided."""
         return self.refreshes or self.n or 1
 
 
 class Notify(Strict):
-    """Who is told where a refresh fails or is refused.
+    """Who is notified if a refresh fails or is refused.
 
     Attributes:
-        webhook: where a message is posted: the name of an environment variable that holds the address, in capital
-            letters, or that of a Webhook block of Prefect's, in small ones.
+        webhook: where a message is posted: the name of an environment variable that holds the address, in upper case,
+            or that of a Prefect Webhook block, in lower case.
     """
 
     webhook: str = Field(pattern=r"^([A-Z][A-Z0-9_]*|[a-z0-9][a-z0-9-]*)$", max_length=LONGEST_NAME)
@@ -56,8 +56,8 @@ class Refresh(Strict):
     """How the releases of a dataset are refreshed.
 
     Attributes:
-        budget: what each refresh may spend.
-        notify: who is told where one fails; nobody by default.
+        budget: the budget of each refresh.
+        notify: who is notified if one fails; no one by default.
     """
 
     budget: RefreshBudget

@@ -1,6 +1,6 @@
-"""What is to be released: the spec that a release engineer writes, checked in full before any data is read.
+"""The release spec that a release engineer writes, validated in full before any data are read.
 
-How YAML is read, and how a complaint is worded, is for `schemas.spec.loading`. pandas is imported only with a dataset.
+Reading YAML and wording faults belong in `schemas.spec.loading`. pandas is imported only with a dataset.
 """
 
 from collections.abc import Iterable, Mapping
@@ -62,11 +62,11 @@ _VARIABLE = r"^[A-Z][A-Z0-9_]*$"
 
 
 class Join(Strict):
-    """A second table of the package that has further columns of the same rows.
+    """A second table of the package with further columns of the same rows.
 
     Attributes:
-        member: its path in the wheel. It is held in memory; the larger of the two belongs outside.
-        on: the column that both have, different in each row of the second.
+        member: its path in the wheel. It is held in memory, so it should be the smaller of the two.
+        on: the column that both have, unique in the second.
     """
 
     member: PathText
@@ -86,7 +86,7 @@ class PackageTable(Strict):
 
 
 class PackageSource(Strict):
-    """Tables in a wheel of the package index, one below the other; the wheel is read, never installed.
+    """Tables in a wheel of the package index, concatenated; the wheel is read, never installed.
 
     Attributes:
         kind: `package`.
@@ -108,9 +108,9 @@ class FileSource(Strict):
 
     Attributes:
         kind: `file`.
-        path: where it is, relative to the spec's folder; a folder ends in `/`, and what lies in a store is
+        path: its path, relative to the spec's folder; a folder ends in `/`, and objects in a store are
             `s3://BUCKET/PREFIX`.
-        environment: name of an environment variable that, where set, says where the source is instead.
+        environment: name of an environment variable that, if set, gives the place of the source instead.
     """
 
     kind: Literal["file"]
@@ -128,12 +128,12 @@ class FileSource(Strict):
     @classmethod
     def _says_where(cls, environment: str | None, info: ValidationInfo) -> str | None:
         if environment is None and info.data.get("path", "") is None:
-            raise ValueError("must be given where there is no path")
+            raise ValueError("must be given if there is no path")
         return environment
 
 
 def whole_place(source: Path | str) -> str:
-    """A source that somebody names, from wherever they stand.
+    """A source that a user names, as an absolute path or an address.
 
     Args:
         source: a file, a folder, or an address in a store.
@@ -151,18 +151,18 @@ def whole_place(source: Path | str) -> str:
 
 
 def is_known_format(place: str) -> bool:
-    """Whether a source of that name can be read: a table, a folder of them, or what lies in a store."""
+    """Whether a source of that name can be read: a table, a folder of tables, or objects in a store."""
     return place.endswith((*TABLE_SUFFIXES, "/")) or place.startswith(_STORES)
 
 
 class Split(Strict):
-    """Disjoint parts: with which probability a record goes, by itself, to each; what they leave of 1 goes nowhere.
+    """Disjoint parts: the probability that a record is assigned, independently, to each; the rest is unused.
 
     Attributes:
-        seeds: the records that synthesis starts from, D_S.
-        structure: what the structure is learnt from, D_T; none where the learner has none.
-        parameters: what the parameters are learnt from, D_P.
-        holdout: what the release is judged by.
+        seeds: the records from which synthesis starts, D_S.
+        structure: the records from which the structure is learnt, D_T; none if the learner has no structure.
+        parameters: the records from which the parameters are learnt, D_P.
+        holdout: the records for evaluation.
     """
 
     seeds: Positive
@@ -177,17 +177,17 @@ class Split(Strict):
 
     @property
     def probabilities(self) -> dict[str, Fraction]:
-        """Probability of each part that there is, in the order of the draw."""
+        """Probability of each non-empty part, in the order of the draw."""
         parts = {name: getattr(self, name) for name in ("seeds", "structure", "parameters", "holdout")}
         return {name: probability for name, probability in parts.items() if probability > 0}
 
 
 class SharedSplit(Strict):
-    """One part that everything is learnt from, its budgets adding up, and a holdout.
+    """One part for all learning, whose budgets are summed, and a holdout.
 
     Attributes:
-        shared: probability with which a record is used, for structure, parameters and seeds alike.
-        holdout: what the release is judged by.
+        shared: probability that a record is used, for structure, parameters and seeds alike.
+        holdout: the records for evaluation.
     """
 
     shared: Positive
@@ -205,25 +205,25 @@ class SharedSplit(Strict):
 
 
 def _at_most_one(probabilities: list[Fraction]) -> Fraction:
-    """The last of some probabilities, if together they leave something or nothing."""
+    """The last of some probabilities, if they sum to at most 1."""
     if sum(probabilities) > 1:
-        raise ValueError(f"must leave the probabilities a sum of at most 1, got {float(sum(probabilities)):g}")
+        raise ValueError(f"must keep the sum of the probabilities at most 1, got {float(sum(probabilities)):g}")
     if any(probability.denominator > _LARGEST_DENOMINATOR for probability in probabilities):
-        raise ValueError("must be, like the others, a probability of at most 12 decimals")
+        raise ValueError("must be, like the others, a probability with at most 12 decimals")
     return probabilities[-1]
 
 
 def _split_kind(written: Any) -> str:
-    """Which kind of split is meant, or is there: the one that names `shared`, or the one that names each part."""
+    """The kind of a split: the one with `shared`, or the one with each part."""
     shared = "shared" in written if isinstance(written, Mapping) else isinstance(written, SharedSplit)
     return "shared" if shared else "disjoint"
 
 
 class Period(Strict):
-    """What may be spent in one period of the calendar.
+    """The budget of one calendar period.
 
     Attributes:
-        length: how long a period is.
+        length: length of a period.
         epsilon: total of one period.
         delta: total of one period.
     """
@@ -234,14 +234,14 @@ class Period(Strict):
 
 
 class Budget(Strict):
-    """What may be spent on the dataset by all its releases together. The ledger's own policy, once there is one, wins.
+    """The budget of all releases of the dataset together. The ledger's own policy, once there is one, has precedence.
 
     Attributes:
-        dataset: the name that the ledger knows the dataset by; the dataset's own by default.
+        dataset: the dataset's name in the ledger; by default its own name.
         epsilon: total over the dataset's lifetime.
-        delta: total over the dataset's lifetime; 1 lets releases through that have no differential privacy.
-        seed_cost: whether candidates tested count in total, or with what one attempt costs.
-        period: what may be spent of it in one period.
+        delta: total over the dataset's lifetime; 1 permits releases without differential privacy.
+        seed_cost: whether candidates tested count in total, or with the cost of one attempt.
+        period: the budget of one period.
     """
 
     dataset: str | None = Field(default=None, pattern=_NAME, max_length=LONGEST_NAME)
@@ -252,12 +252,11 @@ class Budget(Strict):
 
 
 class Custody(Strict):
-    """Who keeps the release key.
+    """The custody of the release key.
 
     Attributes:
-        custodian: `file`, in the vault; `prefect_secret`, a secret block of Prefect's; `environment`, a variable that
-            holds the agency's secret, from which each release's key is derived; `destroyed`, in the vault until
-            publication.
+        custodian: `file`, in the vault; `prefect_secret`, a Prefect secret block; `environment`, a variable that holds
+            the agency's secret, from which each release's key is derived; `destroyed`, in the vault until publication.
         variable: name of the variable, for `environment`.
     """
 
@@ -273,15 +272,15 @@ class Custody(Strict):
 
 
 class Evaluation(Strict):
-    """How the release is judged.
+    """How the release is evaluated.
 
     Attributes:
-        target: attribute that classifiers predict; the schema's own by default.
-        classifiers: which ones.
-        train_rows: rows of each table that a classifier, or the distinguishing game, learns from and is tested on.
-        quasi_identifiers: attributes that an intruder might link by.
+        target: attribute that classifiers predict; by default the schema's.
+        classifiers: the classifiers.
+        train_rows: rows of each table with which a classifier, or the distinguishing game, is trained and tested.
+        quasi_identifiers: attributes by which an intruder might link records.
         sensitive: attributes that an intruder infers, one at a time.
-        known: attributes that the intruder infers them from.
+        known: attributes from which the intruder infers them.
     """
 
     target: Line | None = Field(default=None, validate_default=True)
@@ -296,7 +295,7 @@ class Evaluation(Strict):
     def _is_an_attribute(cls, target: str | None, info: ValidationInfo) -> str | None:
         domain = domain_known_to(info)
         if target is None and domain is not None and domain.target is None:
-            raise ValueError("must be given, for the dataset has none of its own")
+            raise ValueError("must be given, because the dataset has none of its own")
         if target is not None:
             refuse_unknown([target], info)
         return target
@@ -318,24 +317,24 @@ else:
 
 
 class ReleaseSpec(Strict):
-    """All that a release engineer decides.
+    """All decisions of a release engineer.
 
     Attributes:
         name: releases are called NAME-YYYYMMDDTHHMMSSZ.
-        title: what the release is, for a reader.
+        title: description of the release, for readers.
         dataset: name of a table schema that ships, or a path to a .py file, relative to the spec's folder.
         source: where the records come from.
         max_invalid_share: share of the rows in scope that may be invalid.
-        chunk_rows: rows that are in memory at a time.
-        split: which part a record goes to.
-        learner: what is learnt.
-        synthesis: what is drawn.
-        budget: what may be spent on the dataset; by default what its ledger says.
-        key: who keeps the release key.
-        evaluation: how it is judged.
-        thresholds: limits of figures, by name; a name is a figure's and ends in `_min` or `_max`.
-        decision: who decides whether it is published; where that is left out, it publishes by itself.
-        refresh: how the dataset's releases are refreshed; where it is absent, records do not speak of it.
+        chunk_rows: number of rows in memory at a time.
+        split: how records are assigned to parts.
+        learner: the learner.
+        synthesis: the sampler.
+        budget: the budget of the dataset; by default that of its ledger.
+        key: the custody of the release key.
+        evaluation: how it is evaluated.
+        thresholds: bounds of figures, by name: a figure's name and `_min` or `_max`.
+        decision: who decides whether it is published; if left out, it publishes by itself.
+        refresh: how the dataset's releases are refreshed; if absent, records do not mention it.
     """
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$", max_length=LONGEST_NAME)
@@ -353,14 +352,14 @@ class ReleaseSpec(Strict):
     key: Custody = Custody()
     evaluation: Evaluation
     thresholds: Thresholds = Field(default_factory=dict)
-    # Left out of everything that is written down where the spec leaves it out.
+    # Omitted from all written forms if the spec leaves it out.
     decision: Policy | None = Field(default=None, exclude_if=lambda policy: policy is None)
     refresh: Refresh | None = Field(default=None, exclude_if=lambda refresh: refresh is None)
 
     _folder: Path = PrivateAttr(default_factory=Path.cwd)
 
     def model_post_init(self, context: Any, /) -> None:
-        """Keep the folder that relative paths are relative to."""
+        """Store the base of relative paths."""
         if context and "folder" in context:
             self._folder = context["folder"]
 
@@ -371,7 +370,7 @@ class ReleaseSpec(Strict):
         if problem:
             raise ValueError(problem)
         if fault := fault_of_name(Path(dataset).stem, most=LONGEST_NAME):
-            raise ValueError(f"{fault}: releases and the ledger call the dataset by the name of its file")
+            raise ValueError(f"{fault}: in releases and in the ledger the dataset has the name of its file")
         return dataset
 
     @field_validator("learner")
@@ -382,7 +381,7 @@ class ReleaseSpec(Strict):
             return learner
         if (split.structure > 0) != ("structure" in learner.parts):
             kinds = " or ".join(learners.kinds_that_read("structure"))
-            raise ValueError(f"must be of kind {kinds} exactly where split.structure is positive")
+            raise ValueError(f"must be of kind {kinds} if and only if split.structure is positive")
         return learner
 
     @field_validator("thresholds")
@@ -402,7 +401,7 @@ class ReleaseSpec(Strict):
         """The same release from another source.
 
         Args:
-            source: a file, a folder, or an address in a store; None leaves the source as it is.
+            source: a file, a folder, or an address in a store; None keeps the source.
 
         Raises:
             InvalidInput: it is of no known format.
@@ -413,13 +412,13 @@ class ReleaseSpec(Strict):
 
     @property
     def dataset_name(self) -> str:
-        """The name that the ledger and the record know the dataset by."""
+        """The dataset's name in the ledger and the record."""
         own = self.budget.dataset if self.budget is not None else None
         return own or Path(self.dataset).stem
 
     @property
     def folder(self) -> Path:
-        """What relative paths in the spec are relative to."""
+        """The base of relative paths in the spec."""
         return self._folder
 
     @property
@@ -437,19 +436,19 @@ class ReleaseSpec(Strict):
 
     @property
     def titles(self) -> dict[str, str]:
-        """What each attribute is, for a reader."""
+        """The label of each attribute, for readers."""
         return {name: column.title or "" for name, column in self.schema.columns.items()}
 
     @property
     def labels(self) -> dict[str, dict[str, str]]:
-        """What values stand for, by attribute and by value as text, where the description says so."""
+        """The labels of values, by attribute and by value as text, if the description has any."""
         from schemas.table import labels_of  # noqa: PLC0415 - it imports pandas
 
         return labels_of(self.schema)
 
 
 def _refuse_unknown_thresholds(thresholds: Iterable[str], info: ValidationInfo) -> None:
-    """Refuse thresholds that are about no figure of the evaluation."""
+    """Refuse thresholds without a figure of the evaluation."""
     evaluation = info.data.get("evaluation")
     if evaluation is not None:
         unknown = unknown_thresholds(thresholds, figure_names(evaluation.classifiers, evaluation.sensitive))
@@ -458,17 +457,17 @@ def _refuse_unknown_thresholds(thresholds: Iterable[str], info: ValidationInfo) 
 
 
 def load_spec(path: Path, *, folder: Path | None = None) -> ReleaseSpec:
-    """Load a release spec and check everything about it that can be checked without data.
+    """Load a release spec and check everything that can be checked without data.
 
     Args:
         path: the YAML file.
-        folder: what relative paths in the spec are relative to; the file's own folder unless this is a copy.
+        folder: the base of relative paths in the spec; the file's own folder unless this is a copy.
 
     Returns:
         The spec.
 
     Raises:
-        InvalidInput: something is wrong; the message has a line for each thing.
+        InvalidInput: the spec has faults; the message has a line for each.
     """
     written = read_yaml(path)
     folder = whole_path(folder or path.parent, "the folder of the release spec")
@@ -484,7 +483,7 @@ def load_spec(path: Path, *, folder: Path | None = None) -> ReleaseSpec:
 
 
 def _look_up(dataset: object, folder: Path) -> tuple[Domain | None, str | None]:
-    """The domain of a dataset, or what is wrong with it; neither where the spec names none."""
+    """The domain of a dataset, or its fault; neither if the spec names none."""
     if not isinstance(dataset, str) or len(dataset) > LONGEST_PATH:
         return None, None
     try:

@@ -1,6 +1,6 @@
-"""The kinds of values that specs hold beside those of mechanisms: bounds of figures, and names of attributes.
+"""The types of values in specs in addition to those of mechanisms: bounds of figures, and names of attributes.
 
-What a spec holds does not belong here.
+The content of a spec does not belong here.
 """
 
 from collections.abc import Sequence
@@ -16,14 +16,14 @@ _MOST_NAMES = 10_000
 
 
 def _bound(value: Any) -> Any:
-    """Read the bound of a figure, which is compared with floating-point numbers."""
+    """Read the bound of a figure as a float, because figures are floats."""
     if isinstance(value, bool):
         raise ValueError("must be a number")  # noqa: TRY004 - pydantic reports a ValueError with its place
     return float(of_bounded_size(value)) if isinstance(value, Fraction) else value
 
 
 def _known_names(names: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
-    """Refuse a name twice, and names that are no attributes where the domain is known."""
+    """Refuse repeated names and, if the domain is known, names that are not attributes."""
     if len(set(names)) != len(names):
         raise ValueError("must name each attribute once")
     refuse_unknown(names, info)
@@ -31,7 +31,7 @@ def _known_names(names: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...
 
 
 def refuse_unknown(names: Sequence[str], info: ValidationInfo) -> None:
-    """Refuse names that are no attributes where the domain is known."""
+    """Refuse names that are not attributes, if the domain is known."""
     domain = domain_known_to(info)
     unknown = [name for name in names if domain is not None and name not in domain.names]
     if domain is not None and unknown:

@@ -133,7 +133,7 @@ HISTOGRAM = {
         ("title", "\u202ereversed", "title: must be one line of visible text, got the character U+202E"),
         ("title", "", "title: must have at least 1 character"),
         ("dataset", "x" * 5000, "dataset: must have at most 4000 characters"),
-        ("dataset", "y" * 1000 + ".py", "dataset: the dataset must be a file that can be read"),
+        ("dataset", "y" * 1000 + ".py", "dataset: the dataset must be a readable file"),
         ("dataset", "a\0b.py", "dataset: must be one line of visible text, got the character U+0000"),
         ("source__path", "a\0b.csv", "source.path: must be one line of visible text, got the character U+0000"),
         ("source__path", "a" * 5000 + ".csv", "source.path: must have at most 4000 characters"),
@@ -177,7 +177,7 @@ def bomb(levels: int) -> str:
         (f"name: {'[' * 100_000}", "line 1: it is nested more than 20 deep"),
         (f"name: {'[' * 30}{']' * 30}", "line 1: it is nested more than 20 deep"),
         ("\n".join(f"{' ' * n}a:" for n in range(300)), "line 21: it is nested more than 20 deep"),
-        (f"name: [{'1,' * 200_000}]", "it has more than 100,000 values, and no spec has so many"),
+        (f"name: [{'1,' * 200_000}]", "it has more than 100,000 values, but no spec has so many"),
         (f"title: {'x' * 2_000_000}", "must be of at most 1,048,576 bytes"),
         ("name: 2026-99-99", "the release spec"),
         ("name: !!int x", "the release spec"),
@@ -192,7 +192,7 @@ def bomb(levels: int) -> str:
         ("<<: 1", "the release spec"),
         ("a: b\n---\na: b", "the release spec"),
         ("%YAML 9.9\n---\na: b", "the release spec"),
-        ("name: \x07", "must be text in UTF-8, and has bytes that are not"),
+        ("name: \x07", "must be text in UTF-8, but has other bytes"),
         ("&a name: *a", "it has an alias, *a"),
     ],
     ids=range(35),
@@ -213,7 +213,7 @@ def schema(columns: str = '"sex": nominal(["f", "m"])', more: str = "") -> str:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("schema = 5", "must define `schema`, a table made by schemas.table.table, and defines one of the type int"),
+        ("schema = 5", "must define `schema`, a table made by schemas.table.table, but defines one of the type int"),
         ("schema = type('T', (), {'columns': 5})()", "defines one of the type T"),
         ("import sys; sys.exit(0)", "must run to its end without an error, got SystemExit: 0; correct it"),
         ("raise SystemExit", "must run to its end without an error, got SystemExit; correct it"),
@@ -228,11 +228,11 @@ def schema(columns: str = '"sex": nominal(["f", "m"])', more: str = "") -> str:
         ("def f(): f()\nf()", "must run to its end without an error, got RecursionError"),
         (schema('5: nominal(["f", "m"])'), "the name of a column must be text, got int; put it in quotes"),
         (schema('None: nominal(["f", "m"])'), "the name of a column must be text, got NoneType"),
-        (schema('" ": nominal(["f", "m"])'), "the name of a column must have a character that is seen, got none"),
-        (schema('"": nominal(["f", "m"])'), "the name of a column must have a character that is seen, got none"),
+        (schema('" ": nominal(["f", "m"])'), "the name of a column must have a visible character, got none"),
+        (schema('"": nominal(["f", "m"])'), "the name of a column must have a visible character, got none"),
         (schema('"x" * 301: nominal(["f", "m"])'), "the name of a column must have at most 300 characters, got 301"),
         (schema('"a\\nb": nominal(["f", "m"])'), "the name of a column must be one line of visible text, got the char"),
-        (schema('"<b>": nominal(["f", "m"])'), "which pages read as markup, got < in it; rename it"),
+        (schema('"<b>": nominal(["f", "m"])'), "which pages read as markup, got <; rename it"),
         (schema('"=1+1": nominal(["f", "m"])'), "the name of a column must not begin with = + - or @"),
         (schema('"sex": 5'), "must run to its end without an error, got"),
         (
@@ -290,7 +290,7 @@ def test_a_rule_of_a_schema_cannot_end_the_program(tmp_path: Path, rule: str) ->
     path = write_small_release(tmp_path, people=[])
     text = "import sys\n" + SCHEMA.replace("description=", f"{rule}=lambda people: sys.exit(0), description=")
     (tmp_path / "people.py").write_text(text, encoding="utf-8")
-    with pytest.raises(Exception, match="must return, and it ended the program"):
+    with pytest.raises(Exception, match="must return, but it ended the program"):
         load_spec(path).schema.validate(pd.DataFrame([[20, "f", "none", "no"]], columns=small_release.NAMES), lazy=True)
 
 
@@ -325,10 +325,10 @@ def test_a_spec_or_a_schema_that_is_no_regular_file_is_not_opened(
     specs = tmp_path / "specs"
     specs.mkdir()
     said = refused(made(specs / "s.yaml"), tmp_path / "state", capsys)
-    assert f"the release spec must be a regular file, and {specs / 's.yaml'} is {kind}" in said
+    assert f"the release spec must be a regular file, but {specs / 's.yaml'} is {kind}" in said
     path = write_small_release(tmp_path / "spec", people=[], dataset="other.py")
     made(path.parent / "other.py")
-    assert f"the dataset must be a regular file, and {path.parent / 'other.py'} is {kind}" in refused(
+    assert f"the dataset must be a regular file, but {path.parent / 'other.py'} is {kind}" in refused(
         path, tmp_path / "state", capsys
     )
 
@@ -342,7 +342,7 @@ def test_a_source_that_is_no_regular_file_is_not_opened(
     folder(tmp_path / "other")
     made(tmp_path / "other" / name)
     with (
-        pytest.raises(InvalidInput, match=rf"^the source must be a regular file, and \S+ is {kind}; name the file"),
+        pytest.raises(InvalidInput, match=rf"^the source must be a regular file, but \S+ is {kind}; name the file"),
         opened_source(load_spec(path), tmp_path / "cache"),
     ):
         pass
@@ -377,7 +377,7 @@ def test_a_file_is_read_up_to_a_size_and_no_further(tmp_path: Path) -> None:
     path = tmp_path / "sparse"
     with path.open("wb") as file:
         file.truncate(1 << 40)
-    with pytest.raises(InvalidInput, match=r"it must be of at most 5 bytes, and \S+ has more"):
+    with pytest.raises(InvalidInput, match=r"it must have at most 5 bytes, but \S+ has more"):
         read_regular(path, "it", 5)
     path.write_bytes(b"12345")
     assert read_regular(path, "it", 5) == b"12345"
@@ -387,7 +387,7 @@ def test_a_file_is_read_up_to_a_size_and_no_further(tmp_path: Path) -> None:
 def test_a_path_that_leads_nowhere_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "loop").symlink_to("loop")
-    with pytest.raises(InvalidInput, match="it must be at a path that leads somewhere, got"):
+    with pytest.raises(InvalidInput, match="it must be at a valid path, got"):
         whole_path(Path(place), "it")
 
 
@@ -404,7 +404,7 @@ def test_a_key_or_a_trust_file_that_is_no_regular_file_is_not_opened(
     tmp_path: Path, made: Callable[[Path], Path], kind: str
 ) -> None:
     place = made(tmp_path / "it")
-    with pytest.raises(InvalidInput, match=rf"the signing key must be a regular file, and \S+ is {kind}"):
+    with pytest.raises(InvalidInput, match=rf"the signing key must be a regular file, but \S+ is {kind}"):
         load_private_key(place)
-    with pytest.raises(InvalidInput, match=rf"the trust file must be a regular file, and \S+ is {kind}"):
+    with pytest.raises(InvalidInput, match=rf"the trust file must be a regular file, but \S+ is {kind}"):
         read_trusted_keys(place)

@@ -152,8 +152,8 @@ def test_all_that_is_wrong_is_said_at_once_a_line_each(tmp_path: Path) -> None:
         ("chunk_rows", 0, "chunk_rows: must be greater than or equal to 1, got 0"),
         ("chunk_rows", True, "chunk_rows: must be a whole number"),
         ("split__seeds", 0, "split.seeds: must be greater than 0, got 0"),
-        ("split__holdout", 0.3, "split.holdout: must leave the probabilities a sum of at most 1, got 1.1"),
-        ("split__structure", 0, "exactly where split.structure is positive"),
+        ("split__holdout", 0.3, "split.holdout: must keep the sum of the probabilities at most 1, got 1.1"),
+        ("split__structure", 0, "if and only if split.structure is positive"),
         ("learner__kind", "of tomorrow", "learner: must have the kind loglinear, cfs"),
         ("learner__noise", "none", "learner.noise: must be 'laplace' or 'gaussian'"),
         ("learner__structure", None, "learner.structure: must be a mapping of keys, got None."),
@@ -200,7 +200,7 @@ def test_all_that_is_wrong_is_said_at_once_a_line_each(tmp_path: Path) -> None:
             "people.xlsx",
             f"source.path: must be {KNOWN_FORMATS}, got people.xlsx",
         ),
-        ("source", {"kind": "file"}, "source.environment: must be given where there is no path"),
+        ("source", {"kind": "file"}, "source.environment: must be given if there is no path"),
         ("dataset", "acs_mb", "did you mean acs_ma?"),
         ("dataset", "absent.py", "must be a file that defines `schema`"),
     ],
@@ -265,7 +265,7 @@ def test_a_dataset_without_a_target_needs_one_in_the_spec(tmp_path: Path) -> Non
     path = write_small_release(tmp_path, people=[])
     dataset = tmp_path / "people.py"
     dataset.write_text(dataset.read_text().replace('target="employed"', "target=None"))
-    assert "evaluation.target: must be given, for the dataset has none of its own" in refusal(path)
+    assert "evaluation.target: must be given, because the dataset has none of its own" in refusal(path)
 
 
 def test_a_dataset_that_does_not_run_is_refused(tmp_path: Path) -> None:
@@ -313,10 +313,10 @@ def test_an_empty_spec_is_told_everything_it_lacks(tmp_path: Path) -> None:
 
 
 def test_a_spec_that_is_a_folder_or_no_text_is_refused_in_plain_words(tmp_path: Path) -> None:
-    assert f"must be a regular file, and {tmp_path} is a folder; name the file" in refusal(tmp_path)
+    assert f"must be a regular file, but {tmp_path} is a folder; name the file" in refusal(tmp_path)
     path = tmp_path / "spec.yaml"
     path.write_bytes("name: é".encode("latin1"))
-    assert "must be text in UTF-8, and has bytes that are not" in refusal(path)
+    assert "must be text in UTF-8, but has other bytes" in refusal(path)
 
 
 def test_a_spec_that_is_absent_is_refused(tmp_path: Path) -> None:
@@ -379,7 +379,7 @@ def test_tested_seeds_must_copy_something(tmp_path: Path) -> None:
 def test_rows_may_be_shared_by_all_steps(tmp_path: Path) -> None:
     spec = load_spec(write_small_release(tmp_path, people=[], split={"shared": 0.8, "holdout": 0.2}))
     assert spec.split.probabilities == {"shared": Fraction(4, 5), "holdout": Fraction(1, 5)}
-    assert "split.holdout: must leave the probabilities a sum of at most 1" in changed(
+    assert "split.holdout: must keep the sum of the probabilities at most 1" in changed(
         tmp_path, split={"shared": 0.9, "holdout": 0.2}
     )
     said = changed(tmp_path, split={"shared": 0.5, "seeds": 0.1, "holdout": 0.2})

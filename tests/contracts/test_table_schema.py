@@ -178,7 +178,7 @@ def test_the_universe_is_published_in_words() -> None:
 
 def test_a_recoding_that_drops_rows_is_refused() -> None:
     schema = table({"age": numeric(0, 9)}, recode=lambda person: person[person["age"] > 3])
-    with pytest.raises(InvalidInput, match="one row of each row"):
+    with pytest.raises(InvalidInput, match="one row for each row"):
         schema.validate(pd.DataFrame({"age": [1, 5]}), lazy=True)
 
 

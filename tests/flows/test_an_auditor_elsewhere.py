@@ -324,7 +324,7 @@ def test_whatever_was_changed_is_named(at_work: Auditor, tampered: dict[str, str
         "privacy.json was changed in the folder",
         "zero.txt was added to the folder",
     )
-    signed = found.pop("every file is the one that was signed, none is missing and none too many")
+    signed = found.pop("every file is as signed, and none is missing or added")
     assert signed[0] == "privacy.json is not what was signed: it was altered"
     assert found.pop("privacy.json states what follows from the record")
     assert found.keys() == {RUNS}

@@ -52,7 +52,7 @@ SEGMENT = "the ledger has the entries that the record shows, unchanged"
 PUBLISHED = "the ledger says that the table in the folder was published"
 CHARGED = "nothing was charged for the release but what the record shows"
 LINK = "is a link: anyone who may write where it points may change it"
-FILES = "every file is the one that was signed, none is missing and none too many"
+FILES = "every file is as signed, and none is missing or added"
 
 
 @dataclass(frozen=True)
@@ -716,7 +716,7 @@ def test_an_entry_of_the_ledger_that_was_altered_is_named(kept: Kept) -> None:
     change_ledger(kept, f"UPDATE deniable_ledger SET entry = replace(entry, 'learn', 'draw') WHERE number = {first}")  # noqa: S608
     found = audited(kept)
     assert found[SEGMENT] == (f"entry {first} was changed",)
-    assert any(f"entry {first}: its content is not what its digest was made of" in fault for fault in found[LEDGER])
+    assert any(f"entry {first}: its content does not match its digest" in fault for fault in found[LEDGER])
     assert RUNS not in found
 
 

@@ -76,8 +76,8 @@ def require_that_what_begins_elsewhere_is_said_to_be_the_models_own(folder: Path
     )
     words = " ".join((folder / "PRIVACY.md").read_text().split())
     assert "every prefix of the histogram is shared by at least k = 20" in words
-    assert "Of the records that begin elsewhere this is not said" in words
-    assert "Of these no k is promised" in " ".join(Page((folder / "index.html").read_text()).words.split())
+    assert "This does not apply to records whose prefix is not in the histogram" in words
+    assert "For these no k is guaranteed" in " ".join(Page((folder / "index.html").read_text()).words.split())
 
 
 def test_what_was_measured_can_be_seen_in_mlflow_and_on_both_pages(state: Path, tmp_path: Path) -> None:

@@ -128,5 +128,5 @@ def test_a_ledger_that_was_altered_is_spent_from_no_more_but_can_be_verified_and
     with pytest.raises(LedgerBroken):
         command(state, "show")
     assert command(state, "verify") == DOES_NOT_HOLD
-    assert "entry 1: its content is not what its digest was made of" in capsys.readouterr().out
+    assert "entry 1: its content does not match its digest" in capsys.readouterr().out
     assert command(state, f"export {state / 'evidence.jsonl'}") == DONE

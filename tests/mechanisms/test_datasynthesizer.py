@@ -428,8 +428,8 @@ def test_nothing_below_zero_is_a_share() -> None:
 @pytest.mark.parametrize(
     ("stated", "named"),
     [
-        ({"epsilon": 1}, "either the degree or a public number of rows"),
-        ({"epsilon": 1, "degree": 2, "rows": 1000}, "either the degree or a public number of rows"),
+        ({"epsilon": 1}, "exactly one of the degree and a public number of rows"),
+        ({"epsilon": 1, "degree": 2, "rows": 1000}, "exactly one of the degree and a public number of rows"),
         ({"epsilon": 1, "degree": 5}, "less than or equal to 4"),
         ({"epsilon": 1, "degree": True}, "whole number"),
         ({"degree": 2}, "Field required"),

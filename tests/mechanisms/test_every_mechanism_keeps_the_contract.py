@@ -38,7 +38,7 @@ from tests.mechanisms.table import LEARNERS, SAMPLERS
 from tests.published import Published, faults, leaves, with_change
 from tests.whole_release import Drawn, drawn_release
 
-AGAINST_THE_SPEC = "the events of every step are those that spec and domain ask for"
+AGAINST_THE_SPEC = "the events of every step are those that follow from spec and domain"
 FALSE_ALARM = 1e-9
 NOISY = {"discrete_laplace", "discrete_gaussian", "stability_histogram"}
 ROWS = {

@@ -296,5 +296,5 @@ def test_the_first_and_the_last_number_of_each_share_draw_its_prefix(cells: int)
 
 def test_a_histogram_of_other_attributes_is_refused() -> None:
     turned = PrefixHistogram(DOMAIN, (2, 1), np.array([[0, 0]], np.uint16), np.array([20]))
-    with pytest.raises(InvalidInput, match="first in the network's order"):
+    with pytest.raises(InvalidInput, match="first attributes of the network's order"):
         PrefixSampler(net(), turned)

@@ -142,7 +142,7 @@ def test_a_field_of_an_event_that_is_another_is_named(name: str, folder: Path) -
             for field, changed in altered(dict(events[number])):
                 lines = found(spec, domain, steps, {step.step: [*events[:number], changed, *events[number + 1 :]]})
                 # Where an amount is that of all events of the step, the others are named, or what they cost.
-                own = f"step {step.step}: event {number + 1} has {field} {changed[field]}, and the spec asks for"
+                own = f"step {step.step}: event {number + 1} has {field} {changed[field]}, but the spec requires"
                 amount = field in ("scale", "variance", "epsilon_per_choice")
                 assert own in lines or (amount and f"step {step.step}: " in lines), (changed, lines)
 
@@ -175,7 +175,7 @@ def test_an_event_that_is_missing_repeated_moved_or_of_another_kind_is_named(nam
         for number in range(few):
             others = [*events[:number], kind | common, *events[number + 1 :]]
             assert f"step {step.step}: event {number + 1} " in found(spec, domain, steps, {step.step: others})
-        assert f"the spec asks for {len(events)}" in found(spec, domain, steps, {step.step: [*events, kind | common]})
+        assert f"the spec requires {len(events)}" in found(spec, domain, steps, {step.step: [*events, kind | common]})
 
 
 @pytest.mark.parametrize("name", [name for name in STEPS if not name.startswith("tested")])
@@ -191,9 +191,9 @@ def test_a_cost_that_is_not_that_of_the_events_is_named_though_the_spec_allows_i
         ):
             guarantee = type(step.guarantee)(**{**vars(step.guarantee), **change})
             others = [StepCost(**{**vars(each), "guarantee": guarantee}) if each is step else each for each in steps]
-            assert f"step {step.step}: it is said to cost" in found(spec, domain, others), change
+            assert f"step {step.step}: its stated cost is" in found(spec, domain, others), change
         others = [StepCost(**{**vars(each), "guarantee": None}) if each is step else each for each in steps]
-        assert f"step {step.step}: it is said to cost nothing that can be stated" in found(spec, domain, others)
+        assert f"step {step.step}: its stated cost is nothing that can be stated" in found(spec, domain, others)
 
 
 @pytest.mark.parametrize(
@@ -216,9 +216,9 @@ def test_a_cost_that_is_not_that_of_the_events_is_named_though_the_spec_allows_i
         ("loglinear gaussian", ("learner", "parameters", "epsilon"), "11/10", "step learn_parameters: its noise costs"),
         ("loglinear gaussian", ("learner", "kind"), "marginals", "step learn_parameters: event 1 has query"),
         ("histogram", ("synthesis", "delta"), "1/1000", "step noise_seeds: event 1 has threshold"),
-        ("histogram", ("synthesis", "epsilon_rows"), "1/10", "step noise_seeds: it has 1 events, and the spec asks"),
+        ("histogram", ("synthesis", "epsilon_rows"), "1/10", "step noise_seeds: it has 1 events, but the spec"),
         ("histogram rows", ("synthesis", "epsilon_rows"), "1/20", "step noise_seeds: event 2 has scale"),
-        ("histogram rows", ("synthesis", "epsilon_rows"), None, "step noise_seeds: it has 2 events, and the spec asks"),
+        ("histogram rows", ("synthesis", "epsilon_rows"), None, "step noise_seeds: it has 2 events, but the spec"),
         ("histogram k", ("synthesis", "k"), 41, "step noise_seeds: event 1 has threshold"),
         ("histogram k", ("synthesis", "beta"), "1/1000", "step noise_seeds: event 1 has threshold"),
         ("histogram k", ("synthesis", "max_rows"), 1000, "step noise_seeds: event 1 has threshold"),
@@ -249,11 +249,9 @@ def test_events_of_another_domain_are_named(name: str, folder: Path) -> None:
 def test_a_step_of_a_mechanism_that_the_spec_does_not_ask_for_is_named(folder: Path) -> None:
     spec, domain, steps = planned("histogram", folder)
     seedless = spec | {"synthesis": spec["synthesis"] | {"guarantee": "seedless"}}
-    assert found(seedless, domain, steps) == "step noise_seeds: the spec asks for no such step"
+    assert found(seedless, domain, steps) == "step noise_seeds: the spec has no such step"
     spec, domain, steps = planned("cfs laplace", folder)
     both = ["learn_structure", "learn_parameters"]
     for kind, unasked in {"loglinear": both[:1], "of tomorrow": both}.items():
         other = spec | {"learner": spec["learner"] | {"kind": kind}}
-        assert found(other, domain, steps) == "\n".join(
-            f"step {step}: the spec asks for no such step" for step in unasked
-        )
+        assert found(other, domain, steps) == "\n".join(f"step {step}: the spec has no such step" for step in unasked)

@@ -171,7 +171,7 @@ def test_a_signature_counts_only_while_its_key_is_trusted(drawn: Drawn, tmp_path
     judged = {
         "": published.keys,
         "superseded on 2098": published.keys.with_revoked(key.keyid, superseded),
-        "nothing that it signed counts": published.keys.with_revoked(key.keyid, compromised),
+        "none of its signatures are accepted": published.keys.with_revoked(key.keyid, compromised),
         "is not trusted": TrustedKeys((trusted("Ada"),)),
         "expired on 2002": TrustedKeys((early,)),
         "is not valid before 2098": TrustedKeys((late,)),
@@ -247,9 +247,10 @@ def test_a_record_that_states_theorem_1_with_its_t_holds_as_it_did(drawn: Drawn,
     older = published.signed_again(record, 1).with_document("privacy.json", stated).verify()
     # Its ledger was charged by the exact form: that alone is left to say.
     (fault,) = faults(older).splitlines()
-    assert fault.endswith("the cost of one record of step synthesize is another than by the record")
+    assert fault.endswith("the cost of one record of step synthesize differs from the record")
     record["cost"]["steps"][-1]["record_t"] = t - 1
-    assert f"Theorem 1 is used with t = {t - 1}, and {t} is right" in faults(published.signed_again(record, 1).verify())
+    used = f"Theorem 1 is used with t = {t - 1}, but the spec's delta requires {t}"
+    assert used in faults(published.signed_again(record, 1).verify())
 
 
 @pytest.mark.parametrize(("learner", "right"), [("marginals", 1), ("loglinear", 2)])

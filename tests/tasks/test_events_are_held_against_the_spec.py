@@ -20,7 +20,7 @@ from tests.whole_release import HISTOGRAM, drawn_release
 
 Events = list[dict[str, Any]]
 
-PLANNED = "the events of every step are those that spec and domain ask for"
+PLANNED = "the events of every step are those that follow from spec and domain"
 FOLLOWING = ("privacy.json: subgroup_error.", "privacy.json: model.choices.")
 """Figures of the statement that follow from the events, and are not worked out again by the forger."""
 LOGLINEAR = {"learner": {"kind": "loglinear", "noise": "gaussian", "parameters": {"epsilon": 1, "delta": 1e-6}}}
@@ -118,7 +118,12 @@ def assert_named(forged: Published, named: str) -> None:
     report = forged.verify()
     (planned,) = [check for check in report.checks if check.name == PLANNED]
     assert any(fault.startswith(named) for fault in planned.faults), (named, planned.faults)
-    consistent = ("did what its cost is of", "privacy.json states", "the ledger's entries follow", "was charged once")
+    consistent = (
+        "ran the events of its stated cost",
+        "privacy.json states",
+        "the ledger's entries form a chain",
+        "was charged once",
+    )
     for check in report.checks:
         if any(part in check.name for part in consistent):
             assert all(fault.startswith(FOLLOWING) for fault in check.faults), check.line

@@ -121,7 +121,7 @@ def test_whatever_is_no_file_of_its_own_is_found_in_the_folder(
     (release / "graph.json").unlink()
     (release / "graph.json").symlink_to(elsewhere)
     assert main(["verify", str(release)]) == DOES_NOT_HOLD
-    assert "graph.json is a link, and a release has files alone" in capsys.readouterr().out
+    assert "graph.json is a link, but a release has only files" in capsys.readouterr().out
     (release / "graph.json").unlink()
     (release / "graph.json").write_bytes(published.files["graph.json"])
     (release / "more").mkdir()
@@ -130,14 +130,14 @@ def test_whatever_is_no_file_of_its_own_is_found_in_the_folder(
     assert ".hidden is not among the files that were signed (and 1 more)" in capsys.readouterr().out
     (release / ".hidden").unlink()
     assert main(["verify", str(release)]) == DOES_NOT_HOLD
-    assert "more is a folder, and a release has files alone" in capsys.readouterr().out
+    assert "more is a folder, but a release has only files" in capsys.readouterr().out
 
 
 def test_a_record_that_is_a_link_is_not_followed(release: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (release / "record.dsse.json").rename(release.parent / "record")
     (release / "record.dsse.json").symlink_to(release.parent / "record")
     assert main(["verify", str(release)]) == DOES_NOT_HOLD
-    assert "record.dsse.json: the record must be in the folder, and is not" in capsys.readouterr().out
+    assert "record.dsse.json: the record must be in the folder, got none" in capsys.readouterr().out
 
 
 def test_keys_that_came_with_a_release_are_not_trusted(
@@ -183,7 +183,7 @@ def test_the_two_forms_of_the_table_have_the_same_records(release: Path, capsys:
     lines[5], lines[other] = lines[other], lines[5]
     (release / "synthetic.csv").write_text("".join(lines), encoding="utf-8")
     assert main(["verify", str(release)]) == DOES_NOT_HOLD
-    assert "synthetic.parquet: record 5 is not that of synthetic.csv" in capsys.readouterr().out
+    assert "synthetic.parquet: record 5 differs from that of synthetic.csv" in capsys.readouterr().out
 
 
 def test_a_signature_of_the_future_does_not_count(published: Published) -> None:
@@ -208,10 +208,10 @@ def test_trusted_keys_are_those_given_else_those_named_else_the_user_s_own(
     assert main(["verify", str(release)]) == DOES_NOT_HOLD
     out = capsys.readouterr().out
     assert (
-        "there are no trusted keys; give a trust file by --keys FILE, name one in DENIABLE_TRUSTED_KEYS, or put one at "
-        f"{beside}" in out
+        "there are no trusted keys; give a trust file with --keys FILE, name one in DENIABLE_TRUSTED_KEYS, or put one "
+        f"at {beside}" in out
     )
-    assert "ok      every file is the one that was signed" in out, "the rest is checked all the same"
+    assert "ok      every file is as signed" in out, "the rest is checked all the same"
     assert main(["verify", str(release), "--keys", str(mine)]) == HOLDS
     assert f"trusted keys as given, {mine}" in capsys.readouterr().out
     monkeypatch.setenv(KEYS_VARIABLE, str(mine))
@@ -229,9 +229,9 @@ def test_what_cannot_be_read_exits_with_2_and_says_what_to_name(
     binary.write_bytes(b"\xff\xfe")
     keys = str(own_keys(tmp_path))
     unreadable = {
-        (str(tmp_path / "absent"), "--keys", keys): "a release must be a folder that can be read",
-        (str(binary), "--keys", keys): "a release must be a folder that can be read",
-        (str(release), "--keys", str(binary)): "binary, which is no text",
+        (str(tmp_path / "absent"), "--keys", keys): "a release must be a readable folder",
+        (str(binary), "--keys", keys): "a release must be a readable folder",
+        (str(release), "--keys", str(binary)): "binary, not a text",
         (str(release), "--keys", str(tmp_path)): "the trust file must be a readable file",
         (str(release), "--ledger", str(binary)): "the ledger must be a readable file",
         (str(release), "--ledger", str(tmp_path / "absent")): "the ledger must be a readable file",

@@ -122,8 +122,8 @@ def tables(lines: Sequence[str]) -> Iterator[tuple[str, Sequence[str]]]:
     yield "record 7 does not have 4 values", with_record(*record, "yes")
     yield "its columns are not in the order of the domain", [",".join(sorted(header.strip().split(","))) + "\n", *lines]
     yield "its columns are not those of the domain", [header.replace("age", "years"), *lines[1:]]
-    yield "it has 399 records, and release.records is 400", lines[:-1]
-    yield "it has 401 records, and release.records is 400", [*lines, lines[-1]]
+    yield "it has 399 records, but release.records is 400", lines[:-1]
+    yield "it has 401 records, but release.records is 400", [*lines, lines[-1]]
     yield "its columns are not those of the domain", []
 
 
@@ -166,9 +166,9 @@ def names_of(record: dict[str, Any], place: Place) -> list[str]:
     within = [at(record, place[:depth]) for depth in range(1, len(place))]
     steps = [inner["step"] for inner in within if isinstance(inner, dict) and "step" in inner]
     if "step" in place[-1:] or "cost" in place[-2:-1]:
-        named += ["the steps that spend", "is none that a release of this spec has"]
+        named += ["the steps that spend", "is not a step of a release of this spec"]
     if "outputs" in place:
-        named += [", which no step before it made"]  # said of the step that read it
+        named += [", which no earlier step made"]  # said of the step that read it
     return [*named, *(f"step {step}" for step in steps), *(f"[{step}]" for step in steps), dotted(place)]
 
 
@@ -301,7 +301,7 @@ def test_an_entry_that_is_removed_repeated_moved_or_sealed_is_found_though_it_wa
         if shuffled(entries) == entries[:-1]:
             continue  # the ledger as it was a moment before
         relinked = honest.signed_again(chained(record, shuffled(entries)))
-        trials.of(relinked, "is another in the exported ledger", "is not in the exported", with_ledger=True)
+        trials.of(relinked, "differs from that in the exported ledger", "is not in the exported", with_ledger=True)
     for number, entry in enumerate(entries):
         if "content" in entry:
             closed = Entry.from_record(entry).sealed().to_record()

@@ -97,13 +97,13 @@ def test_order_and_grouping_of_events_do_not_matter() -> None:
 
 def test_without_delta_only_epsilons_add_up() -> None:
     assert epsilons([COUNTS, EDGES], 0) == {"basic": pytest.approx(1.75)}
-    with pytest.raises(InvalidInput, match="delta must leave room"):
+    with pytest.raises(InvalidInput, match="delta must exceed"):
         best([PAIRS], 0)
 
 
 def test_a_delta_that_is_spent_already_leaves_nothing() -> None:
     assert compose([OTHER], 1e-9) == {}
-    with pytest.raises(InvalidInput, match="delta must leave room"):
+    with pytest.raises(InvalidInput, match="delta must exceed"):
         best([OTHER], 1e-9)
 
 

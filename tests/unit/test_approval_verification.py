@@ -37,13 +37,13 @@ def test_an_approval_by_one_who_may_holds(policy: object, approval: object) -> N
 @pytest.mark.parametrize(
     ("policy", "approval", "started_by", "said"),
     [
-        ({**POLICY, "always_ask": True}, None, "ada", "nobody approved it"),
-        ({"publish_within": {}}, None, "ada", "nobody approved it"),
-        ({**POLICY, "exact_figures_decide": False}, None, "ada", "nobody approved it"),
+        ({**POLICY, "always_ask": True}, None, "ada", "no one approved it"),
+        ({"publish_within": {}}, None, "ada", "no one approved it"),
+        ({**POLICY, "exact_figures_decide": False}, None, "ada", "no one approved it"),
         (POLICY, {**APPROVAL, "decision": "refused"}, "ada", "ines did not approve it"),
-        (POLICY, APPROVAL, "Ines", "who also started it"),
-        ({**POLICY, "approvers": ["bob"]}, APPROVAL, "ada", "none of its approvers (bob)"),
-        ("yes", APPROVAL, "ada", "it cannot be worked out"),
+        (POLICY, APPROVAL, "Ines", "but also started it"),
+        ({**POLICY, "approvers": ["bob"]}, APPROVAL, "ada", "not one of its approvers (bob)"),
+        ("yes", APPROVAL, "ada", "it cannot be evaluated"),
     ],
 )
 def test_an_approval_that_is_missing_or_by_one_who_may_not_is_found(

@@ -162,7 +162,7 @@ def test_an_envelope_of_other_bytes_than_ascii_is_refused(text: bytes) -> None:
     ],
 )
 def test_what_the_named_key_did_not_sign_is_refused(altered: Envelope) -> None:
-    with pytest.raises(SignatureBroken, match=f"must be what the key {altered.keyid} signed"):
+    with pytest.raises(SignatureBroken, match=f"must match the signature of the key {altered.keyid}"):
         verify(altered, KNOWN)
 
 

@@ -89,7 +89,7 @@ def test_a_part_has_one_probability() -> None:
 
 
 def test_the_parts_of_a_split_cannot_hold_more_than_all() -> None:
-    with pytest.raises(InvalidInput, match="must add up to at most 1, got 9/8"):
+    with pytest.raises(InvalidInput, match="must sum to at most 1, got 9/8"):
         cost_of([charge(probability=Fraction(7, 8)), charge(part="parameters")])
 
 

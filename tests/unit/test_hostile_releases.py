@@ -80,10 +80,10 @@ def test_pipes_and_devices_among_the_files_are_named_and_never_opened(
     (folder / "record.dsse.json").write_bytes(signed({}, "privacy.json", "synthetic.csv"))
     for name in ("privacy.json", "synthetic.csv", "stranger"):
         made(folder / name)
-    assert f"privacy.json is a {kind}, and a release has files alone (and 2 more)" in verified(folder, capsys)
+    assert f"privacy.json is a {kind}, but a release has only files (and 2 more)" in verified(folder, capsys)
     (folder / "record.dsse.json").unlink()
     made(folder / "record.dsse.json")
-    assert "the record must be in the folder, and is not" in verified(folder, capsys)
+    assert "the record must be in the folder, got none" in verified(folder, capsys)
 
 
 def test_files_with_more_bytes_than_a_release_can_have_are_not_read(
@@ -97,7 +97,7 @@ def test_files_with_more_bytes_than_a_release_can_have_are_not_read(
         folder, capsys
     )
     sparse(folder / "record.dsse.json")
-    assert "record.dsse.json must be of at most 67,108,864 bytes, got more" in verified(folder, capsys)
+    assert "record.dsse.json must have at most 67,108,864 bytes, got more" in verified(folder, capsys)
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_what_is_named_beside_a_release_must_be_a_regular_file(
     arguments = {"--keys": [*other[:3], str(folder / "it")], "verify-ledger": [command, str(folder / "it")]}
     assert main(arguments.get(command, [*other, command, str(folder / "it")])) == UNREADABLE
     said = capsys.readouterr().err
-    assert "must be a readable file, got" in said or "must be of at most 268,435,456 bytes" in said
+    assert "must be a readable file, got" in said or "must have at most 268,435,456 bytes" in said
     assert said.count("\n") == 1
 
 
@@ -156,7 +156,7 @@ def test_what_is_no_folder_is_no_release(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], made: Callable[[Path], None]
 ) -> None:
     made(tmp_path / "release")
-    assert "a release must be a folder that can be read" in verified(tmp_path / "release", capsys, UNREADABLE)
+    assert "a release must be a readable folder" in verified(tmp_path / "release", capsys, UNREADABLE)
 
 
 class Endless(io.RawIOBase):

@@ -120,7 +120,7 @@ def test_values_that_print_alike_open_different_streams() -> None:
 
 @pytest.mark.parametrize("value", [0.1, 1.0, None, {"a": 1}, (1, (2, 0.5)), b"x", np.float64(1)])
 def test_a_parameter_without_an_exact_encoding_is_refused(value: object) -> None:
-    with pytest.raises(InvalidInput, match="stream parameter scale must be made of"):
+    with pytest.raises(InvalidInput, match="stream parameter scale must consist of"):
         a_stream(parameters={"scale": value})
 
 

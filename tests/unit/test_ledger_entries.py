@@ -154,11 +154,11 @@ def test_the_identity_of_a_draw_is_what_decides_it() -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"dataset": ""}, "dataset must be a text"),
+        ({"dataset": ""}, "dataset must be a non-empty text"),
         ({"probability": Fraction(0)}, "probability of a part"),
-        ({"split": ""}, "must name the split"),
-        ({"part": "all", "split": "a split"}, "must name the split"),
-        ({"part": "all", "probability": Fraction(1, 2), "split": ""}, "must name the split"),
+        ({"split": ""}, "must name its split"),
+        ({"part": "all", "split": "a split"}, "must name its split"),
+        ({"part": "all", "probability": Fraction(1, 2), "split": ""}, "must name its split"),
         ({"events": ()}, "must have events"),
         (
             {"events": (DiscreteLaplaceEvent(query="q", part="seeds", outputs=1, sensitivity=1, scale=Fraction(1)),)},
@@ -175,12 +175,12 @@ def test_a_charge_that_does_not_say_what_is_done_to_whom_is_refused(wrong: dict[
 def test_candidates_are_charged_apart_from_other_events() -> None:
     tested = candidates(Claim(cost=cost(1), accountant="a"), None)
     other = DiscreteLaplaceEvent(query="q", part="seeds", outputs=1, sensitivity=1, scale=Fraction(1))
-    with pytest.raises(InvalidInput, match="charged apart"):
+    with pytest.raises(InvalidInput, match="charged alone"):
         replace(tested, events=(*tested.events, other))
 
 
 def test_a_parameter_that_has_no_exact_writing_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="write a number that is not whole as a Fraction"):
+    with pytest.raises(InvalidInput, match="write a number that is not an integer as a Fraction"):
         charge(parameters={"epsilon": 0.1}).identity  # noqa: B018
 
 

@@ -96,7 +96,7 @@ def test_whatever_field_is_removed_or_added_it_is_found_and_the_entry_named() ->
         assert f"entry {number}: an entry must have" in faults(verify(forged))
         forged = deepcopy(honest)
         forged[number]["content"]["remark"] = "added"
-        assert f"entry {number}: its content is not what its digest was made of" in faults(verify(forged))
+        assert f"entry {number}: its content does not match its digest" in faults(verify(forged))
 
 
 def test_an_entry_that_is_removed_is_missed() -> None:
@@ -136,7 +136,7 @@ def test_an_entry_that_is_replaced_by_a_well_made_one_is_found_at_its_successor(
     entries = a_ledger()
     forged = records(entries)
     forged[2] = entries[1].followed_by(charge("0.1"), entries[1].time, SALT).to_record()
-    assert "entry 3: it was not made to follow the entry before it" in faults(verify(forged))
+    assert "entry 3: it does not follow the entry before it" in faults(verify(forged))
 
 
 def test_an_end_that_is_cut_off_is_found_by_the_head_or_the_count() -> None:
@@ -183,7 +183,7 @@ def test_a_cap_that_is_lowered_afterwards_was_not_exceeded() -> None:
     [
         ((charge(),), "entry 1: dataset people has no policy"),
         ((policy(), charge(), charge(release="r2")), "entry 3: the draw was charged before, by entry 2"),
-        ((policy(), Opening(ledger="another")), "entry 2: a ledger is opened by its first entry"),
+        ((policy(), Opening(ledger="another")), "entry 2: the first entry of a ledger must be its opening"),
     ],
 )
 def test_entries_that_do_not_follow_are_found_though_their_chain_is_sound(

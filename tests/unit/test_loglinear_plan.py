@@ -141,7 +141,7 @@ def test_gaussian_noise_needs_a_delta() -> None:
 
 
 def test_gaussian_noise_is_not_scaled_where_delta_alone_covers_it() -> None:
-    with pytest.raises(InvalidInput, match=r"epsilon must be large enough beside delta .* take Laplace noise"):
+    with pytest.raises(InvalidInput, match=r"epsilon must be large enough relative to delta .* take Laplace noise"):
         LoglinearRecipe(Fraction(1, 10**6), Fraction(1, 10), "gaussian").calibrate(domain(3, 3, 3, 3))
 
 

@@ -119,16 +119,16 @@ CHANGES: dict[str, tuple[Callable[[Document], Any], str]] = {
     "another bucket": (lambda found: found["buckets"]["a2"].__setitem__(0, 99), "each value of a2 must have a bucket"),
     "a turn twice": (
         lambda found: found["tables"][1]["releases"][0].update(turn=found["tables"][0]["releases"][0]["turn"]),
-        "a turn is that of two releases",
+        "two releases have the same turn",
     ),
     "a release was left out": (
         lambda found: (
             [table["releases"].pop() for table in found["tables"][:1] if len(table["releases"]) > 1]
             or found["tables"].pop(0)
         ),
-        "something that was asked is not in the document",
+        "a query is missing from the document",
     ),
-    "a choice was left out": (lambda found: found["choices"].pop(), "something that was asked is not in the document"),
+    "a choice was left out": (lambda found: found["choices"].pop(), "a query is missing from the document"),
     "a choice too many": (
         lambda found: found["choices"].extend([{"purpose": "tree", "candidates": 5, "chosen": 0}]),
         "choices were made for the purpose tree",
@@ -151,7 +151,7 @@ CHANGES: dict[str, tuple[Callable[[Document], Any], str]] = {
         "its denoised counts must be numbers, none below 0",
     ),
     "something else besides": (lambda found: found.update(noisy=[1.5]), "must have the entries of its format"),
-    "another amount": (lambda found: found.update(amount="1"), "shares, and its event has"),
+    "another amount": (lambda found: found.update(amount="1"), "shares, but its event has"),
     "a later version": (lambda found: found.update(format="deniable/measured/3"), "must be of the format"),
 }
 

@@ -104,7 +104,7 @@ def test_counts_of_other_prefixes_are_not_added() -> None:
         counted(people("a"), 2).merge(counted(people("a"), 3))
     with pytest.raises(InvalidInput, match="0 to 4 attributes"):
         PrefixCounts(DOMAIN, ORDER, 5)
-    with pytest.raises(InvalidInput, match="must lie in its attribute's domain"):
+    with pytest.raises(InvalidInput, match="must be in its attribute's domain"):
         counted(np.array([[0, 2, 0, 0]], np.uint16), 2)
 
 
@@ -280,8 +280,8 @@ def test_a_histogram_is_written_in_names_and_values() -> None:
         ({"format": "deniable/prefix-histogram/2"}, "must have the format"),
         ({"cells": [["f", 40], ["m", 15]]}, "values of the domain"),
         ({"cells": [["f", 40], ["m"]]}, "values of the domain"),
-        ({"cells": [["m", 10], ["f", 40]]}, "stand in order"),
-        ({"cells": [["f", 40], ["f", 40]]}, "must differ"),
+        ({"cells": [["m", 10], ["f", 40]]}, "distinct and in order"),
+        ({"cells": [["f", 40], ["f", 40]]}, "must be distinct"),
         ({"counts": [20]}, "a count of at least 1"),
         ({"counts": [20, 0]}, "a count of at least 1"),
         ({"attributes": ["sex", "colour"]}, "attribute must be one of"),

@@ -104,8 +104,8 @@ def test_columns_that_are_not_the_domains_are_found(header: list[str], fault: st
     [
         (b"", "its columns are not those of the domain"),
         (b"age,town,share,works\n18,plain,0.5,\xff\n", "it is not written in UTF-8 after record 0"),
-        (b'age,town,share,works\n18,"plain"x,0.5,True\n', "it is no CSV after record 0"),
-        (b'age,town,share,works\n18,"plain,0.5,True\n', "it is no CSV after record 0"),
+        (b'age,town,share,works\n18,"plain"x,0.5,True\n', "it is not CSV after record 0"),
+        (b'age,town,share,works\n18,"plain,0.5,True\n', "it is not CSV after record 0"),
         (b"age,town,share,works\n" + b"1" * (1 << 22), "after record 0"),
     ],
 )

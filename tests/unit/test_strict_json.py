@@ -12,7 +12,7 @@ def test_plain_values_are_read() -> None:
 
 @pytest.mark.parametrize("text", ['{"a": 1, "a": 1}', '[{"b": {"a": 1, "c": 2, "a": 3}}]'])
 def test_a_name_that_is_given_twice_is_refused(text: str) -> None:
-    with pytest.raises(InvalidInput, match=r"^it must be JSON that all readers read alike, got a name twice\.$"):
+    with pytest.raises(InvalidInput, match=r"^it must be unambiguous JSON, got a name twice\.$"):
         parsed(text, "it")
 
 

@@ -1,4 +1,4 @@
-"""Noisy entropies: all that structure learning ever sees of a table.
+"""Noisy entropies: the only view of a table that structure learning has.
 
 Symmetrical uncertainty, merit and graphs do not belong here.
 
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 
 Noise = Literal["laplace", "gaussian"]
 View = tuple[int, bool]
-"""An attribute's number and whether it is seen in buckets."""
+"""An attribute's column number, and whether its values are replaced by their buckets."""
 Query = tuple[View, ...]
-"""The views whose joint entropy is asked for."""
+"""The views whose joint entropy is measured."""
 
 GRID = 2**32
-"""Entropies are released as integers, in units of 2^-32 bit: integers can be noised exactly."""
+"""Entropies are released as integers, in units of 2^-32 bit, because noise on integers can be drawn exactly."""
 
 MIN_ROWS = 2
-"""Fewest rows that noise is scaled for."""
+"""Smallest number of rows to which noise is scaled."""
 
 BETA_SHARE = Fraction(1, 10)
-"""Share of the delta that pays for the lower bound on the row count being wrong."""
+"""Share of delta that covers the event that the lower bound on the row count fails."""
 
 
 def canonical(domain: Domain, views: Query) -> Query:
@@ -53,7 +53,7 @@ def entropy_queries(domain: Domain) -> tuple[Query, ...]:
     """The distinct entropies that CFS needs.
 
     There are m of H(x_i), m of H(bkt x_i), m(m-1) of H(x_i, bkt x_j) and m(m-1)/2 of H(bkt x_i, bkt x_j), m(3m+1)/2 in
-    all; those that are equal by the public buckets alone are asked for once.
+    all. Entropies that are equal because of the public buckets are measured once.
     """
     m = len(domain)
     wanted: list[Query] = [((i, coarse),) for coarse in (False, True) for i in range(m)]
@@ -67,7 +67,7 @@ def entropy_queries(domain: Domain) -> tuple[Query, ...]:
 def entropy(counts: "Counts") -> float:
     """Shannon entropy of a table of counts, in bits; 0 for an empty table.
 
-    The sum is rounded once (fsum), so that its value does not depend on the order or the width of vector units.
+    The sum is rounded once (fsum), so its value depends neither on the order of summation nor on the processor.
     """
     cells = [count for count in counts.ravel().tolist() if count]
     total = sum(cells)
@@ -91,13 +91,16 @@ def entropy_sensitivity(rows: int) -> float:
 
 
 def grid_sensitivity(rows: int) -> int:
-    """Sensitivity of an entropy in grid units: rounding moves each of two values by half a unit, floats by far less."""
+    """Sensitivity of an entropy in grid units.
+
+    Rounding moves each of the two values by at most half a unit; floating-point error is far smaller.
+    """
     return math.floor(entropy_sensitivity(rows) * GRID) + 2
 
 
 def count_table(counts: "PairCounts", query: Query) -> "Counts":
     """The joint counts of a query's views."""
-    # Compiled code, which whoever verifies what entropies cost may not have.
+    # Compiled code, which may be absent where the cost of entropies is verified.
     from deniable.foundation.tables import bucketize  # noqa: PLC0415
 
     domain = counts.domain
@@ -111,12 +114,12 @@ def count_table(counts: "PairCounts", query: Query) -> "Counts":
 
 @dataclass(frozen=True)
 class NoisyEntropies:
-    """Entropies after the noise, in bits, each between 0 and what its domain allows.
+    """Noisy entropies in bits, each clamped to the range that the domain allows.
 
     Attributes:
         domain: the table's domain.
         bits: the noisy entropy of each query.
-        rows_low: the lower bound on the number of rows that the noise was scaled for.
+        rows_low: the lower bound on the number of rows to which the noise was scaled.
     """
 
     domain: Domain
@@ -124,12 +127,12 @@ class NoisyEntropies:
     rows_low: int
 
     def of(self, *views: View) -> float:
-        """The entropy of some views; equal ones by the public buckets have one value, constants have none."""
+        """The joint entropy of some views; views that are constant contribute nothing."""
         return self.bits.get(canonical(self.domain, views), 0.0)
 
 
 def largest_entropy(domain: Domain, query: Query) -> float:
-    """The logarithm of the number of cells, in bits."""
+    """Largest possible entropy of a query, in bits: the logarithm of the number of cells."""
     attributes = domain.attributes
     return math.fsum(
         math.log2(attributes[i].bucket_count if coarse else attributes[i].cardinality) for i, coarse in query
@@ -138,7 +141,7 @@ def largest_entropy(domain: Domain, query: Query) -> float:
 
 @dataclass(frozen=True)
 class EntropyRecipe:
-    """What all noisy entropies of a table may cost together.
+    """The budget of all noisy entropies of a table together.
 
     Attributes:
         epsilon: epsilon of the entropies and the row count together.
@@ -153,7 +156,7 @@ class EntropyRecipe:
     noise: Noise
 
     def calibrate(self, domain: Domain) -> "EntropyMechanism":
-        """Scale the noise, from the budget and the public domain alone.
+        """Scale the noise to the budget; only the budget and the public domain are used.
 
         Raises:
             InvalidInput: the budget does not suffice.
@@ -163,16 +166,16 @@ class EntropyRecipe:
         if epsilon <= 0:
             msg = (
                 f"epsilon_rows must be less than the structure's epsilon, got {self.epsilon_rows} of {self.epsilon}; "
-                "the row count only bounds the noise, a tenth of the budget is plenty."
+                "the row count only bounds the noise, so a tenth of the budget is ample."
             )
             raise InvalidInput(msg)
         delta = self.delta * (1 - BETA_SHARE)
         return EntropyMechanism(self, domain, queries, _noise_to_sensitivity(self.noise, len(queries), epsilon, delta))
 
 
-@lru_cache  # every step of a release asks what it costs
+@lru_cache  # every step of a release needs its cost
 def _noise_to_sensitivity(noise: Noise, outputs: int, epsilon: Fraction, delta: Fraction) -> Fraction:
-    """What the noise must be for a sensitivity of 1: the scale (Laplace) or the variance (Gaussian)."""
+    """Noise needed for a sensitivity of 1: the scale (Laplace) or the variance (Gaussian)."""
     if noise == "laplace":
         return 1 / calibrate_discrete_laplace(outputs=max(outputs, 1), epsilon=epsilon, delta=delta)
     return calibrate_discrete_gaussian(outputs=max(outputs, 1), epsilon=epsilon, delta=delta)
@@ -180,11 +183,11 @@ def _noise_to_sensitivity(noise: Noise, outputs: int, epsilon: Fraction, delta: 
 
 @dataclass(frozen=True)
 class EntropyMechanism:
-    """Noisy row count, then all entropies with noise scaled to what one row can change at that count.
+    """A noisy row count, then all entropies with noise scaled to their sensitivity at that count.
 
-    The row count n is noised first; n_low = noisy n - ln(1 / beta) / epsilon_rows is at most n except with
-    probability beta, which is added to delta. The sensitivity at n_low is then at least the one at n. (Scaling to the
-    noisy n itself would be too little noise half of the time.)
+    Noise is added to the row count n first; n_low = noisy n - ln(1 / beta) / epsilon_rows is at most n except with
+    probability beta, which is added to delta. The sensitivity decreases in n, so that at n_low is at least that at n.
+    (Noise scaled to the noisy n itself would be too small half of the time.)
 
     Attributes:
         recipe: the budget.
@@ -200,17 +203,18 @@ class EntropyMechanism:
 
     @property
     def margin(self) -> int:
-        """By how much the noisy row count is lowered.
+        """Amount subtracted from the noisy row count.
 
         Discrete Laplace noise Z exceeds z - 1 with probability below e^(-epsilon z). So n + Z - margin exceeds n with
-        probability below beta, and for the neighbour of n + 1 rows it exceeds n, the smaller count, as rarely.
+        probability below beta; for the neighbouring table of n + 1 rows, the bound exceeds the smaller count n with
+        probability below beta as well.
         """
         beta = float(self.recipe.delta * BETA_SHARE)
         return math.ceil(math.log(1 / beta) / float(self.recipe.epsilon_rows))
 
     @property
     def events(self) -> tuple[MechanismEvent, ...]:
-        """What is done to the data, known before it is read; entropies in units of their sensitivity."""
+        """The mechanisms applied to the data, fixed before any row is read; entropies in units of their sensitivity."""
         part = "structure"
         rows = noisy_integers("laplace", 1 / self.recipe.epsilon_rows, query="number of rows", part=part, outputs=1)
         bound = ApproximateEvent(
@@ -227,11 +231,11 @@ class EntropyMechanism:
 
     @cached_property
     def guarantee(self) -> Guarantee:
-        """What all of it costs, by the tightest accountant."""
+        """Total cost by the tightest accountant."""
         found = best(self.events, self.recipe.delta)
         if self.recipe.noise == "laplace":
             return found
-        # The budget holds however fine the noise is in units of the sensitivity; the events are those of the finest.
+        # The budget holds for a grid of any fineness relative to the sensitivity; the events describe the finest.
         return Guarantee(float(self.recipe.epsilon), found.delta, found.accountant)
 
     def run(self, counts: "PairCounts", open_stream: StreamOpener) -> NoisyEntropies:
@@ -242,7 +246,7 @@ class EntropyMechanism:
             open_stream: opens the streams of this step.
 
         Raises:
-            Refused: the noisy row count is too small to scale noise by.
+            Refused: the noisy row count is too small to scale noise to.
         """
         from deniable.foundation.noise import DiscreteGaussian, DiscreteLaplace  # noqa: PLC0415 - compiled code, as above
 
@@ -252,9 +256,9 @@ class EntropyMechanism:
         rows_low = noisy_rows - self.margin
         if rows_low < MIN_ROWS:
             msg = (
-                f"the structure part must surely hold {MIN_ROWS} rows or more to learn a graph from, got a noisy count "
-                f"of {noisy_rows}, from which {self.margin} are taken off to be sure; give it a larger share of split, "
-                "or raise epsilon_rows."
+                f"the structure part must hold at least {MIN_ROWS} rows to learn a graph, got a noisy count of "
+                f"{noisy_rows}, less a safety margin of {self.margin}; give it a larger share of split, or raise "
+                "epsilon_rows."
             )
             raise Refused(msg)
         unit = grid_sensitivity(rows_low)

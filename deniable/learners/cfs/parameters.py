@@ -1,6 +1,6 @@
 """Parameter learning: noisy counts, a Dirichlet posterior, conditional probability tables in integers.
 
-The graph is given and public; counts are seen once, to be noised; the rest is post-processing.
+The graph is given and public. Counts are read once, to add noise to them; the rest is post-processing.
 
 Source: Bindschaedler, Shokri, Gunter 2017, section 3.4 (eq. 11-14).
 """
@@ -49,8 +49,9 @@ def posterior_mean(counts: Counts, prior: float) -> Probabilities:
 def posterior_mode(counts: Counts, prior: float) -> Probabilities:
     """Mode of the Dirichlet posterior of each configuration (eq. 12).
 
-    Where a parameter is below 1 the density is unbounded towards 0 in that value and the mode lies on that face: the
-    value gets probability 0. Where all are at most 1 there is no single mode and the mean is taken.
+    If a parameter is below 1, the density is unbounded as that value's probability tends to 0, and the mode lies on
+    that face of the simplex: the value gets probability 0. If no parameter exceeds 1, the mode is not unique and the
+    mean is used.
 
     Args:
         counts: non-negative counts, shape (configurations, values).
@@ -91,7 +92,7 @@ def posterior_sample(counts: Counts, prior: float, words: NDArray[np.uint32]) ->
 
 
 def integer_weights(probabilities: Probabilities) -> Weights:
-    """Round each row to whole numbers that add up to 2^32, by largest remainder; what is positive stays at least 1.
+    """Round each row to integers that sum to 2^32, by largest remainder; a positive probability becomes at least 1.
 
     Args:
         probabilities: shape (configurations, values), rows adding up to 1.
@@ -106,7 +107,7 @@ def integer_weights(probabilities: Probabilities) -> Weights:
     weights[raised] = 1
     remainder[raised] = 0
     missing = UNIT - weights.sum(axis=1)
-    # A handful of units at most, up or down: the remainders of a row add up to less than its length.
+    # The correction is a few units at most: the remainders of a row sum to less than its length.
     rank = np.argsort(np.argsort(-remainder, axis=1, kind="stable"), axis=1, kind="stable")
     weights += (rank < np.maximum(missing, 0)[:, None]) & (probabilities > 0)
     largest = weights.argmax(axis=1)
@@ -117,14 +118,14 @@ def integer_weights(probabilities: Probabilities) -> Weights:
 
 @dataclass(frozen=True)
 class ParameterRecipe:
-    """What the parameters may cost, and how probabilities are made of noisy counts.
+    """The budget of the parameters, and how probabilities are estimated from noisy counts.
 
     Attributes:
         epsilon: epsilon of all tables together.
         delta: delta of all tables together.
         noise: discrete Laplace (the paper's, on integers) or discrete Gaussian.
         prior: total Dirichlet mass of a configuration, spread evenly over the values.
-        estimate: posterior mean, posterior mode (`map`), or one keyed draw from the posterior a configuration
+        estimate: posterior mean, posterior mode (`map`), or one keyed draw from the posterior of each configuration
             (`sample`).
     """
 
@@ -135,10 +136,10 @@ class ParameterRecipe:
     estimate: Estimate
 
     def calibrate(self, domain: Domain) -> "ParameterMechanism":
-        """Scale the noise, from the budget and the public domain alone.
+        """Scale the noise to the budget; only the budget and the public domain are used.
 
-        One row changes one cell of each attribute's table by 1, whatever the graph is; an attribute with one value has
-        no table to noise.
+        One row changes one cell of each attribute's table by 1, whatever the graph is. An attribute with one value has
+        no table.
 
         Raises:
             InvalidInput: the budget does not suffice.
@@ -153,7 +154,7 @@ class ParameterRecipe:
 
 @dataclass(frozen=True)
 class ParameterMechanism:
-    """All counts of each attribute by its parents' buckets, each with noise of its own, empty configurations included.
+    """Counts of each attribute by its parents' buckets, with independent noise in every cell, empty ones included.
 
     Attributes:
         recipe: the budget and the estimate.
@@ -167,19 +168,19 @@ class ParameterMechanism:
 
     @property
     def events(self) -> tuple[MechanismEvent, ...]:
-        """What is done to the data, known before it is read."""
+        """The mechanisms applied to the data, fixed before any row is read."""
         return count_events(self.tables, self.recipe.noise, self.amount)
 
     @cached_property
     def guarantee(self) -> Guarantee:
-        """What all tables cost together, by the tightest accountant."""
+        """Total cost of all tables by the tightest accountant."""
         return best(self.events, self.recipe.delta) if self.events else Guarantee(0.0, 0.0, "basic")
 
     def run(self, counts: FamilyCounts, graph: Graph, open_stream: StreamOpener) -> BayesNet:
-        """Noise the counts, clamp them at 0, and estimate the probabilities.
+        """Add noise to the counts, clamp them at 0, and estimate the probabilities.
 
         Args:
-            counts: counts of the parameters part, by the parents of `graph`.
+            counts: counts of the parameters part, cross-classified by the parents in `graph`.
             graph: the graph.
             open_stream: opens the streams of this step.
         """

@@ -10,9 +10,9 @@ class Entry(CountingEntry):
     """The papers' Bayesian network: a graph, then probabilities.
 
     Attributes:
-        noise: which noise entropies and counts get.
+        noise: noise added to entropies and counts.
         structure: how the graph is learnt.
-        parameters: how the probabilities are.
+        parameters: how the probabilities are learnt.
     """
 
     parts: ClassVar[tuple[str, ...]] = ("structure", "parameters")

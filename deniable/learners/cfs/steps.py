@@ -1,4 +1,4 @@
-"""What this learner does: noisy entropies and a graph from one part, noisy counts and probabilities from another."""
+"""The steps of this learner: noisy entropies and a graph from one part, noisy counts and probabilities from another."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -15,7 +15,7 @@ from deniable.models.graph import Graph
 
 
 def steps(entry: Entry, domain: Domain, delta_of: PartDelta) -> tuple[PlannedStep, ...]:
-    """Plan what a spec asks for.
+    """Plan the steps of a spec.
 
     Args:
         entry: the spec's entry.
@@ -67,7 +67,7 @@ def _learn_structure(
 
 
 def parameter_step(recipe: ParameterRecipe, domain: Domain) -> PlannedStep:
-    """Plan noisy counts of each attribute by its parents, of the graph that was made before."""
+    """Plan noisy counts of each attribute by its parents in the graph learnt before."""
     mechanism = recipe.calibrate(domain)
     decides = {"noise": recipe.noise, "prior": recipe.prior, "estimate": recipe.estimate}
     return PlannedStep(

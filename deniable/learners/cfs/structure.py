@@ -22,7 +22,7 @@ from deniable.privacy.loss import Guarantee, MechanismEvent
 Similarities = NDArray[np.float64]
 
 MAX_ORDERS = 32
-"""Attribute orders that the greedy search is tried with."""
+"""Number of attribute orders in which the greedy search is run."""
 
 
 def symmetrical_uncertainty(first: float, second: float, joint: float) -> float:
@@ -57,7 +57,7 @@ def greedy_graph(
         to_child: SU(x_i, bkt x_j) at [i, j], shape (m, m).
         among: SU(bkt x_i, bkt x_j), shape (m, m).
         max_cost: largest number of parent configurations of an attribute (eq. 6).
-        order: the attributes in the order in which they choose; public.
+        order: the order in which attributes choose their parents; public.
 
     Returns:
         The parents of each attribute, in the order in which they were chosen, and the sum of the merits.
@@ -91,7 +91,7 @@ def greedy_graph(
 
 
 def search_orders(m: int) -> tuple[tuple[int, ...], ...]:
-    """Public orders to try the greedy search with: the columns' order and its rotations, each also backwards."""
+    """Public attribute orders for the greedy search: the column order and its rotations, forwards and backwards."""
     rotations = [tuple((start + i) % m for i in range(m)) for start in range(m)]
     return tuple(dict.fromkeys(order for rotation in rotations for order in (rotation, rotation[::-1])))[:MAX_ORDERS]
 
@@ -115,7 +115,7 @@ def similarities(entropies: NoisyEntropies) -> tuple[Similarities, Similarities]
 
 
 def learn_graph(entropies: NoisyEntropies, max_cost: int) -> Graph:
-    """The acyclic graph of the largest total merit that the greedy search finds over several public attribute orders.
+    """The acyclic graph with the largest total merit among those the greedy search finds over public attribute orders.
 
     Args:
         entropies: noisy entropies.
@@ -134,10 +134,10 @@ def learn_graph(entropies: NoisyEntropies, max_cost: int) -> Graph:
 
 @dataclass(frozen=True)
 class StructureRecipe:
-    """What a graph may cost and how many configurations its parents may have.
+    """The budget of a graph, and how many configurations its parents may have.
 
     Attributes:
-        epsilon: epsilon of the whole structure, the row count's included.
+        epsilon: epsilon of the whole structure, including the row count.
         delta: delta of the whole structure.
         epsilon_rows: epsilon of the noisy row count, less than `epsilon`.
         max_cost: largest number of parent configurations of an attribute (eq. 6).
@@ -151,7 +151,7 @@ class StructureRecipe:
     noise: Noise
 
     def calibrate(self, domain: Domain) -> "StructureMechanism":
-        """Scale the noise, from the budget and the public domain alone.
+        """Scale the noise to the budget; only the budget and the public domain are used.
 
         Raises:
             InvalidInput: the budget does not suffice.
@@ -174,16 +174,16 @@ class StructureMechanism:
 
     @property
     def events(self) -> tuple[MechanismEvent, ...]:
-        """What is done to the data, known before it is read."""
+        """The mechanisms applied to the data, fixed before any row is read."""
         return self.entropies.events
 
     @property
     def guarantee(self) -> Guarantee:
-        """What all of it costs."""
+        """Total cost."""
         return self.entropies.guarantee
 
     def run(self, counts: PairCounts, open_stream: StreamOpener) -> Graph:
-        """Draw the noisy entropies and search the graph.
+        """Draw the noisy entropies and search for the graph.
 
         Args:
             counts: counts of the structure part.

@@ -1,9 +1,9 @@
-"""Independent: a noisy histogram of each attribute, and values drawn one by one from these.
+"""Independent: a noisy histogram of each attribute, from which values are drawn independently.
 
-DataSynthesizer's independent attribute mode (Ping, Stoyanovich, Howe 2017, section 3.2.2), on counts: noise is added in
-integers to numbers of records, and no number of rows has to be public. Numbers of many values are counted in bins of
-equal width over their declared range; within a bin all values are equally probable.
+DataSynthesizer's independent attribute mode (Ping, Stoyanovich, Howe 2017, section 3.2.2), on counts: integer noise is
+added to numbers of records, and the number of rows need not be public. A numeric attribute with many values is counted
+in bins of equal width over its declared range; within a bin all values are equally likely.
 
-spec: its entry of a release spec. histograms: bins, noise, probabilities. steps: what it does. verification: what its
-step must do.
+spec: its entry in a release spec. histograms: bins, noise, probabilities. steps: its steps. verification: what its step
+must do.
 """

@@ -1,7 +1,7 @@
-"""Noisy histograms: counts in public bins, discrete Laplace noise, and what follows from the two.
+"""Noisy histograms: counts in public bins, discrete Laplace noise, and the resulting probabilities.
 
-The histograms of d attributes have epsilon together: one record more or fewer changes one count of each by 1, so that
-noise of scale d / epsilon is enough, and no number of rows needs to be known.
+The histograms of d attributes share one epsilon. Adding or removing a record changes one count in each by 1, so noise
+of scale d / epsilon suffices, and the number of rows need not be known.
 
 Source: Ping, Stoyanovich, Howe 2017, section 3.2.2; on counts instead of probabilities.
 """
@@ -24,12 +24,12 @@ from deniable.privacy.loss import MechanismEvent
 
 
 def laplace_scale(tables: int, epsilon: Fraction) -> Fraction:
-    """Scale of the noise at which counts in several tables, of which one row changes one each, have epsilon."""
+    """Scale of the noise at which several tables cost epsilon together, if a row changes one count in each by 1."""
     return max(tables, 1) / epsilon
 
 
 def probabilities_of(noisy: Counts) -> NDArray[np.float64]:
-    """Shares of noisy counts in each row: what is below 0 counts nothing, and where nothing is left all are equal.
+    """Shares of noisy counts in each row; negative counts are set to 0, and a row without positive counts is uniform.
 
     Args:
         noisy: shape (rows, values).
@@ -43,7 +43,7 @@ def probabilities_of(noisy: Counts) -> NDArray[np.float64]:
 
 
 def bin_of_value(attribute: Attribute, bins: int) -> NDArray[np.int64]:
-    """The bin of each value, shape (cardinality,): equal widths for numbers of many values, else its own."""
+    """The bin of each value, shape (cardinality,): bins of equal width for numeric attributes with many values."""
     values = np.arange(attribute.cardinality)
     if attribute.kind != "numeric" or attribute.cardinality <= bins:
         return values
@@ -52,12 +52,12 @@ def bin_of_value(attribute: Attribute, bins: int) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class Histograms:
-    """What all histograms cost, and how they are made.
+    """The cost of all histograms, and how they are made.
 
     Attributes:
         domain: the public domain.
-        epsilon: epsilon of all of them.
-        bins: bins of a numeric attribute that has more values.
+        epsilon: epsilon of all of them together.
+        bins: number of bins of a numeric attribute with more values than that.
     """
 
     domain: Domain
@@ -71,14 +71,14 @@ class Histograms:
 
     @property
     def events(self) -> tuple[MechanismEvent, ...]:
-        """What is done to the data, known before it is read."""
+        """The mechanisms applied to the data, fixed before any row is read."""
         return count_events(noised_tables(self.domain), "laplace", self.scale)
 
     def run(self, counts: FamilyCounts, graph: Graph, open_stream: StreamOpener) -> BayesNet:
         """Add noise to the counts of the bins, and spread each bin's share over its values.
 
         Args:
-            counts: counts of the attributes by themselves.
+            counts: one-way counts of the attributes.
             graph: the graph without edges.
             open_stream: opens the streams of this step.
         """

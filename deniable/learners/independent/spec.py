@@ -11,7 +11,7 @@ from deniable.learners.entry import CountingEntry, ParameterBudget
 
 
 class PureBudget(ParameterBudget):
-    """How noisy counts are paid for by a learner of pure differential privacy.
+    """The budget of noisy counts in a learner with pure differential privacy.
 
     Attributes:
         epsilon: budget of the counts, for the records that are counted.
@@ -25,8 +25,8 @@ class Entry(CountingEntry):
     """Histograms of the attributes.
 
     Attributes:
-        noise: which noise the counts get.
-        bins: bins of a numeric attribute that has more values.
+        noise: noise added to the counts.
+        bins: number of bins of a numeric attribute with more values than that.
         parameters: the budget of all histograms.
     """
 

@@ -1,4 +1,4 @@
-"""What this learner does: the graph without edges is given, and noisy histograms make the model."""
+"""The steps of this learner: the graph has no edges, and noisy histograms make the model."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -17,7 +17,7 @@ from deniable.privacy.loss import NOTHING
 
 
 def steps(entry: Entry, domain: Domain, _: PartDelta) -> tuple[PlannedStep, ...]:
-    """Plan what a spec asks for; see `deniable.learners.registry.steps_of`."""
+    """Plan the steps of a spec; see `deniable.learners.registry.steps_of`."""
     histograms = Histograms(domain, entry.parameters.epsilon, entry.bins)
     decides: dict[str, Parameter] = {"learner": entry.kind, "noise": entry.noise, "bins": entry.bins}
     learnt = PlannedStep(

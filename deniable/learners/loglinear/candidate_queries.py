@@ -1,7 +1,7 @@
-"""Which tables may be asked for, what each of them holds, and how far it is from what is expected.
+"""Which tables may be measured, their entries, and their distance from the expected counts.
 
-A table is of buckets; of a pair one attribute may be counted by values instead, which says what becomes of them within
-their buckets. What was asked in which turn does not belong here, nor noise.
+Tables count buckets. In a pair, one attribute may be counted by its values instead, which gives the distribution of
+values within its buckets. The order of the measurements and the noise do not belong here.
 """
 
 from collections.abc import Sequence
@@ -23,22 +23,22 @@ from deniable.models.loglinear.flat_tables import Attributes
 from deniable.models.noisy_marginals import Cells
 
 _NOISE = 0.4
-"""Mean noise that an entry must be off by for the rest to count when a table is chosen."""
+"""Deviations below this multiple of the mean noise do not count when a table is chosen."""
 _TRIPLES_PER_ATTRIBUTE = 0.75
-"""Most triples that are chosen, for each attribute."""
+"""Largest number of triples that are chosen, per attribute."""
 _LARGEST_TRIPLE = 600
-"""Entries."""
+"""Largest number of entries of a triple."""
 _LARGEST_BY_VALUES = 10_000
-"""Values of one attribute times those of the other."""
+"""Largest number of cells of a pair by values."""
 
 
 @dataclass(frozen=True, order=True)
 class CandidateQuery:
-    """A table that may be asked for.
+    """A table that may be measured.
 
     Attributes:
-        attributes: its attributes, rising.
-        guided: the one of a pair that is counted by values, the other one being its guide; -1 if all are by buckets.
+        attributes: its attributes, in ascending order.
+        guided: the attribute of a pair that is counted by values; the other is its guide; -1 if all are by buckets.
     """
 
     attributes: Attributes
@@ -46,19 +46,19 @@ class CandidateQuery:
 
     @property
     def guide(self) -> int:
-        """The other attribute of a pair of which one is counted by values."""
+        """The attribute of a pair that is counted by buckets while the other is counted by values."""
         first, second = self.attributes
         return first if second == self.guided else second
 
 
 @dataclass(frozen=True, eq=False)
 class CandidateQueries:
-    """All that may be asked of a table of people.
+    """All tables that may be measured.
 
     Attributes:
         domain: the public domain.
         buckets: the buckets of each attribute.
-        target: the attribute that triples are with, if any.
+        target: the attribute that every triple includes, if any.
     """
 
     domain: Domain
@@ -67,24 +67,24 @@ class CandidateQueries:
 
     @cached_property
     def partition(self) -> Partition:
-        """What tables of buckets tell apart."""
+        """The partition of tables of buckets."""
         return Partition(tuple(own.of_value for own in self.buckets))
 
     @cached_property
     def most_triples(self) -> int:
-        """Most triples that are chosen."""
+        """Largest number of triples that are chosen."""
         return round(_TRIPLES_PER_ATTRIBUTE * sum(size > 1 for size in self.domain.cardinalities))
 
     def partition_of(self, question: CandidateQuery) -> Partition:
-        """What a table tells apart."""
+        """The partition of a table."""
         return self.partition if question.guided < 0 else self.partition.by_values(question.guided)
 
     def entries(self, question: CandidateQuery) -> int:
-        """Numbers that are released of a table."""
+        """Number of entries that are released for a table."""
         return prod(contrast_shape(self.partition_of(question).shape(question.attributes)))
 
     def values_within(self, pairs: Sequence[Attributes]) -> list[CandidateQuery]:
-        """Pairs with one attribute by its values, where its buckets hold several of them."""
+        """Pairs with one attribute counted by values, where its buckets hold several values."""
         values, sizes = self.domain.cardinalities, self.partition.sizes
         return sorted(
             CandidateQuery(pair, guided)
@@ -95,7 +95,7 @@ class CandidateQueries:
         )
 
     def triples(self, pairs: AbstractSet[Attributes]) -> list[CandidateQuery]:
-        """The triples of the target and two attributes that all pairs are there of, unless they are large."""
+        """Triples of the target and two attributes all of whose pairs have been measured, unless they are large."""
         if self.target is None:
             return []
         triples = {tuple(sorted({*pair, self.target})) for pair in pairs if self.target not in pair}
@@ -103,7 +103,7 @@ class CandidateQueries:
         return [question for question in known if self.entries(question) <= _LARGEST_TRIPLE]
 
     def may_follow(self, question: CandidateQuery, asked: Sequence[CandidateQuery]) -> bool:
-        """Whether a table may be asked for after others: there are not too many triples, and no guide has a guide."""
+        """Whether a table may be measured after others: triples are limited in number, and no guide has a guide."""
         if question in asked:
             return False
         if question.guided >= 0:
@@ -114,13 +114,13 @@ class CandidateQueries:
         return len(question.attributes) == A_PAIR or triples < self.most_triples
 
     def expected(self, question: CandidateQuery, counts: Cells) -> Cells:
-        """What is expected of a table where this is expected of the attributes' buckets."""
+        """Expected counts of a table, given the expected counts over buckets."""
         if question.guided < 0:
             return counts
         return by_values(counts, question.attributes.index(question.guided), self.buckets[question.guided])
 
     def answers(self, wanted: Sequence[CandidateQuery], counter: Counter) -> dict[CandidateQuery, Counts]:
-        """Count tables of the rows: confidential, differences where an attribute has two buckets."""
+        """Count tables of the rows (confidential); differences where an attribute has two buckets."""
         found: dict[CandidateQuery, Counts] = {}
         of_buckets = [question for question in wanted if question.guided < 0]
         if of_buckets:
@@ -128,7 +128,7 @@ class CandidateQueries:
             found |= zip(of_buckets, tables, strict=True)
         finer = [question for question in wanted if question.guided >= 0]
         if finer:
-            # Rows are read once more for all of them: by values, which are then added up to the guides' buckets.
+            # The rows are read once more for all of these pairs, by values; counts are then summed to guides' buckets.
             pairs = list(dict.fromkeys(question.attributes for question in finer))
             by_pair = dict(zip(pairs, counter.tables(Partition.finest(self.domain), pairs), strict=True))
             for question in finer:
@@ -138,13 +138,13 @@ class CandidateQueries:
 
 
 def score(answer: Counts, expected: Cells, noise: float) -> int:
-    """How far a table is from what is expected of it, beyond what noise hides of each entry.
+    """L1 distance of a table from its expected counts, less the part of each entry that noise would hide.
 
-    One row changes it by 1 at most.
+    Its sensitivity to one row is 1.
 
     Args:
-        answer: what would be released of the table but for noise.
-        expected: what is expected of the table.
+        answer: the entries that would be released without noise.
+        expected: the expected counts of the table.
         noise: mean noise of an entry.
     """
     gap = np.abs(answer - np.rint(contrast(expected)).astype(np.int64))

@@ -1,6 +1,6 @@
-"""Which attributes a log-linear network ties together, and how strongly, for whoever looks at it.
+"""The dependence between attributes in a log-linear network, and its strength, for display.
 
-Drawn from what was released alone. How the network was learnt does not belong here.
+Computed from released values only. How the network was learnt does not belong here.
 """
 
 import numpy as np

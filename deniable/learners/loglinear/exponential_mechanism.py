@@ -1,11 +1,11 @@
 """The exponential mechanism on integer scores, drawn exactly: Pr[i] proportional to exp(-epsilon (q_max - q_i) / 2s).
 
-With s the largest change of any score it costs epsilon, and its bounded range is epsilon too. No floating-point number
-stands between the scores and the draw. What is scored does not belong here.
+With s the sensitivity of the scores it costs epsilon, and it is epsilon-bounded range too. No floating-point number
+enters between the scores and the draw. What is scored does not belong here.
 
-A candidate is proposed with a weight 2^-l that is at least its own and at most a little more than twice it, an exact
-whole number in units of the least, and is accepted with the ratio of the two: so the law is exact and few proposals are
-refused.
+Rejection sampling: a candidate is proposed with a weight 2^-l that is at least its own weight and at most slightly more
+than twice that, an integer in units of the smallest; it is accepted with probability equal to the ratio of the two. So
+the distribution is exact, and few proposals are rejected.
 
 Source: McSherry, Talwar 2007.
 """
@@ -19,7 +19,7 @@ from deniable.foundation.keys import WordStream
 
 # Below 1 / ln 2, so that 2^-floor(1.4426 x) is never below exp(-x).
 _LOG2_E = Fraction(14426, 10000)
-# Proposals are made as if no candidate were further behind than this; those that are are refused as often as it takes.
+# The proposal weight of a candidate stops falling at 2^-256; candidates further behind are rejected more often instead.
 _DEEPEST = 256
 
 
@@ -27,16 +27,16 @@ def choose(scores: Sequence[int], *, sensitivity: int, epsilon: Fraction, stream
     """Draw the number of a candidate.
 
     Args:
-        scores: the candidates' scores, whole numbers.
+        scores: the candidates' scores, integers.
         sensitivity: largest change of a score by one row.
         epsilon: epsilon of the choice.
         stream: fresh words.
 
     Raises:
-        InvalidInput: there is nothing to choose from, or a score is no whole number.
+        InvalidInput: there are no candidates, or a score is not an integer.
     """
     if not scores or not all(isinstance(score, int) for score in scores):
-        msg = f"a choice must be among whole numbers, at least one, got {len(scores)}; round the scores."
+        msg = f"a choice needs at least one score, all of them integers, got {len(scores)}; round the scores."
         raise InvalidInput(msg)
     best = max(scores)
     rate = epsilon / (2 * sensitivity)
@@ -55,7 +55,7 @@ def choose(scores: Sequence[int], *, sensitivity: int, epsilon: Fraction, stream
 
 
 def _uniform_below(stream: WordStream, bound: int) -> int:
-    """A uniform whole number below a bound of any length."""
+    """A uniform integer in [0, bound), for a bound of any size."""
     words = -(-bound.bit_length() // 32)
     while True:
         uniform = 0

@@ -1,7 +1,7 @@
-"""What is asked of the data and in which turn: one attribute at a time, a tree of pairs, then what the model misses.
+"""The sequence of queries: one-way marginals, a tree of pairs, then the tables that the model fits worst.
 
-Rows are seen by a counter alone, and its counts leave this module only through the two doors; all else is made of what
-the doors gave. Noise and cost do not belong here, nor how tables become a model.
+Only a counter reads rows, and its counts leave this module only through the two private queries; everything else is
+computed from their answers. Noise and cost do not belong here, nor how tables become a model.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -38,31 +38,31 @@ Reason = Literal["tree", "target", "extra", "values"]
 DRAFT_RECORDS = 25_000
 FINAL_RECORDS = 50_000
 MANY_ATTRIBUTES = 30
-"""Attributes from which on drafts are of fewer records: their work grows with the square of the attributes."""
+"""Number of attributes above which drafts have fewer records: their work grows with its square."""
 FEWEST_RECORDS = 10_000
 
 _SIGNAL_OF_A_TABLE = {"gaussian": 400.0, "laplace": 800.0}
-"""Signal from which on each attribute has one more extra table; Laplace noise grows faster with their number."""
+"""Signal above which there is one more extra table per attribute; Laplace noise grows faster with their number."""
 _FEWEST_WITH_VALUES = 4
-"""Tables that a batch must have for one of them to be of values within buckets."""
+"""Smallest number of tables in a batch for one of them to be of values within buckets."""
 _TIED = 1.0
-"""Distance from independence, of 2 at most and as a share of the records, from which on a pair may be a recoding."""
+"""L1 distance from independence, a share of the records and 2 at most, above which a pair may be a recoding."""
 _RECODING = 0.04
-"""Share of the records that it must be off by, value by value, for one to say within buckets what the other is."""
+"""Score of choosing no table of values within buckets, as a share of the records."""
 _FEW = 2.0
 _TARGET_WEIGHT = 2.0
 _WEAK_SIGNAL = 300.0
 _MOST_AGAIN = 0.75
 _NO_SIGNAL = 25.0
-"""Signal below which a table of two attributes says less than better counts of each by itself."""
+"""Signal below which a pair is less useful than more precise one-way marginals."""
 _FEWEST_FOR_TABLES = 2
 _LEFT_FOR_TABLES = 4
 
 Words = Callable[[str, int], NDArray[np.uint32]]
-"""So many fresh words for a purpose."""
+"""Draws a given number of fresh words for a purpose."""
 
 FORMAT = "deniable/measured/2"
-"""Of the document that holds all that was released. The first had no name, and held the means of the releases."""
+"""Format of the document of all released values. The first version was unnamed, and held the means of the releases."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +70,9 @@ class Choice:
     """One choice as it was released.
 
     Attributes:
-        purpose: of what: the tree, or a table beyond it.
+        purpose: what is chosen: a table of the tree, or an extra table.
         candidates: number of candidates.
-        chosen: number of the one that was chosen, from 0.
+        chosen: number of the chosen candidate, from 0.
     """
 
     purpose: str
@@ -82,12 +82,12 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class WithinBucketTable:
-    """What says which value of a bucket an attribute has.
+    """The distribution of an attribute's values within its buckets, given another attribute's bucket.
 
     Attributes:
         attribute: the attribute.
-        guide: another one, which comes before it.
-        table: what was released of the guide's buckets by the attribute's values.
+        guide: the other attribute, which precedes it in the order.
+        table: the released table of the guide's buckets by the attribute's values.
         counts: denoised counts, shape (buckets of the guide, values of the attribute).
     """
 
@@ -98,23 +98,23 @@ class WithinBucketTable:
 
     @property
     def denoised(self) -> Cells:
-        """The counts, axes as in the table."""
+        """The counts, with the table's axes."""
         return self.counts if self.guide < self.attribute else self.counts.T
 
 
 @dataclass(frozen=True, eq=False)
 class Learnt:
-    """All that was released and what was made of it.
+    """All released values, and the model estimated from them.
 
     Attributes:
         attributes: the buckets of each attribute, one where it has one value, with denoised counts of the values.
-        ones: noisy counts of each attribute by itself.
+        ones: noisy one-way marginals.
         tables: noisy tables over buckets, in the order in which they were first measured.
         reasons: why each of them was measured.
-        choices: all choices, in turn.
+        choices: all choices, in order.
         glued: the model over buckets.
-        guides: attributes whose values within a bucket depend on another one's bucket.
-        signal: number of records over the mean noise of a typical table.
+        guides: attributes whose values within a bucket depend on another attribute's bucket.
+        signal: number of records divided by the mean noise of a typical table.
     """
 
     attributes: tuple[Bucketed, ...]
@@ -127,10 +127,10 @@ class Learnt:
     signal: float
 
     def document(self, plan: LoglinearPlan) -> dict[str, Any]:
-        """What was measured, in integers, and what was made of it, ready for JSON.
+        """The measurements, as integers, and the estimates computed from them, ready for JSON.
 
-        All that depends on the data are the sums of the releases and the choices. Whatever else is in it, floats
-        included, follows from these and from the words that the made-up populations were drawn from.
+        Only the sums of the releases and the choices depend on the data. Everything else in it, floats included, is a
+        function of these and of the words from which the populations were simulated.
         """
         names, sizes = plan.domain.names, [own.size for own in self.attributes]
         return {
@@ -163,7 +163,7 @@ class Learnt:
         }
 
     def _all_tables(self) -> list[tuple[NoisyMarginal, Reason, list[int], Cells]]:
-        """Tables of several attributes, why they were measured, which are by values, and denoised."""
+        """Tables of several attributes: why they were measured, which attributes are by values, denoised counts."""
         found: list[tuple[NoisyMarginal, Reason, list[int], Cells]] = [
             (table, reason, [], counts)
             for table, reason, counts in zip(self.tables, self.reasons, self.glued.tables, strict=True)
@@ -172,13 +172,13 @@ class Learnt:
 
 
 def learn(plan: LoglinearPlan, counter: Counter, doors: PrivateQueries, words: Words) -> Learnt:
-    """Ask the data what the plan has room for, and glue the answers.
+    """Make the queries that the plan provides for, and fit a model to the answers.
 
     Args:
-        plan: what may be asked.
+        plan: which queries may be made.
         counter: counts tables of the rows.
-        doors: the only way from counts to anything that is kept.
-        words: what the made-up populations are drawn from; it has nothing to do with the data.
+        doors: the private queries, the only way from counts to anything that is kept.
+        words: words from which the populations are simulated, independent of the data.
     """
     m = len(plan.layout.counted)
     ones = _count_ones(plan, counter, doors)
@@ -206,7 +206,7 @@ def learn(plan: LoglinearPlan, counter: Counter, doors: PrivateQueries, words: W
 
 
 def _count_ones(plan: LoglinearPlan, counter: Counter, doors: PrivateQueries) -> dict[int, NoisyMarginal]:
-    """Each attribute by itself, at full resolution."""
+    """One-way marginals, at full resolution."""
     counted = plan.layout.counted
     if not counted:
         return {}
@@ -221,7 +221,7 @@ def _count_ones(plan: LoglinearPlan, counter: Counter, doors: PrivateQueries) ->
 def _count_again(
     plan: LoglinearPlan, counter: Counter, doors: PrivateQueries, ones: dict[int, NoisyMarginal], signal: float
 ) -> dict[int, NoisyMarginal]:
-    """Each attribute by itself once more, with shares of the tables; with all, where tables would say nothing."""
+    """One-way marginals once more, with part of the tables' shares, or all where tables would carry no signal."""
     if len(ones) < _FEWEST_FOR_TABLES:
         return ones
     shares = divided(plan.layout.table_shares, [1.0] * len(ones))
@@ -249,7 +249,7 @@ def _buckets(plan: LoglinearPlan, ones: dict[int, NoisyMarginal], total: float, 
 
 
 def _over_buckets(ones: dict[int, NoisyMarginal], attributes: Sequence[Bucketed]) -> tuple[NoisyMarginal, ...]:
-    """What was released of values added up to buckets, and so its noise."""
+    """Noisy one-way marginals summed to buckets; the noise is summed with them."""
     found = []
     for i, table in ones.items():
         own = attributes[i]
@@ -260,7 +260,7 @@ def _over_buckets(ones: dict[int, NoisyMarginal], attributes: Sequence[Bucketed]
 
 
 def _typical_noise(plan: LoglinearPlan) -> float:
-    """Mean noise of a table that has its even part of the budget."""
+    """Mean noise of a table that has an equal part of the budget."""
     return (
         plan.mean_noise(max(plan.layout.table_shares, 1) / (TABLES_PER_ATTRIBUTE * len(plan.layout.counted)))
         if plan.layout.counted
@@ -269,13 +269,13 @@ def _typical_noise(plan: LoglinearPlan) -> float:
 
 
 class _Tables:
-    """The tables of several attributes, measured one batch after the other; public but for the counter.
+    """The tables of several attributes, measured batch by batch; public except for the counter.
 
     Attributes:
-        found: what was released over buckets.
-        reasons: why.
-        by_values: what was released of values within buckets.
-        choices: all choices, in turn.
+        found: the released tables over buckets.
+        reasons: why each was measured.
+        by_values: the released tables of values within buckets.
+        choices: all choices, in order.
     """
 
     def __init__(
@@ -300,15 +300,15 @@ class _Tables:
         self.reasons: list[Reason] = []
         self.by_values: list[tuple[CandidateQuery, NoisyMarginal]] = []
         self.choices: list[Choice] = []
-        # What the model expected of each table before it was measured, where it was chosen for its distance from that.
+        # The model's expected counts of each table before it was measured, if it was chosen for its distance from them.
         self._priors: list[Cells | None] = []
 
     def room(self) -> int:
-        """For how many extra tables there is a share, beside those that are measured first."""
+        """Number of extra tables for which there is a share, in addition to those measured first."""
         return self._left() - self._plan.layout.first_tables
 
     def measure_first(self, total: float, extras: int) -> None:
-        """A tree of the attributes, and each attribute with the target; leaves budget for some more tables."""
+        """Measure a tree of the attributes, and each attribute with the target; leave budget for extra tables."""
         counted, target = self._plan.layout.counted, self._shape.target
         inner = [i for i in counted if i != target]
         pairs: list[Attributes] = list(combinations(inner, 2))
@@ -327,7 +327,7 @@ class _Tables:
         self.reasons.extend("target" if target in attributes else "tree" for attributes in first)
 
     def measure_extras(self, extras: int) -> None:
-        """In a few batches, the tables that the model is furthest from; what is left over goes to those at hand."""
+        """Measure, in a few batches, the tables that the model fits worst; leftover budget goes to measured tables."""
         for batch in range(BATCHES):
             picks = extras * (batch + 1) // BATCHES - extras * batch // BATCHES
             if picks:
@@ -336,12 +336,12 @@ class _Tables:
             self._measure_again()
 
     def fit_finally(self) -> FittedModel:
-        """The model, its tables denoised by what the others make of them."""
+        """The model, each table denoised with the expectations of a model fitted without it as the prior."""
         draft = self._glue("what the others say", "without")
         return self._glue("final", "model", draft.without, draft.order)
 
     def _choose_tree(self, scores: dict[Attributes, int], inner: Sequence[int]) -> list[Attributes]:
-        """A spanning tree, edge by edge, each chosen among those that join what is not joined yet."""
+        """Choose a spanning tree edge by edge, each among the edges that join two components."""
         component = {i: i for i in inner}
         chosen: list[Attributes] = []
         while len(chosen) < len(inner) - 1:
@@ -353,7 +353,7 @@ class _Tables:
         return chosen
 
     def _measure_batch(self, batch: int, picks: int, available: int) -> None:
-        """One batch of extra tables: pairs, values within buckets of a recoding if there is one, at last triples."""
+        """Measure a batch of extra tables: pairs, values within buckets of a recoding if any, and finally triples."""
         measured = {table.attributes for table in self.found}
         pairs: list[Attributes] = list(combinations(self._plan.layout.counted, A_PAIR))
         larger = self._questions.triples(measured) if batch == BATCHES - 1 else []
@@ -381,7 +381,7 @@ class _Tables:
             self.reasons.extend("extra" for each in chosen if each.guided < 0)
 
     def _recodings(self, glued: FittedModel) -> list[CandidateQuery]:
-        """Values within buckets of pairs of which one attribute nearly says what the other is, by denoised tables."""
+        """Tables of values within buckets for pairs in which one attribute nearly determines the other."""
         tied = sorted(pair for pair, distance in distances(self.found, glued).items() if distance > _TIED)
         before = [asked for asked, _ in self.by_values]
         return [asked for asked in self._questions.values_within(tied) if self._questions.may_follow(asked, before)]
@@ -393,14 +393,14 @@ class _Tables:
         scores: Mapping[CandidateQuery, int],
         otherwise: int,
     ) -> list[CandidateQuery]:
-        """One table, by its score, or none, by the score that none has."""
+        """Choose one table by its score, or none, which has a score too."""
         before = [*(asked for asked, _ in self.by_values), *chosen]
         left = [asked for asked in candidates if self._questions.may_follow(asked, before)]
         number = self._choose("extra", [otherwise, *(scores[asked] for asked in left)]) if left else 0
         return [left[number - 1]] if number else []
 
     def _choose(self, purpose: str, scores: Sequence[int]) -> int:
-        """Make a choice, and note it."""
+        """Make a choice, and record it."""
         chosen = self._doors.choose(purpose, scores)
         self.choices.append(Choice(purpose, len(scores), chosen))
         return chosen
@@ -412,7 +412,7 @@ class _Tables:
         available: int,
         expected: Mapping[CandidateQuery, Cells],
     ) -> None:
-        """Release tables with all the shares that are available, large ones and those of the target with more."""
+        """Release tables with all available shares; large tables and those with the target get more."""
         for asked, shares in zip(wanted, divided(available, self._weights(wanted)), strict=True):
             partition = self._questions.partition_of(asked)
             released = self._doors.measure(asked.attributes, partition, answers[asked], shares)
@@ -423,7 +423,7 @@ class _Tables:
                 self.by_values.append((asked, released))
 
     def _measure_again(self) -> None:
-        """Release tables once more with what is left, so that nothing of the budget is lost."""
+        """Release tables once more with the remaining shares, so that the whole budget is used."""
         wanted = [CandidateQuery(table.attributes) for table in self.found][: self._left()]
         answers, partition = self._questions.answers(wanted, self._counter), self._questions.partition
         for number, shares in enumerate(divided(self._left(), self._weights(wanted))):
@@ -432,7 +432,7 @@ class _Tables:
             self.found[number] = self.found[number].joined(again)
 
     def guides(self, glued: FittedModel) -> tuple[WithinBucketTable, ...]:
-        """What was made of the values within buckets, by the model over buckets."""
+        """Denoised tables of values within buckets, given the model over buckets."""
         pairs = {table.attributes: counts for table, counts in zip(self.found, glued.tables, strict=True)}
         found = []
         for asked, table in self.by_values:
@@ -443,7 +443,7 @@ class _Tables:
         return tuple(found)
 
     def _weights(self, wanted: Sequence[CandidateQuery]) -> list[float]:
-        """How many shares tables should have, up to a factor; each attribute with the target has more."""
+        """Numbers of shares of tables, up to a factor; tables with the target get more."""
         target = self._shape.target
         return [
             self._plan.share_weight(
@@ -476,10 +476,10 @@ class _Tables:
 
 
 def divided(shares: int, weights: Sequence[float]) -> list[int]:
-    """Whole shares in proportion to weights, at least one each, adding up to all there are.
+    """Divide shares in proportion to weights, in integers of at least 1 that sum to all shares.
 
     Raises:
-        ValueError: there are not enough for one each.
+        ValueError: there are fewer shares than weights.
     """
     spare = shares - len(weights)
     if spare < 0:

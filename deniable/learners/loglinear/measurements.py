@@ -1,7 +1,7 @@
-"""The two doors between the rows and a model: a table with noise, and a choice by noisy preference.
+"""The two private queries between the rows and a model: a noisy table, and a choice by the exponential mechanism.
 
-All that learning may know of the data goes through them, as integers, and they keep the account. What to ask does not
-belong here.
+All that learning may know about the data passes through them, as integers, and they keep the account. Which queries are
+made does not belong here.
 """
 
 from collections.abc import Sequence
@@ -19,26 +19,26 @@ from deniable.models.noisy_marginals import NoisyMarginal, NoisySums
 
 
 class PrivateQueries(Protocol):
-    """What learning is handed; one that forces recorded answers is how learning is audited."""
+    """Learning's only access to the data; an implementation that replays recorded answers is used to audit learning."""
 
     def measure(self, attributes: Attributes, partition: Partition, counts: Counts, shares: int) -> NoisyMarginal:
-        """Release a table over a partition, of counts or differences, with some shares of the budget.
+        """Release a table of counts or differences over a partition, with some shares of the budget.
 
-        One row may change one entry of it by one.
+        One row may change one entry by 1.
         """
 
     def choose(self, purpose: str, scores: Sequence[int]) -> int:
-        """Release the number of a candidate, preferring high scores; one row may change each of them by 1."""
+        """Release the number of a candidate, preferring high scores; one row may change each score by 1."""
 
 
 @dataclass(eq=False)
 class Measurements:
-    """The doors, open to keyed noise.
+    """The private queries, with keyed noise.
 
     Attributes:
-        plan: what may be spent.
+        plan: the budget.
         open_stream: opens the streams of this step.
-        one_way: shares spent on attributes by themselves.
+        one_way: shares spent on one-way marginals.
         shares: shares spent on tables of several attributes.
         choices: choices made, by purpose.
     """
@@ -63,12 +63,12 @@ class Measurements:
         elif 0 < shares <= layout.table_shares - self.shares:
             self.shares += shares
         else:
-            raise InvalidInput(f"a table must stay within the shares that were planned, got {shares} more; plan more.")
+            raise InvalidInput(f"a table must stay within the planned shares, got {shares} more; plan more.")
         law = self.plan.law(shares)
         stream = self.open_stream(mechanism="counts", parameters=self._parameters(attributes, partition, shares))
         multiplier = 1 if self.plan.noise == "laplace" else shares
         noise = law.sample(stream, multiplier * counts.size).reshape(multiplier, *counts.shape)
-        # The mean of the noisy counts would be a float whose last bits depend on the count itself: the sum is released.
+        # The sum is released, because the mean would be a float whose last bits depend on the exact count.
         sums = multiplier * counts + noise.sum(axis=0)
         release = NoisySums(sums, multiplier, shares, self._turn)
         return NoisyMarginal(attributes, (release,), self.plan.noise, self.plan.amount)
@@ -82,7 +82,7 @@ class Measurements:
         planned = {"tree": self.plan.layout.tree_choices, "extra": self.plan.layout.extra_choices}
         made = self.choices.get(purpose, 0)
         if made >= planned.get(purpose, 0):
-            raise InvalidInput(f"there must be no more choices than were planned, got one more than {made}; plan more.")
+            raise InvalidInput(f"there must be no more choices than planned, got one more than {made}; plan more.")
         self.choices[purpose] = made + 1
         stream = self.open_stream(
             mechanism="choice",

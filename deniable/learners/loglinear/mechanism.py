@@ -1,6 +1,6 @@
 """The learner: from a calibrated plan and a counter of rows to a network.
 
-Where rows lie, and what is done with the network, do not belong here.
+Where the rows are stored, and how the network is used, does not belong here.
 """
 
 import numpy as np
@@ -19,12 +19,12 @@ def learn_network(plan: LoglinearPlan, counter: Counter, open_stream: StreamOpen
     """Carry out a plan.
 
     Args:
-        plan: what may be spent; its events are what is done to the data, or more.
+        plan: the budget; its events cover everything that is done to the data.
         counter: counts tables of the confidential rows.
         open_stream: opens the streams of this step.
 
     Returns:
-        The network in integers, and all that was released and made on the way, public too.
+        The integer network, and all released values and intermediate results, which are public too.
     """
 
     def words(purpose: str, count: int) -> NDArray[np.uint32]:

@@ -1,16 +1,16 @@
-"""What learning costs, fixed before any data is read: how many noisy tables and choices there are, with what noise.
+"""The cost of learning, fixed before any data is read: the number of noisy tables and choices, and their noise.
 
-The budget is cut into equal shares. A table that is given s shares is counted once and released s times, each time with
-noise of its own (with Laplace noise once, with s times the epsilon), and earlier answers may say which table gets how
-many. Whatever they say, the same multiset of mechanisms is run, each on the rows as they are: by induction over the
-shares left, the composition is dominated by the product of their dominating pairs, in whatever turn they are used. So
-the total is that of a composition fixed in advance, and the tight accountants hold. What is asked does not belong here.
+The budget is divided into equal shares. A table with s shares is counted once and released s times, each time with
+independent noise (with Laplace noise once, with s times the epsilon). The number of shares of a table may depend on
+earlier answers. In every case the same multiset of mechanisms is run on the same rows: by induction over the remaining
+shares, the composition is dominated by the product of their dominating pairs, in any order. So the total is that of a
+composition fixed in advance, and tight accountants apply. Which queries are made does not belong here.
 
-Laplace tables of several attributes have epsilons that earlier answers choose, with a sum that is fixed: all of them
-together are one interactive mechanism whose likelihood ratio is at most e^sum whatever is asked, and choices are made
-between its answers. Interactive mechanisms of pure epsilon compose, at the same time, as randomized responses do
-(Vadhan and Wang 2021, for pure differential privacy; Vadhan and Zhang 2023, for any trade-off function): that is the
-pair that such an event stands for.
+Laplace tables of several attributes have epsilons that depend on earlier answers and a fixed sum. Together they are one
+interactive mechanism whose likelihood ratio is at most e^sum for any queries, and choices are made between its answers.
+Interactive mechanisms with pure epsilon compose concurrently like randomized responses (Vadhan and Wang 2021 for pure
+differential privacy; Vadhan and Zhang 2023 for any trade-off function): the dominating pair of such an event is that of
+randomized response.
 
 Source: Zhu, Dong, Wang 2022, Theorem 10, for the adaptive composition of dominating pairs.
 """
@@ -40,40 +40,39 @@ Noise = Literal["laplace", "gaussian"]
 NoiseChoice = Literal["auto", "laplace", "gaussian"]
 
 ONE_WAY_SHARES = 12
-"""Shares of the budget that the counts of one attribute by itself get, in the mean; fewer and larger ones where they
-are many."""
+"""Mean number of shares of a one-way marginal; with many shares in total, they are fewer and larger."""
 TABLE_SHARES = Fraction(11, 3)
-"""Shares that tables of several attributes get, for each share that one attribute gets by itself."""
+"""Shares of tables of several attributes, for each share of a one-way marginal."""
 MANY_ATTRIBUTES = 20
 FEWEST_SHARES = 2
-"""Shares that one attribute by itself gets in the mean, however many attributes there are. Tables then get 7 or more
-for each attribute, and there are at most 6 of them: one for the tree, one with the target, four extra ones."""
+"""Smallest mean number of shares of a one-way marginal, for any number of attributes. Tables then get at least 7 for
+each attribute, of which there are at most 6: one for the tree, one with the target, four extra ones."""
 _MOST_VALUES = 40
-"""Values from which on more of them give an attribute no more shares: neighbours, and rare ones, share a bucket."""
+"""Number of values above which an attribute gets no more shares: neighbouring and rare values share a bucket."""
 CHOICE_BUDGET = Fraction(3, 100)
-"""Part of the budget that all choices get together."""
+"""Part of the budget for all choices together."""
 
 EXTRAS_PER_ATTRIBUTE = 4
-"""Most tables for each attribute that are chosen beyond those of the tree and of the target."""
+"""Largest number of extra tables per attribute, beyond those of the tree and of the target."""
 TABLES_PER_ATTRIBUTE = 3
-"""About how many tables of several attributes there are for each attribute."""
+"""Approximate number of tables of several attributes per attribute."""
 BATCHES = 3
-"""In how many rounds they are chosen and measured."""
+"""Number of batches in which extra tables are chosen and measured."""
 PART = "parameters"
 
-# The search for the least noise: steps at most, and a share of the budget that is not worth another step.
+# The search for the least noise: largest number of steps, and the relative slack at which it stops.
 _SEARCH = 6
 _FINE_ENOUGH = 1e-3
 
 
 @dataclass(frozen=True)
 class LoglinearRecipe:
-    """What the model may cost.
+    """The budget of the model.
 
     Attributes:
-        epsilon: epsilon of all that is read.
-        delta: delta of all that is read; 0 for pure differential privacy.
-        noise: discrete Laplace, discrete Gaussian, or whichever of them leaves the smaller errors.
+        epsilon: epsilon of all queries together.
+        delta: delta of all queries together; 0 for pure differential privacy.
+        noise: discrete Laplace, discrete Gaussian, or the one with the smaller errors.
     """
 
     epsilon: Fraction
@@ -81,10 +80,10 @@ class LoglinearRecipe:
     noise: NoiseChoice = "auto"
 
     def calibrate(self, domain: Domain) -> "LoglinearPlan":
-        """Scale the noise, from the budget and the public domain alone.
+        """Scale the noise to the budget; only the budget and the public domain are used.
 
         Raises:
-            InvalidInput: Gaussian noise is asked for at delta 0, or at a delta that covers it alone.
+            InvalidInput: Gaussian noise is requested at delta 0, or at a delta that alone covers any noise.
         """
         layout = Layout.of(domain)
         if self.noise_for(layout) == "laplace":
@@ -92,10 +91,10 @@ class LoglinearRecipe:
         return _calibrate_gaussian(self, domain, layout)
 
     def noise_for(self, layout: "Layout") -> Noise:
-        """The kind of noise that a layout gets.
+        """The kind of noise for a layout.
 
         Raises:
-            InvalidInput: Gaussian noise is asked for at delta 0.
+            InvalidInput: Gaussian noise is requested at delta 0.
         """
         if self.noise == "gaussian" and self.delta == 0:
             raise InvalidInput("delta must be above 0 for Gaussian noise, got 0; raise it or take Laplace noise.")
@@ -106,7 +105,7 @@ class LoglinearRecipe:
         return "laplace" if self.noise == "auto" and typical[0] >= typical[1] else "gaussian"
 
     def with_laplace(self, domain: Domain) -> "LoglinearPlan":
-        """The plan with Laplace noise, exact: epsilon spread over all shares and choices, by basic composition."""
+        """The plan with Laplace noise: epsilon is divided among all shares and choices, by basic composition."""
         layout = Layout.of(domain)
         if not layout.counted:
             return LoglinearPlan(self, domain, layout, "laplace", Fraction(1), Fraction(0))
@@ -116,21 +115,21 @@ class LoglinearRecipe:
 
     @property
     def rho(self) -> float:
-        """Concentrated privacy that is surely within the recipe."""
+        """A zCDP parameter rho that is certainly within the recipe."""
         return epsilon_to_zcdp(float(self.epsilon), float(self.delta))
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How many answers there are of each kind; public.
+    """The number of queries of each kind; public.
 
     Attributes:
         counted: attributes with more than one value.
-        tree_choices: pairs of attributes that are chosen for the tree.
-        extra_choices: most tables that are chosen beyond the tree.
-        one_way_shares: shares of the budget for each counted attribute by itself, those of many values with more.
-        table_shares: shares of the budget for tables of several attributes, together.
-        target: the attribute that is measured with each other one; none where the table has none of several values.
+        tree_choices: number of pairs chosen for the tree.
+        extra_choices: largest number of tables chosen beyond the tree.
+        one_way_shares: shares of each one-way marginal; attributes with many values get more.
+        table_shares: shares of all tables of several attributes together.
+        target: the attribute that is measured with each other one; none if there is no target with several values.
     """
 
     counted: tuple[int, ...]
@@ -162,36 +161,36 @@ class Layout:
 
     @property
     def first_tables(self) -> int:
-        """Tables of the tree and of the target, which are measured before any other."""
+        """Number of tables of the tree and of the target, which are measured before all others."""
         return self.tree_choices + (len(self.counted) - 1 if self.target is not None else 0)
 
     @property
     def extra_slots(self) -> list[str]:
-        """Each choice beyond the tree, by its round and its turn in it; earlier answers may leave some out."""
+        """Each choice beyond the tree, by its batch and position; earlier answers may cause some to be skipped."""
         rounds = [self.extra_choices * (each + 1) // BATCHES for each in range(BATCHES)]
         sizes = [upto - before for upto, before in zip(rounds, [0, *rounds], strict=False)]
         return [f"batch {each}, {turn}" for each, size in enumerate(sizes, 1) for turn in range(1, size + 1)]
 
     @property
     def choices(self) -> int:
-        """Choices in all."""
+        """Total number of choices."""
         return self.tree_choices + self.extra_choices
 
     @property
     def shares(self) -> int:
-        """Shares of the budget in all."""
+        """Total number of shares."""
         return sum(self.one_way_shares) + self.table_shares
 
     def gaussian_variance(self, rho: float) -> float:
-        """Variance of the noise of one share at which all shares and choices have a concentrated privacy together."""
+        """Variance of the noise of one share at which all shares and choices together satisfy rho-zCDP."""
         return self.shares / (2 * (rho - self._for_choices(rho)))
 
     def choice_epsilon(self, rho: float) -> float:
-        """Epsilon of one choice, likewise."""
+        """Epsilon of one choice at which all shares and choices together satisfy rho-zCDP."""
         return sqrt(8 * self._for_choices(rho) / self.choices) if self.choices else 0.0
 
     def rho_of(self, variance: float) -> float:
-        """Concentrated privacy of all shares and choices together at a variance of the noise of one share."""
+        """The zCDP parameter rho of all shares and choices together, given the noise variance of one share."""
         return self.shares / (2 * variance) / (1 - self._for_choices(1.0))
 
     def _for_choices(self, rho: float) -> float:
@@ -200,12 +199,12 @@ class Layout:
 
 @dataclass(frozen=True)
 class LoglinearPlan:
-    """A recipe with its noise: everything that will be done to the data.
+    """A recipe with its noise: all mechanisms that will be applied to the data.
 
     Attributes:
-        recipe: what it may cost.
+        recipe: the budget.
         domain: the public domain.
-        layout: how many answers there are.
+        layout: the number of queries of each kind.
         noise: kind of noise of the tables.
         amount: variance (Gaussian) or scale (Laplace) of the noise of one share.
         choice_epsilon: epsilon of one choice.
@@ -220,10 +219,10 @@ class LoglinearPlan:
 
     @property
     def events(self) -> tuple[MechanismEvent, ...]:
-        """What is done to the data, or more: each table and each choice by itself, known before it is read.
+        """An upper bound on the mechanisms applied to the data, fixed before any row is read.
 
-        Each table of several attributes is listed with one share of the noise; how the others are divided among them,
-        earlier answers say. A share of a table that is not measured goes to another one, or to a single attribute.
+        Each table of several attributes is listed with one share; the remaining shares are divided among them according
+        to earlier answers. A share of a table that is not measured goes to another table, or to a one-way marginal.
         """
         layout = self.layout
         return (
@@ -238,12 +237,12 @@ class LoglinearPlan:
 
     @cached_property
     def guarantee(self) -> Guarantee:
-        """What all of it costs, by the tightest accountant."""
+        """Total cost by the tightest accountant."""
         return best(self.events, self.recipe.delta) if self.layout.counted else Guarantee(0.0, 0.0, "basic")
 
     def law(self, shares: int) -> "Law":
-        """The noise of one release of a table that is given some shares."""
-        # Noise is drawn by compiled code, which whoever verifies a plan may not have.
+        """Noise distribution of one release of a table with some shares."""
+        # Noise is drawn by compiled code, which may be absent where a plan is verified.
         from deniable.foundation.noise import DiscreteGaussian, DiscreteLaplace  # noqa: PLC0415
 
         if self.noise == "laplace":
@@ -251,7 +250,7 @@ class LoglinearPlan:
         return DiscreteGaussian(self.amount)
 
     def deviation(self, shares: float) -> float:
-        """Standard deviation of the noise of a table with some shares, its releases averaged."""
+        """Standard deviation of the noise of a table with some shares, averaged over its releases."""
         if self.noise == "laplace":
             return sqrt(2) * float(self.amount) / shares
         return sqrt(float(self.amount) / shares)
@@ -261,7 +260,7 @@ class LoglinearPlan:
         return self.deviation(shares) * (sqrt(0.5) if self.noise == "laplace" else sqrt(2 / pi))
 
     def share_weight(self, cells: float) -> float:
-        """How many shares a table should have, up to a factor: these minimise the sum of cells times noise."""
+        """Optimal number of shares of a table, up to a factor: it minimises the sum of cells times noise."""
         return float(cells ** (1 / 2 if self.noise == "laplace" else 2 / 3))
 
     def _tables(self) -> list[MechanismEvent]:
@@ -270,7 +269,7 @@ class LoglinearPlan:
         if not layout.table_shares:
             return []
         if self.noise == "laplace":
-            # Shares of Laplace noise are not composed one by one: all that is known beforehand is their sum.
+            # Shares of Laplace noise are not composed one by one: only their sum is known in advance.
             query = (
                 "counts of several and single attributes, all tables together, as earlier answers divide their epsilon"
             )
@@ -288,7 +287,7 @@ class LoglinearPlan:
         return [*(self._counted(query, 1) for query in queries), *([self._counted(further, rest)] if rest else [])]
 
     def _counted(self, query: str, shares: int) -> MechanismEvent:
-        # A share of Gaussian noise is a release of its own; Laplace noise is drawn once, at a smaller scale.
+        # With Gaussian noise each share is a separate release; Laplace noise is drawn once, at a smaller scale.
         outputs, amount = (1, self.amount / shares) if self.noise == "laplace" else (shares, self.amount)
         return noisy_integers(self.noise, amount, query=query, part=PART, outputs=outputs)
 
@@ -298,19 +297,19 @@ class LoglinearPlan:
 
 @lru_cache(maxsize=16)
 def _calibrate_gaussian(recipe: LoglinearRecipe, domain: Domain, layout: Layout) -> LoglinearPlan:
-    """About the least noise that stays within a recipe, shares and choices in proportion."""
+    """Approximately the least noise within a recipe, with shares and choices in proportion."""
 
     def plan(total: float) -> LoglinearPlan:
         variance, choice = layout.gaussian_variance(total), layout.choice_epsilon(total)
         return LoglinearPlan(recipe, domain, layout, "gaussian", _rounded(variance, 1), _rounded(choice, -1))
 
-    # What zCDP alone allows is sure; the tight accountant allows a tenth more or so. Epsilon grows like a power of rho.
+    # The zCDP bound is safe; the tight accountant allows about a tenth more. Epsilon grows like a power of rho.
     good, spent = recipe.rho * (1 - 1e-3), float(recipe.epsilon)
     found, step = plan(good), 1.1
     spent = found.guarantee.epsilon
     if not spent:
         raise InvalidInput(
-            "epsilon must be large enough beside delta for Gaussian noise to be scaled to it, got epsilon "
+            "epsilon must be large enough relative to delta to scale Gaussian noise, got epsilon "
             f"{float(recipe.epsilon):g} and delta {float(recipe.delta):g}, which alone covers the noise; lower delta "
             "or take Laplace noise."
         )
@@ -329,7 +328,7 @@ def _calibrate_gaussian(recipe: LoglinearRecipe, domain: Domain, layout: Layout)
 
 
 def _rounded(value: float, direction: int) -> Fraction:
-    """A number with four digits, up or down: every machine arrives at the same one, or at its neighbour."""
+    """Round to four digits, up or down: all machines arrive at the same number, or at its neighbour."""
     if value == 0:
         return Fraction(0)
     exponent = int(log10(value) // 1) - 3

@@ -1,9 +1,9 @@
-"""Verification of `measured.json`: what this learner released is integers, and what was paid for.
+"""Verification of `measured.json`: this learner released integers, and only what was paid for.
 
-Its first version held means of noisy counts as floating-point numbers. They were rounded after the exact count had been
-added, so that their last digits depend on it: a release that holds them does not have the guarantee that it states, and
-is said not to hold. What the counts become in the model does not belong here; only replay can tell, for the words of
-the made-up populations come from the release's key.
+The first version of the file held means of noisy counts as floating-point numbers. They were rounded after the exact
+count had been added, so their last digits depend on it: a release with such means does not have the guarantee that it
+states, and the check fails. How the counts enter the model does not belong here; only replay can verify that, because
+the words of the simulated populations come from the release key.
 
 Source: Mironov 2012, "On significance of the least significant bits for differential privacy".
 """
@@ -51,22 +51,22 @@ _ENTRIES = {
 }
 _STEP = "learn_parameters"
 _TWO, _LARGEST = 2, 3
-# Two machines' logarithms differ in the last digits; the denoiser takes many of them.
+# Logarithms on two machines differ in the last digits; the denoiser takes many of them.
 _FLOATING, _DENOISED = 1e-9, 1e-6
 
 
 def check_measured(
     record: Mapping[str, Any], described: Mapping[str, Any], document: Mapping[str, Any]
 ) -> tuple[Check, ...]:
-    """Check what was measured against the domain and against what was paid for.
+    """Check the measurements against the domain and against the events that were paid for.
 
     Args:
-        record: the record's predicate, of the shape that records have.
+        record: the record's predicate, in the shape of records.
         described: `schema.json`.
-        document: `measured.json`; empty where it cannot be read.
+        document: `measured.json`; empty if it cannot be read.
     """
     if not document:
-        return (Check(_INTEGERS, (f"{MEASURED} is missing, or is no JSON document",)),)
+        return (Check(_INTEGERS, (f"{MEASURED} is missing, or is not a JSON document",)),)
     if "format" not in document:
         means = found(lambda: _faults_of_means(document, _events(record)))
         return (Check(_INTEGERS, means, "means of integers, in which no rounding tells anything"),)
@@ -93,22 +93,22 @@ def check_measured(
 
 
 def _events(record: Mapping[str, Any]) -> tuple[MechanismEvent, ...]:
-    """The events of the step that measured."""
+    """The events of the step that made the measurements."""
     steps = [step for step in record["cost"]["steps"] if step["step"] == _STEP]
     return tuple(from_record(event) for step in steps for event in step["events"])
 
 
 @dataclass(frozen=True, eq=False)
 class _Entry:
-    """One table, as the document has it.
+    """One table, as in the document.
 
     Attributes:
-        name: what it is called in a fault.
+        name: its name in a fault.
         attributes: column numbers of its attributes.
         by_values: those of them that are counted by values.
         table: its releases.
         denoised: its denoised counts.
-        differences: of which attributes it says that only differences were asked for; none of one attribute.
+        differences: attributes that it states to be released as differences; none in a one-way marginal.
     """
 
     name: str
@@ -128,7 +128,7 @@ class _Measured:
 
     @cached_property
     def ones(self) -> list[_Entry]:
-        """Attributes by themselves."""
+        """One-way marginals."""
         return [
             self._entry(f"attribute {name}", (self.domain.index(name),), (self.domain.index(name),), entry)
             for name, entry in self.document["attributes"].items()
@@ -150,7 +150,7 @@ class _Measured:
 
     @cached_property
     def entries(self) -> list[_Entry]:
-        """All that was counted."""
+        """All tables."""
         return [*self.ones, *self.tables]
 
     @cached_property
@@ -159,7 +159,7 @@ class _Measured:
         return [max(self.document["buckets"][name]) + 1 for name in self.domain.names]
 
     def faults_of_form(self) -> Iterator[str]:
-        """Where it is no document of this version, or holds anything but integers of the right shape."""
+        """Faults of a document that is not of this version, or holds anything but integers of the right shape."""
         if self.document["format"] != FORMAT:
             yield f"{MEASURED} must be of the format {FORMAT}, got {self.document['format']}; take a later version"
             return
@@ -242,10 +242,10 @@ def _is_choice(choice: Any) -> bool:
 
 
 def _faults_of_means(document: Mapping[str, Any], events: Sequence[MechanismEvent]) -> Iterator[str]:
-    """What is wrong with a document of the first version: all means of Gaussian noise that are no exact ones.
+    """Faults of a document of the first version: all means with Gaussian noise that are not exact.
 
-    A mean is exact if it is of a power of two. The shares of an attribute that was counted twice are those of both
-    times; those of the first time are its event's.
+    A mean over a power of two of releases is exact. An attribute that was measured twice states the shares of both
+    times; its event states those of the first.
     """
     first = {event.query: event.outputs for event in events if isinstance(event, DiscreteGaussianEvent)}
     if not first:
@@ -261,19 +261,19 @@ def _faults_of_means(document: Mapping[str, Any], events: Sequence[MechanismEven
         cells = sum(np.asarray(entry["noisy"]).size for entry in leaking)
         yield (
             f"{MEASURED} holds noisy counts as floating-point numbers: the last digits of up to {cells:,} of them, in "
-            f"{len(leaking)} tables whose shares are no power of two, depend on the exact count, so THE RELEASE IS NOT "
-            "PRIVATE: the epsilon and delta that it states do not hold. Withdraw it with all that came with it, say so "
-            "to whoever has it, and release again with this version; what it was charged stays charged"
+            f"{len(leaking)} tables with shares not a power of two, depend on the exact count, so THE RELEASE IS NOT "
+            "PRIVATE: the epsilon and delta that it states do not hold. Withdraw it and everything that came with it, "
+            "notify all who have it, and release again with this version; its charge remains"
         )
 
 
 def _is_exact(shares: int) -> bool:
-    """Whether a mean of so many is the same whether it is rounded or not: the number is a power of two."""
+    """Whether a mean over this number of releases needs no rounding: the number is a power of two."""
     return shares & (shares - 1) == 0
 
 
 def _faults_of_account(measured: _Measured, events: Sequence[MechanismEvent]) -> Iterator[str]:
-    """Where more was asked than the events say, or a question counts twice."""
+    """Faults where more was measured than the events cover, or a query is counted twice."""
     alone = _counts(events)[: len(measured.ones)]
     again = 0
     for one, event in zip(measured.ones, alone, strict=True):
@@ -281,38 +281,38 @@ def _faults_of_account(measured: _Measured, events: Sequence[MechanismEvent]) ->
         name = measured.domain.names[one.attributes[0]]
         shares = _shares(event, measured.amount)
         if event.query != f"counts of {name}" or shares != first.shares:
-            yield f"{one.name} was first given {first.shares} shares, and its event has {shares}"
+            yield f"{one.name} was first given {first.shares} shares, but its event has {shares}"
         again += sum(release.shares for release in more)
     planned = _shares_of_tables(measured, events)
     asked = again + sum(entry.table.shares for entry in measured.tables)
     if asked > planned:
-        yield f"tables of several and again of single attributes were given {asked} shares, and events have {planned}"
+        yield f"tables of several and repeated single attributes were given {asked} shares, but events have {planned}"
     made = Counter(choice["purpose"] for choice in measured.document["choices"])
     for purpose, number in made.items():
         paid = sum(event.query.startswith(f"choice of {purpose} table") for event in events)
         if number > paid:
-            yield f"{number} choices were made for the purpose {purpose}, and events have {paid}"
+            yield f"{number} choices were made for the purpose {purpose}, but events have {paid}"
     turns = [release.turn for entry in measured.entries for release in entry.table.releases]
     if len(set(turns)) < len(turns):
-        yield "a turn is that of two releases"
+        yield "two releases have the same turn"
     if max(turns, default=0) > len(turns) + len(measured.document["choices"]):
-        yield "a turn is that of no release and of no choice: something that was asked is not in the document"
+        yield "a turn belongs to no release and no choice: a query is missing from the document"
 
 
 def _counts(events: Sequence[MechanismEvent]) -> list[MechanismEvent]:
-    """The events of noisy counts: first those of each attribute by itself, then those of tables."""
+    """The events of noisy counts: first those of one-way marginals, then those of tables."""
     return [event for event in events if isinstance(event, DiscreteGaussianEvent | DiscreteLaplaceEvent)]
 
 
 def _shares_of_tables(measured: _Measured, events: Sequence[MechanismEvent]) -> Fraction:
-    """Shares that the events have for tables of several attributes, and for single ones counted again."""
+    """Shares that the events cover for tables of several attributes and for repeated one-way marginals."""
     together = [event.epsilon * measured.amount for event in events if isinstance(event, ApproximateEvent)]
     one_by_one = [_shares(event, measured.amount) for event in _counts(events)[len(measured.ones) :]]
     return sum([*together, *one_by_one], Fraction(0))
 
 
 def _shares(event: MechanismEvent, amount: Fraction) -> Fraction:
-    """Shares that an event stands for; 0 for noise of another amount."""
+    """Number of shares that an event covers; 0 for noise of another amount."""
     if isinstance(event, DiscreteGaussianEvent):
         return Fraction(event.outputs) if event.variance == amount * event.sensitivity**2 else Fraction(0)
     if isinstance(event, DiscreteLaplaceEvent):
@@ -321,9 +321,9 @@ def _shares(event: MechanismEvent, amount: Fraction) -> Fraction:
 
 
 def _faults_of_figures(measured: _Measured, events: Sequence[MechanismEvent]) -> Iterator[str]:
-    """Where a stated figure is not what the integers come to.
+    """Faults where a stated figure does not follow from the integers.
 
-    Tables' denoised counts and the order rest on the made-up populations too, and are compared by replay.
+    The denoised counts of tables and the order also depend on the simulated populations, and are compared by replay.
     """
     if not measured.ones:
         return
@@ -337,13 +337,13 @@ def _faults_of_figures(measured: _Measured, events: Sequence[MechanismEvent]) ->
     for name, right in figures.items():
         said = measured.document[name]
         if type(said) is not float or not isfinite(said) or not isclose(said, right, rel_tol=_FLOATING):
-            yield f"{MEASURED}: {name} is {said}, and its integers come to {right}"
+            yield f"{MEASURED}: {name} is {said}, but its integers give {right}"
     total = _total(ones)
     for entry in measured.ones:
         attribute: Attribute = measured.domain.attributes[entry.attributes[0]]
         right_counts = value_counts(attribute, entry.table, total, laplace=measured.noise == "laplace")
         if not np.allclose(entry.denoised, right_counts, rtol=_DENOISED, atol=_DENOISED * total):
-            yield f"{MEASURED}: the denoised counts of {attribute.name} are not what its integers come to"
+            yield f"{MEASURED}: the denoised counts of {attribute.name} do not follow from its integers"
 
 
 def _has_differences(measured: _Measured, entry: _Entry) -> bool:
@@ -351,20 +351,20 @@ def _has_differences(measured: _Measured, entry: _Entry) -> bool:
 
 
 def _first(table: NoisyMarginal) -> NoisyMarginal:
-    """The table as it was released first."""
+    """The table's first release."""
     first = min(table.releases, key=lambda release: release.turn)
     return NoisyMarginal(table.attributes, (first,), table.noise, table.amount)
 
 
 def _total(tables: Sequence[NoisyMarginal]) -> float:
-    """Number of records by the sums of tables, each with the weight of its precision; at least 1."""
+    """Number of records: the precision-weighted mean of the sums of tables; at least 1."""
     precision = [1 / (float(table.deviation) ** 2 * prod(table.shape)) for table in tables]
     sums = [float(table.values.sum()) for table in tables]
     return max(1.0, sum(p * s for p, s in zip(precision, sums, strict=True)) / sum(precision))
 
 
 def _signal(measured: _Measured, total: float, events: Sequence[MechanismEvent]) -> float:
-    """Records over the mean noise of a table that gets its part, of two for each attribute, of the tables' shares."""
+    """Records divided by the mean noise of a table, if the tables' shares are divided among two per attribute."""
     m = len(measured.ones)
     if m == 1:
         return total

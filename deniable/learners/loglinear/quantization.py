@@ -1,6 +1,6 @@
-"""From a glued model to a network in integers.
+"""From a fitted model to an integer network.
 
-Rounding only: how the model was learnt does not belong here, nor how it is drawn from.
+Rounding only: how the model was learnt does not belong here, nor how records are drawn from it.
 """
 
 from math import log
@@ -19,7 +19,7 @@ _LEAST_SHARE = 1e-12
 
 
 def to_network(domain: Domain, learnt: Learnt) -> LoglinearNet:
-    """Round a model's logarithms to 2^-12 bit, and the values' shares of their buckets to 2^-30."""
+    """Round a model's logarithms to multiples of 2^-12 bit, and the values' shares of their buckets to 2^-30."""
     glued = learnt.glued
     factors = []
     for attribute, own in enumerate(glued.factors):
@@ -51,12 +51,12 @@ def _logs(natural: Cells) -> Logs:
 
 
 def within_buckets(bucket: Codes, counts: Cells) -> NDArray[np.int64]:
-    """Shares of the values in their bucket, whole numbers that add up to 2^30, by rounding running sums.
+    """Shares of the values in their bucket, as integers that sum to 2^30, by rounding running sums.
 
     Args:
         bucket: bucket of each value, shape (cardinality,).
-        counts: counts of the values in each row, shape (rows, cardinality); where a row has none of a bucket's, its
-            values get equal shares.
+        counts: counts of the values in each row, shape (rows, cardinality); if a bucket is empty in a row, its values
+            get equal shares.
 
     Returns:
         Weights of the same shape.

@@ -9,13 +9,13 @@ from deniable.learners.entry import CountingEntry, ParameterBudget, StructureBud
 
 
 class Entry(CountingEntry):
-    """A log-linear network that is joined from small noisy tables.
+    """A log-linear network fitted to small noisy tables.
 
     Attributes:
-        noise: which noise the tables get; `auto` takes whichever leaves the smaller errors.
-        structure: everything is learnt with the budget of the parameters; what a spec says here is left out, so that
+        noise: noise added to the tables; `auto` takes the kind with the smaller errors.
+        structure: ignored, because everything is learnt with the budget of the parameters; a spec may keep it, so that
             one word changes the learner.
-        parameters: the budget; no use is made of prior and estimate.
+        parameters: the budget; prior and estimate are not used.
     """
 
     parts: ClassVar[tuple[str, ...]] = ("parameters",)

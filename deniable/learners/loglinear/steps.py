@@ -1,4 +1,4 @@
-"""What this learner does: small noisy tables of one part, chosen one after the other, make graph and model."""
+"""The step of this learner: small noisy tables of one part, chosen one after the other, make graph and model."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -17,11 +17,11 @@ from deniable.mechanisms import GRAPH, MODEL, Counter, Made, PartDelta, PlannedS
 from deniable.models.loglinear.flat_tables import Attributes
 
 MEASURED = Product(name="measured", file="measured.json", is_shown=True)
-"""The noisy tables that the model was made of, and what became of them."""
+"""The noisy tables to which the model was fitted, and their denoised counts."""
 
 
 def steps(entry: Entry, domain: Domain, delta_of: PartDelta) -> tuple[PlannedStep, ...]:
-    """Plan what a spec asks for.
+    """Plan the step of a spec.
 
     Args:
         entry: the spec's entry.
@@ -31,7 +31,7 @@ def steps(entry: Entry, domain: Domain, delta_of: PartDelta) -> tuple[PlannedSte
     budget = entry.parameters
     plan = LoglinearRecipe(epsilon=budget.epsilon, delta=delta_of(budget.delta), noise=entry.noise).calibrate(domain)
     step = PlannedStep(
-        # What other learners do in two steps is one here; it has the name of the one that costs.
+        # Other learners have two steps; the single step here has the name of the one with a cost.
         name="learn_parameters",
         part="parameters",
         events=plan.events,
@@ -60,12 +60,12 @@ def _learn(plan: LoglinearPlan, counter: Counter, _: Mapping[str, Any], open_str
 
 
 class InRounds:
-    """Counts the tables that are asked for together in one go."""
+    """Counts the tables of a round in one pass over the rows."""
 
     def __init__(self, counter: Counter) -> None:
         self._counter, self._rounds = counter, numbers()
 
     def tables(self, partition: Partition, wanted: Sequence[Attributes]) -> list[Counts]:
-        """Count several tables, each of the shape `partition.shape` says."""
+        """Count several tables, each of the shape given by `partition.shape`."""
         empty = partial(SmallTables, partition, tuple(wanted))
         return self._counter.count(empty, f"round-{next(self._rounds):03d}").tables

@@ -1,4 +1,4 @@
-"""What the step of this learner must do, as it follows from spec and domain."""
+"""What the step of this learner must do, derived from spec and domain."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -44,7 +44,7 @@ def planned_parameters(spec: Document, domain: Domain, step: StepCost, delta_of:
         if noise == "gaussian":
             right = layout.choice_epsilon(layout.rho_of(float(plan.amount)))
             if layout.choices and not isclose(plan.choice_epsilon, right, rel_tol=_FOUR_DIGITS):
-                yield f"a choice has epsilon {float(plan.choice_epsilon):g}, and beside such noise {right:g} is right"
+                yield f"a choice has epsilon {float(plan.choice_epsilon):g}, but with such noise it must be {right:g}"
             finer = replace(plan, amount=plan.amount * FINER)
             yield from faults_of_use(
                 recipe.epsilon, *(tightest_cost(each.events, recipe.delta) for each in (plan, finer))

@@ -1,5 +1,5 @@
-"""Marginals: each attribute by itself, from noisy counts; the papers' baseline, and a learner of its own.
+"""Marginals: noisy one-way marginals, with independent attributes; the papers' baseline, and a learner of its own.
 
-spec: its entry of a release spec. steps: what it does. verification: what its step must do. baseline: the same for
-comparison, beside any learner.
+spec: its entry in a release spec. steps: its steps. verification: what its step must do. baseline: the same model, as a
+comparison for any learner.
 """

@@ -1,4 +1,4 @@
-"""The papers' baseline: marginals at the noise of a learner's counts, to compare with beside any learner."""
+"""The papers' baseline: one-way marginals with the noise of a learner's budget, as a comparison for any learner."""
 
 from deniable.foundation.domain import Domain
 from deniable.learners.cfs.parameters import ParameterMechanism, ParameterRecipe
@@ -7,7 +7,7 @@ from deniable.mechanisms import PartDelta
 
 
 def baseline_of(entry: CountingEntry, domain: Domain, delta_of: PartDelta) -> ParameterMechanism:
-    """Scale the noise of the marginals to the budget that a learner has for its counts.
+    """Scale the noise of the marginals to a learner's budget for counts.
 
     Args:
         entry: the learner's entry of the spec.

@@ -9,11 +9,11 @@ from deniable.learners.entry import CountingEntry, ParameterBudget
 
 
 class Entry(CountingEntry):
-    """Each attribute by itself.
+    """One-way marginals.
 
     Attributes:
-        noise: which noise the counts get.
-        structure: must be left out: attributes are independent.
+        noise: noise added to the counts.
+        structure: must be left out, because attributes are independent.
         parameters: how the probabilities are learnt.
     """
 
@@ -32,5 +32,5 @@ class Entry(CountingEntry):
     @classmethod
     def _is_left_out(cls, structure: Any) -> Any:
         if structure is not None:
-            raise ValueError("must be left out for a learner of kind marginals, which learns none")
+            raise ValueError("must be left out for a learner of kind marginals, which has no structure")
         return structure

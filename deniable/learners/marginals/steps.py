@@ -1,4 +1,4 @@
-"""What this learner does: the graph without edges is given, and noisy counts of each attribute make the model."""
+"""The steps of this learner: the graph has no edges, and noisy one-way counts make the model."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -14,7 +14,7 @@ from deniable.models.graph import Graph
 
 
 def steps(entry: Entry, domain: Domain, delta_of: PartDelta) -> tuple[PlannedStep, ...]:
-    """Plan what a spec asks for.
+    """Plan the steps of a spec.
 
     Args:
         entry: the spec's entry.
@@ -33,7 +33,7 @@ def steps(entry: Entry, domain: Domain, delta_of: PartDelta) -> tuple[PlannedSte
 
 
 def without_edges(domain: Domain) -> PlannedStep:
-    """Plan the graph without edges, for which nothing is read."""
+    """Plan the graph without edges, for which no row is read."""
     return PlannedStep(name="learn_structure", part=None, makes=(GRAPH,), run=partial(_without_edges, domain))
 
 

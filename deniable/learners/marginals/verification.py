@@ -1,4 +1,4 @@
-"""What the step of this learner must do, as it follows from spec and domain."""
+"""What the step of this learner must do, derived from spec and domain."""
 
 from collections.abc import Mapping
 from typing import Final

@@ -1,7 +1,7 @@
 """Noisy tables of a chosen network, and the Bayesian network that follows from them.
 
-The first attributes have one table together, by their values; each further one has one by its parents' buckets. What is
-summed, taken for 0 or divided afterwards are noisy integers.
+The first attributes have one joint table, by their values; each further attribute has one by its parents' buckets. All
+later sums, clamping at 0 and division are post-processing of noisy integers.
 
 Source: Zhang et al. 2017, Algorithm 1; Ping, Stoyanovich, Howe 2017, section 3.2.3.
 """
@@ -31,7 +31,7 @@ _DIGITS = 6
 
 @dataclass(frozen=True, eq=False)
 class NoisyTable:
-    """A table as it is released.
+    """A released table.
 
     Attributes:
         family: the attribute and its parents.
@@ -48,7 +48,7 @@ def learn_tables(
     """Count the tables of a network, add noise, and sum the first one for each attribute in it.
 
     Args:
-        plan: what may be spent.
+        plan: the budget.
         network: the chosen families.
         counter: counts the rows.
         open_stream: opens the streams of this step.
@@ -84,7 +84,7 @@ def learn_tables(
 
 
 def _summed(plan: NetworkPlan, joint: Counts, last: Family, family: Family) -> Counts:
-    """Noisy counts of one attribute of the first table by its parents' buckets, summed over all others."""
+    """Noisy counts of an attribute of the first table by its parents' buckets, summed over all other attributes."""
     axes = [*last.parents, last.child]
     kept = [*family.parents, family.child]
     table = joint.sum(axis=tuple(axis for axis, i in enumerate(axes) if i not in kept))
@@ -99,7 +99,7 @@ def _summed(plan: NetworkPlan, joint: Counts, last: Family, family: Family) -> C
 
 
 def weights_of(table: Counts) -> Weights:
-    """Probabilities of an attribute in each configuration of its parents; of an empty one, those of all together."""
+    """Conditional probabilities given the parents; the overall probabilities for an empty configuration."""
     shares = probabilities_of(table)
     empty = np.maximum(table, 0).sum(axis=1) == 0
     shares[empty] = probabilities_of(table.sum(axis=0, keepdims=True))
@@ -107,7 +107,7 @@ def weights_of(table: Counts) -> Weights:
 
 
 def network_of(plan: NetworkPlan, tables: Sequence[NoisyTable]) -> BayesNet:
-    """The Bayesian network of noisy tables; attributes of one value come last, and depend on nothing."""
+    """The Bayesian network of noisy tables; attributes with one value come last and have no parents."""
     domain = plan.domain
     found = {table.family.child: table for table in tables}
     alone = [i for i in range(len(domain)) if i not in found]
@@ -133,7 +133,7 @@ def _similarities(plan: NetworkPlan, table: NoisyTable) -> tuple[float, ...]:
         pair = np.zeros((plan.domain.bucket_counts[parent], plan.domain.cardinalities[child]), np.int64)
         np.add.at(pair, bucket, counts)
         entropies = (_entropy(each) for each in (pair.sum(axis=1), pair.sum(axis=0), pair))
-        # Logarithms of different machines differ in the last digits, and the graph is in the digest of the model.
+        # Logarithms on two machines differ in the last digits, and the graph is in the digest of the model.
         found.append(round(symmetrical_uncertainty(*entropies), _DIGITS))
     return tuple(found)
 

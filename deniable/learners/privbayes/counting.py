@@ -1,4 +1,4 @@
-"""Counts of attributes by sets of parents, several tables of one attribute among them."""
+"""Counts of attributes by sets of parents; an attribute may have several tables."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,7 +12,7 @@ from deniable.foundation.tables import Counts, configuration_count, configuratio
 
 
 class Family(NamedTuple):
-    """An attribute and its parents, by column number; parents rise."""
+    """An attribute and its parents, by column number; parents are in ascending order."""
 
     parents: tuple[int, ...]
     child: int
@@ -24,7 +24,7 @@ def cells_of(domain: Domain, family: Family) -> int:
 
 
 def by_values(domain: Domain) -> Domain:
-    """The domain with a bucket for each value, in which parents enter by their values."""
+    """The domain with a bucket for each value, so that parents enter by their values."""
     finest = (replace(each, buckets=tuple(range(each.cardinality))) for each in domain.attributes)
     return replace(domain, attributes=tuple(finest))
 
@@ -76,9 +76,9 @@ class FamilyTables:
 
     @property
     def arrays(self) -> dict[str, Counts]:
-        """What was counted, to be stored by name."""
+        """The counts, to be stored by name."""
         return {str(i): table for i, table in enumerate(self.tables)}
 
     def restore(self, arrays: Mapping[str, Counts]) -> None:
-        """Take what was counted from what was stored of it."""
+        """Restore the counts from what was stored."""
         self.tables = [arrays[str(i)] for i in range(len(self.tables))]

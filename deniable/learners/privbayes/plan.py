@@ -1,4 +1,4 @@
-"""What is chosen and counted, and what that costs: fixed by spec and domain before any record is read.
+"""The choices and tables, and their cost: fixed by spec and domain before any record is read.
 
 Source: Zhang et al. 2017, section 4 (degree and usefulness); Ping, Stoyanovich, Howe 2017, section 3.2.3.
 """
@@ -13,13 +13,13 @@ from deniable.privacy.loss import ExponentialEvent, MechanismEvent
 
 MOST_PARENTS = 4
 FEW_CELLS = 300
-"""Cells of a table that some thousand records can fill, where no number of records is stated."""
+"""Largest number of cells of a table if no number of records is stated; a few thousand records can fill it."""
 SENSITIVITY = 4
-"""What one record changes a score by at most; see README.md."""
+"""Sensitivity of a score to one record; see README.md."""
 
 
 def usefulness(rows: int, epsilon: Fraction, attributes: int, degree: int) -> Fraction:
-    """Mean count of a cell of binary attributes, over the scale of its noise.
+    """Mean count of a cell of binary attributes, divided by the scale of its noise.
 
     Args:
         rows: number of rows, public.
@@ -34,29 +34,29 @@ def usefulness(rows: int, epsilon: Fraction, attributes: int, degree: int) -> Fr
 
 
 def useful_degree(rows: int, epsilon: Fraction, attributes: int, least: Fraction) -> int:
-    """The largest number of parents at which tables are useful; 0 where they are with none."""
+    """The largest number of parents at which tables are useful; 0 if there is none."""
     degrees = range(min(MOST_PARENTS, attributes - 1), 0, -1)
     return next((k for k in degrees if usefulness(rows, epsilon, attributes, k) >= least), 0)
 
 
 def useful_cells(rows: int, epsilon: Fraction, tables: int, least: Fraction) -> int:
-    """The largest number of cells at which a table is useful, whatever values its attributes have.
+    """The largest number of cells at which a table is useful, for attributes with any number of values.
 
-    Usefulness as above, with the number of cells in place of the 2^(k+1) of binary attributes.
+    Usefulness as above, with the number of cells instead of the 2^(k+1) of binary attributes.
     """
     return max(int(rows * epsilon / (4 * least * max(tables, 1))), 1)
 
 
 @dataclass(frozen=True)
 class NetworkPlan:
-    """What the network costs.
+    """The budget of the network.
 
     Attributes:
         domain: the public domain.
-        degree: how many parents an attribute has; fewer where there are not so many.
+        degree: number of parents of an attribute, or fewer if fewer attributes are available.
         structure_epsilon: epsilon of all choices.
         parameter_epsilon: epsilon of all tables.
-        max_cells: largest number of cells of a table that is considered, where there are smaller ones.
+        max_cells: largest number of cells of a candidate table, where smaller ones exist.
     """
 
     domain: Domain
@@ -67,12 +67,12 @@ class NetworkPlan:
 
     @cached_property
     def counted(self) -> tuple[int, ...]:
-        """The attributes that have more than one value."""
+        """The attributes with more than one value."""
         return tuple(i for i, size in enumerate(self.domain.cardinalities) if size > 1)
 
     @property
     def choices(self) -> int:
-        """Number of choices: one for each attribute but the first; none where no attribute has parents."""
+        """Number of choices: one for each attribute except the first; none if no attribute has parents."""
         return max(len(self.counted) - 1, 0) if self.degree else 0
 
     @property
@@ -82,7 +82,7 @@ class NetworkPlan:
 
     @property
     def tables(self) -> int:
-        """Number of tables: the first attributes, up to the first with all its parents, have one together."""
+        """Number of tables: the attributes up to the first with a full set of parents have one joint table."""
         return len(self.counted) - self.degree
 
     @property
@@ -92,7 +92,7 @@ class NetworkPlan:
 
     @property
     def structure_events(self) -> tuple[MechanismEvent, ...]:
-        """What the choices do to the data."""
+        """The mechanisms of the choices."""
         if not self.choices:
             return ()
         query = "choices of the next attribute and its parents"
@@ -104,7 +104,7 @@ class NetworkPlan:
 
     @property
     def parameter_events(self) -> tuple[MechanismEvent, ...]:
-        """What the tables do to the data."""
+        """The mechanisms of the tables."""
         return count_events(self.tables, "laplace", self.scale)
 
 
@@ -118,14 +118,14 @@ def network_plan(
     least: Fraction,
     max_cells: int | None,
 ) -> NetworkPlan:
-    """Plan what a spec asks for.
+    """Plan the network of a spec.
 
     Args:
         domain: the public domain.
         structure_epsilon: budget of the choices.
         parameter_epsilon: budget of the tables.
         degree: the number of parents, if it is stated.
-        rows: else a public number of rows.
+        rows: otherwise a public number of rows.
         least: the usefulness that the degree must then have.
         max_cells: the largest number of cells, if it is stated.
     """

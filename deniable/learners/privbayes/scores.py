@@ -1,4 +1,4 @@
-"""How far an attribute is from independent of its parents, on counts and in whole numbers.
+"""Distance of an attribute from independence of its parents, on counts and in integers.
 
 Source: the R score of Zhang et al. 2017, section 4.3, times 2 n; its sensitivity is derived in README.md.
 """
@@ -7,12 +7,12 @@ import numpy as np
 
 from deniable.foundation.tables import Counts
 
-# Up to so many rows n no sum overflows: those of absolute values are below 2 n^2.
+# Largest number of rows n for which no sum overflows: sums of absolute values are below 2 n^2.
 _SAFE_ROWS = 1 << 30
 
 
 def dependence(table: Counts) -> int:
-    """The sum of |T - r c / n| over all cells, rounded down; one record changes it by 4 at most.
+    """The sum of |T - r c / n| over all cells, rounded down; its sensitivity to one record is at most 4.
 
     Args:
         table: counts T of n records, shape (configurations, values).

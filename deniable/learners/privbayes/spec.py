@@ -26,11 +26,11 @@ class ChoiceBudget(Strict):
 
     Attributes:
         epsilon: budget of all choices, for the records that they are made from.
-        degree: how many parents an attribute has, unless there are too few to choose from.
-        rows: instead of that, a public number of rows, of which the degree follows.
-        usefulness: how many times their noise the mean counts of a table must be, if the degree is to follow.
-        max_cells: largest number of cells of a table that is considered, where there are smaller ones; by default 300,
-            or what follows from `rows` and `usefulness`.
+        degree: number of parents of an attribute, unless too few are available.
+        rows: instead of the degree, a public number of rows from which it follows.
+        usefulness: smallest ratio of a table's mean count to its noise, if the degree follows from `rows`.
+        max_cells: largest number of cells of a candidate table, where smaller ones exist; by default 300, or the number
+            that follows from `rows` and `usefulness`.
     """
 
     epsilon: Epsilon
@@ -42,7 +42,7 @@ class ChoiceBudget(Strict):
     @model_validator(mode="after")
     def _states_one(self) -> Self:
         if (self.degree is None) == (self.rows is None):
-            raise ValueError("must state either the degree or a public number of rows, not both and not neither")
+            raise ValueError("must state exactly one of the degree and a public number of rows")
         return self
 
 
@@ -50,7 +50,7 @@ class Entry(CountingEntry):
     """A Bayesian network of bounded degree.
 
     Attributes:
-        noise: which noise the counts get.
+        noise: noise added to the counts.
         structure: how the network is chosen.
         parameters: the budget of its tables.
     """

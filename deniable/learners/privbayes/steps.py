@@ -1,4 +1,4 @@
-"""What this learner does: choices from one part, noisy tables of what was chosen from another."""
+"""The steps of this learner: choices from one part, noisy tables of the chosen families from another."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -20,7 +20,7 @@ NETWORK = Product(name="network", file="network.json", is_shown=True)
 
 
 def steps(entry: Entry, domain: Domain, _: PartDelta) -> tuple[PlannedStep, ...]:
-    """Plan what a spec asks for; see `deniable.learners.registry.steps_of`."""
+    """Plan the steps of a spec; see `deniable.learners.registry.steps_of`."""
     asked = entry.structure
     plan = network_plan(
         domain,

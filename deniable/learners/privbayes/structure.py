@@ -1,6 +1,6 @@
-"""The choices of PrivBayes: which attribute comes next, and on which of those before it it depends.
+"""The choices of PrivBayes: which attribute comes next, and which of the earlier attributes are its parents.
 
-Counts are seen by the exponential mechanism alone, as whole scores.
+Only the exponential mechanism sees counts, as integer scores.
 
 Source: Zhang et al. 2017, Algorithm 4; Ping, Stoyanovich, Howe 2017, Algorithm 1.
 """
@@ -25,7 +25,7 @@ Network: TypeAlias = tuple[Family, ...]
 """The families in the order in which they were chosen, the first without parents."""
 
 MOST_CANDIDATES = 20_000
-"""Parent sets that are considered in a round, over all attributes; of more, so many are drawn."""
+"""Largest number of parent sets considered in a round, over all attributes; if there are more, a sample is drawn."""
 _CELLS_AT_A_TIME = 1 << 24
 
 
@@ -34,7 +34,7 @@ class NetworkSearch:
     """The choices, one after the other.
 
     Attributes:
-        plan: what may be spent.
+        plan: the budget.
         counter: counts the rows.
         open_stream: opens the streams of this step.
     """
@@ -44,7 +44,7 @@ class NetworkSearch:
     open_stream: StreamOpener
 
     def run(self) -> Network:
-        """Choose all families of attributes that have several values."""
+        """Choose the families of all attributes with several values."""
         counted = self.plan.counted
         if not self.plan.choices:
             return tuple(Family((), child) for child in counted)
@@ -74,7 +74,7 @@ class NetworkSearch:
         return tuple(chosen)
 
     def _candidates(self, before: Sequence[int]) -> list[Family]:
-        """What may come next; public, by the choices before."""
+        """The candidates for the next choice; public, given earlier choices."""
         left = [child for child in self.plan.counted if child not in before]
         if len(before) <= self.plan.degree:
             return self._of_first_table(before, left)
@@ -82,7 +82,7 @@ class NetworkSearch:
         return [family for child in left for family in self._families(child, sorted(before), each)]
 
     def _of_first_table(self, before: Sequence[int], left: Sequence[int]) -> list[Family]:
-        """Attributes that join the first table, whose parents are all before them: those that keep it small."""
+        """Candidates for the first joint table, with all earlier attributes as parents: those that keep it small."""
         sizes = self.plan.domain.cardinalities
         cells = prod(sizes[i] for i in before)
         fitting = [child for child in left if cells * sizes[child] <= self.plan.max_cells]
@@ -90,7 +90,7 @@ class NetworkSearch:
         return [Family(tuple(sorted(before)), child) for child in fitting or [c for c in left if sizes[c] == least]]
 
     def _families(self, child: int, before: Sequence[int], most: int) -> list[Family]:
-        """Sets of parents for an attribute: of the planned size, or of the largest at which tables are small."""
+        """Sets of parents of an attribute: of the planned size, or of the largest size at which tables are small."""
         for size in range(self.plan.degree, 0, -1):
             found = [Family(parents, child) for parents in self._sets(child, before, size, most)]
             fitting = [family for family in found if cells_of(self.plan.domain, family) <= self.plan.max_cells]
@@ -99,20 +99,20 @@ class NetworkSearch:
         return [Family((), child)]
 
     def _sets(self, child: int, before: Sequence[int], size: int, most: int) -> Iterator[tuple[int, ...]]:
-        """All sets of some size; where they are too many, as many as may be are drawn, each equally probably."""
+        """All sets of a given size or, if there are too many, a uniform sample of the largest permitted number."""
         if comb(len(before), size) <= most:
             yield from combinations(before, size)
             return
         stream = self.open_stream(
             mechanism="candidates", parameters={"turn": len(before), "attribute": child, "size": size}
         )
-        # A set is the first of all attributes by words of its own, which are equal once in four thousand million times.
+        # A set is the first attributes in the order of random words, two of which are equal with probability 2^-32.
         words = stream.take(most * len(before)).reshape(most, len(before))
         drawn = np.sort(np.argsort(words, axis=1, kind="stable")[:, :size], axis=1)
         yield from sorted({tuple(before[place] for place in places) for places in drawn.tolist()})
 
     def _scores(self, families: Sequence[Family], turn: int) -> dict[Family, int]:
-        """Scores of families, confidential; as many are counted at a time as memory has room for."""
+        """Scores of families (confidential), counted in batches that fit in memory."""
         found: dict[Family, int] = {}
         for number, batch in enumerate(_batches(families, [cells_of(self.plan.domain, each) for each in families])):
             empty = partial(FamilyTables, self.plan.domain, batch)

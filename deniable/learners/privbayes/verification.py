@@ -1,4 +1,4 @@
-"""What the steps of this learner must do, as it follows from spec and domain."""
+"""What the steps of this learner must do, derived from spec and domain."""
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -33,7 +33,7 @@ def _plan(spec: Document, domain: Domain) -> NetworkPlan:
 
 
 def _planned(events: Sequence[MechanismEvent]) -> Planned:
-    """Events whose amounts follow exactly."""
+    """Events whose amounts are determined exactly."""
     return Planned(tuple(events), nothing_wrong, lambda guarantee: faults_of_claim(guarantee, events, Fraction(0)))
 
 

@@ -1,7 +1,7 @@
-"""Uniform: every declared value as probable as any other; no record is read, and nothing is spent.
+"""Uniform: all declared values are equally likely; no record is read, and no budget is spent.
 
-DataSynthesizer's random mode (Ping, Stoyanovich, Howe 2017, section 3.2), without what the tool reads of the data for
-it: domain, ranges and categories are the declared ones. It says what a release is worth that knows nothing.
+DataSynthesizer's random mode (Ping, Stoyanovich, Howe 2017, section 3.2). The tool infers domain, ranges and categories
+from the data; here they are the declared ones. It is the benchmark of a release that has no information.
 
-spec: its entry of a release spec. steps: what it does. verification: that its steps read nothing.
+spec: its entry in a release spec. steps: its steps. verification: that its steps read nothing.
 """

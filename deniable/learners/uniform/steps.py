@@ -1,4 +1,4 @@
-"""What this learner does: the graph without edges, and equal probabilities; both follow from the domain."""
+"""The steps of this learner: the graph without edges, and equal probabilities; both follow from the domain."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -17,7 +17,7 @@ from deniable.models.graph import Graph
 
 
 def steps(_: Entry, domain: Domain, __: PartDelta) -> tuple[PlannedStep, ...]:
-    """Plan what a spec asks for; see `deniable.learners.registry.steps_of`."""
+    """Plan the steps of a spec; see `deniable.learners.registry.steps_of`."""
     model = PlannedStep(
         name="learn_parameters", part=None, reads=("graph",), makes=(MODEL,), run=partial(_uniform, domain)
     )

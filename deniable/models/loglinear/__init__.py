@@ -1,5 +1,5 @@
 """The log-linear network: conditional probabilities as products of factors, in integers.
 
-net: the model, its sampler and its density. factors: the factors. kernels: compiled code. stratified_sampling: records
-spread evenly over the probabilities. flat_tables: tables of several attributes, written flat.
+net: the model, its sampler and its density. factors: the factors. kernels: compiled code. stratified_sampling:
+stratified records. flat_tables: tables of several attributes as flat arrays.
 """

@@ -1,6 +1,6 @@
-"""Factors of a log-linear law: tables of logarithms, and the fewer tables that give the same law.
+"""Factors of a log-linear distribution: tables of logarithms, and their sums in fewer tables.
 
-How a law is drawn from them does not belong here (kernels).
+How values are drawn does not belong here (kernels).
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from deniable.models.loglinear.flat_tables import Attributes
 
-# Factors are added up beforehand as long as a table of them stays within the processor's cache.
+# Factors are summed in advance as long as their table stays in the processor's cache.
 _MERGED_CELLS = 1 << 15
 
 Logs = NDArray[np.int32]
@@ -19,7 +19,7 @@ Logs = NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False)
 class LogTable:
-    """One factor: whole numbers of 2^-12 bit that an attribute's log-odds gain.
+    """One factor: its contribution to an attribute's log-odds, in integer multiples of 2^-12 bit.
 
     Attributes:
         parents: the attributes it depends on, by column number.
@@ -31,7 +31,7 @@ class LogTable:
 
 
 def merged(factors: Sequence[LogTable], sizes: Sequence[int]) -> list[LogTable]:
-    """The same law from fewer tables: sums of tables, two at a time, the smallest sum first."""
+    """The same distribution from fewer tables: tables are summed two at a time, the smallest sum first."""
     groups = list(factors)
     while len(groups) > 1:
         cells = [
@@ -47,7 +47,7 @@ def merged(factors: Sequence[LogTable], sizes: Sequence[int]) -> list[LogTable]:
 
 
 def _added(a: LogTable, b: LogTable, sizes: Sequence[int]) -> LogTable:
-    """A table that gives what two give together."""
+    """The sum of two tables."""
     parents = tuple(sorted({*a.parents, *b.parents}))
     total = np.zeros((*(sizes[p] for p in parents), a.logs.shape[-1]), np.int32)
     for table in (a, b):

@@ -1,4 +1,4 @@
-"""Tables of several attributes, written flat: which attributes they have, and where a cell lies."""
+"""Tables of several attributes as flat arrays: their attributes, and the position of a cell."""
 
 from collections.abc import Sequence
 
@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 Attributes = tuple[int, ...]
-"""Column numbers of a table's attributes, rising."""
+"""Column numbers of a table's attributes, in ascending order."""
 
 
 def strides_of(shape: Sequence[int]) -> NDArray[np.int64]:
-    """What a code of each axis counts for in a flat table, the last axis running fastest."""
+    """Stride of each axis in a flat table; the last axis varies fastest."""
     return np.concatenate([np.cumprod(np.asarray(shape[:0:-1], np.int64))[::-1], [1]]).astype(np.int64)

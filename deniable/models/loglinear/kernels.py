@@ -1,9 +1,9 @@
-"""How a log-linear network's laws are drawn from and scored, in integers: compiled code and the arrays it reads.
+"""Sampling and density of a log-linear network, in integers: compiled code and the arrays it reads.
 
-An attribute's law is a product of small tables of those before it. The tables' logarithms are whole numbers of 2^-12
-bit; the weights they add up to, and the shares of 2^32 that follow, are made in integers alone, so that sampler and
-density are one mechanism on every machine. Which laws are at hand ready made changes nothing but speed. What a network
-is does not belong here (net), nor whether a record may be released.
+An attribute's conditional distribution is a product of small tables of earlier attributes. The tables' logarithms are
+multiples of 2^-12 bit. The weights that they give, and the shares of 2^32 that follow, are computed in integers only,
+so that sampler and density agree exactly on every machine. Which distributions are precomputed affects only speed. What
+a network is does not belong here (net), nor whether a record may be released.
 """
 
 # numba infers the types of kernels
@@ -21,43 +21,42 @@ from deniable.models.loglinear.stratified_sampling import TOGETHER, spread
 from deniable.models.sequential_kernels import draw_column, draw_next, factor_of
 
 STEPS = 4096
-"""Logarithms are whole numbers of 1 / 4096 bit."""
+"""Logarithms are multiples of 1 / 4096 bit."""
 WITHIN = 1 << 30
-"""What the weights of the values in one bucket add up to."""
+"""Sum of the weights of the values in one bucket."""
 _TOTAL_BITS = 30
 LEADING = np.rint(2.0 ** (_TOTAL_BITS - np.arange(STEPS) / STEPS)).astype(np.int32)
 """2^30 times 2^(-k / 4096)."""
 _STEP_BITS = 12
 _STEP_MASK = STEPS - 1
 _AT_A_TIME = 256
-"""Records that are filled together."""
+"""Number of records that are filled together."""
 
 
 class LoglinearArrays(NamedTuple):
-    """A network as flat arrays for compiled code. Attributes stand in the network's order, at positions 0..m-1.
+    """A network as flat arrays for compiled code. Attributes are in the network's order, at positions 0..m-1.
 
     Attributes:
         size: buckets of the attribute at each position, shape (m,).
-        shift: number of bits that its weights are shorter than 2^30, so that their sum is at most 2^30, shape (m,).
+        shift: number of bits by which its weights are shorter than 2^30, so that they sum to at most 2^30, shape (m,).
         group_start: where each position's groups of factors begin, shape (m + 1,).
         table_start: where each group's table begins in `logs`, shape (groups,).
         parent_start: where each group's parents begin in `parent` and `stride`, shape (groups + 1,).
         parent: positions of the parents.
-        stride: what a parent's bucket counts for in the table.
+        stride: stride of a parent's bucket in the table.
         logs: the groups' tables.
-        ready: where a position's running sums begin in `running` if it has one group of a fair size; -1 for no.
+        ready: where a position's running sums begin in `running` if they are precomputed; otherwise -1.
         running: running sums of the weights.
         leading: 2^30 times 2^(-k / 4096).
         value_start: where each position's values begin in `bucket`, shape (m,).
         bucket: bucket of each value.
         within_start: where each position's values begin in `low` and `high`, guide in its first bucket, shape (m,).
-        guide: position of the guide; the first position where there is none.
-        guide_stride: what the guide's bucket counts for in `low` and `high`; 0 where there is none.
-        low: weights of the bucket's values before each value, out of 2^30.
-        high: the same and the value's own.
+        guide: position of the guide; the first position if there is none.
+        guide_stride: stride of the guide's bucket in `low` and `high`; 0 if there is none.
+        low: sum of the weights of the bucket's values before each value, out of 2^30.
+        high: the same, including the value's own weight.
         bucket_start: where each position's buckets begin in `member_start`, shape (m,).
-        member_start: where each bucket's values begin in `member`, and after each position's last bucket where they
-            end.
+        member_start: where each bucket's values begin in `member`, and for each position where the last bucket's end.
         member: the values, bucket by bucket.
     """
 
@@ -86,7 +85,7 @@ class LoglinearArrays(NamedTuple):
 
 @numba.njit(nogil=True, cache=True, inline="always")
 def _running_sums(net, position, buckets, sums):
-    """Fill the running sums of an attribute's weights given the buckets before it; their total is at most 2^30."""
+    """Fill the running sums of an attribute's weights given the earlier buckets; their total is at most 2^30."""
     size = net.size[position]
     first = net.group_start[position]
     last = net.group_start[position + 1]
@@ -114,15 +113,15 @@ def _running_sums(net, position, buckets, sums):
 
 @numba.njit(nogil=True, cache=True, inline="always")
 def _bound(part, total):
-    """The least number below 2^32 whose ticket of `total` is `part` or more."""
-    # Nothing is negative; of signed numbers the compiled code would look after the signs.
+    """The smallest number below 2^32 whose image in [0, total) is at least `part`."""
+    # Nothing is negative; with signed numbers the compiled code would handle signs.
     wanted = np.uint64((np.int64(part) << 32) + total - 1)
     return np.int64(wanted // np.uint64(total))
 
 
 @numba.njit(nogil=True, cache=True)
 def _rows(parent, stride, first, last, begin, buckets, done, rows):
-    """Where each record's row of a table begins: one pass a parent, records beside each other."""
+    """Where each record's row of a table begins: one pass per parent, records side by side."""
     rows[:] = begin
     for p in range(first, last):
         own, by = buckets[parent[p]][done : done + len(rows)], stride[p]
@@ -132,7 +131,7 @@ def _rows(parent, stride, first, last, begin, buckets, done, rows):
 
 @numba.njit(nogil=True, cache=True)
 def _draw_some(logs, leading, shorter, n, at, sums, words, drawn, totals):  # noqa: C901 - one kernel
-    """`_running_sums` and a pick for records beside each other: loops that the compiler makes vectors of."""
+    """`_running_sums` and a draw for records side by side, in loops that the compiler vectorises."""
     some = at.shape[1]
     best = np.empty(some, np.int32)
     for i in range(n):
@@ -165,7 +164,7 @@ def _draw_some(logs, leading, shorter, n, at, sums, words, drawn, totals):  # no
 
 @numba.njit(nogil=True, cache=True)
 def _draw_some_ready(running, n, rows, words, drawn, totals):
-    """The same where running sums are at hand, from where each record's begin."""
+    """The same with precomputed running sums, given where each record's begin."""
     for r in range(len(rows)):
         row = rows[r]
         total = np.int64(running[np.uint64(row + n - 1)])
@@ -178,11 +177,11 @@ def _draw_some_ready(running, n, rows, words, drawn, totals):
 
 @numba.njit(nogil=True, cache=True)
 def sample(net, strata, words, records):  # noqa: C901, PLR0912, PLR0915 - one kernel
-    """Fill records from one word a value, as `_column` does; evenly if in strata.
+    """Fill records from one word per value, as `_column` does; stratified if there are strata.
 
-    Words come record by record, positions in order; if evenly, position by position. Some records are filled at a
-    time, attribute by attribute: what belongs to a position is then at hand for all of them. The arrays are taken out
-    of the tuple once; otherwise numba counts references to all of them for every value.
+    Words come record by record, positions in order; with strata, position by position. Records are filled in batches,
+    attribute by attribute, so that a position's arrays are in the cache for all of them. The arrays are taken out of
+    the tuple once; otherwise numba counts references to all of them for every value.
     """
     size, shift, group_start, table_start = net.size, net.shift, net.group_start, net.table_start
     parent_start, parent, stride, logs = net.parent_start, net.parent, net.stride, net.logs
@@ -276,17 +275,17 @@ def sample(net, strata, words, records):  # noqa: C901, PLR0912, PLR0915 - one k
 
 @numba.njit(nogil=True, cache=True)
 def _column(net, position, records, at, words, factors):  # noqa: C901, PLR0912, PLR0915 - one kernel
-    """Draw the values of records at a position, and score them.
+    """Draw the values of records at a position, and compute their probabilities.
 
-    The arrays are taken out of the tuple once, and records are beside each other: see `sample`.
+    The arrays are taken out of the tuple once, and records are side by side: see `sample`.
 
     Args:
         net: the network's arrays.
-        position: the position; values before it are known.
-        records: the records, one a column, shape (m, at least n).
-        at: number of the word that each record's value is drawn from; -1 if it has its value.
+        position: the position; earlier values are known.
+        records: the records, one per column, shape (m, at least n).
+        at: number of the word from which each record's value is drawn; -1 if it already has its value.
         words: the words.
-        factors: filled with the values' probabilities, shape (n,); not if it is empty.
+        factors: filled with the values' probabilities, shape (n,), unless it is empty.
     """
     parent, stride, running, members = net.parent, net.stride, net.running, net.member
     parent_start, value_start, member_start = net.parent_start, net.value_start, net.member_start

@@ -1,6 +1,6 @@
-"""A log-linear network over codes: an order, and for each attribute small tables of those before it.
+"""A log-linear network over codes: an order, and for each attribute small tables with earlier attributes.
 
-How its laws are drawn from, in integers alone, does not belong here (kernels), nor how the tables were learnt.
+How values are drawn, in integers only, does not belong here (kernels), nor how the tables were learnt.
 """
 
 from collections.abc import Mapping
@@ -25,26 +25,26 @@ FORMAT = "deniable/loglinear-net/2"
 LARGEST_LOG = 1 << 24
 """Bound on the logarithms, 4096 bits."""
 _MOST_FACTORS = 1 << 7
-"""So many of them at most, less one, add up to a whole number of 32 bits."""
+"""One less than this number of logarithms always sum to a 32-bit integer."""
 
-# Running sums are made beforehand as long as a table of them stays within the processor's cache.
+# Running sums are precomputed as long as their table stays in the processor's cache.
 _READY_CELLS = 1 << 17
 
 
 @dataclass(frozen=True, eq=False)
 class LoglinearNet(SequentialModel):
-    """A product of log-linear laws along an order: Pr{x} = prod_i Pr{x_i | buckets of those before}.
+    """A product of log-linear conditional distributions along an order: Pr{x} = prod_i Pr{x_i | earlier buckets}.
 
     A bucket is drawn by the factors, and a value in it by weights that may depend on the bucket of one other attribute,
-    the guide: so that what is another attribute's recoding stays so within its buckets.
+    the guide, so that a recoding of another attribute agrees with it within buckets too.
 
     Attributes:
         domain: the table's domain, m attributes.
         order: column number of the attribute at each position, shape (m,).
         buckets: bucket of each value of each attribute.
-        guides: column number of the attribute whose bucket the weights of each attribute's values depend on; or none.
-        within: weights of the values, shape (buckets of the guide, cardinality) or (1, cardinality), those of each
-            bucket adding up to 2^30 in each row.
+        guides: column number of the attribute whose bucket the weights of each attribute's values depend on, or None.
+        within: weights of the values, shape (buckets of the guide, cardinality) or (1, cardinality); those of each
+            bucket sum to 2^30 in each row.
         factors: the factors of each attribute, by column number; the first has no parents.
     """
 
@@ -56,10 +56,10 @@ class LoglinearNet(SequentialModel):
     factors: tuple[tuple[LogTable, ...], ...]
 
     def __post_init__(self) -> None:
-        """Refuse what is no network: an order with children before parents, tables of another shape or size."""
+        """Refuse an invalid network: an order with children before parents, tables of another shape or size."""
         place = places(self.order.tolist(), len(self.domain))
         if len(self.guides) != len(self.domain):
-            raise InvalidInput("a network must say of each attribute which guide it has or that it has none.")
+            raise InvalidInput("a network must state for each attribute its guide or that it has none.")
         for i, name in enumerate(self.domain.names):
             self._require_weights(i, place)
             if len(self.factors[i]) >= _MOST_FACTORS:
@@ -83,7 +83,7 @@ class LoglinearNet(SequentialModel):
             raise InvalidInput(f"the values of {name} must have a bucket each and weights of shape {shape}.")
         sums = np.stack([np.bincount(bucket, weights=row) for row in within])
         if bool((sums != WITHIN).any()) or bool((within < 0).any()):
-            raise InvalidInput(f"the values of {name} must have weights that add up to 2^30 in each bucket.")
+            raise InvalidInput(f"the values of {name} must have weights that sum to 2^30 in each bucket.")
 
     def size(self, attribute: int) -> int:
         """Number of buckets of an attribute."""
@@ -91,7 +91,7 @@ class LoglinearNet(SequentialModel):
 
     @property
     def edges(self) -> dict[int, Attributes]:
-        """The attributes that each attribute's law depends on, by column number."""
+        """The attributes on which each attribute's distribution depends, by column number."""
         found = {}
         for i, guide in enumerate(self.guides):
             others = {other for factor in self.factors[i] for other in factor.parents}
@@ -152,11 +152,11 @@ class LoglinearNet(SequentialModel):
         return arrays._replace(ready=ready, running=np.concatenate(running))
 
     def fill(self, words: NDArray[np.uint32], records: Codes) -> None:
-        """Fill records, positions in order, from one word a value."""
+        """Fill records, positions in order, from one word per value."""
         sample(self.arrays, no_strata(), words, records)
 
     def sample_evenly(self, words: NDArray[np.uint32]) -> Codes:
-        """Draw whole records that together are nearer to the network than independent ones; see `SequentialModel`."""
+        """Draw stratified records, which vary less about the network than independent ones; see `SequentialModel`."""
         order, sizes = self.order.tolist(), [self.size(i) for i in range(len(self.domain))]
         records = np.empty((len(words) // len(order), len(order)), np.uint16)
         own = strata(self.factors, sizes, order, places(order, len(order)))
@@ -189,7 +189,7 @@ class LoglinearNet(SequentialModel):
         """The network that a document describes.
 
         Raises:
-            InvalidInput: it is of another format, or describes no network over this domain.
+            InvalidInput: the format is another, or the document describes no network over this domain.
         """
         require_format(document, FORMAT)
         own = [document["attributes"][name] for name in domain.names]
@@ -210,7 +210,7 @@ class LoglinearNet(SequentialModel):
 
 
 def _running(bucket: Codes, within: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Weights of each bucket's values before each value, and with it, row after row."""
+    """Sums of the weights of each bucket's values before each value, and including it, row by row."""
     high = np.zeros_like(within)
     held = np.zeros((len(within), int(bucket.max()) + 1), np.int64)
     for value, own in enumerate(bucket.tolist()):

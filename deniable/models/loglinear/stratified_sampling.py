@@ -1,13 +1,13 @@
-"""Records spread evenly: among those alike in what an attribute depends on, its values come in the shares of its law.
+"""Stratified sampling: among records with equal parents, an attribute's values occur in nearly their expected shares.
 
-For each attribute the records are put in a row, those alike in its parents beside each other and in an order by chance
-among themselves. Of every two neighbours in the row one gets the lower half of the unit interval and one the upper, of
-every four each another quarter, and so on, all by chance: Owen's scrambling of van der Corput's sequence. Each record
-by itself has exactly the network's law, whatever came before in it: the place in the row rests on the lower halves of
-the words, and the upper halves, which scramble, have nothing to do with those. So strata may leave out whatever a law
-depends on besides, such as guides or weak parents: a record's word is uniform given all that came before in it. Only
-together are records nearer to the law than independent ones, so this is for records that are drawn from a public
-network and nothing else; it is no candidate's law. What a network is, and how a value is found, do not belong here.
+For each attribute the records are put in a row, those with equal parents next to each other and in random order among
+themselves. Of every two neighbours in the row one gets the lower half of the unit interval and one the upper, of every
+four each gets a different quarter, and so on, at random: Owen's scrambling of van der Corput's sequence. Each record on
+its own has exactly the network's distribution, given its earlier values: its place in the row depends on the lower
+halves of the words only, and the upper halves, which scramble, are independent of those. So strata may ignore part of
+what a distribution depends on, such as guides or weak parents: a record's word is uniform given all earlier values.
+Only jointly do the records vary less than independent ones, so this is for records that are drawn from a public network
+alone, and not for candidates. What a network is, and how a value is found, does not belong here.
 
 Source: Owen 1995, Randomly permuted (t, m, s)-nets and (t, s)-sequences.
 """
@@ -26,19 +26,19 @@ from deniable.models.loglinear.factors import LogTable
 from deniable.models.sequential_model import starts
 
 TOGETHER = 1 << 16
-"""Records at most that are put in a row; as many as a scrambled half of a word has values."""
+"""Largest number of records in a row: the number of values of a scrambled half of a word."""
 _PLACES = 1 << 16
-"""Coarse places in a row, shared out among the strata, and within a stratum by chance."""
+"""Number of coarse places in a row; they are divided among the strata, and within a stratum at random."""
 
 
 class Strata(NamedTuple):
-    """Which stratum a record belongs to at each position, the strata being runs of coarse places in a row.
+    """The stratum of a record at each position; a stratum is a run of coarse places in a row.
 
     Attributes:
         room: coarse places of each stratum, shape (m,); records are independent if this is empty.
         parent_start: where each position's parents begin in `parent` and `stride`, shape (m + 1,).
-        parent: positions that strata are told apart by.
-        stride: coarse places that a parent's bucket counts for.
+        parent: positions that define the strata.
+        stride: stride of a parent's bucket in coarse places.
     """
 
     room: NDArray[np.int64]
@@ -48,7 +48,7 @@ class Strata(NamedTuple):
 
 
 def no_strata() -> Strata:
-    """What records that are independent of each other are drawn with."""
+    """No strata: records are drawn independently."""
     none = np.zeros(0, np.int64)
     return Strata(none, none, none, none)
 
@@ -56,7 +56,7 @@ def no_strata() -> Strata:
 def strata(
     factors: Sequence[Sequence[LogTable]], sizes: Sequence[int], order: Sequence[int], place: dict[int, int]
 ) -> Strata:
-    """Strata by as many parents as there are places for, those first that matter most, so that neighbours differ least.
+    """Strata by as many parents as there are places for, most important first, so that neighbours differ least.
 
     Args:
         factors: the factors of each attribute, by column number.
@@ -99,7 +99,7 @@ def spread(first, room, words, moved):
         first: where each record's stratum begins, in coarse places; changed.
         room: coarse places of a stratum.
         words: a word for each record, at most `TOGETHER`.
-        moved: filled with the words that are to be used.
+        moved: filled with the words to be used.
     """
     some = len(words)
     ends = np.zeros(_PLACES + 1, np.int32)
@@ -114,7 +114,7 @@ def spread(first, room, words, moved):
         rank[r] = ends[first[r]]
         ends[first[r]] += 1
         upper[rank[r]] = words[r] >> np.uint32(16)
-    # Of each pair, each four, and so on, the first record's bits say which half comes first.
+    # For each pair, each four, and so on, the first record's bits determine which half comes first.
     flips = np.int32(0)
     for k in range(some):
         begun = np.int32(((k & -k) - 1) & 0xFFFF)

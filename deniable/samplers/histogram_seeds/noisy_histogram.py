@@ -1,8 +1,8 @@
-"""Seeds from a noisy histogram of prefixes: any number of records for a price that is paid once.
+"""Seeds from a noisy histogram of prefixes: any number of records for a cost that is paid once.
 
-A model that copies the first L attributes of a seed needs to know of the seeds only how many share each prefix. These
-counts are noised once, the small ones dropped and the true ones forgotten; all records are drawn from what is left.
-How they are drawn does not belong here (histogram_sampling).
+A model that copies the first L attributes of a seed depends on the seeds only through the number that share each
+prefix. Noise is added to these counts once, small noisy counts are dropped and the exact counts are discarded; all
+records are drawn from the remaining noisy counts. How they are drawn does not belong here (sampling).
 
 Theorem B. Let h(v) be the number of records with prefix v, Z_v independent discrete Laplace noise of scale
 1 / epsilon, tau >= 1, and p = Pr[1 + Z >= tau] = e^(-epsilon (tau - 1)) / (1 + e^-epsilon) at most delta. The set of
@@ -10,34 +10,36 @@ all (v, h(v) + Z_v) with h(v) > 0 and h(v) + Z_v >= tau is (epsilon, delta)-diff
 removed records, and (2 epsilon, delta)-differentially private for replaced ones. So is any number of records drawn
 from it and from public or noisy numbers alone, which is post-processing.
 
-Proof. A record more changes the count of its own prefix from c to c + 1. Cells are independent, so that only the law of
-this cell counts. If c > 0, the noisy count moves by 1 and every probability by a factor in [e^-epsilon, e^epsilon];
-what is dropped depends on the noisy count alone. If c = 0, the cell is surely absent without the record and present
-with probability p with it: the laws differ by a mass of p <= delta. Two tables cost epsilon or delta, never both.
+Proof. Adding a record changes the count of its prefix from c to c + 1. Cells are independent, so only the distribution
+of this cell matters. If c > 0, the noisy count shifts by 1 and every probability changes by a factor in
+[e^-epsilon, e^epsilon]; dropping is a function of the noisy count. If c = 0, the cell is absent with certainty without
+the record and present with probability p with it: the distributions differ by a mass of p <= delta. A pair of
+neighbouring tables costs epsilon or delta, never both.
 
-A record replaced by one of another prefix takes the cell x from c + 1 to c and the cell y from b to b + 1, independent
-of each other. Let P be the law before and Q the one after; the way back is the same with x and y exchanged. The excess
-is the sum of max(P - a Q, 0) over all outcomes, which falls in a; it is 0 for a = e^(2 epsilon) if b and c are above 0.
-If c = 0, the outcomes with x present have mass p under P and none under Q. Where x is absent, P has 1 - p of what Q has
-of x; of y it has at most e^epsilon times what Q has if b > 0, and if b = 0 what Q has divided by 1 - p. Hence
-P <= e^epsilon Q there, and the excess is p for a = e^epsilon. If b = 0 < c, y is surely absent under P, and Q has 1 - p
-of that; of x, P has at most e^epsilon times what Q has. The excess of an outcome is at most P - (1 - p) P for
-a = e^epsilon, p in all. (Two changes, one after the other, would have been charged (1 + e^epsilon) delta.)
+Replacing a record by one with another prefix changes the count of cell x from c + 1 to c and that of cell y from b to
+b + 1; the two cells are independent. Let P be the distribution before and Q the one after; the other direction is the
+same with x and y exchanged. The hockey-stick divergence, the sum of max(P - a Q, 0) over all outcomes, decreases in a;
+it is 0 for a = e^(2 epsilon) if b and c are positive. If c = 0, outcomes with x present have mass p under P and 0 under
+Q. If x is absent, its factor in P is 1 - p times that in Q; the factor of y in P is at most e^epsilon times that in Q
+if b > 0, and that in Q divided by 1 - p if b = 0. Hence P <= e^epsilon Q there, and the divergence is p for
+a = e^epsilon. If b = 0 < c, y is absent with certainty under P and with probability 1 - p under Q; the factor of x in P
+is at most e^epsilon times that in Q. So each outcome contributes at most P - (1 - p) P for a = e^epsilon, p in total.
+(Group privacy for two changes would give (1 + e^epsilon) delta.)
 
-Plausible deniability. A record that copies the prefix v has one probability given any seed with prefix v: all h(v) of
-them are plausible seeds, with ratio 1, as Definition 1 asks for every gamma (Bindschaedler, Shokri, Gunter 2017). A
-record that copies nothing has one probability given any seed whatever. A cell with h(v) < k survives with probability
-at most Pr[k - 1 + Z >= tau], which is at most beta / n_max if
+Plausible deniability. A record that copies the prefix v has the same probability given any seed with prefix v: all h(v)
+of them are plausible seeds, with ratio 1, so Definition 1 holds for every gamma (Bindschaedler, Shokri, Gunter 2017).
+A record that copies nothing has the same probability given any seed. A cell with h(v) < k is kept with probability at
+most Pr[k - 1 + Z >= tau], which is at most beta / n_max if
 tau >= k - 1 + ln(n_max / (beta (1 + e^-epsilon))) / epsilon. At most n cells are not empty. If n <= n_max then, with
-probability 1 - beta over the noise, no record ever drawn, however many are, copies a prefix of fewer than k people.
-Where the mass that the threshold took is given back, records that begin with a prefix that was not kept copy nothing:
-they are made of the model, given noisy numbers alone. Of those this says nothing; perhaps nobody has their prefix, or
-one person. They have differential privacy, as all of it has, and anybody can tell them by their prefix.
-Should there be more than n_max records, differential privacy is what it was, and beta grows as n / n_max. (Theorem 1 of
-the paper says this of one record at a time, and with a threshold that is noisy.)
+probability 1 - beta over the noise, no record, however many are drawn, copies a prefix of fewer than k people. If the
+mass lost to the threshold is restored, records whose prefix was not kept copy nothing: they are drawn from the model,
+given noisy numbers alone. No k holds for them: no one may have their prefix, or one person. They have the differential
+privacy of the whole, and anyone can recognise them by their prefix. With more than n_max records, differential privacy
+is unchanged, and beta grows as n / n_max. (Theorem 1 of the paper states this for one record at a time, and with a
+noisy threshold.)
 
 Source: thresholds on noisy counts of non-empty cells: Korolova, Kenthapadi, Mishra, Ntoulas 2009; Bun, Nissim, Stemmer
-2016. Theorem B as it stands here, and its proof, are ours.
+2016. Theorem B in this form, and its proof, are ours.
 """
 
 import math
@@ -69,14 +71,14 @@ FORMAT = "deniable/prefix-histogram/1"
 
 @dataclass
 class PrefixCounts:
-    """How many records share each prefix. Counts of chunks add up to the counts of the whole.
+    """Number of records that share each prefix. The counts of chunks sum to the counts of the whole.
 
     Attributes:
         domain: the table's domain, m attributes.
         order: the attributes by column number, parents before children.
         length: number of attributes in a prefix, L, from 0 to m.
         rows: number of records counted, n.
-        cells: the prefixes that are, in lexicographic order of their codes, shape (v, L).
+        cells: the prefixes that occur, in lexicographic order of their codes, shape (v, L).
         counts: number of records with each of them, shape (v,).
     """
 
@@ -88,7 +90,7 @@ class PrefixCounts:
     counts: "Counts" = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Start with no record; refuse a prefix that no record has."""
+        """Start without records; refuse a prefix length that is not possible."""
         if not 0 <= self.length <= len(self.order):
             msg = f"a prefix must have 0 to {len(self.order)} attributes, got {self.length}."
             raise InvalidInput(msg)
@@ -122,18 +124,18 @@ class PrefixCounts:
             InvalidInput: the other prefixes have other attributes.
         """
         if (other.domain, other.columns) != (self.domain, self.columns):
-            msg = "counts must be of prefixes of the same attributes to be added up; count with one order and length."
+            msg = "counts must be of prefixes of the same attributes to be merged; count with one order and length."
             raise InvalidInput(msg)
         self._join(other.cells, other.counts)
         self.rows += other.rows
 
     @property
     def arrays(self) -> "dict[str, Codes | Counts]":
-        """What was counted, to be stored by name."""
+        """The counts, to be stored by name."""
         return {"rows": np.asarray([self.rows]), "cells": self.cells, "counts": self.counts}
 
     def restore(self, arrays: "Mapping[str, Counts]") -> None:
-        """Take what was counted from what was stored of it."""
+        """Restore the counts from what was stored."""
         self.rows, self.cells = int(arrays["rows"][0]), arrays["cells"].astype(np.uint16)
         self.counts = arrays["counts"]
 
@@ -142,7 +144,7 @@ class PrefixCounts:
         return [self.domain.cardinalities[column] for column in self.columns]
 
     def _join(self, cells: Codes, counts: "Counts") -> None:
-        """Add up counts of cells; a cell's number grows with its place in lexicographic order."""
+        """Sum counts of equal cells; cell numbers are in lexicographic order."""
         all_cells = np.concatenate([self.cells, cells])
         (numbers,) = assign_record_keys([all_cells], self._sizes)
         _, first, place = np.unique(numbers, return_index=True, return_inverse=True)
@@ -154,14 +156,14 @@ class PrefixCounts:
 
 @dataclass(frozen=True, eq=False)
 class PrefixHistogram:
-    """What is left of the seeds: noisy counts of the prefixes that reached the threshold.
+    """The released histogram: noisy counts of the prefixes that reached the threshold.
 
     Attributes:
         domain: the table's domain.
         columns: column numbers of a prefix's attributes, in topological order, L of them.
         cells: codes of the prefixes, in lexicographic order, shape (v, L).
         counts: their noisy counts, at least 1, shape (v,).
-        rows: a noisy number of all records, if it was asked for.
+        rows: a noisy number of all records, if requested.
     """
 
     domain: Domain
@@ -171,14 +173,14 @@ class PrefixHistogram:
     rows: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what is no histogram of prefixes."""
+        """Refuse an invalid histogram of prefixes."""
         if self.cells.shape != (len(self.counts), len(self.columns)) or bool((self.counts < 1).any()):
             msg = "a histogram must have a count of at least 1 for each of its prefixes, got another; learn it again."
             raise InvalidInput(msg)
         sizes = [self.domain.cardinalities[column] for column in self.columns]
         (numbers,) = assign_record_keys([self.cells], sizes)
         if bool((np.diff(numbers) <= 0).any()):
-            msg = "the prefixes of a histogram must differ and stand in order, got others; learn it again."
+            msg = "the prefixes of a histogram must be distinct and in order, got others; learn it again."
             raise InvalidInput(msg)
 
     @property
@@ -188,10 +190,10 @@ class PrefixHistogram:
 
     @property
     def seedless_weight(self) -> int:
-        """How much the model counts for beside the noisy counts of the prefixes, elsewhere than where these are.
+        """Weight of the model outside the kept prefixes, on the scale of the noisy counts.
 
-        All, if no prefix is left. Else what the noisy number of records exceeds the noisy counts by, about as many as
-        had a prefix that was dropped: made of noisy numbers alone, it costs nothing beyond that number of records.
+        All of the weight if no prefix is left. Otherwise the noisy number of records less the sum of the noisy counts,
+        which estimates the number with a dropped prefix: post-processing, at no cost beyond the number of records.
         """
         if not len(self.counts):
             return 1
@@ -216,7 +218,7 @@ class PrefixHistogram:
         """The histogram that a document describes.
 
         Raises:
-            InvalidInput: it is of another format, or describes no histogram over this domain.
+            InvalidInput: the format is another, or the document describes no histogram over this domain.
         """
         if document.get("format") != FORMAT:
             got = document.get("format")
@@ -240,17 +242,17 @@ class PrefixHistogram:
 
 @dataclass(frozen=True)
 class HistogramRecipe:
-    """What the histogram may cost, and how many people must share a prefix.
+    """The budget of the histogram, and how many people must share a prefix.
 
     Attributes:
-        epsilon: epsilon of the histogram, that of the number of records included.
+        epsilon: epsilon of the histogram, including the number of records.
         delta: delta of the histogram, above 0.
-        k: how many people at least share each prefix that is kept; given with `beta` and `max_rows` or not at all.
-        beta: probability with which fewer may.
+        k: smallest number of people who share a kept prefix; given with `beta` and `max_rows` or not at all.
+        beta: probability that some kept prefix is shared by fewer.
         max_rows: a public bound on the number of records, n_max.
-        epsilon_rows: epsilon of a noisy number of records, less than `epsilon`. Where it is given, the mass that the
-            threshold took is given back: so many records are the model's own, of those that begin with a prefix that
-            was not kept. Else such prefixes do not occur at all.
+        epsilon_rows: epsilon of a noisy number of records, less than `epsilon`. If given, the mass lost to the
+            threshold is restored: that share of the records is drawn from the model, with prefixes that were not kept.
+            Otherwise such prefixes do not occur.
     """
 
     epsilon: Fraction
@@ -261,7 +263,7 @@ class HistogramRecipe:
     epsilon_rows: Fraction | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a budget that is none, and half a promise."""
+        """Refuse an invalid budget, and an incomplete guarantee of k."""
         if not 0 < self.delta < 1:
             msg = f"delta must be in (0, 1), got {self.delta}; give a probability such as 1e-9."
             raise InvalidInput(msg)
@@ -282,7 +284,7 @@ class HistogramRecipe:
             msg = f"beta must be in (0, 1), got {self.beta}; give a probability such as 1e-6."
             raise InvalidInput(msg)
         if self.max_rows is not None and self.max_rows < 1:
-            msg = f"max_rows must be at least 1, got {self.max_rows}; give a bound that is known without looking."
+            msg = f"max_rows must be at least 1, got {self.max_rows}; give a bound that is known without the data."
             raise InvalidInput(msg)
 
     @property
@@ -291,7 +293,7 @@ class HistogramRecipe:
         return self.epsilon - (self.epsilon_rows or 0)
 
     def calibrate(self) -> "HistogramMechanism":
-        """Choose the threshold: the smallest that keeps delta, and where k is given keeps prefixes of fewer away.
+        """Choose the threshold: the smallest that meets delta and, if k is given, the guarantee of k.
 
         tau = 1 + ceil(ln(1 / (delta (1 + e^-epsilon))) / epsilon), or if that is larger
         tau_k = k - 1 + ceil(ln(n_max / (beta (1 + e^-epsilon))) / epsilon). See Theorem B above.
@@ -304,9 +306,9 @@ class HistogramRecipe:
 
 
 def least_excess(epsilon: Fraction, probability: Fraction) -> int:
-    """Smallest z >= 0 that discrete Laplace noise of scale 1 / epsilon reaches with at most some probability.
+    """Smallest z >= 0 that discrete Laplace noise of scale 1 / epsilon reaches with at most the given probability.
 
-    Decided by whole numbers; the logarithm only says where to begin.
+    Decided in integers; the logarithm only gives the starting point.
 
     Args:
         epsilon: above 0.
@@ -323,7 +325,7 @@ def least_excess(epsilon: Fraction, probability: Fraction) -> int:
 
 @dataclass(frozen=True)
 class HistogramMechanism:
-    """Noise on the count of every prefix that some record has; only what reaches the threshold is ever seen.
+    """Noise on the count of every prefix that occurs; only noisy counts that reach the threshold are released.
 
     Attributes:
         recipe: the budget.
@@ -345,7 +347,7 @@ class HistogramMechanism:
 
     @property
     def events(self) -> tuple[MechanismEvent, ...]:
-        """What is done to the data, known before it is read."""
+        """The mechanisms applied to the data, fixed before any row is read."""
         if self.recipe.epsilon_rows is None:
             return (self._cells_event,)
         rows = noisy_integers(
@@ -355,11 +357,11 @@ class HistogramMechanism:
 
     @property
     def guarantee(self) -> Guarantee:
-        """What the histogram costs, and with it any number of records, for added and removed records."""
+        """Cost of the histogram and of any number of records drawn from it, for add-remove neighbours."""
         return Guarantee(float(self.recipe.epsilon), float(self._cells_event.delta), "theorem_b")
 
     def failure_probability(self, k: int, rows: int) -> float:
-        """Bound on the probability that any prefix is kept that fewer than k people share; at most 1.
+        """Bound on the probability that any kept prefix is shared by fewer than k people; at most 1.
 
         Args:
             k: number of people, at least 1.
@@ -370,15 +372,15 @@ class HistogramMechanism:
         return min(1.0, float(rows * discrete_laplace_tail(self.recipe.epsilon_cells, self.threshold - (k - 1))))
 
     def run(self, counts: PrefixCounts, open_stream: StreamOpener) -> PrefixHistogram:
-        """Noise the counts and keep those that reach the threshold; nothing else of `counts` is in the result.
+        """Add noise to the counts and keep those that reach the threshold; the result depends on nothing else.
 
-        Noise goes to the cells in their lexicographic order, so that it does not depend on the order of the rows.
+        Noise is assigned to cells in lexicographic order, so it does not depend on the order of the rows.
 
         Args:
             counts: counts of the seeds' prefixes.
             open_stream: opens the streams of this step.
         """
-        # Compiled code, which whoever verifies what a histogram costs may not have.
+        # Compiled code, which may be absent where the cost of a histogram is verified.
         from deniable.foundation.noise import DiscreteLaplace  # noqa: PLC0415
 
         recipe = self.recipe

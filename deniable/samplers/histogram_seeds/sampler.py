@@ -1,4 +1,4 @@
-"""How this sampler draws: prefixes by their noisy counts, the rest from the model."""
+"""This sampler draws prefixes by their noisy counts, and the rest from the model."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -23,7 +23,7 @@ NOISY_SEEDS = Product(name="noisy_seeds", file="seeds.json")
 
 
 def sampler(entry: Entry, domain: Domain, delta_of: PartDelta) -> Sampler:
-    """Plan what a spec asks for; see `deniable.samplers.registry.sampler_of`."""
+    """Plan the sampler of a spec; see `deniable.samplers.registry.sampler_of`."""
     mechanism = recipe(entry, delta_of).calibrate()
     decides = {"omega": entry.omega, "threshold": mechanism.threshold}
     return Sampler(
@@ -43,7 +43,7 @@ def sampler(entry: Entry, domain: Domain, delta_of: PartDelta) -> Sampler:
 
 
 def recipe(entry: Entry, delta_of: PartDelta) -> HistogramRecipe:
-    """How the histogram of prefixes is to be noised."""
+    """The recipe of the noisy histogram of prefixes."""
     return HistogramRecipe(
         epsilon=entry.epsilon,
         delta=delta_of(entry.delta),

@@ -1,14 +1,14 @@
 """Records from a noisy histogram of prefixes: draw a prefix by its noisy count, and the rest from the network.
 
-Where the mass that the threshold took is given back, so many records begin elsewhere, with a prefix that was not kept,
-and are the network's own: whether a record is one of those, anybody can see.
+If the mass lost to the threshold is restored, that share of the records begins with a prefix that was not kept and is
+drawn from the network alone; anyone can recognise these records.
 
-All of it is made of what is public already, so that it costs nothing. Making the histogram does not belong here
-(histogram_seeds).
+This is post-processing of public values, so it costs nothing. Making the histogram does not belong here
+(noisy_histogram).
 
-A prefix is drawn by a number below 2^64, two words. Its share is a whole number of 2^-64, a difference of rounded
-running sums, and so within 2^-64 of its noisy count over the total: there is nothing to refuse and draw again. Thus
-every record is made of the same number of words, whatever they are, and records can be drawn in any number of parts.
+A prefix is drawn by a number below 2^64, two words. Its share is a multiple of 2^-64, a difference of rounded running
+sums, and so within 2^-64 of its noisy count divided by the total: no draw is rejected. So every record uses the same
+number of words, and records can be drawn in any number of parts.
 """
 
 from dataclasses import dataclass
@@ -39,11 +39,11 @@ class MixtureArrays(NamedTuple):
 
     Attributes:
         cells: codes of the prefixes, shape (v, L).
-        bounds: where the shares of [0, 2^64) end, but for the last one, rising.
-        guide: number of bounds that do not exceed the least number with given leading bits.
+        bounds: where the shares of [0, 2^64) end, except for the last one, in ascending order.
+        guide: number of bounds that do not exceed the smallest number with given leading bits.
         guide_shift: number of bits that are not leading.
-        least_copied: number of attributes that every record has from its prefix: 0 if some records have none.
-        elsewhere: how the network draws what begins with none of the prefixes.
+        least_copied: number of attributes that every record copies from its prefix: 0 if some records copy none.
+        elsewhere: how the network draws records that begin with none of the prefixes.
     """
 
     cells: Codes
@@ -56,9 +56,9 @@ class MixtureArrays(NamedTuple):
 
 @numba.njit(nogil=True, cache=True)
 def _begin(mixture, words, width, begun, live, block):
-    """Fill in what a block of records has from its prefixes, and where the words of the rest are.
+    """Fill in the prefixes of a block of records, and the positions of the words for the remaining attributes.
 
-    The words of a record are its own; where a prefix is copied, those of its attributes stay unused.
+    Each record has its own words; if a prefix is copied, the words of its attributes remain unused.
     """
     records, copies, ats = block.records, block.copied, block.at
     cells, bounds, guide, shift = mixture.cells, mixture.bounds, mixture.guide, mixture.guide_shift
@@ -103,7 +103,7 @@ def _sample(net, mixture, words, width, records, block):
 
 @numba.njit(nogil=True, cache=True)
 def _factors(net, record):
-    """Probability of each value of a record given those before it."""
+    """Probability of each value of a record given the earlier ones."""
     found = np.empty(len(record))
     for p in range(len(record)):
         found[p] = factor_of(net, p, record)
@@ -112,7 +112,7 @@ def _factors(net, record):
 
 @dataclass(frozen=True, eq=False)
 class PrefixSampler:
-    """A model that draws prefixes from a noisy histogram in place of seeds; see `resampling.Model`.
+    """A model that draws prefixes from a noisy histogram instead of seeds; see `resampling.Model`.
 
     Attributes:
         net: the network.
@@ -123,40 +123,38 @@ class PrefixSampler:
     histogram: PrefixHistogram
 
     def __post_init__(self) -> None:
-        """Refuse a histogram of other attributes than those the network puts first."""
+        """Refuse a histogram whose attributes are not the first of the network's order."""
         first = tuple(self.net.order[: self.histogram.length].tolist())
         if self.histogram.domain != self.net.domain or self.histogram.columns != first:
-            msg = (
-                "a histogram must be of the attributes that are first in the network's order, got others; count these."
-            )
+            msg = "a histogram must have the first attributes of the network's order, got others; count those."
             raise InvalidInput(msg)
 
     @property
     def dependence(self) -> Dependence:
-        """No seed: given the histogram, which is public, no record depends on any."""
+        """None: given the public histogram, no record depends on a seed."""
         return "none"
 
     @property
     def words_per_record(self) -> int:
-        """Words that every record is made of."""
+        """Number of words that every record uses."""
         return _CELL_WORDS + len(self.net.domain) - self.arrays.least_copied
 
     @cached_property
     def shares(self) -> tuple[int, ...]:
-        """Shares of the prefixes, and of the model elsewhere if it has one, out of 2^64."""
+        """Shares of the prefixes, and of the model outside them if it has one, out of 2^64."""
         bounds = [0, *self.arrays.bounds.tolist(), 1 << 64]
         return tuple(after - before for before, after in pairwise(bounds))
 
     @cached_property
     def arrays(self) -> MixtureArrays:
         """The histogram as flat arrays."""
-        # Worked out only where it is drawn from.
+        # Computed only where it is drawn from.
         outside = complement(self.net, self.histogram.cells if self.histogram.seedless_weight else _no_cells())
         seedless = self.histogram.seedless_weight if outside.share > 0 else 0
         weights = [*self.histogram.counts.tolist(), *([seedless] if seedless else [])]
         sums = list(accumulate(weights))
         bounds = np.asarray([(end << 64) // sums[-1] for end in sums[:-1]], np.uint64)
-        # About two slots for a bound: then the next bound or the one after it decides.
+        # About two slots per bound, so that the next bound or the one after it decides.
         bits = min(_MOST_GUIDE_BITS, len(weights).bit_length() + 1)
         shift = np.uint64(64 - bits)
         slots = np.arange(1 << bits, dtype=np.uint64) << shift
@@ -185,11 +183,11 @@ class PrefixSampler:
 
     def draw(
         self,
-        seed: Codes,  # noqa: ARG002 - a model has it
+        seed: Codes,  # noqa: ARG002 - required by the protocol
         words: NDArray[np.uint32],
         position: int,
     ) -> tuple[Codes, int]:
-        """Draw a record, whatever the seed; see `Model`."""
+        """Draw a record independently of the seed; see `Model`."""
         records = np.empty((1, len(self.net.domain)), np.uint16)
         width = self.words_per_record
         if position + width > len(words):

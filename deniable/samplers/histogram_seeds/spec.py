@@ -15,16 +15,16 @@ class Entry(SamplerEntry):
 
     Attributes:
         guarantee: `histogram_seeds`.
-        omega: number of attributes to draw anew; the others are the prefix.
-        epsilon: of the histogram, whatever the number of records, for the records whose prefixes are counted.
-        delta: of the histogram in the whole release; that for the records whose prefixes are counted follows.
-        k: number of people who share every prefix that is kept, and could each have been the seed of a record that
-            begins with it, with probability 1 - beta.
+        omega: number of attributes to resample; the others are the prefix.
+        epsilon: epsilon of the histogram, for any number of records, for the records whose prefixes are counted.
+        delta: delta of the histogram in the whole release; the delta for the records that are counted follows.
+        k: number of people who share every kept prefix, and could each have been the seed of a record that begins with
+            it, with probability 1 - beta.
         beta: see `k`.
         max_rows: a public bound on the number of records, for `k`.
-        epsilon_rows: where given, a part of epsilon that pays for a noisy number of records, by which the mass that the
-            threshold took is given back: so many records are the model's alone, and begin with a prefix that was not
-            kept. Of those, `k` says nothing. Where it is left out, such prefixes do not occur.
+        epsilon_rows: optional, a part of epsilon that is spent on a noisy number of records, to restore the mass lost
+            to the threshold: that share of the records is drawn from the model alone, with prefixes that were not
+            kept. `k` does not apply to them. If it is left out, such prefixes do not occur.
     """
 
     parts: ClassVar[tuple[str, ...]] = ("seeds",)
@@ -47,7 +47,7 @@ class Entry(SamplerEntry):
         domain = domain_known_to(info)
         if domain is not None and omega >= len(domain):
             raise ValueError(
-                f"must be less than {len(domain)}, the number of attributes, got {omega}; without a prefix use seedless"
+                f"must be less than {len(domain)}, the number of attributes, got {omega}; to copy none use seedless"
             )
         return omega
 

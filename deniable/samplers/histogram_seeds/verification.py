@@ -1,4 +1,4 @@
-"""What the step of this sampler must do, as it follows from the spec."""
+"""What the step of this sampler must do, derived from the spec."""
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
@@ -26,7 +26,7 @@ def planned_histogram(spec: Document, _: Domain, __: StepCost, delta_of: Delta) 
 
     def claim(guarantee: Guarantee | None) -> Iterator[str]:
         if guarantee != mechanism.guarantee:
-            yield f"it is said to cost {cost_in_words(guarantee)}, and costs {cost_in_words(mechanism.guarantee)}"
+            yield f"its stated cost is {cost_in_words(guarantee)}, but its cost is {cost_in_words(mechanism.guarantee)}"
 
     return Planned(mechanism.events, nothing_wrong, claim)
 
@@ -41,4 +41,4 @@ EXPECTED_STEPS: Final[Mapping[str, ExpectedStep]] = {
 }
 
 MAY_FALL_SHORT: Final = False
-"""As many are drawn as are wanted."""
+"""The number of records drawn is the number wanted."""

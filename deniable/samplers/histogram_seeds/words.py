@@ -1,4 +1,4 @@
-"""What this sampler says of itself (deniable.samplers.words)."""
+"""The texts of this sampler (deniable.samplers.words)."""
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -8,11 +8,11 @@ from deniable.privacy.loss import noise_in_words
 from deniable.samplers.words import Box, Figures
 
 KEPT_PREFIXES = "those that begin with a prefix of the histogram; the others are drawn from the model alone"
-"""Of which records plausible seeds are promised where the mass that the threshold took is given back."""
+"""The records with a guarantee of plausible seeds, if the mass lost to the threshold is restored."""
 
 
 def stated(synthesis: Mapping[str, Any], costs: Figures) -> dict[str, Any]:
-    """What the histogram costs, and how many people share each of its prefixes."""
+    """The cost of the histogram, and the number of people who share each of its prefixes."""
     promised = {
         "k": synthesis["k"],
         "except_with_probability": float(Fraction(synthesis["beta"] or 0)),
@@ -29,12 +29,12 @@ def stated(synthesis: Mapping[str, Any], costs: Figures) -> dict[str, Any]:
 
 
 def shown(_: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The law of the noise."""
+    """The distribution of the noise."""
     return {"histogram_noise": noise_in_words("laplace")}
 
 
 def tells(_: Mapping[str, Any]) -> Sequence[str]:
-    """Nothing beyond what every publication tells."""
+    """Nothing beyond what every publication discloses."""
     return ()
 
 
@@ -44,7 +44,7 @@ def box(_: Mapping[str, Any]) -> Box | None:
 
 
 def plausible_seeds(synthesis: Mapping[str, Any]) -> tuple[str, str] | None:
-    """How many people share each prefix, where the spec promises some."""
+    """The number of people who share each prefix, if the spec guarantees one."""
     if synthesis["k"] is None:
         return None
     which = " that begins with a prefix of the histogram" if synthesis["epsilon_rows"] else ""

@@ -1,5 +1,5 @@
-"""Records from the model alone: they cost nothing that the model did not cost.
+"""Records from the model alone, at no cost beyond that of the model.
 
-spec: its entry of a release spec. sampler: how it draws. verification: it takes no step that costs. words: what it says
-of itself.
+spec: its entry in a release spec. sampler: how it draws. verification: it has no step with a cost. words: its texts
+outside templates.
 """

@@ -1,4 +1,4 @@
-"""How this sampler draws: whole records from the model, spread evenly over a chunk where the model can."""
+"""This sampler draws whole records from the model, stratified within a chunk if the model supports it."""
 
 from deniable.foundation.domain import Codes, Domain
 from deniable.mechanisms import ChunkStreams, Draw, PartDelta, Sampler
@@ -7,7 +7,7 @@ from deniable.samplers.seedless.spec import Entry
 
 
 def sampler(_: Entry, __: Domain, ___: PartDelta) -> Sampler:
-    """Plan what a spec asks for; see `deniable.samplers.registry.sampler_of`."""
+    """Plan the sampler of a spec; see `deniable.samplers.registry.sampler_of`."""
     return Sampler(open=_open)
 
 

@@ -1,4 +1,4 @@
-"""What the steps of this sampler must do: there are none that cost."""
+"""What the steps of this sampler must do: it has no step with a cost."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -8,4 +8,4 @@ from deniable.privacy.planned import ExpectedStep
 EXPECTED_STEPS: Final[Mapping[str, ExpectedStep]] = {}
 
 MAY_FALL_SHORT: Final = False
-"""As many are drawn as are wanted."""
+"""The number of records drawn is the number wanted."""

@@ -1,4 +1,4 @@
-"""What this sampler says of itself (deniable.samplers.words)."""
+"""The texts of this sampler (deniable.samplers.words)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,15 +17,15 @@ def shown(_: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def tells(_: Mapping[str, Any]) -> Sequence[str]:
-    """Nothing beyond what every publication tells."""
+    """Nothing beyond what every publication discloses."""
     return ()
 
 
 def box(_: Mapping[str, Any]) -> Box | None:
-    """Nothing is taken from seeds."""
+    """Nothing is computed from seeds."""
     return None
 
 
 def plausible_seeds(_: Mapping[str, Any]) -> tuple[str, str] | None:
-    """None are promised."""
+    """None are guaranteed."""
     return None

@@ -1,6 +1,6 @@
-"""Candidates that start from people and pass the privacy test (Mechanism 1*); every candidate costs.
+"""Candidates that start from seeds and pass the privacy test (Mechanism 1*); every candidate has a cost.
 
-The mathematics is that of deniable.plausible_deniability. spec: its entry of a release spec. sampler: how it indexes
-seeds, what candidates cost, how they are drawn and tested. verification: what its step must do. words: what it says of
-itself.
+The mathematics is in deniable.plausible_deniability. spec: its entry in a release spec. sampler: how it indexes seeds,
+the cost of candidates, how they are drawn and tested. verification: what its step must do. words: its texts outside
+templates.
 """

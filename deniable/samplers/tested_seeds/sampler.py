@@ -1,4 +1,4 @@
-"""How this sampler draws: candidates from indexed seeds, each tested once, paid for all at once before the first."""
+"""This sampler draws candidates from indexed seeds and tests each once; all are charged before the first is drawn."""
 
 from collections.abc import Mapping
 from functools import lru_cache, partial
@@ -28,7 +28,7 @@ from deniable.samplers.tested_seeds.spec import Entry
 
 
 def _write_index(index: SeedIndex, file: BinaryIO) -> None:
-    """Write the arrays in their order, each in NumPy's own format; an archive's bytes depend on Python's version."""
+    """Write the arrays in order, each in NumPy's format; the bytes of an archive would depend on Python's version."""
     for array in index.arrays:
         np.save(file, array, allow_pickle=False)
 
@@ -38,14 +38,14 @@ def _read_index(file: BinaryIO) -> SeedIndex:
 
 
 SEED_INDEX = Product(name="seed_index", file="seed_index.npy", is_public=False, write=_write_index, read=_read_index)
-"""How many seeds share each prefix, exactly."""
+"""The exact number of seeds that share each prefix."""
 
 
 def sampler(entry: Entry, domain: Domain, _: PartDelta) -> Sampler:
-    """Plan what a spec asks for; see `deniable.samplers.registry.sampler_of`.
+    """Plan the sampler of a spec; see `deniable.samplers.registry.sampler_of`.
 
     Raises:
-        Refused: the exact form of Theorem 1 does not meet the epsilon per record that the spec promises.
+        Refused: the exact form of Theorem 1 does not meet the epsilon per record that the spec states.
     """
     mechanism, omega = attempt(entry), dict(entry.omega)
     return Sampler(prepare=_prepare(entry, domain), open=partial(_open, mechanism, omega))
@@ -66,7 +66,7 @@ def attempt(entry: Entry) -> MechanismOne:
 
 
 def _prepare(entry: Entry, domain: Domain) -> PlannedStep:
-    """Count the seeds' shared prefixes for the exact test, and pay for all candidates."""
+    """Count the seeds' shared prefixes for the test, and charge all candidates."""
     event, omega = _candidates(entry), dict(entry.omega)
     tested = entry.test == 2
     return PlannedStep(
@@ -105,7 +105,7 @@ def _open(
 
 
 def _candidates(entry: Entry) -> PrivacyTestEvent:
-    """All candidates of a release, as accountants see them."""
+    """The event of all candidates of a release."""
     return tested_candidates(
         candidates=entry.candidates,
         k=entry.k,
@@ -117,15 +117,15 @@ def _candidates(entry: Entry) -> PrivacyTestEvent:
     )
 
 
-@lru_cache  # every step of a release asks what it costs
+@lru_cache  # every step of a release needs its cost
 def _tightest(event: PrivacyTestEvent, delta: float) -> Guarantee:
-    """The tightest total for all candidates; where no theorem bounds so many, that is what must be said."""
+    """The tightest total for all candidates; vacuous if no theorem bounds that many."""
     totals = [*compose_candidates(event, delta).values(), Guarantee(inf, delta, "none")]
     return min(totals, key=attrgetter("epsilon"))
 
 
 def _promised(record: Guarantee, entry: Entry) -> Guarantee:
-    """What holds of one record, if it is what the spec promises."""
+    """The guarantee for one record, if it meets what the spec states."""
     promised = float(entry.epsilon)
     if record.epsilon > promised:
         raise Refused(

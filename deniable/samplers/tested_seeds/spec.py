@@ -20,22 +20,21 @@ _OF_ATTEMPTS = ("gamma", "eps0", "public_rows", "drop_probability")
 
 
 class Entry(SamplerEntry):
-    """Candidates that start from people and are tested (Mechanism 1*).
+    """Candidates that start from seeds and are tested (Mechanism 1*).
 
     Attributes:
         guarantee: `tested_seeds`.
-        omega: numbers of attributes to draw anew, each with its integer weight.
+        omega: numbers of attributes to resample, each with its integer weight.
         k: number of plausible seeds that a record must have.
-        gamma: how far apart the probabilities of plausible seeds may be, as a ratio.
+        gamma: largest ratio between the probabilities of plausible seeds.
         eps0: budget of the noise on k, in test 2.
-        test: privacy test 1 or 2. Test 1 has no noise and so no differential privacy, whatever epsilon and delta say.
-        epsilon: of the record that one attempt may end with, whether it ends with one or not; the exact form of
-            Theorem 1 must meet it.
+        test: privacy test 1 or 2. Test 1 has no noise and so no differential privacy, whatever epsilon and delta are.
+        epsilon: epsilon of one attempt as far as its record is concerned; the exact form of Theorem 1 must meet it.
         accept_no_differential_privacy: must be true for test 1, whose candidates no ledger can charge.
-        candidates: how many are drawn and tested, always all of them.
-        drop_probability: rho of Mechanism 1*, with which a candidate is dropped whatever the test says.
-        public_rows: N0, a public number of places that seeds are drawn from at least, however few seeds there are.
-        delta: of the record that one attempt may end with, as epsilon.
+        candidates: number of candidates that are drawn and tested; always all of them.
+        drop_probability: rho of Mechanism 1*, the probability of dropping a candidate regardless of the test.
+        public_rows: N0, a public lower bound on the number of places from which seeds are drawn.
+        delta: delta of one attempt as far as its record is concerned.
         total_delta: delta at which the total of all candidates is stated.
     """
 
@@ -61,12 +60,12 @@ class Entry(SamplerEntry):
 
     @property
     def attempts(self) -> int:
-        """How many candidates are drawn: all of them, whatever comes out."""
+        """Number of candidates that are drawn: always all of them."""
         return self.candidates
 
     @property
     def fewest_seeds(self) -> int | None:
-        """As many as a candidate must have."""
+        """The number of plausible seeds that a candidate must have."""
         return self.k
 
     @field_validator("omega")
@@ -76,7 +75,7 @@ class Entry(SamplerEntry):
         if domain is not None and max(omega) > len(domain):
             raise ValueError(f"must be at most {len(domain)}, the number of attributes, got {max(omega)}")
         if domain is not None and set(omega) == {len(domain)}:
-            raise ValueError("must leave an attribute to copy now and then; where none is, use the guarantee seedless")
+            raise ValueError("must leave an attribute to copy in some candidates; otherwise use the guarantee seedless")
         return omega
 
     @field_validator("accept_no_differential_privacy")
@@ -110,7 +109,7 @@ class Entry(SamplerEntry):
 
 
 def _require_met(given: Mapping[str, Any], delta: Fraction) -> None:
-    """Refuse what the exact form of Theorem 1 does not give of one record, and name the smallest k that would do."""
+    """Refuse a guarantee that the exact form of Theorem 1 does not give, and state the smallest k that would."""
     attempt = {name: given[name] for name in _OF_ATTEMPTS}
     attempt["gamma"] = Fraction(1) if len(given["omega"]) == 1 else given["gamma"]
     try:

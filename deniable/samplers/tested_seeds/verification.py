@@ -1,4 +1,4 @@
-"""What the test of candidates must do, as it follows from the spec."""
+"""What the test of candidates must do, derived from the spec."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -41,12 +41,12 @@ def planned_candidates(spec: Document, _: Domain, __: StepCost, ___: Delta) -> P
 
 
 def beyond_candidates(spec: Mapping[str, Any], step: StepCost, _: Fraction) -> Iterator[str]:
-    """Where candidates are not those of the spec, or Theorem 1 is not what it says of them."""
+    """Faults where candidates are not those of the spec, or Theorem 1 does not give the stated cost."""
     asked = spec["synthesis"]
     if asked["test"] == 1:
         counts = replace(EXACT_COUNTS, part=step.part, sampling_rate=step.probability)
         if step.events != (counts,) or step.guarantee is not None or step.record is not None:
-            yield "privacy test 1 gives no differential privacy, and the record states some"
+            yield "privacy test 1 gives no differential privacy, but the record states some"
         return
     event = step.events[0] if len(step.events) == 1 else None
     if not isinstance(event, PrivacyTestEvent):
@@ -58,14 +58,14 @@ def beyond_candidates(spec: Mapping[str, Any], step: StepCost, _: Fraction) -> I
 
 
 def _faults_of_one_record(event: PrivacyTestEvent, step: StepCost, asked: Mapping[str, Any]) -> Iterator[str]:
-    """Where the cost of one record does not follow from the exact form of Theorem 1, or, in older records, from it."""
+    """Faults in the cost of one record: it must follow from the exact form of Theorem 1, or from Theorem 1 if old."""
     delta = float(Fraction(asked["delta"]))
     if step.record_t is None:
         found = record_guarantee(event, delta)
     else:
         t = best_t(k=event.k, eps0=event.eps0, delta=delta)
         if step.record_t != t:
-            yield f"Theorem 1 is used with t = {step.record_t}, and {t} is right for the spec's delta"
+            yield f"Theorem 1 is used with t = {step.record_t}, but the spec's delta requires {t}"
             return
         found = theorem_1(k=event.k, gamma=event.ratio, eps0=event.eps0, t=t)
     yield from (f"the cost of one record{fault}" for fault in faults_of_figure(step.record, found, EXACTLY))
@@ -74,9 +74,9 @@ def _faults_of_one_record(event: PrivacyTestEvent, step: StepCost, asked: Mappin
 
 
 EXPECTED_STEPS: Final[Mapping[str, ExpectedStep]] = {
-    # Paid for all at once, before the first is drawn.
+    # All are charged at once, before the first is drawn.
     "synthesize": ExpectedStep(part="seeds", plan=planned_candidates, beyond=beyond_candidates, taken_in="index_seeds")
 }
 
 MAY_FALL_SHORT: Final = True
-"""Of the candidates only those that pass are released."""
+"""Only candidates that pass are released."""

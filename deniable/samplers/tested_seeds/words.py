@@ -1,4 +1,4 @@
-"""What this sampler says of itself (deniable.samplers.words)."""
+"""The texts of this sampler (deniable.samplers.words)."""
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -15,17 +15,17 @@ ATTEMPT = (
     "with a record"
 )
 PASSES = "exp(-eps0 j) / (1 + exp(-eps0))"
-"""Probability with which a candidate of k - j plausible seeds passes privacy test 2, j at least 1."""
+"""Probability that a candidate with k - j plausible seeds passes privacy test 2, j at least 1."""
 
 _NOISY = 2
-# How many plausible seeds fewer than k a candidate may have that is spoken of.
+# The shortfalls j below k for which the probability is stated.
 _MISSING = (1, 5, 10)
 _PASSED = "At least one candidate passed the privacy test; else it would have stopped. {covered}"
 _COVERED = {1: "As the whole release, that has no differential privacy.", 2: "The total covers that."}
 
 
 def stated(synthesis: Mapping[str, Any], costs: Figures) -> dict[str, Any]:
-    """What the test asks of a record, what one attempt costs, and what all candidates do."""
+    """What the test requires of a record, the cost of one attempt, and the cost of all candidates."""
     record = costs["record"]
     asked = {
         "privacy_test": synthesis["test"],
@@ -45,10 +45,10 @@ def stated(synthesis: Mapping[str, Any], costs: Figures) -> dict[str, Any]:
 
 
 def seeds_below_k(synthesis: Mapping[str, Any]) -> dict[str, Any]:
-    """How many plausible seeds a record that passed privacy test 2 may have had, where that may be fewer than k.
+    """How many plausible seeds a record that passed privacy test 2 may have, which may be fewer than k.
 
     Args:
-        synthesis: the spec's, as the record has it.
+        synthesis: the spec's entry, as in the record.
     """
     probability = _float(synthesis["total_delta"])
     least = fewest_seeds(
@@ -62,7 +62,7 @@ def seeds_below_k(synthesis: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def shown(synthesis: Mapping[str, Any]) -> Mapping[str, Any]:
-    """How often candidates of fewer than k plausible seeds pass privacy test 2, and how few any record may have."""
+    """How often candidates with fewer than k plausible seeds pass privacy test 2, and how few any record may have."""
     if synthesis["test"] != _NOISY:
         return {}
     k, eps0 = synthesis["k"], Fraction(synthesis["eps0"])
@@ -72,12 +72,12 @@ def shown(synthesis: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def tells(synthesis: Mapping[str, Any]) -> Sequence[str]:
-    """That a candidate passed."""
+    """That at least one candidate passed."""
     return (_PASSED.format(covered=_COVERED[synthesis["test"]]),)
 
 
 def box(synthesis: Mapping[str, Any]) -> Box | None:
-    """All candidates that are tested."""
+    """All tested candidates."""
     return Box(
         "Candidates that pass",
         (f"{synthesis['candidates']:,} tested, k = {synthesis['k']}",),
@@ -86,7 +86,7 @@ def box(synthesis: Mapping[str, Any]) -> Box | None:
 
 
 def plausible_seeds(synthesis: Mapping[str, Any]) -> tuple[str, str] | None:
-    """How many the test asks for."""
+    """The number that the test requires."""
     noisy = ", by a noisy test" if synthesis["test"] == 2 else ""
     return f"k = {synthesis['k']}", f"asked of each record{noisy}, alike within a factor {_float(synthesis['gamma']):g}"
 

@@ -1,5 +1,5 @@
-"""From noisy tables to a fitted model; a function of what is published, so it costs nothing.
+"""From noisy tables to a fitted model; post-processing of published values, which costs nothing.
 
 counting: counts of small tables. buckets: values that are counted together. empirical_bayes: denoising. fitting,
-orders, maximum_entropy: one model that all tables fit. within_bucket_tables: the value inside a bucket.
+orders, maximum_entropy: one model for all tables. within_bucket_tables: the value within a bucket.
 """

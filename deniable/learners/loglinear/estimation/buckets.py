@@ -1,6 +1,6 @@
-"""What the tables of several attributes tell apart: buckets of values that hold enough records to be told from noise.
+"""Buckets of the tables of several attributes: groups of values with enough records to stand out from the noise.
 
-Only noisy counts enter. What is counted with the buckets does not belong here.
+Only noisy counts are used. What is counted by buckets does not belong here.
 """
 
 from dataclasses import dataclass
@@ -13,17 +13,17 @@ from deniable.learners.loglinear.estimation.empirical_bayes import posterior_mea
 from deniable.models.noisy_marginals import Cells, NoisyMarginal, Sums
 
 FEW_VALUES = 8
-"""Values up to which a numeric attribute's neighbours say nothing of each other."""
+"""Number of values up to which a numeric attribute is not smoothed."""
 MOST_NOMINAL = 128
-"""Buckets that a nominal attribute may have."""
+"""Largest number of buckets of a nominal attribute."""
 POOLED_FROM = 64
-"""Values of a nominal attribute from which on rare ones share a bucket; below, the denoiser does better with them."""
+"""Number of values of a nominal attribute above which rare values share a bucket; below, denoising them is better."""
 _BUCKETS_PER_DIGIT = 7
 
 
 @dataclass(frozen=True, eq=False)
 class Bucketed:
-    """One attribute's buckets and what is known of the values in them.
+    """One attribute's buckets, and the denoised counts of the values in them.
 
     Attributes:
         of_value: bucket of each code, shape (cardinality,).
@@ -39,11 +39,11 @@ class Bucketed:
         return int(self.of_value.max()) + 1
 
     def added_up(self, values: Cells) -> Cells:
-        """Counts of values, or anything else of them, added up to buckets."""
+        """Counts of values, or any other figures for values, summed to buckets."""
         return np.bincount(self.of_value, weights=values, minlength=self.size).astype(np.float64)
 
     def added_up_along(self, counts: Sums, axis: int) -> Sums:
-        """A table of counts by this attribute's values along an axis, added up to buckets."""
+        """A table of counts by this attribute's values along an axis, summed to buckets."""
         found = np.zeros((self.size, *np.delete(counts.shape, axis)), np.int64)
         np.add.at(found, self.of_value, np.moveaxis(counts, axis, 0))
         return np.moveaxis(found, 0, axis)
@@ -58,8 +58,8 @@ def bucketed(
         attribute: the attribute.
         noisy: its noisy counts.
         total: the noisy number of records.
-        few: a count that is hardly told from noise in a typical table.
-        signal: total over the mean noise of a typical table.
+        few: a count that hardly stands out from the noise of a typical table.
+        signal: total divided by the mean noise of a typical table.
         laplace: whether the noise is Laplace.
     """
     counts = value_counts(attribute, noisy, total, laplace=laplace)
@@ -73,7 +73,7 @@ def bucketed(
 
 
 def value_counts(attribute: Attribute, noisy: NoisyMarginal, total: float, *, laplace: bool) -> Cells:
-    """Denoised counts of an attribute's values, adding up to the noisy number of records."""
+    """Denoised counts of an attribute's values, which sum to the noisy number of records."""
     values = noisy.values
     expected = np.full(values.shape, total / len(values))
     if attribute.kind == "numeric" and len(values) > FEW_VALUES:
@@ -88,7 +88,7 @@ def value_counts(attribute: Attribute, noisy: NoisyMarginal, total: float, *, la
 
 
 def _runs(counts: Cells, least: float) -> Codes:
-    """Neighbouring values together until they hold enough; a value that alone holds enough stands alone."""
+    """Merge neighbouring values until they hold enough; a value that holds enough by itself has its own bucket."""
     bucket = np.zeros(len(counts), np.uint16)
     current, held, begun = 0, 0.0, False
     for value, count in enumerate(counts.tolist()):
@@ -105,7 +105,7 @@ def _runs(counts: Cells, least: float) -> Codes:
 
 
 def _pooled(counts: Cells, few: float) -> Codes:
-    """Each frequent value for itself, all rare ones in one bucket; so are those beyond the most that there may be."""
+    """One bucket per frequent value, and one for all rare values and those beyond the largest number of buckets."""
     rare = (counts < few) & (len(counts) > POOLED_FROM)
     if len(counts) > MOST_NOMINAL:
         rank = np.argsort(np.argsort(-counts, kind="stable"), kind="stable")

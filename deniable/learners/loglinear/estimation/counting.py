@@ -1,6 +1,6 @@
-"""Counts of small tables over a partition of the attributes' values: all that learning ever sees of the rows.
+"""Counts of small tables over a partition of the attributes' values: the only view of the rows that learning has.
 
-A row adds one to one cell of every table. Which tables are asked for, and what noise they get, do not belong here.
+A row adds one to one cell of every table. Which tables are measured, and with what noise, does not belong here.
 """
 
 # numba infers the types of kernels
@@ -24,7 +24,7 @@ A_PAIR = 2
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """What the tables tell apart: the bucket of each value of each attribute.
+    """The bucket of each value of each attribute.
 
     Attributes:
         buckets: bucket of each code, numbered 0, 1, 2 ..., shape (cardinality,) for each attribute.
@@ -34,11 +34,11 @@ class Partition:
 
     @classmethod
     def finest(cls, domain: Domain) -> "Partition":
-        """Each value for itself."""
+        """The partition with one bucket per value."""
         return cls(tuple(np.arange(size, dtype=np.uint16) for size in domain.cardinalities))
 
     def by_values(self, attribute: int) -> "Partition":
-        """The same, but for one attribute each value for itself."""
+        """The same partition, except for one attribute, which has one bucket per value."""
         finest = np.arange(len(self.buckets[attribute]), dtype=np.uint16)
         return Partition((*self.buckets[:attribute], finest, *self.buckets[attribute + 1 :]))
 
@@ -53,10 +53,10 @@ class Partition:
 
 
 class Counter(Protocol):
-    """Counts tables of the confidential rows; nothing else of them is ever asked."""
+    """Counts tables of the confidential rows, and gives no other access to them."""
 
     def tables(self, partition: Partition, wanted: Sequence[Attributes]) -> list[Counts]:
-        """Count several tables in one go, each of the shape `partition.shape` says."""
+        """Count several tables in one pass, each of the shape given by `partition.shape`."""
 
 
 @numba.njit(nogil=True, cache=True)
@@ -90,10 +90,10 @@ def count(columns: NDArray[np.int32], shape: Sequence[int]) -> Counts:
 
 @dataclass(frozen=True, eq=False)
 class RowCounter:
-    """A counter that goes through the rows chunk by chunk, once for each round of questions.
+    """A counter that reads the rows chunk by chunk, once for each round of queries.
 
     Attributes:
-        chunks: opens the rows anew: value codes, shape (rows of a chunk, m).
+        chunks: opens a new pass over the rows: value codes, shape (rows of a chunk, m).
     """
 
     chunks: Callable[[], Iterable[Codes]]
@@ -115,7 +115,7 @@ class SmallTables:
     """Counts of several tables over a partition.
 
     Args:
-        partition: what the tables tell apart.
+        partition: the buckets of the attributes.
         wanted: column numbers of each table's attributes.
     """
 
@@ -133,11 +133,11 @@ class SmallTables:
 
     @property
     def arrays(self) -> dict[str, Counts]:
-        """What was counted, to be stored by name."""
+        """The counts, to be stored by name."""
         return {str(i): table for i, table in enumerate(self.tables)}
 
     def restore(self, arrays: Mapping[str, Counts]) -> None:
-        """Take what was counted from what was stored of it."""
+        """Restore the counts from what was stored."""
         self.tables = [arrays[str(i)] for i in range(len(self._wanted))]
 
     def _join(self, tables: Sequence[Counts]) -> None:

@@ -1,8 +1,8 @@
-"""Empirical Bayes on the lift: what a noisy table most likely was, given what one expects of it.
+"""Empirical Bayes on the lift: the posterior mean of a noisy table's true counts, given its expected counts.
 
-A cell's true count is expected to be its prior mean M times a lift; the lifts of all cells come from one law that is
-learnt from the noisy cells themselves: how many cells are structural zeros, how many are as expected, how heavy the
-tail is. Only noisy values enter. How tables are put together does not belong here.
+A cell's true count is its prior mean M times a lift. The lifts of all cells have one distribution, which is estimated
+from the noisy cells themselves: how many cells are structural zeros, how many are as expected, how heavy the tail is.
+Only noisy values are used. How tables are combined does not belong here.
 """
 
 from collections.abc import Sequence
@@ -14,9 +14,9 @@ from deniable.models.noisy_marginals import Cells
 
 _WIDE = np.concatenate(([0.0], 0.02 * np.exp(0.25 * np.arange(40))))
 _LIFTS = np.concatenate((_WIDE, [1.0, 1.0]))
-"""Lifts that the law is a mixture of: 0, 40 from a fiftieth to about 340, and twice the one that is expected."""
+"""Support of the mixture of lifts: 0, 40 values from a fiftieth to about 340, and 1, the expected one, twice."""
 _WIDTHS = np.concatenate((np.full(len(_WIDE), 1 / 8), [0.02, 0.05]))
-"""Standard deviation around each of them, as a share of it; narrow where a cell is just as expected."""
+"""Standard deviation of each component, relative to its lift; small for the component of cells that are as expected."""
 _PRIOR = np.exp(-((np.log(np.maximum(_WIDE, 1e-300)) / 0.5) ** 2) / 2)
 _PRIOR[0] = 0.05 * _PRIOR.sum()
 _PRIOR = np.concatenate((_PRIOR, _PRIOR.sum() * np.asarray([0.1, 0.2])))
@@ -48,7 +48,7 @@ def posterior_mean(noisy: Cells, expected: Cells, deviation: float | Cells, *, l
     likelihood = np.exp(log_likelihood - log_likelihood.max(axis=1, keepdims=True))
     weights = (1 - _START_EVEN) * _PRIOR + _START_EVEN / len(_LIFTS)
     for _ in range(_STEPS):
-        # Not by `@`: BLAS adds in another order on another processor, and with another number of threads.
+        # Not by `@`: the order of summation in BLAS depends on the processor and the number of threads.
         likely = np.einsum("cl,l->c", likelihood, weights)
         weights = weights * np.einsum("cl,c->l", likelihood, 1 / likely) + _PRIOR_CELLS * _PRIOR
         weights /= weights.sum()
@@ -69,7 +69,7 @@ def smoothed(table: Cells, axes: Sequence[int]) -> Cells:
 
 
 def denoised(noisy: Cells, expected: Cells, deviation: float, ordered: NDArray[np.bool_], *, laplace: bool) -> Cells:
-    """A table's most likely true counts; along ordered axes neighbours learn from each other first.
+    """Posterior mean of a table's true counts; the prior is first smoothed along ordered axes.
 
     Args:
         noisy: noisy counts.

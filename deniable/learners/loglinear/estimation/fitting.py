@@ -1,7 +1,7 @@
-"""The law of one attribute given those before it: log-linear in the tables that end in it, fitted to them.
+"""The conditional distribution of one attribute given earlier ones: log-linear in the tables that end in it.
 
-By iterative proportional fitting to a population whose earlier attributes are made up already. Which tables there are,
-and in which order the attributes come, do not belong here.
+It is fitted by iterative proportional fitting to a population whose earlier attributes are already simulated. Which
+tables there are, and the order of the attributes, do not belong here.
 """
 
 # numba infers the types of kernels
@@ -19,18 +19,18 @@ from deniable.models.noisy_marginals import Cells
 
 PASSES = 6
 PASSES_WITHOUT = 2
-"""Passes after one table was left out: the others are nearly fitted already."""
+"""Passes after one table is left out: the others are nearly fitted already."""
 LARGEST_FACTOR = 6.0
-"""No factor is above e^6 or below e^-6: with a functional dependency they would run away from unseen configurations."""
+"""Factors stay between e^-6 and e^6: under a functional dependency, those of unseen configurations would diverge."""
 FLOOR = 5e-4
-"""Share of its margin that each cell of a target has at least."""
+"""Smallest share of its margin that a cell of a target has."""
 _RAKING = 20
 _TINY = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """What is known of the attributes, for gluing.
+    """The attributes, as fitting needs them.
 
     Attributes:
         sizes: number of buckets of each attribute.
@@ -50,7 +50,7 @@ class Factor:
     """A table's contribution to the logarithm of an attribute's odds.
 
     Attributes:
-        parents: the table's other attributes, which stand before.
+        parents: the table's other attributes, which come earlier in the order.
         weights: natural logarithms, shape (configurations of the parents, buckets of the attribute).
     """
 
@@ -59,11 +59,11 @@ class Factor:
 
 
 Sums = tuple[tuple[int, ...], Cells]
-"""What a table is to add up to: over all but some axes, rising, to these counts."""
+"""A marginal that a table must have: its axes, in ascending order, and the counts."""
 
 
 def raked(table: Cells, wanted: Sequence[Sums]) -> Cells:
-    """A table scaled in turn until it adds up to what is wanted."""
+    """A table raked to the given marginals by iterative proportional fitting."""
     table = np.ascontiguousarray(table + _TINY)
     if [axes for axes, _ in wanted] == [(0,), (1,)]:
         _rake_pair(table, wanted[0][1], wanted[1][1], _RAKING)
@@ -83,11 +83,11 @@ def raked(table: Cells, wanted: Sequence[Sums]) -> Cells:
 
 
 class Fit:
-    """The fit of one attribute's law given those before it.
+    """The fit of one attribute's conditional distribution given earlier attributes.
 
     Attributes:
-        group: number of each record's group, of those that the attribute's tables do not tell apart, shape (records,).
-        law: each group's law, shape (groups, buckets).
+        group: group of each record; the attribute's tables do not distinguish records of a group; shape (records,).
+        law: each group's distribution, shape (groups, buckets).
         factors: the attribute's factors.
     """
 
@@ -108,7 +108,7 @@ class Fit:
         self.factors: tuple[Factor, ...] = ()
 
     def run(self, share: Cells, counts: Sequence[Cells]) -> None:
-        """Fit to the tables' counts, with a share of the records in each bucket."""
+        """Fit to the tables' counts and to the share of the records in each bucket."""
         margin = np.maximum(share, _TINY)
         self._margin = margin / margin.sum()
         self.law = np.tile(self._margin, (len(self._weights), 1))
@@ -126,9 +126,9 @@ class Fit:
         return np.asarray(found / self._records)
 
     def without(self, j: int) -> Cells:
-        """Shares of the records in the cells of the j-th table, by a law that was not fitted to that table.
+        """Shares of the records in the cells of the j-th table, by a distribution that was not fitted to that table.
 
-        Nor to any table that holds its attributes and more: those were made to add up to it.
+        Tables that include its attributes and more are left out too: they were raked to its counts.
         """
         holding = [k for k, attributes in enumerate(self._tables) if {*self._tables[j]} <= {*attributes}]
         law = self.law * np.exp(-sum(self.factors[k].weights[self._codes[k]] for k in holding))
@@ -142,7 +142,7 @@ class Fit:
         return np.asarray(np.moveaxis(found.reshape(*self._shapes[j], self._size), -1, place))
 
     def _target(self, j: int, count: Cells) -> Cells:
-        """Shares that the law is to have by the parents' configurations in the population and by its margin."""
+        """Target shares, consistent with the parents' configurations in the population and with the margin."""
         table = np.moveaxis(count, self._tables[j].index(self._attribute), -1).reshape(-1, self._size)
         table = table / table.sum()
         table = np.maximum(table, FLOOR * table.sum(axis=1, keepdims=True) * self._margin)
@@ -150,7 +150,7 @@ class Fit:
         return raked(table, [((0,), seen), ((1,), self._margin)])
 
     def _scale(self, law: Cells, tables: Sequence[int], fitted: Sequence[Cells], passes: int) -> None:
-        """Fit a law to some of the tables; the logarithms of the scales are added to `fitted`."""
+        """Fit a distribution to some of the tables; the logarithms of the scales are added to `fitted`."""
         chosen = [self._targets[j] for j in tables]
         offsets = np.cumsum([0, *(target.size for target in chosen)]).astype(np.int64)
         flat = np.concatenate([logs.ravel() for logs in fitted])
@@ -162,7 +162,7 @@ class Fit:
 
 @numba.njit(nogil=True, cache=True)
 def _rake_pair(table, rows, columns, passes):
-    """Scale a table of two axes to its rows' and its columns' sums in turn."""
+    """Scale a two-way table to its row sums and its column sums in turn."""
     for _ in range(passes):
         for i in range(table.shape[0]):
             scale = rows[i] / max(table[i].sum(), _TINY)
@@ -180,7 +180,7 @@ def _rake_pair(table, rows, columns, passes):
 
 
 def _grouped(codes: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Number the distinct columns of some codes; each column's number, and where each was first seen."""
+    """Number the distinct columns of some codes: each column's number, and the first position of each number."""
     group = np.zeros(codes.shape[1], np.int32)
     first = np.zeros(1, np.int64)
     for row in codes:
@@ -192,7 +192,7 @@ def _grouped(codes: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.in
 
 @numba.njit(nogil=True, cache=True)
 def _refine(group, codes, first):
-    """Split groups by one more code, by an open hash table; the number of groups."""
+    """Split groups by one more code, with an open-addressing hash table; returns the number of groups."""
     size = 1
     while size < 2 * len(group):
         size *= 2
@@ -216,16 +216,16 @@ def _refine(group, codes, first):
 
 @numba.njit(nogil=True, cache=True)
 def _fit(weights, codes, offsets, targets, factors, law, passes, largest):  # noqa: C901, PLR0912 - one kernel
-    """Scale the law by one table after the other until its sums are the targets; the scales' logarithms add up.
+    """Scale the distributions by one table after the other towards the targets; the scales' logarithms accumulate.
 
     Args:
         weights: share of each group, shape (groups,).
         codes: parent configuration of each group in each table, shape (tables, groups).
         offsets: where each table begins in `targets`, shape (tables + 1,).
-        targets: shares of all tables' cells, rows of `law`'s width.
+        targets: shares of all tables' cells, in rows of the width of `law`.
         factors: logarithms of the scales, in the shape of `targets`; filled.
-        law: each group's law, shape (groups, buckets); changed.
-        passes: how often each table's turn comes.
+        law: each group's distribution, shape (groups, buckets); changed.
+        passes: number of passes over the tables.
         largest: bound on the logarithms.
     """
     tables, groups = codes.shape
@@ -270,7 +270,7 @@ def _fit(weights, codes, offsets, targets, factors, law, passes, largest):  # no
 
 @numba.njit(nogil=True, cache=True)
 def _expect(others, group, law, expected):
-    """Add each record's law to the row of another attribute's bucket."""
+    """Add each record's distribution to the row of its bucket of another attribute."""
     for r in range(len(group)):
         for x in range(law.shape[1]):
             expected[others[r], x] += law[group[r], x]
@@ -278,7 +278,7 @@ def _expect(others, group, law, expected):
 
 @numba.njit(nogil=True, cache=True)
 def draw(group, law, words, drawn):
-    """Give each record a bucket by the law of its group."""
+    """Draw a bucket for each record from the distribution of its group."""
     for r in range(len(group)):
         uniform = words[r] / 4294967296.0
         x = 0

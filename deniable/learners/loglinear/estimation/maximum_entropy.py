@@ -1,8 +1,8 @@
 """From noisy tables to a model: conditional maximum entropy along an order of the attributes.
 
-Each attribute's law given those before it is log-linear in the tables that end in it, fitted by iterative proportional
-fitting to a population that grows attribute by attribute. Only released values enter. How the model is written in
-integers does not belong here.
+Each attribute's conditional distribution given earlier ones is log-linear in the tables that end in it. It is fitted by
+iterative proportional fitting to a population that is simulated attribute by attribute. Only released values are used.
+Rounding the model to integers does not belong here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,19 +24,19 @@ from deniable.models.noisy_marginals import Cells, NoisyMarginal
 Wanted = Literal["model", "measured", "shares", "without"]
 
 TRIAL_RECORDS = 5_000
-"""Made-up records that an order is tried with."""
+"""Number of simulated records with which an order is tried."""
 
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """All that was released, over buckets.
+    """All released values, over buckets.
 
     Attributes:
-        shape: what is known of the attributes.
-        ones: noisy counts of each attribute by itself.
-        tables: what was released of tables of two or three attributes.
-        priors: what each of them is expected to be; none where that is independence.
-        guides: for some attributes, one that must come before it in the order.
+        shape: the attributes.
+        ones: noisy one-way marginals.
+        tables: noisy tables of two or three attributes.
+        priors: expected counts of each of them; none for independence.
+        guides: for some attributes, another that must precede it in the order.
     """
 
     shape: Shape
@@ -48,7 +48,7 @@ class Evidence:
 
 @dataclass(frozen=True, eq=False)
 class Estimates:
-    """What the released values most likely were.
+    """Estimates of the true counts from the released values.
 
     Attributes:
         total: number of records.
@@ -63,17 +63,17 @@ class Estimates:
 
 @dataclass(frozen=True, eq=False)
 class FittedModel:
-    """A model over buckets, and what it expects.
+    """A model over buckets, and its expected counts.
 
     Attributes:
         total: estimated number of records.
         margins: estimated counts of each attribute's buckets.
         tables: denoised counts of each table, in the order in which the tables were given.
-        order: the attributes, each after those that its law depends on.
+        order: the attributes, each after those that its distribution depends on.
         factors: the factors of each attribute, by column number.
-        shares: shares that the model expects in each measured pair of attributes, or in each pair and each triple with
-            the target, attributes rising; empty where they were not asked for.
-        without: counts that the model expects of each table with its own factor left out; empty as well.
+        shares: expected shares in each measured pair of attributes, or in each pair and each triple with the target,
+            attributes ascending; empty unless requested.
+        without: expected counts of each table with its own factor left out; empty unless requested.
     """
 
     total: float
@@ -85,12 +85,12 @@ class FittedModel:
     without: tuple[Cells, ...]
 
     def expected(self, attributes: Attributes) -> Cells:
-        """Counts that the model expects of a pair of attributes, or of a triple with the target."""
+        """Expected counts of a pair of attributes, or of a triple with the target."""
         return np.asarray(self.total * self.shares[attributes])
 
 
 def simplex(values: Cells, total: float) -> Cells:
-    """The nearest non-negative values with a given sum (Duchi et al. 2008)."""
+    """Euclidean projection onto the non-negative vectors with a given sum (Duchi et al. 2008)."""
     falling = np.sort(values)[::-1]
     excess = (np.cumsum(falling) - total) / np.arange(1, len(values) + 1)
     last = int(np.flatnonzero(falling - excess > 0)[-1])
@@ -98,7 +98,7 @@ def simplex(values: Cells, total: float) -> Cells:
 
 
 def estimate_total(tables: Sequence[NoisyMarginal]) -> float:
-    """Number of records by the sums of tables of counts, each with the weight of its precision; at least 1."""
+    """Number of records: the precision-weighted mean of the sums of tables of counts; at least 1."""
     variances = [np.broadcast_to(table.deviation**2, table.values.shape).sum() for table in tables]
     precision = 1 / np.asarray(variances)
     sums = np.asarray([table.values.sum() for table in tables])
@@ -106,10 +106,10 @@ def estimate_total(tables: Sequence[NoisyMarginal]) -> float:
 
 
 def estimate_margins(tables: Sequence[NoisyMarginal], sizes: Sequence[int], total: float) -> tuple[Cells, ...]:
-    """Counts of each attribute's buckets by all tables that have it, each with the weight of its precision.
+    """Counts of each attribute's buckets: the precision-weighted mean over all tables that include it.
 
-    Of a table in which one attribute is a difference, the sum says how that attribute divides the records; where
-    several are, it says nothing of any one of them.
+    If one attribute of a table enters as a difference, the table's sum estimates how that attribute divides the
+    records; if several do, it carries no information on any one of them.
     """
     sums = [np.zeros(size) for size in sizes]
     precision = [np.zeros(size) for size in sizes]
@@ -118,7 +118,7 @@ def estimate_margins(tables: Sequence[NoisyMarginal], sizes: Sequence[int], tota
         if differences:
             if len(differences) == 1:
                 (attribute,) = differences
-                # Half of the difference; the total is known far better.
+                # Half of the difference; the total is known much more precisely.
                 weight = 4 / (table.values.size * table.deviation**2)
                 difference = table.values.sum()
                 sums[attribute] += weight * np.asarray([total - difference, total + difference]) / 2
@@ -137,7 +137,7 @@ def estimate_margins(tables: Sequence[NoisyMarginal], sizes: Sequence[int], tota
 
 
 def _margin(noisy: Cells, deviation: Cells, total: float) -> Cells:
-    """An attribute's most likely counts: those of equally frequent buckets, as far as noise says nothing else."""
+    """Estimated counts of an attribute, shrunk towards equally frequent buckets as far as the noise suggests."""
     even = np.full(noisy.shape, total / noisy.size)
     return simplex(posterior_mean(noisy, even, deviation, laplace=False), total)
 
@@ -151,7 +151,7 @@ def product(margins: Sequence[Cells], total: float) -> Cells:
 
 
 def distances(tables: Sequence[NoisyMarginal], estimates: "Estimates | FittedModel") -> dict[Attributes, float]:
-    """How far each denoised pair is from independence, as a share of the records: 2 at most."""
+    """L1 distance of each denoised pair from independence, as a share of the records: 2 at most."""
     margins, total = estimates.margins, estimates.total
     return {
         table.attributes: float(np.abs(counts - product([margins[i] for i in table.attributes], total)).sum()) / total
@@ -161,9 +161,9 @@ def distances(tables: Sequence[NoisyMarginal], estimates: "Estimates | FittedMod
 
 
 def denoise_tables(evidence: Evidence, margins: Sequence[Cells], total: float) -> tuple[Cells, ...]:
-    """All tables' most likely counts, consistent with the margins, and triples with the pairs that were measured."""
+    """Denoised counts of all tables, consistent with the margins; triples are also consistent with measured pairs."""
     found: dict[Attributes, Cells] = {}
-    # Pairs first: they are what is known of triples.
+    # Pairs first: triples are raked to them.
     for table, prior in sorted(
         zip(evidence.tables, evidence.priors, strict=True), key=lambda pair: pair[0].values.ndim
     ):
@@ -185,14 +185,14 @@ def denoise_tables(evidence: Evidence, margins: Sequence[Cells], total: float) -
 def fit_maximum_entropy(
     evidence: Evidence, words: NDArray[np.uint32], wanted: Wanted, order: tuple[int, ...] | None = None
 ) -> FittedModel:
-    """Fit the model along the order, of some, along which the tables contradict each other least.
+    """Fit the model along the candidate order with the smallest misfit to the tables.
 
     Args:
-        evidence: all that was released.
-        words: uniform words that the made-up population is drawn from, shape (m, records).
-        wanted: what to work out beside the model: nothing, `Glued.shares` of what was measured, the same of all pairs
-            and of triples with the target, or `Glued.without`.
-        order: the order, where it is known already.
+        evidence: all released values.
+        words: uniform words from which the population is simulated, shape (m, records).
+        wanted: what to compute besides the model: nothing, `FittedModel.shares` of the measured pairs, of all pairs and
+            of triples with the target, or `FittedModel.without`.
+        order: the order, if it is known already.
     """
     tables, shape = evidence.tables, evidence.shape
     counts = [table for table in tables if not table.differences(shape.sizes)]
@@ -212,7 +212,7 @@ def fit_maximum_entropy(
 
 
 def _misfit(glued: FittedModel, tables: Sequence[NoisyMarginal]) -> float:
-    """How far the model is from the denoised tables of pairs, all together."""
+    """L1 distance of the model from the denoised pairs, summed over pairs."""
     return sum(
         float(np.abs(glued.expected(table.attributes) - count).sum())
         for table, count in zip(tables, glued.tables, strict=True)
@@ -257,7 +257,7 @@ def _glue_along(
 def _expected_shares(
     fit: Fit, attribute: int, other: int, shape: Shape, population: NDArray[np.int32]
 ) -> dict[Attributes, Cells]:
-    """Shares of the records in the table of an attribute and an earlier one, and with the target, which is first."""
+    """Expected shares of an attribute with an earlier one, and of both with the target, which is first."""
     target, sizes = shape.target, shape.sizes
     pair = (min(other, attribute), max(other, attribute))
     if target is None or target in pair:

@@ -1,8 +1,8 @@
-"""Orders of the attributes to glue tables along.
+"""Attribute orders along which a model is fitted.
 
-Tables of two attributes with a third say how the two are tied only if the third is not the last of them: along a bad
-order their tie is lost, and the tables contradict each other. No rule finds the best order, so a few are tried. Fitting
-a model along an order does not belong here.
+Tables of two attributes with a third imply a dependence between the two only if the third is not the last of them:
+along a bad order that dependence is lost, and the tables contradict each other. No rule finds the best order, so a few
+are tried. Fitting a model along an order does not belong here.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,28 +16,28 @@ _RECODING_BONUS = 8.0
 _STARTS = 2
 
 Tie = Callable[[float], float]
-"""How much a table ties its attributes together, from its distance from independence, which is between 0 and 2."""
+"""Weight of a table's association, from its distance from independence, which is between 0 and 2."""
 
 
 def _by_number(distance: float) -> float:
-    """Each table counts, one that is close to a recoding more, so that a recoding comes next to what it recodes."""
+    """Each table counts once, near recodings more, so that a recoding is placed next to the attribute it recodes."""
     return 1 + _RECODING_BONUS * max(0.0, distance - 1)
 
 
 def _by_strength(distance: float) -> float:
-    """Each table counts as much as its attributes are tied."""
+    """Each table counts in proportion to the association of its attributes."""
     return distance
 
 
 def candidate_orders(
     distances: Mapping[Attributes, float], shape: Shape, guides: Mapping[int, int]
 ) -> list[tuple[int, ...]]:
-    """Orders that put the target first, then some attribute, and then always the one that is tied most to those placed.
+    """Orders with the target first, then a starting attribute, then always the one most associated with those placed.
 
     Args:
-        distances: how far each pair of attributes that was measured is from independence, as a share of the records.
-        shape: what is known of the attributes.
-        guides: for some attributes, one that must come before it and has none itself.
+        distances: distance of each measured pair of attributes from independence, as a share of the records.
+        shape: the attributes.
+        guides: for some attributes, another that must precede it and has no guide itself.
     """
     sizes, target = shape.sizes, shape.target
     cells, strength = np.zeros(len(sizes)), np.zeros(len(sizes))
@@ -68,7 +68,7 @@ def _guides_first(order: tuple[int, ...], guides: Mapping[int, int]) -> tuple[in
 
 
 def _grown(placed: list[int], ties: Mapping[Attributes, float], cells: np.ndarray) -> tuple[int, ...]:
-    """All attributes, always the one that is tied most to those placed, of most cells among equals."""
+    """All attributes, next always the one most associated with those placed; ties go to the one with most cells."""
     order = list(placed)
     left = [i for i in range(len(cells)) if i not in order]
     while left:

@@ -1,8 +1,8 @@
-"""Which value of a bucket it is, by another attribute: recodings of one attribute stay in step within their buckets.
+"""The value within a bucket given another attribute, so that recodings of one attribute agree within their buckets.
 
-Buckets tell apart what most tables can tell from noise. Where one attribute says nearly what another one is, as years
-of schooling and a degree do, that is too coarse: one table of the one's buckets by the other's values mends it. Which
-pairs are asked for in that way does not belong here, nor how values are drawn.
+Buckets are as fine as most tables can resolve. Where one attribute nearly determines another, as years of schooling
+determine a degree, that is too coarse; a table of the buckets of one by the values of the other corrects it. Which
+pairs are measured in this way does not belong here, nor how values are drawn.
 """
 
 import numpy as np
@@ -13,11 +13,11 @@ from deniable.models.contrasts import completed
 from deniable.models.noisy_marginals import Cells
 
 _PRIOR_SHARE = 1e-3
-"""Share of what is expected in what is believed, so that no bucket is without a value."""
+"""Weight of the expected counts added to the estimate, so that no bucket is empty."""
 
 
 def by_values(table: Cells, axis: int, own: Bucketed) -> Cells:
-    """A table whose counts in each bucket of one attribute are spread over its values, as in all records.
+    """Spread a table's counts in each bucket of one attribute over its values, in their overall proportions.
 
     Args:
         table: counts over buckets.
@@ -25,7 +25,7 @@ def by_values(table: Cells, axis: int, own: Bucketed) -> Cells:
         own: its buckets.
 
     Returns:
-        Counts, shape as the table's but for that axis, which has the attribute's values.
+        Counts, of the table's shape except along that axis, which has the attribute's values.
     """
     held = own.added_up(own.counts)
     members = own.added_up(np.ones(len(own.counts)))
@@ -39,10 +39,10 @@ def by_values(table: Cells, axis: int, own: Bucketed) -> Cells:
 def within_bucket_counts(
     released: Cells, deviation: float, pair: Cells, axis: int, own: Bucketed, *, laplace: bool
 ) -> Cells:
-    """Most likely counts of an attribute's values in each bucket of its guide.
+    """Estimated counts of an attribute's values in each bucket of its guide.
 
     Args:
-        released: what was released of the guide's buckets by the attribute's values; differences for two buckets.
+        released: released entries of the guide's buckets by the attribute's values; differences for two buckets.
         deviation: standard deviation of its noise.
         pair: denoised counts of the two over buckets.
         axis: the attribute's axis in both.
