@@ -614,4 +614,4 @@ def test_a_scheduler_of_this_machine_makes_its_certificate_and_workers_wait_for_
 def test_a_scheduler_that_others_reach_must_have_certificates(tmp_path: Path) -> None:
     done = run("cluster", "scheduler", "--host", "192.0.2.7", "--state", tmp_path / "state", home=tmp_path / "home")
     assert done.returncode == 1
-    assert "must know whom to obey" in done.stderr
+    assert "must authenticate them" in done.stderr
