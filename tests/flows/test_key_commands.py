@@ -166,7 +166,9 @@ def test_auditors_are_handed_the_public_halves_alone(
     capsys.readouterr()
     file = tmp_path / "for-auditors.json"
     assert command(state, "export", str(file)) == DONE
-    assert capsys.readouterr().out == f"2 keys are in {file}; give it to auditors by another channel than the releases.\n"
+    assert (
+        capsys.readouterr().out == f"2 keys are in {file}; give it to auditors by another channel than the releases.\n"
+    )
     assert TrustedKeys.from_text(file.read_text()) == trusted_keys(state)
     assert file.read_bytes() == trusted_keys_place(state).read_bytes()
     names = {name for key in json.loads(file.read_text())["keys"] for name in key}
