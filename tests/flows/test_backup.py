@@ -89,7 +89,7 @@ def test_nothing_is_overwritten(state: Path, copy: Path) -> None:
     again = run("backup", copy, "--state", state, home=state.parent / "home")
     assert (again.returncode, "does not exist yet" in again.stderr) == (1, True)
     status, said = restored(copy, state)
-    assert (status, "holds nothing" in said) == (1, True)
+    assert (status, "an empty state folder" in said) == (1, True)
 
 
 def test_no_backup_is_made_while_a_release_is_under_way(state: Path, tmp_path: Path) -> None:
