@@ -250,7 +250,7 @@ def _many_numbers() -> list[str]:
         _say("log-linear learner, sums of counts and noise", found)
     _say(f"the same as means of noisy counts (the control, {seconds:.1f} s)", before)
     return [
-        *(["telling numbers in what is published"] if found.telling else []),
+        *(["telling numbers in the public files"] if found.telling else []),
         *([] if before.telling else ["nothing in the control"]),
     ]
 

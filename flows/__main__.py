@@ -206,7 +206,7 @@ def _tell(sentence: str) -> None:
 def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     """A parser of the requested command and of those without a module; of all commands, if it is none of them."""
     parser = argparse.ArgumentParser(
-        prog="python -m flows", description="Release synthetic tables, and look at releases."
+        prog="python -m flows", description="Release synthetic tables, and inspect releases."
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     common = argparse.ArgumentParser(add_help=False)

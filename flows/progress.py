@@ -30,7 +30,7 @@ class StepLines:
     """A watcher of the steps that reports a line when one ends, and whenever another tenth of a long one is done.
 
     Args:
-        say: takes a line.
+        say: reports a line.
         amounts: amount of work of the steps for which it is known, in the unit in which they advance.
     """
 

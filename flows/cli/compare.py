@@ -95,7 +95,7 @@ def run_compare_command(asked: argparse.Namespace, state: Path) -> int:
         _say(["No page was written; name a file for a public page by --out."])
     else:
         if internal and (page.parent / RECORD).is_file() and page.parent.parent.name != "shelf":
-            raise Refused(f"an internal page must not lie in a release folder, got {page}; name another by --out.")
+            raise Refused(f"an internal page must not be in a release folder, got {page}; name another place by --out.")
         _write(page, render_comparison(comparison), internal=internal)
         _say([f"{'internal' if internal else 'public'}  {page}"])
     return DONE

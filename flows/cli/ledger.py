@@ -120,7 +120,7 @@ def run_ledger_command(asked: argparse.Namespace, state: Path) -> int:
         lines = kept_lines(place)
         write_lines(lines, asked.file)
         head = verify(records_of(lines)).head
-        _say([f"{len(lines)} entries are in {asked.file}; note the head {head} somewhere else."])
+        _say([f"{len(lines)} entries are in {asked.file}; keep a note of the head {head} elsewhere."])
         return DONE
     if asked.ledger_command == "recover":
         _say(recover(state, asked.copies, by=operator(), reason=asked.reason, accept=asked.accept))

@@ -115,4 +115,4 @@ def _places(released: Released) -> Iterator[tuple[str, str]]:
     keys = quote(str(trusted_keys_place(workspace.state)))
     elsewhere = f"python -m deniable verify {quote(str(workspace.release_folder))} --keys {keys}"
     yield "to verify it", f"make verify RELEASE={workspace.release_id}" if own else elsewhere
-    yield "to look at it", "make ui" if own else f"python -m flows ui --state {quote(str(workspace.state))}"
+    yield "to view it", "make ui" if own else f"python -m flows ui --state {quote(str(workspace.state))}"

@@ -156,7 +156,7 @@ def _about(run: Run) -> Iterator[str]:
 
 
 def _next(run: Run) -> str:
-    """What to do, or where to look."""
+    """The next step for the user."""
     release, dataset, kind = _tag(run, RELEASE), _tag(run, DATASET), run["state_type"]
     again = _DEPLOYED.format(run=run["id"]) if run["deployment_id"] else _BY_HAND
     said = f"{again} resumes where it stopped; what was charged is not charged again"

@@ -51,7 +51,7 @@ def _look_after_runs(state: Path, keeper: "Keeper", every: float, trouble: str) 
     Args:
         state: the state folder.
         keeper: looks after servers meanwhile.
-        every: seconds between looks.
+        every: seconds between checks.
         trouble: why it did not answer before, which is not reported again.
 
     Returns:
