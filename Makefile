@@ -1,4 +1,4 @@
-# The commands of the README. Everything is installed into .venv, everything made lies under var/.
+# The commands of the README. Everything is installed into .venv, and everything that is made goes to var/.
 PYTHON ?= python3
 SPEC ?= deployments/specs/acs_ma.yaml
 VENV := .venv
@@ -7,12 +7,12 @@ RUNTIME := $(VENV)/.installed-runtime
 DEV := $(VENV)/.installed-dev
 STACK := $(VENV)/.installed-stack
 CLUSTER := $(VENV)/.installed-cluster
-# Tests open pages in a browser of the project's own, unless CHROMIUM names another.
+# Tests open pages in the project's own browser, unless CHROMIUM names another.
 BROWSER := $(if $(CHROMIUM),,$(VENV)/browser/chromium)
 CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
-# Many tests wait for servers: two processes more than there are cores.
+# Many tests wait for servers, so there are two more processes than cores.
 PROCESSES := $(shell expr $(CORES) + 2)
-# What is imported is compiled once, whatever the shell says of that.
+# Imported modules are compiled once, whatever the shell's setting.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --maxprocesses=4 --dist=loadfile --no-loadscope-reorder
 QUICK := tests/unit tests/contracts tests/property tests/architecture --ignore=tests/property/test_the_loglinear_learner_holds_on_tables_of_all_kinds.py
 
@@ -23,13 +23,13 @@ help: ## list the commands
 release: $(RUNTIME) ## run the release that SPEC=path describes (default: ACS Massachusetts)
 	@$(BIN)/python -m flows release $(SPEC)
 
-plan: $(RUNTIME) ## what the release of SPEC=path would cost, and whether the budget has room for it
+plan: $(RUNTIME) ## show what the release of SPEC=path would cost, and whether the budget allows it
 	@$(BIN)/python -m flows plan $(SPEC)
 
-# What a command must be given, said in one sentence.
+# Requires a variable, with a one-sentence message.
 given = @$(if $($(1)),:,echo "$(1) must be given: make $@ $(1)=$(2)" >&2; exit 1)
 
-# Trust is never taken from where one stands: unless others are named, those of this installation are, by name.
+# Trusted keys never depend on the working folder: by default, those of this installation are passed by their path.
 OWN_KEYS = $(wildcard $(or $(DENIABLE_STATE),$(CURDIR)/var)/keys/trusted.json)
 TRUST = $(or $(KEYS),$(if $(DENIABLE_TRUSTED_KEYS),,$(OWN_KEYS)))
 
@@ -37,15 +37,15 @@ verify: $(RUNTIME) ## check the folder of the release RELEASE=name or path, offl
 	$(call given,RELEASE,name)
 	@$(BIN)/python -m deniable verify $(if $(wildcard $(RELEASE)),$(RELEASE),$(or $(DENIABLE_STATE),var)/releases/$(RELEASE)) $(if $(TRUST),--keys $(TRUST))
 
-replay: $(RUNTIME) ## run the release RELEASE=name again from its record, and compare every step bit for bit
+replay: $(RUNTIME) ## rerun the release RELEASE=name from its record, and compare every step bit by bit
 	$(call given,RELEASE,name)
 	@$(BIN)/python -m flows replay $(RELEASE) $(if $(KEYS),--keys $(KEYS)) $(if $(KEY),--key $(KEY)) $(if $(SNAPSHOT),--snapshot $(SNAPSHOT))
 
-audit: $(RUNTIME) ## see that nobody has touched MLflow, record, folder or ledger since RELEASE=name was published
+audit: $(RUNTIME) ## check that MLflow, record, folder and ledger are unchanged since RELEASE=name was published
 	$(call given,RELEASE,name)
 	@$(BIN)/python -m flows audit $(RELEASE) $(if $(KEYS),--keys $(KEYS)) $(if $(LEDGER),--ledger $(LEDGER))
 
-compare: $(RUNTIME) ## two releases side by side: A=name B=name
+compare: $(RUNTIME) ## compare two releases, A=name B=name
 	$(call given,A,name)
 	$(call given,B,name)
 	@$(BIN)/python -m flows compare $(A) $(B) $(if $(KEYS),--keys $(KEYS)) $(if $(PUBLIC),--public) $(if $(OUT),--out $(OUT))
@@ -53,65 +53,65 @@ compare: $(RUNTIME) ## two releases side by side: A=name B=name
 test: $(DEV) $(BROWSER) ## run all tests
 	@$(PYTEST) --numprocesses=$(PROCESSES) $(if $(JUNIT),--junitxml=$(JUNIT))
 
-test-quick: $(DEV) ## the mathematics and the contracts, in a minute
+test-quick: $(DEV) ## test the mathematics and the contracts, in a minute
 	@TESTS=quick $(PYTEST) --numprocesses=$(CORES) $(QUICK)
 
-test-nightly: $(DEV) $(BROWSER) ## all tests with all that they draw, and then test-system
+test-nightly: $(DEV) $(BROWSER) ## run all tests with all examples that they draw, and then test-system
 	@TESTS=nightly $(PYTEST) --numprocesses=$(PROCESSES)
 	@$(MAKE) --no-print-directory test-system
 
-test-system: $(DEV) ## a week of nights in which everything goes down once, and every server at every moment of a release
+test-system: $(DEV) ## test a week of nights in which everything goes down once, and every server at every moment of a release
 	@$(BIN)/python -m pytest -o norecursedirs= tests/system
 
-ui: $(RUNTIME) ## look at what was done: MLflow and Prefect on this machine's loopback
+ui: $(RUNTIME) ## show the pages of MLflow and Prefect on this machine's loopback
 	@$(BIN)/python -m flows ui
 
 stack: $(STACK) ## start PostgreSQL, Prefect, MLflow with users and a worker on this machine's loopback
 	@$(BIN)/python -m flows stack up
 
-stack-down: ## stop what make stack started; all data are kept
+stack-down: ## stop the servers that make stack started; all data are kept
 	@$(BIN)/python -m flows stack down
 
-stack-leave: ## bring ledger and history back into the state folder, and go on without the stack
+stack-leave: ## move ledger and history back into the state folder, to work without the stack
 	@$(BIN)/python -m flows stack leave
 
-cluster: $(CLUSTER) ## start a scheduler and workers on this machine, to share a release's work
+cluster: $(CLUSTER) ## start a scheduler and workers on this machine, to share the work of a release
 	@$(BIN)/python -m flows cluster up $(if $(WORKERS),--workers $(WORKERS))
 
-cluster-down: $(CLUSTER) ## stop what make cluster started
+cluster-down: $(CLUSTER) ## stop the cluster that make cluster started
 	@$(BIN)/python -m flows cluster down
 
-backup: $(RUNTIME) ## copy all that was made, databases included, to TO=folder
+backup: $(RUNTIME) ## copy the state folder, databases included, to TO=folder
 	$(call given,TO,folder)
 	@$(BIN)/python -m flows backup $(TO)
 
-restore: $(RUNTIME) ## bring the copy FROM=folder back into an empty state folder, and verify it
+restore: $(RUNTIME) ## restore the copy FROM=folder into an empty state folder, and verify it
 	$(call given,FROM,folder)
 	@$(BIN)/python -m flows restore $(FROM)
 
-bench: $(DEV) ## measure speed and memory; the README's table quotes this
+bench: $(DEV) ## measure speed and memory, as in the table of the README
 	@$(BIN)/python -m benchmarks
 
-bench-utility: $(DEV) ## measure how useful the log-linear learner's records are; needs the tools that DENIABLE_EVALUATION names
+bench-utility: $(DEV) ## measure the utility of the log-linear learner's records; needs the tools that DENIABLE_EVALUATION names
 	@$(BIN)/python -m benchmarks.utility
 
-attack-floats: $(DEV) ## look in public files for numbers that tell a count from its neighbour; there must be none
+attack-floats: $(DEV) ## search public files for numbers that distinguish a count from its neighbour; there must be none
 	@$(BIN)/python -m benchmarks.attack_floats
 
-mutants: $(DEV) ## put deliberate faults into the privacy core, each to be found by its test; RECORD=1 writes the table
+mutants: $(DEV) ## put deliberate faults into the privacy core, each of which its test must find; RECORD=1 writes the table
 	@$(BIN)/python -m tests.mutants $(if $(RECORD),--record)
 
-screenshots: $(DEV) $(BROWSER) ## make pictures of every page of a release of SPEC=path, into docs/pages
+screenshots: $(DEV) $(BROWSER) ## make pictures of every page of a release of SPEC=path, in docs/pages
 	@$(BIN)/python -m tests.screenshots $(SPEC) docs/pages
 
-lint: $(DEV) ## ruff, mypy, import-linter
+lint: $(DEV) ## run ruff, mypy and import-linter
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
-# pip writes nothing but .venv; the hashes in the file are checked for every package. An older pip than the pinned one does not
-# take a pin without its extra for the same package with it, and looks for a newer version.
+# pip writes only to .venv; the hashes in the file are checked for every package. A pip older than the pinned one does not
+# recognise a pin without extras as the same package with extras, and looks for a newer version.
 $(RUNTIME): infra/requirements-pip.txt infra/requirements.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(None if (3, 11) <= v < (3, 15) else f"deniable needs Python 3.11 to 3.14, got {v[0]}.{v[1]}; run make with PYTHON=python3.12, say.")'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -136,7 +136,7 @@ $(CLUSTER): infra/requirements-cluster.txt $(RUNTIME)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r infra/requirements-cluster.txt
 	@touch $@
 
-# npm checks the hashes of the lock file, and runs nothing of what it installs.
+# npm checks the hashes in the lock file, and runs no scripts of the packages.
 $(VENV)/browser/chromium: infra/browser/package-lock.json infra/browser/unpack.mjs $(DEV)
 	@echo "Installing the pinned browser of the tests into $(VENV) ..."
 	@rm -rf $(VENV)/browser $(VENV)/browser.new && cp -R infra/browser $(VENV)/browser.new
@@ -144,7 +144,7 @@ $(VENV)/browser/chromium: infra/browser/package-lock.json infra/browser/unpack.m
 	&& TMPDIR=$$PWD ../bin/node unpack.mjs && rm -rf node_modules
 	@mv $(VENV)/browser.new $(VENV)/browser
 
-# Resolves anew for all Pythons that are supported; needs uv. The files name no index.
+# Resolves the requirements again for all supported Pythons; needs uv. The files name no index.
 PIN := uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --only-binary :all: --no-header --quiet
 LOCK := $(PIN) pyproject.toml --extra release
 lock: $(DEV) ## renew the pinned requirements (needs uv)

@@ -1,1 +1,1 @@
-"""What Deniable costs in seconds and memory, measured side by side in one run."""
+"""Benchmarks of Deniable: seconds and memory, measured in one run."""

@@ -21,11 +21,11 @@ LONG: dict[str, Callable[[], list[Result]]] = {
     "attributes": scaling.by_attributes,
     "workers": workers.by_workers,
 }
-"""Parts that take some minutes each, and gigabytes of disk; measured only when they are asked for."""
+"""Parts that take some minutes each, and gigabytes of disk; measured only if named."""
 
 
 def main() -> None:
-    """Measure the parts that were asked for, by default all but the long ones."""
+    """Measure the named parts, by default all but the long ones."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     every = PARTS | LONG
     parser.add_argument("parts", nargs="*", choices=[[], *every], metavar="PART", help=", ".join(every))

@@ -1,10 +1,10 @@
-"""`python -m benchmarks.attack_floats`: looks in public files for numbers that a neighbour could not have given.
+"""`python -m benchmarks.attack_floats`: searches public files for numbers that a neighbouring table could not give.
 
-Whoever knows all people but one knows every count up to one. A number that is made of a count c and of noise, and that
-no noise could have made of c + 1 or of c - 1, proves whether that one is in the table. The attack reads public files,
-and knows the exact counts only to put itself in that place. It must find nothing in a million numbers, nor in whole
-releases with each learner and each guarantee; and it must find the same numbers written as `c + noise / shares`, the
-mean of noisy counts that floating point rounds differently for each c.
+An attacker who knows everyone but one person knows every count up to one. A number that is made of a count c and of
+noise, and that no noise could have made of c + 1 or of c - 1, proves whether that person is in the table. The attack
+reads public files, and uses the exact counts only to play this attacker. It must find nothing in a million numbers, nor
+in whole releases with each learner and each guarantee; and it must find the same numbers written as
+`c + noise / shares`, the mean of noisy counts that floating point rounds differently for each c.
 
 Source: Mironov 2012, "On significance of the least significant bits for differential privacy".
 """
@@ -61,7 +61,7 @@ _SYNTHESIS: dict[str, dict[str, Any]] = {
     "seedless": {"guarantee": "seedless", "records": 400, "chunk_candidates": 200},
 }
 _MOST_IN_A_ROW = 4_000
-"""Noisy records of one configuration up to which counts are looked for that explain its probabilities."""
+"""Up to this many noisy records of a configuration, counts are searched that explain its probabilities."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Found:
     """What the attack found in one place.
 
     Attributes:
-        numbers: numbers that it looked at.
+        numbers: numbers that it examined.
         telling: those that a neighbouring table could not have given.
     """
 
@@ -77,7 +77,7 @@ class Found:
     telling: int
 
     def __add__(self, other: "Found") -> "Found":
-        """Both together."""
+        """The sum of two findings."""
         return Found(self.numbers + other.numbers, self.telling + other.telling)
 
 
@@ -88,7 +88,7 @@ def attack_measured(document: Document, codes: Codes, domain: Domain) -> Found:
     """Attack `measured.json`, of this version or of the first.
 
     Args:
-        document: what it says.
+        document: its contents.
         codes: the people, shape (rows, m).
         domain: the public domain.
     """
@@ -105,21 +105,21 @@ def attack_measured(document: Document, codes: Codes, domain: Domain) -> Found:
 
 
 def telling(values: NDArray[Any], counts: Counts, possible: Callable[[NDArray[Any], Counts], Flags]) -> Found:
-    """How many values are possible for a count and impossible for one more or one less."""
+    """Number of values that are possible for a count and impossible for one more or one less."""
     one_more, one_less = possible(values, counts + 1), possible(values, counts - 1)
     return Found(values.size, int((possible(values, counts) & ~(one_more & one_less)).sum()))
 
 
 def as_means(values: NDArray[Any], counts: Counts, *, shares: int) -> Flags:
-    """Whether a count could give such a value with some noise, as it was made of them: `count + noise / shares`."""
+    """Whether a count could give such a value with some noise, in the form `count + noise / shares`."""
     nearest = np.rint((values - counts) * shares)
     return np.any([counts + (nearest + step) / shares == values for step in (-1, 0, 1)], axis=0)
 
 
 def as_integers(values: NDArray[Any], counts: Counts, *, multiplier: int) -> Flags:
-    """Whether a count could give such a value, as it is made now: `multiplier * count + noise`.
+    """Whether a count could give such a value, in the current form `multiplier * count + noise`.
 
-    An integer every count could give; of a float that stands in its place the digits are looked at.
+    Every count could give any integer; if there is a float in its place, its digits are examined.
     """
     if values.dtype == np.int64:
         return np.ones(values.shape, np.bool_)
@@ -127,7 +127,7 @@ def as_integers(values: NDArray[Any], counts: Counts, *, multiplier: int) -> Fla
 
 
 def _counted(document: Document, codes: Codes, domain: Domain) -> Iterator[tuple[Document, Counts]]:
-    """What the document says of each table, beside the exact counts."""
+    """The document's entry for each table, with the exact counts."""
     counter = RowCounter(lambda: [codes])
     buckets = Partition(tuple(np.asarray(document["buckets"][name], np.uint16) for name in domain.names))
     for name, entry in document["attributes"].items():
@@ -144,7 +144,7 @@ def _counted(document: Document, codes: Codes, domain: Domain) -> Iterator[tuple
 def attack_network(document: Document, prior: Fraction) -> Found:
     """Attack `model.json` of a network of counts: rows of probabilities that no whole numbers explain.
 
-    Noise can make any whole number of any count, so whatever whole numbers explain, every neighbour explains.
+    Noise can turn any count into any whole number, so whatever whole numbers explain, every neighbour explains.
     """
     found = NOTHING
     for weights in document["weights"].values():
@@ -158,7 +158,7 @@ def attack_network(document: Document, prior: Fraction) -> Found:
 
 
 def _explained(row: NDArray[np.uint64], prior: float) -> bool:
-    """Whether whole numbers give these probabilities, as their posterior mean."""
+    """Whether some whole numbers have these probabilities as their posterior mean."""
     share = row / row.sum()
     totals = np.arange(_MOST_IN_A_ROW)[:, None]
     numbers = np.rint(share * (totals + prior * len(row)) - prior)
@@ -171,13 +171,13 @@ def _explained(row: NDArray[np.uint64], prior: float) -> bool:
 
 
 def attack_folder(folder: Path, codes: Codes, domain: Domain, prior: Fraction) -> Found:
-    """Attack all public files of a release that hold numbers which noise was added to.
+    """Attack all public files of a release that hold noisy numbers.
 
     Args:
         folder: the public folder.
-        codes: the people that the model was learnt from, shape (rows, m); more than these are as good.
+        codes: the people that the model was learnt from, shape (rows, m); more people do no harm.
         domain: the public domain.
-        prior: what the public spec says of it, for a network of counts.
+        prior: the prior in the public spec, for a network of counts.
     """
     found = NOTHING
     if (folder / "measured.json").exists():
@@ -193,7 +193,7 @@ def attack_folder(folder: Path, codes: Codes, domain: Domain, prior: Fraction) -
 
 
 def as_before(document: Document, codes: Codes, domain: Domain) -> Document:
-    """The positive control: the same noise, written down as the first version did, as floating-point means."""
+    """The positive control: the same noise, written as in the first version, as floating-point means."""
 
     def mean(entry: Document, counts: Counts) -> Document:
         release, shares = entry["releases"][0], entry["releases"][0]["shares"]
@@ -214,7 +214,7 @@ def as_before(document: Document, codes: Codes, domain: Domain) -> Document:
 def measured_of_many(
     key: ReleaseKey, *, values: int = _VALUES, people: int = _PEOPLE
 ) -> tuple[Document, Codes, Domain]:
-    """What is published of a table whose attributes have very many values, as it stands in its file."""
+    """The published document of a table whose attributes have very many values, as in its file."""
     attribute = partial(Attribute, values=tuple(range(values)), kind="nominal", buckets=(0,) * values)
     domain = Domain(tuple(attribute(f"a{i}") for i in range(_ATTRIBUTES)))
     words = ReleaseKey(bytes(32)).stream(step="attack", inputs="people", mechanism="people", parameters={})
@@ -227,15 +227,15 @@ def measured_of_many(
 
 
 def main() -> None:
-    """Attack a million numbers, the same as they were written before, and whole releases.
+    """Attack a million numbers, the same numbers in the old form, and whole releases.
 
     Raises:
-        SystemExit: something was found, or nothing where there is something to be found.
+        SystemExit: something was found, or nothing was found in the control.
     """
     missed = _many_numbers() + _releases()
     if missed:
-        raise SystemExit(f"the attack must find nothing but the control, got {'; '.join(missed)}.")
-    print("Nothing was found that a neighbouring table could not have given; where it was to be found, it was.")
+        raise SystemExit(f"the attack must find only the control, got {'; '.join(missed)}.")
+    print("No number was found that a neighbouring table could not have given; the control was found.")
 
 
 def _many_numbers() -> list[str]:
@@ -250,13 +250,13 @@ def _many_numbers() -> list[str]:
         _say("log-linear learner, sums of counts and noise", found)
     _say(f"the same as means of noisy counts (the control, {seconds:.1f} s)", before)
     return [
-        *(["numbers that tell in what is published"] if found.telling else []),
+        *(["telling numbers in the public files"] if found.telling else []),
         *([] if before.telling else ["nothing in the control"]),
     ]
 
 
 def _releases() -> list[str]:
-    """Each learner with each guarantee, on a table and on its neighbour, with one person more."""
+    """Each learner with each guarantee, on a table and on its neighbour with one more person."""
     missed = []
     people = made_up_people()
     with tempfile.TemporaryDirectory(prefix="deniable-attack-") as folder:

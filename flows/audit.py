@@ -1,6 +1,6 @@
-"""The audit: whether MLflow, the shelf, the folder and the ledger still say of a release what its record does.
+"""The audit: whether MLflow, the shelf, the folder and the ledger still agree with the record of a release.
 
-It changes none of them: what it finds goes to whoever started it, and to Prefect.
+It changes none of them: its findings go to the user who started it, and to Prefect.
 """
 
 from collections.abc import Callable, Iterable
@@ -40,12 +40,12 @@ class Audited:
 
     @property
     def holds(self) -> bool:
-        """Whether nothing was found that is wrong."""
+        """Whether nothing was found to be wrong."""
         return all(check.holds for check in self.checks)
 
     @property
     def is_unsure(self) -> bool:
-        """Whether nothing was found that is wrong, and not everything could be looked at."""
+        """Whether nothing was found to be wrong, but some checks could not be made."""
         return not self.holds and not any(check.made for check in self.checks if not check.holds)
 
     @property
@@ -63,7 +63,7 @@ class Audited:
         if self.is_unsure:
             return (
                 f"{self.release} COULD NOT BE AUDITED AS A WHOLE: {len(failed)} of {len(self.checks)} checks could not "
-                "be made, the others hold; do what they say, and audit it again."
+                "be made, the others hold; follow their messages, and audit it again."
             )
         made = sum(check.made for check in failed)
         others = f", and {len(failed) - made} could not be made" if made < len(failed) else ""
@@ -74,7 +74,7 @@ class Audited:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """A line a check, what was found below it, and the verdict."""
+        """A line for each check with its findings below it, and the verdict."""
         return (*(line for check in self.checks for line in _lines(check)), self.verdict)
 
 
@@ -86,18 +86,18 @@ class AuditFailed(DeniableError):
     """
 
     def __init__(self, audited: Audited) -> None:
-        """Say the verdict."""
+        """Take the verdict as the message."""
         super().__init__(audited.verdict)
         self.audited = audited
 
 
 class AuditHindered(AuditFailed, ServerDown):
-    """What a release is to be compared with does not answer; that is no evidence of anything."""
+    """A server that a release is compared with does not answer, which is no evidence of a change."""
 
 
 @flow(name="audit", flow_run_name="audit {release}", persist_result=False)
 def audit(release: str, state: Path | None = None, keys: Path | None = None) -> Audited:
-    """Compare all that is kept of a release with its record, and leave what was found with the run.
+    """Compare everything kept of a release with its record, and attach the findings to the run.
 
     Args:
         release: its name, or the path of its public folder.
@@ -108,7 +108,7 @@ def audit(release: str, state: Path | None = None, keys: Path | None = None) -> 
         What was found: nothing that is wrong.
 
     Raises:
-        AuditFailed: something is not as it was.
+        AuditFailed: something was changed.
         InvalidInput: there is no such release.
     """
     audited = audit_release(release, state or state_folder(), keys)
@@ -116,7 +116,7 @@ def audit(release: str, state: Path | None = None, keys: Path | None = None) -> 
 
 
 def audit_release(release: str, state: Path, keys: Path | None = None) -> Audited:
-    """Do the same in whatever run this happens in.
+    """Do the same within the current run.
 
     Args:
         release: its name, or the path of its public folder.
@@ -128,7 +128,7 @@ def audit_release(release: str, state: Path, keys: Path | None = None) -> Audite
 
     Raises:
         AuditFailed: something is not as it was.
-        AuditHindered: nothing that was found is wrong, but not everything could be looked at.
+        AuditHindered: nothing was found to be wrong, but some checks could not be made.
         InvalidInput: there is no such release.
     """
     with on_its_page(f"audit of {Path(release).name}") as page:
@@ -150,15 +150,15 @@ def audit_here(release: str, state: Path, keys: Path | None = None, ledger: Path
 
     Args:
         release: its name, or the path of its public folder.
-        state: the state folder that it was made in, or that of an auditor who is elsewhere.
+        state: the state folder that it was made in, or that of an auditor elsewhere.
         keys: the trust file.
-        ledger: an export of the ledger, to be looked at in its place.
+        ledger: an export of the ledger, to be checked in its place.
 
     Returns:
-        What was found, whether or not it is wrong.
+        The findings, wrong or not.
 
     Raises:
-        InvalidInput: there is no such release, or, for an auditor who is elsewhere, no trust file.
+        InvalidInput: there is no such release, or, for an auditor elsewhere, no trust file.
     """
     sealed = find_sealed(release, state, keys, ledger)
     return _audited(sealed, [comparison.fn for comparison in _COMPARISONS])
@@ -166,13 +166,13 @@ def audit_here(release: str, state: Path, keys: Path | None = None, ledger: Path
 
 def _audited(sealed: AuditTarget, comparisons: Iterable[Callable[[AuditTarget], Checks]]) -> Audited:
     if sealed.elsewhere:
-        # Without one nothing can be believed, and nothing is wrong with the release.
+        # Without a trust file nothing can be verified, which is no fault of the release.
         sealed.trusted()
     return Audited(sealed.release_id, tuple(check for compare in comparisons for check in compare(sealed)))
 
 
 def _lines(check: Check) -> list[str]:
-    """A check, and below it what was found; texts that somebody else wrote cannot pretend to be lines of ours."""
+    """A check with its findings below it; texts written by others cannot imitate lines of our own."""
     if check.holds:
         return [printable(check.line)]
     return [
@@ -182,6 +182,6 @@ def _lines(check: Check) -> list[str]:
 
 
 def _page(audited: Audited) -> str:
-    """What was found, in Markdown."""
+    """The findings, in Markdown."""
     lines = "\n".join(audited.lines[:-1]).replace("```", "'''")
     return f"**{audited.verdict}**\n\n```text\n{lines}\n```\n"

@@ -1,6 +1,6 @@
-"""The flows of the deployments: what a form of Prefect's can ask for, checked again where it runs.
+"""The flows of the deployments: what can be requested by Prefect's forms, checked again where it runs.
 
-A form can be sent unchecked, so what is asked for is typed here. What the flows do is that of the command line.
+A form can be sent unchecked, so the parameters are typed here. The flows do the same as the command line.
 """
 
 import re
@@ -42,12 +42,12 @@ from stores.vault.decisions import decision_on
 from stores.vault.pending_approval import Held, HeldNote, held_notes, note_waiting
 
 DATASET_LIMIT = "deniable-dataset-{}"
-"""Name of the concurrency limit of a dataset: its releases wait for each other."""
+"""Name of the concurrency limit of a dataset: its releases run one at a time."""
 
 _LEASE_S = 60
 
 SpecName = StrEnum("SpecName", {name: name for name in spec_places()})  # type: ignore[misc] # named by what there is
-SpecName.__doc__ = "A release spec that ships, or that lies in a folder of DENIABLE_SPECS."
+SpecName.__doc__ = "A release spec that ships, or that is in a folder of DENIABLE_SPECS."
 
 ReleaseName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_]+-\d{8}T\d{6}Z$", examples=["acs_ma-20261120T104151Z"])]
 
@@ -58,19 +58,19 @@ Arrival = Annotated[
 
 
 def note_told(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> None:  # noqa: ARG001 - as hooks are called
-    """Note that Prefect was told of the end of a run, and with it of what the run released; a hook of flows."""
+    """Note that the end of a run, and its releases, have been reported to Prefect; a hook of flows."""
     for name in finished_in(flow_run.id):
         note_reported(state_folder(), name)
 
 
 def source_of(spec: Path) -> str | None:
-    """Where what arrives is, where a run is not told: what Prefect's variable says now, else the spec.
+    """The source of new data for a run without one: the current value of Prefect's variable, else the spec's source.
 
     Args:
         spec: the release spec.
 
     Raises:
-        InvalidInput: neither says so.
+        InvalidInput: neither names a source.
     """
     asked = load_spec(spec)
     if not isinstance(asked.source, FileSource) or asked.source.environment is None:
@@ -80,8 +80,8 @@ def source_of(spec: Path) -> str | None:
         return str(said)
     if asked.source.path is None:
         raise InvalidInput(
-            f"a refresh must be told what arrives, got none for {asked.name}: give the run a source, or set Prefect's "
-            f"variable {name}; {asked.source.environment} in the worker's environment is as old as the worker."
+            f"a refresh must have a source of new data, got none for {asked.name}: give the run a source, or set "
+            f"Prefect's variable {name}; {asked.source.environment} in the worker's environment dates from its start."
         )
     place = asked.source.path
     return place if is_in_a_store(place) else str(asked.folder / place)
@@ -89,22 +89,22 @@ def source_of(spec: Path) -> str | None:
 
 @flow(name="release", flow_run_name="release of {spec}", persist_result=False, on_completion=[note_told])
 def release(spec: SpecName, begin_another: bool = False) -> State[Any]:  # noqa: FBT001, FBT002 - a box of a form
-    """Release what a spec describes, or go on with the release of it that was not finished.
+    """Release what a spec describes, or resume an unfinished release of it.
 
-    A scheduled run makes a release of its own: what an earlier run left is finished first. A run that goes on after an
-    outage makes no other release than the one that it began.
+    A scheduled run makes a release of its own: what an earlier run left is finished first. A run that is resumed after
+    an outage makes no release other than the one that it began.
 
     Args:
         spec: the release spec.
-        begin_another: begin another release although one of this spec is not finished.
+        begin_another: begin another release even if one of this spec is unfinished.
 
     Returns:
         The release's name, as the run's message.
 
-    A release that a person must decide upon suspends the run: no process is kept. Whoever resumes it says who they are.
+    A release that a person must decide on suspends the run: no process is kept. The person who resumes it gives a name.
 
     Raises:
-        DeniableError: the release failed, was refused, or could not be finished; running it again goes on with it.
+        DeniableError: the release failed, was refused, or could not be finished; another run resumes it.
     """
     place = spec_places()[spec]
 
@@ -116,19 +116,19 @@ def release(spec: SpecName, begin_another: bool = False) -> State[Any]:  # noqa:
 
 @flow(name="refresh", flow_run_name="refresh of {spec}", persist_result=False, on_completion=[note_told])
 def refresh(spec: SpecName, source: Arrival | None = None) -> State[Any]:
-    """Release what arrives of a dataset, unless exactly that is published; spend no more than this refresh may.
+    """Release new data of a dataset, unless exactly these data are released; spend no more than this refresh may.
 
-    A release that a person must decide upon suspends the run, as with `release`.
+    A release that a person must decide on suspends the run, as with `release`.
 
     Args:
         spec: the release spec, with an entry `refresh`.
-        source: what arrives, a file or a folder/ on the worker's machine or s3://...; by default where the spec says,
-            or Prefect's variable that is called as the spec's, in small letters. The worker's environment says nothing:
-            it is that of the worker's start.
+        source: the new data: a file or a folder/ on the worker's machine, or s3://...; by default the source in the
+            spec, or Prefect's variable with the name of the spec's variable in lower case. The worker's environment is
+            not read: it dates from the worker's start.
 
     Returns:
-        What was done, as the run's message; how far the table moved is an artifact of the run. A refresh that failed,
-        and has told so where Prefect would, ends as FailedAndTold.
+        What was done, as the run's message; how far the table moved is an artifact of the run. A refresh that failed
+        and has notified the same webhook as Prefect would ends as FailedAndTold.
 
     Raises:
         DeniableError: the refresh failed or was refused; what was published before is untouched.
@@ -136,7 +136,7 @@ def refresh(spec: SpecName, source: Arrival | None = None) -> State[Any]:
     place = spec_places()[spec]
 
     def refresh_it(_mine: HeldNote | None) -> str:
-        # What was held is unfinished, and finished first.
+        # A release that was held is unfinished, and is finished first.
         silent_on = () if is_last_attempt() else OUTAGES
         done = refreshing.refresh_dataset(place, source=source or source_of(place), silent_on=silent_on)
         if done.released is not None:
@@ -157,13 +157,13 @@ def refresh(spec: SpecName, source: Arrival | None = None) -> State[Any]:
 
 @flow(name="audit", flow_run_name="audit of {release}", persist_result=False)
 def audit(release: ReleaseName | None = None) -> State[Any]:
-    """See that nobody has touched a release, its runs in MLflow or its charges since its record was signed.
+    """Check that a release, its runs in MLflow and its charges are unchanged since its record was signed.
 
     Args:
         release: the release's name; all published releases if none is given.
 
     Returns:
-        What was found, as the run's message; the findings are an artifact of the run.
+        The verdict, as the run's message; the findings are an artifact of the run.
 
     Raises:
         AuditFailed: something is not as it was.
@@ -172,7 +172,7 @@ def audit(release: ReleaseName | None = None) -> State[Any]:
 
 
 def _audited(names: list[str]) -> State[Any]:
-    """Audit releases, all of them although one fails."""
+    """Audit releases, all of them even if one fails."""
     failed: list[auditing.AuditFailed] = []
     with on_its_page(f"audit of {names[0] if len(names) == 1 else 'all releases'}") as page:
         for name in names:
@@ -182,14 +182,14 @@ def _audited(names: list[str]) -> State[Any]:
                 failed.append(failure)
         page.ended(f"{len(names) - len(failed)} of {len(names)} as they were")
         if failed:
-            # Evidence is told of first.
+            # Evidence is reported first.
             raise min(failed, key=lambda failure: isinstance(failure, auditing.AuditHindered))
     return Completed(message=f"{len(names)} of {len(names)} releases are as they were when their records were signed")
 
 
 @flow(name="replay", flow_run_name="replay of {release}", persist_result=False)
 def replay(release: ReleaseName) -> State[Any]:
-    """Run a published release again from its record, and see that every step gives the same bytes.
+    """Run a published release again from its record, and check that every step gives the same bytes.
 
     Args:
         release: the release's name.
@@ -198,7 +198,7 @@ def replay(release: ReleaseName) -> State[Any]:
         The verdict, as the run's message.
 
     Raises:
-        ReplayDiffers: a step gave something else; the message says which, and why.
+        ReplayDiffers: a step gave something else; the message names it, with the reason.
     """
     return resumable(lambda: Completed(message=replaying.replay_release(release, state_folder()).verdict))
 
@@ -209,12 +209,12 @@ def published_releases(state: Path) -> list[str]:
 
 
 def _released(place: Path, mine: HeldNote | None, *, begin_another: bool) -> str:
-    """Make the release of a run, and what came of it in words.
+    """Make the release of a run, and return the outcome in words.
 
     Args:
         place: the spec.
         mine: the release that this run was suspended for.
-        begin_another: whether another release is to begin although one of the spec is not finished.
+        begin_another: whether to begin another release even if one of the spec is unfinished.
     """
     state, here = state_folder(), _this_run()
     begun = releases_of_run(state, here) if here else []
@@ -222,7 +222,7 @@ def _released(place: Path, mine: HeldNote | None, *, begin_another: bool) -> str
     scheduled = is_scheduled()
     worked_for = own if scheduled or begin_another else begun
     if worked_for and worked_for[-1].ended:
-        # Somebody has finished, while this run was down, what it was for.
+        # The release of this run was finished by another while it was down.
         return f"published {worked_for[-1].release_id}"
     begun_as = mine.release if mine else own[-1].release_id if own else None
     anew = begin_another and begun_as is None
@@ -231,20 +231,20 @@ def _released(place: Path, mine: HeldNote | None, *, begin_another: bool) -> str
         if not scheduled or mine is not None or find_release(state, name).runs[:1] == (here,):
             note_finished(name)
             return f"published {name}"
-        # It is of another night, whose run did not get so far; that it is finished is told of with this night's own.
+        # It belongs to another night, whose run did not get this far; its end is reported with this night's own.
         note_reported(state, name)
         begun_as = None
 
 
 def _once_decided(dataset: str, work: Callable[[HeldNote | None], str]) -> State[Any]:
-    """Do the work, and wait for a person where a release of it is held.
+    """Do the work, and wait for a person if its release is held.
 
     Args:
-        dataset: the dataset, which nobody else works on meanwhile.
-        work: does it, given the release that this run was suspended for, and says what came of it.
+        dataset: the dataset, which no other run works on meanwhile.
+        work: does it, given the release that this run was suspended for, and returns the outcome in words.
 
     Returns:
-        What came of it, as the run's message.
+        The outcome, as the run's message.
     """
     state, here = state_folder(), _this_run()
     while True:
@@ -265,18 +265,18 @@ def _once_decided(dataset: str, work: Callable[[HeldNote | None], str]) -> State
 
 
 class Answer(RunInput):
-    """What Prefect's form asks whoever decides upon a release that is held."""
+    """Prefect's form for the person who decides on a held release."""
 
     decision: Literal["approved", "refused"]
-    name: str = Field(min_length=1, description="Who decides. Prefect does not check it, and the record says so.")
-    reason: str = Field(min_length=1, description="Why, in words that may be published: they stand in the record.")
+    name: str = Field(min_length=1, description="Your name. Prefect does not verify it, and the record states that.")
+    reason: str = Field(min_length=1, description="The reason, in words that may be published: the record holds them.")
 
 
 def _ask(state: Path, note: HeldNote) -> None:
-    """Suspend this run until somebody decides, and write the decision down; who may not decide is asked again."""
+    """Suspend this run until a person decides, and record the decision; an answer that does not count is refused."""
     complaint = ""
     for number in count():
-        # Prefect gives the answer to a question that it has asked, and asks one that it has not.
+        # For a key that it has asked before, Prefect returns the answer; for a new key, it asks.
         form = Answer.with_initial_data(description=_question(note, complaint))
         answer = suspend_flow_run(wait_for_input=form, key=f"{note.candidate}-{number}")
         try:
@@ -288,20 +288,20 @@ def _ask(state: Path, note: HeldNote) -> None:
 
 
 def _question(note: HeldNote, complaint: str) -> str:
-    """What the form says, in Markdown."""
-    whoever = " or ".join(note.approvers) if note.approvers else f"anybody but {note.started_by}, who started it"
+    """The text of the form, in Markdown."""
+    whoever = " or ".join(note.approvers) if note.approvers else f"anyone but {note.started_by}, who started it"
     return "\n\n".join(
         [
             *([f"**The last answer does not count:** {complaint}"] if complaint else []),
             f"**{as_text(note.title)}**: the release `{note.release}` waits for {whoever}.",
             "\n".join(f"- {reason}" for reason in note.why),
-            f"Look at `{note.page}`, which is the report of the candidate `{note.candidate[:16]}`.",
+            f"Review `{note.page}`, the report of the candidate `{note.candidate[:16]}`.",
         ]
     )
 
 
 def _this_run() -> str | None:
-    """The run of a deployment that this happens in, which can be suspended; None for any other."""
+    """The current run if it is a deployment's, which can be suspended; None for any other."""
     return str(runtime.flow_run.id) if runtime.deployment.id and runtime.flow_run.id else None
 
 
@@ -323,8 +323,8 @@ def _is_waiting(note: HeldNote) -> bool:
 def _alone(dataset: str) -> Iterator[None]:
     """Wait until no other run works on the dataset; `python -m flows deploy` makes the limit that this needs.
 
-    A run whose machine is gone keeps the others waiting for a minute. One that cannot reach Prefect for as long goes
-    on: should another then begin, the locks of the state folder keep them apart.
+    A run whose machine is gone keeps the others waiting for a minute. A run that cannot reach Prefect for that long
+    continues: if another then begins, the locks of the state folder keep them apart.
     """
     with ExitStack() as stack:
         asking_prefect(
@@ -341,5 +341,5 @@ def _alone(dataset: str) -> Iterator[None]:
         yield
 
 
-# What runs the steps is chosen where a flow is started: here by the job variables of its deployment.
+# The task runner is chosen where a flow is started: here by the job variables of its deployment.
 release, refresh = on_its_cluster(release), on_its_cluster(refresh)

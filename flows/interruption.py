@@ -1,4 +1,4 @@
-"""Ends a command in order when it is told to by a signal; whether it was told to is known afterwards."""
+"""Ends a command in order on a signal, and records whether a signal arrived."""
 
 import os
 import signal
@@ -16,10 +16,10 @@ _PATIENCE_S = 60.0
 
 
 class _Arrivals:
-    """The signals that this process was sent, whichever handler they had: while a flow runs, SIGTERM has Prefect's.
+    """The signals that this process received, whichever handler they had: while a flow runs, SIGTERM has Prefect's.
 
-    What a handler raises may be lost: where it falls into a callback of the interpreter's, nothing hears of it. So
-    steps are stopped a little later, unless the command has ended by then.
+    The exception of a handler may be lost: raised in a callback of the interpreter, it goes unnoticed. So steps are
+    stopped a little later, unless the command has ended by then.
     """
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class _Arrivals:
             noted, notes = os.pipe()
             os.set_blocking(notes, False)
             signal.set_wakeup_fd(notes, warn_on_full_buffer=False)
-            # What a forked process is told is not told this one.
+            # Signals to a forked process are not signals to this one.
             os.register_at_fork(after_in_child=lambda: signal.set_wakeup_fd(-1))
             Thread(target=self._note, args=(noted,), name="signals", daemon=True).start()
         self._ending.clear()
@@ -68,11 +68,11 @@ def end_in_order() -> None:
 
 
 def is_of_a_signal(error: BaseException) -> bool:
-    """Whether a command ends by an error because it was told to end.
+    """Whether a command ends by an error because a signal ended it.
 
-    What a signal raises may arrive as an error of another kind: where it falls into the writing of JSON by Pydantic, as
-    a PydanticSerializationError, and out of a step as the step's failure. What was decided meanwhile of a release is
-    said all the same.
+    The exception of a signal may arrive as an error of another kind: raised while Pydantic writes JSON, as a
+    PydanticSerializationError, and from a step as the step's failure. A decision on a release that was made meanwhile
+    is reported all the same.
     """
     if isinstance(error, KeyboardInterrupt):
         return True
@@ -84,7 +84,7 @@ def is_of_a_signal(error: BaseException) -> bool:
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
-    """Raise it; further signals are not to disturb the end."""
+    """Raise it; further signals must not disturb the end."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     raise KeyboardInterrupt

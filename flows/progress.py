@@ -1,4 +1,4 @@
-"""Shows how a release goes: steps that tick, with their durations, or plain lines where nobody sits at a terminal."""
+"""Shows the progress of a release: its steps with their durations, on a terminal or as plain lines in a log."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -27,11 +27,11 @@ class _Seconds(ProgressColumn):
 
 
 class StepLines:
-    """A watcher of the steps that says a line when one ends, and whenever a tenth of a long one is done.
+    """A watcher of the steps that reports a line when one ends, and whenever another tenth of a long one is done.
 
     Args:
-        say: takes a line.
-        amounts: amount of work of the steps where it is known, in the unit in which they advance.
+        say: reports a line.
+        amounts: amount of work of the steps for which it is known, in the unit in which they advance.
     """
 
     def __init__(self, say: Callable[[str], None], amounts: Mapping[str, int]) -> None:
@@ -65,7 +65,7 @@ class Screen:
     """A watcher of the steps, on a terminal or in a log; prints to standard error.
 
     Args:
-        amounts: amount of work of the steps where it is known, in the unit in which they advance.
+        amounts: amount of work of the steps for which it is known, in the unit in which they advance.
     """
 
     def __init__(self, amounts: Mapping[str, int]) -> None:
@@ -84,14 +84,14 @@ class Screen:
         self._plain = None if self._console.is_terminal else StepLines(self._console.print, amounts)
 
     def __enter__(self) -> Self:
-        """Begin to draw."""
+        """Begin to show the steps."""
         self._lines.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Leave the last picture where it is."""
+        """Leave the last state on the screen."""
         self._lines.stop()
 
     def started(self, step: str) -> None:
@@ -130,7 +130,7 @@ class Screen:
                 self._lines.update(state.line, completed=state.amount or state.parts)
 
     def _show_parts(self, state: "_Step") -> None:
-        """Count the parts of a step that has several, where nothing else is counted."""
+        """Count the parts of a step that has several, if nothing else is counted."""
         if state.amount is None and state.parts > 1:
             counted = f"{state.ended:,} of {state.parts:,} parts"
             self._lines.update(state.line, total=state.parts, completed=state.ended, counted=counted)
@@ -148,7 +148,7 @@ class _Counted:
 
     @property
     def is_whole(self) -> bool:
-        """Whether all of it is done, as far as is known by now."""
+        """Whether all of it is done, as far as is known."""
         return self.ended >= self.parts and (self.amount is None or self.done >= self.amount)
 
     @property

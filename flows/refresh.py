@@ -1,4 +1,4 @@
-"""The refresh: what arrives of a dataset is released, if it is not what was released before and its share allows it."""
+"""The refresh: new data of a dataset are released, unless they were released before or exceed the refresh's share."""
 
 import logging
 import traceback
@@ -48,10 +48,10 @@ class Refreshed:
 
     Attributes:
         dataset: the dataset's name.
-        current: name of the release of what arrived: the one that was published, or the one that was there.
-        released: what was published; None where nothing changed.
+        current: name of the release of the data that arrived: the one just published, or an earlier one.
+        released: what was published; None if nothing changed.
         before: name of the release before it, where there is one.
-        drift: how far the public table has moved from that; None where there is nothing to compare.
+        drift: how far the public table has moved from that; None if there is nothing to compare.
     """
 
     dataset: str
@@ -61,13 +61,13 @@ class Refreshed:
     drift: Drift | None = None
 
     def note_told(self) -> None:
-        """Note that whoever started it was told of what it released."""
+        """Note that the release has been reported to the user who started it."""
         if self.released is not None:
             note_reported(self.released.workspace.state, self.current)
 
     @property
     def in_words(self) -> str:
-        """What came of it, in a sentence."""
+        """The outcome, in a sentence."""
         if self.released is None:
             return f"the data of {self.dataset} are unchanged since {self.current}: nothing was charged or published."
         if self.drift is None:
@@ -80,7 +80,7 @@ class Refreshed:
 
 
 def note_told(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> None:  # noqa: ARG001 - as hooks are called
-    """Note that whoever started a refresh has been told of what it released; a hook of flows."""
+    """Note that the release of a refresh has been reported to the user who started it; a hook of flows."""
     done = state.result(raise_on_failure=False)
     if isinstance(done, Refreshed):
         done.note_told()
@@ -88,7 +88,7 @@ def note_told(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> Non
 
 @flow(name="refresh", persist_result=False, on_failure=[end_as_held], on_completion=[note_told])
 def refresh(spec: Path, state: Path | None = None, source: Path | str | None = None) -> Refreshed:
-    """Release what arrives, as `refresh_dataset` does, which says more."""
+    """Release new data; see `refresh_dataset`."""
     done = refresh_dataset(spec, state, source)
     return completed(done.in_words, done)
 
@@ -100,15 +100,15 @@ def refresh_dataset(
     *,
     silent_on: tuple[type[Exception], ...] = (),
 ) -> Refreshed:
-    """Release what arrives, unless a release of exactly that is published.
+    """Release new data, unless a release of exactly these data is published.
 
     A release that an earlier refresh paid for and did not finish is finished first.
 
     Args:
         spec: the release spec, YAML, with an entry `refresh`.
         state: the state folder; by default DENIABLE_STATE or `var`.
-        source: the file that arrives; by default where the spec says that the records come from.
-        silent_on: errors that nobody is told of, because the refresh is gone on with by itself.
+        source: the file that arrives; by default the source in the spec.
+        silent_on: errors that are not notified, because the refresh is resumed automatically.
 
     Returns:
         What was done.
@@ -116,13 +116,13 @@ def refresh_dataset(
     Raises:
         DatasetInUse: another refresh of the dataset is under way.
         ShareExceeded: the release would cost more than this refresh may spend; nothing was charged.
-        Held: a person must decide; the same refresh goes on afterwards.
-        DeniableError: what arrives does not fit, or the release failed; what was published before is untouched.
+        Held: a person must decide; the same refresh is resumed afterwards.
+        DeniableError: the data do not fit, or the release failed; what was published before is untouched.
     """
     asked, state = load_spec(spec).reading(source), state or state_folder()
     if asked.refresh is None:
         raise InvalidInput(
-            f"a spec must have an entry refresh to be refreshed, got {spec}; say in it what each refresh may spend, "
+            f"a spec must have an entry refresh to be refreshed, got {spec}; state in it what each refresh may spend, "
             "as in refresh: {budget: {kind: equal_share, refreshes: 12}}."
         )
     with (
@@ -142,7 +142,7 @@ def refresh_dataset(
 def _refreshed(path: Path, spec: ReleaseSpec, source: Path | str | None, arrivals: Snapshots) -> Refreshed:
     """Finish what is left, then release what arrived."""
     state, finished, refused = arrivals.state, None, False
-    # What could not be charged is not looked at.
+    # If the ledger cannot be charged, the data are not read.
     state_ledger(state)
     with _guarded(state):
         arrived = arrivals.arrived()
@@ -152,7 +152,7 @@ def _refreshed(path: Path, spec: ReleaseSpec, source: Path | str | None, arrival
         try:
             finished = _released(path, spec, source, state)
         except NotPublished:
-            # Somebody refused what arrived before; that is no word on what arrives now.
+            # The data that arrived before were refused; that does not bind the data that arrive now.
             refused = True
             with _guarded(state):
                 if arrivals.taken(left) == arrived:
@@ -164,7 +164,7 @@ def _refreshed(path: Path, spec: ReleaseSpec, source: Path | str | None, arrival
         return finished if finished is not None and finished.current in same else Refreshed(spec.dataset_name, same[-1])
     require_share(spec, state)
     if finished is not None:
-        # What is told of now is what arrived.
+        # The report that follows is about the data that arrived.
         finished.note_told()
     return _released(path, spec, source, state, anew=refused)
 
@@ -172,7 +172,7 @@ def _refreshed(path: Path, spec: ReleaseSpec, source: Path | str | None, arrival
 def _released(
     path: Path, spec: ReleaseSpec, source: Path | str | None, state: Path, *, anew: bool = False
 ) -> Refreshed:
-    """Make the release, or go on with it, and say how far its table has moved."""
+    """Make the release, or resume it, and measure how far its table has moved."""
     released = make_release(path, state, anew=anew, source=source)
     name = released.workspace.release_id
     others = [begun.release_id for begun in published_releases(state, spec)]
@@ -185,7 +185,7 @@ def _released(
 
 
 def _discard_unpaid(arrivals: Snapshots, arrived: str) -> None:
-    """Give up a release of something else that was begun, and that nothing was charged for yet."""
+    """Give up an unfinished release of other data, if nothing was charged for it yet."""
     state, spec = arrivals.state, arrivals.spec
     begun = unfinished_release(state, spec)
     if begun is None or is_charged(state, begun.dataset, begun.release_id):
@@ -197,7 +197,7 @@ def _discard_unpaid(arrivals: Snapshots, arrived: str) -> None:
 
 @contextmanager
 def _guarded(state: Path) -> Iterator[None]:
-    """Keep what an error says of records in the vault, as a step does."""
+    """Keep the details of an error, which may concern records, in the vault, as a step does."""
     try:
         yield
     except DeniableError:
@@ -208,7 +208,8 @@ def _guarded(state: Path) -> Iterator[None]:
             details.touch(mode=PRIVATE_FILE)
             details.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
         failure = RefreshFailed(
-            f"what arrived could not be recognised; the error may quote confidential values, and is in {details}."
+            f"the data that arrived could not be identified; the error may quote confidential values, and is in "
+            f"{details}."
         )
     else:
         return
@@ -217,7 +218,7 @@ def _guarded(state: Path) -> Iterator[None]:
 
 @contextmanager
 def _telling(spec: ReleaseSpec, page: RunPage, silent_on: tuple[type[Exception], ...]) -> Iterator[None]:
-    """Tell whoever is named in the spec that the refresh did not succeed; one that only came twice did no harm."""
+    """Notify the webhook in the spec that the refresh did not succeed; a second one at the same time did no harm."""
     silent: tuple[type[Exception], ...] = (DatasetInUse, *silent_on)
     try:
         yield
@@ -238,13 +239,13 @@ def _telling(spec: ReleaseSpec, page: RunPage, silent_on: tuple[type[Exception],
 
 
 def told_of(error: Exception) -> str | None:
-    """The webhook that a refresh has told of what it failed with, as the spec names it; None where nobody was told."""
+    """The webhook that a refresh has notified of its failure, as the spec names it; None if it notified none."""
     told: str | None = getattr(error, _TOLD, None)
     return told
 
 
 def _message(spec: ReleaseSpec, error: Exception) -> Message:
-    """What may be told of a failure: of what depends on data only that it happened."""
+    """The public message about a failure; if the failure depends on the data, only that it happened."""
     refused = isinstance(error, ShareExceeded | BudgetExceeded | NotPublished)
     if isinstance(error, ShareExceeded | BudgetExceeded):
         reason = str(error)
@@ -253,9 +254,9 @@ def _message(spec: ReleaseSpec, error: Exception) -> Message:
     elif isinstance(error, NotPublished):
         reason = "the release was refused by its policy or by a person."
     elif isinstance(error, InvalidInput):
-        reason = "what arrived cannot be read, or does not have the columns that the schema reads."
+        reason = "the data that arrived cannot be read, or lack columns that the schema reads."
     elif isinstance(error, DeniableError):
-        reason = "the release was not made or not finished; its run says why."
+        reason = "the release was not made or not finished; the page of its run shows why."
     else:
         reason = f"an unexpected error ended the refresh ({type(error).__name__})."
     return _said(spec, "refresh refused" if refused else "refresh failed", reason)

@@ -47,29 +47,29 @@ from tasks.synthesis.synthesize import blocks, synthesize_task
 
 
 def note_told(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> None:  # noqa: ARG001 - as hooks are called
-    """Note that whoever started a release has been told of its end; a hook of flows."""
+    """Note that the end of a release has been reported to the user who started it; a hook of flows."""
     released = state.result(raise_on_failure=False)
     if isinstance(released, Released):
         note_reported(released.workspace.state, released.workspace.release_id)
 
 
 def told_later(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> None:
-    """Leave it to whoever runs a flow to note that its end was reported; a hook of flows, in the place of their own."""
+    """Leave it to the caller of a flow to note that its end was reported; a hook that replaces the flow's own."""
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """What was learnt and drawn, before anybody judged it.
+    """What was learnt and drawn, before it was evaluated.
 
     Attributes:
         source: the rows as they were read.
         codes: the valid ones.
-        parts: what they were split into.
+        parts: the parts they were split into.
         made: what the learner made, by name: the graph, the model, and perhaps what it was made of.
-        seeds: what records are drawn from beside the model, where there is anything.
+        seeds: what records are drawn from besides the model, if anything.
         passed: candidates that may be released, released or not.
         released: the records.
-        baseline: records to compare them with, where there are some.
+        baseline: records to compare them with, if any.
     """
 
     source: Reference
@@ -95,7 +95,7 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Judged:
-    """How good the records are, and how safe."""
+    """The utility of the records, their disclosure risk, and the decision."""
 
     utility: EvaluationFigures
     risk: EvaluationFigures
@@ -112,7 +112,7 @@ def release(
     source: Path | str | None = None,
     begun_as: str | None = None,
 ) -> Released:
-    """Release what a spec describes, as `make_release` does, which says more."""
+    """Release what a spec describes; see `make_release`."""
     made = make_release(spec, state, key_file, anew=anew, source=source, begun_as=begun_as)
     return completed(f"published {made.workspace.release_id}", made)
 
@@ -126,19 +126,19 @@ def make_release(
     source: Path | str | None = None,
     begun_as: str | None = None,
 ) -> Released:
-    """Release what a spec describes, or go on with the release of it that was not finished.
+    """Release what a spec describes, or resume an unfinished release of it.
 
-    One that was finished, and whose command ended before it had said so, is given back as it is: nothing is done again,
-    and nothing is charged. Whoever runs this flow otherwise than by its name, as the command line does to have the last
-    word, notes itself that the end was reported (stores.releases.resumable_releases.note_reported).
+    A finished release whose command ended before it reported the end is returned as it is: nothing is done again, and
+    nothing is charged. A caller that replaces the hooks of the flow, as the command line does, must itself note that
+    the end was reported (stores.releases.resumable_releases.note_reported).
 
     Args:
         spec: the release spec, YAML.
         state: the state folder; by default DENIABLE_STATE or `var`.
         key_file: the key of an earlier release, to replay it; by default a new one is made.
-        anew: whether to begin another release although one of this spec is not finished.
+        anew: whether to begin another release even if one of this spec is unfinished.
         source: a file to read instead of what the spec names.
-        begun_as: the release to go on with, where there may be several; by default the newest.
+        begun_as: the release to resume, if there are several; by default the newest.
 
     Returns:
         References to what was made.
@@ -146,13 +146,13 @@ def make_release(
     Raises:
         Held: a person must decide; nothing is published yet.
         NotPublished: its policy or a person refused the release.
-        DeniableError: the release failed; nothing was published, or what was is not reported on and sealed yet.
+        DeniableError: the release failed; nothing was published, or what was published lacks its report or seal.
     """
     asked, state = load_spec(spec).reading(source), state or state_folder()
     counted = {"synthesize": asked.synthesis.attempts}
     with on_its_page(f"release of {asked.name}", is_release=True) as page, page.telling_steps(counted):
         page.about(asked.dataset_name)
-        # What could not be signed in the end must not be begun.
+        # A release that could not be signed in the end must not begin.
         signing_key(state)
         require_workers(state)
         page.say(what_comes_next(state, asked, anew=anew))
@@ -167,7 +167,7 @@ def make_release(
 
 
 def _made(workspace: Workspace) -> Released:
-    """Take all steps of a release that is open."""
+    """Run all steps of an open release."""
     accounts = account_task(workspace)
     drawn = draw(workspace, ingest_task(workspace))
     judged = judge(workspace, drawn)
@@ -193,7 +193,7 @@ def _made(workspace: Workspace) -> Released:
 
 
 def draw(workspace: Workspace, source: Reference) -> Drawn:
-    """Take the steps from the rows as they were read to the records.
+    """Run the steps from the rows as they were read to the synthetic records.
 
     Args:
         workspace: the release.
@@ -230,17 +230,17 @@ def draw(workspace: Workspace, source: Reference) -> Drawn:
 def _taken(
     workspace: Workspace, step: PlannedStep, parts: Mapping[str, Reference], made: Mapping[str, Reference]
 ) -> dict[str, Reference]:
-    """Carry out a planned step; what it made, by name."""
+    """Carry out a planned step, and return what it made, by name."""
     read = None if step.part is None else part(parts, step.part)
     found = planned_step_task(workspace, step.task, read, tuple(made[name] for name in step.reads))
     return {reference.name: reference for reference in found}
 
 
 def judge(workspace: Workspace, drawn: Drawn) -> Judged:
-    """Measure how good the records are, and how safe, and hold that against the spec."""
+    """Measure the utility of the records and their disclosure risk, and compare both with the spec."""
     useful = evaluate_utility_task.submit(workspace, drawn.released, drawn.parts, drawn.baseline)
     if not workers():
-        # One machine has memory for one of them.
+        # The memory of one machine suffices for only one of them at a time.
         useful.wait()
     safe = evaluate_risk_task.submit(workspace, drawn.released, drawn.parts)
     utility, risk = useful.result(), safe.result()
@@ -248,7 +248,7 @@ def judge(workspace: Workspace, drawn: Drawn) -> Judged:
 
 
 def _require_approval(workspace: Workspace, accounts: Accounts, drawn: Drawn, judged: Judged) -> None:
-    """Go on with a release that publishes by itself, or that a person approved as it is; what is public was decided."""
+    """Require that the release publishes by itself or was approved as it is; a public one was decided on before."""
     outcome = judged.decided.outcome
     was_held = held_note(workspace.state, workspace.release_id) is not None
     if workspace.release_folder.exists() or (outcome.action == "publish" and not was_held):
@@ -274,7 +274,7 @@ def _report(
     verification: Sequence[str] = (),
     outcome: Outcome | None = None,
 ) -> Reference:
-    """Write the report: the one to decide upon where an outcome is given, else the last one."""
+    """Write the report: the one for the decision if an outcome is given, otherwise the final one."""
     return report_task(
         workspace,
         tables=drawn.tables,

@@ -1,4 +1,4 @@
-"""Opens a release and closes it, however it goes: a name, a key, a record, and what may be left of a failure."""
+"""Opens a release and closes it, whatever its outcome: its name, its key, its record, and what a failure may leave."""
 
 import shutil
 from collections.abc import Iterator
@@ -44,12 +44,12 @@ _LONGEST_KEY = 1024
 
 @dataclass(frozen=True)
 class _Chosen:
-    """The release to work on, which nobody else does.
+    """The release to work on, reserved for this process.
 
     Attributes:
         release_id: its name.
-        begun: what the vault says of it; None where it begins now.
-        turn: what keeps others from choosing meanwhile, to be closed once the vault says of it what it is.
+        begun: its entry in the vault; None if it begins now.
+        turn: the lock that keeps others from choosing meanwhile, to be closed once the vault has its entry.
     """
 
     release_id: str
@@ -64,15 +64,15 @@ def opened_release(
     """Open a release, or the one of the same spec whose end was not reported; close it as the block ends.
 
     A release that fails before anything was charged leaves nothing but MLflow's record. One that fails later is kept,
-    for what was drawn is paid for: the next run goes on where it stopped. Of one that is finished and was not reported,
-    nothing but its workspace is opened: `stores.releases.resumable_releases.ended_with` says what is to be told of it.
+    for what was drawn is paid for: the next run resumes where it stopped. Of one that is finished but not reported,
+    only the workspace is opened: `stores.releases.resumable_releases.ended_with` returns what is to be reported.
 
     Args:
         spec: what is to be released.
         state: the state folder.
         key_file: a key to use again; by default a new one is made.
-        anew: whether to begin another release although one of this spec is not finished.
-        begun_as: the release to go on with, where there may be several; by default the newest.
+        anew: whether to begin another release even if one of this spec is unfinished.
+        begun_as: the release to resume, if there are several; by default the newest.
 
     Yields:
         The workspace of the release.
@@ -85,7 +85,7 @@ def opened_release(
     if is_scratch(state):
         msg = f"a release must be kept in a state folder, got the scratch folder {state}; name another by --state."
         raise Refused(msg)
-    # What could not be charged must not be begun.
+    # A release that could not be charged must not begin.
     state_ledger(state)
     destroy_left_keys(state)
     sweep_claims(state)
@@ -96,7 +96,7 @@ def opened_release(
             yield Workspace(state=state, release_id=release_id, spec=spec, mlflow_run_id=begun.mlflow_run)
             return
         allow_steps(release_id)
-        # The record is closed last: on a full disk there is room for that only when the files are gone.
+        # The record is closed last: on a full disk there is room for it only after the files are removed.
         with _recorded_or_gone(state, release_id, spec, fresh=begun is None) as run_id:
             workspace = Workspace(state=state, release_id=release_id, spec=spec, mlflow_run_id=run_id)
             try:
@@ -112,7 +112,7 @@ def opened_release(
                 yield workspace
                 end_custody(workspace)
             except BaseException as error:
-                # The steps of other threads must be over before their files go, or they would write new ones.
+                # The steps of other threads must end before their files are removed, or they would write new ones.
                 stop_steps(release_id, _PATIENCE_S)
                 if isinstance(error, Held) or _is_paid_for(workspace):
                     shutil.rmtree(workspace.staging, ignore_errors=True)
@@ -123,10 +123,10 @@ def opened_release(
 
 @contextmanager
 def _chosen(spec: ReleaseSpec, state: Path, *, anew: bool, begun_as: str | None) -> Iterator[_Chosen]:
-    """Choose the release to work on, and keep it from all others.
+    """Choose the release to work on, and reserve it.
 
-    Of several commands of one dataset only one chooses at a time, until the vault says what it has begun: else each
-    would find nothing to go on with, and each would begin, and pay for, a release of its own.
+    Of several commands on one dataset only one chooses at a time, until the vault lists the release it has begun:
+    otherwise each would find nothing to resume, and would begin, and pay for, a release of its own.
     """
     with ExitStack() as kept:
         mine = kept.enter_context(ExitStack())
@@ -138,20 +138,20 @@ def _chosen(spec: ReleaseSpec, state: Path, *, anew: bool, begun_as: str | None)
             _claim(vault)
         kept.enter_context(leased(vault))
         if begun is not None:
-            # It may have come to its end before it was ours.
+            # It may have ended before it was reserved for this process.
             begun = find_release(state, release_id)
             mine.close()
         yield _Chosen(release_id, begun, mine)
 
 
 def _to_go_on_with(spec: ReleaseSpec, state: Path, *, anew: bool, begun_as: str | None) -> ResumableRelease | None:
-    """The release that is not finished, or not reported; None where another is to begin."""
+    """The release that is unfinished or not reported; None if another is to begin."""
     if begun_as is not None:
         return _unfinished_of(state, spec, begun_as)
     if not anew:
         return unfinished_release(state, spec)
     for begun in releases_of(state, spec):
-        # Who asks for another release knows of those that are finished.
+        # A user who asks for another release knows about the finished ones.
         if begun.finished and begun.spec == spec_digest(spec):
             note_reported(state, begun.release_id)
     return None
@@ -161,14 +161,14 @@ def _unfinished_of(state: Path, spec: ReleaseSpec, release_id: str) -> Resumable
     """An unfinished release by its name, if it is of that spec."""
     begun = find_release(state, release_id)
     if begun.ended or begun.spec != spec_digest(spec):
-        msg = f"{release_id} must be unfinished and of the spec that it was begun with to go on, and is not."
+        msg = f"{release_id} must be unfinished and of the spec that it was begun with to be resumed, and is not."
         raise Refused(msg)
     return begun
 
 
 @contextmanager
 def _recorded_or_gone(state: Path, release_id: str, spec: ReleaseSpec, *, fresh: bool) -> Iterator[str]:
-    """MLflow's record of the release; where MLflow takes none, a release that begins leaves nothing."""
+    """MLflow's record of the release; if MLflow does not accept one, a new release leaves nothing."""
     opened = False
     try:
         with recorded_release(state, release_id, spec) as run_id:
@@ -181,7 +181,7 @@ def _recorded_or_gone(state: Path, release_id: str, spec: ReleaseSpec, *, fresh:
 
 
 def _is_paid_for(workspace: Workspace) -> bool:
-    """Whether anything was charged; where the ledger does not say, nothing that may have been is thrown away."""
+    """Whether anything was charged; if the ledger cannot tell, it is assumed, so that nothing paid for is deleted."""
     try:
         return was_charged(workspace)
     except DeniableError:
@@ -214,14 +214,14 @@ def read_key(key_file: Path) -> ReleaseKey:
 
 
 def _given_key(workspace: Workspace, key_file: Path) -> ReleaseKey:
-    """The key that a file holds, if nothing but this code has drawn under it."""
+    """The key that a file holds, if only this code has drawn under it."""
     key = read_key(key_file)
     require_same_code(workspace.state, workspace.spec.dataset_name, key.commitment())
     return key
 
 
 def _discard(workspace: Workspace) -> None:
-    """Remove what the release left, but for the details of an error, which cleared staff will want to read."""
+    """Remove what the release left, except the details of an error, which cleared staff will want to read."""
     errors = workspace.vault / "errors"
     kept = errors.rename(workspace.vault.with_name(f"{workspace.release_id}.errors")) if errors.is_dir() else None
     published = workspace.release_folder.exists()

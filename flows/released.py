@@ -1,4 +1,4 @@
-"""What a release made, for whoever started it, and as its vault keeps it until it is reported."""
+"""What a release made, for the user who started it, and as its vault keeps it until it is reported."""
 
 import json
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from stores.vault.workspace import Workspace
 
 @dataclass(frozen=True)
 class Released:
-    """What a release made, for whoever started it."""
+    """What a release made, for the user who started it."""
 
     workspace: Workspace
     published: Reference

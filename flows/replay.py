@@ -1,7 +1,7 @@
-"""The replay: a published release is run again from its record alone, and held against it to the bit.
+"""The replay: a published release is run again from its record alone, and compared with it bit by bit.
 
-It happens in a scratch folder, with a ledger that has room for nothing but what the record says was charged: a draw
-that is another is refused before it is made. Nothing is charged, recorded in MLflow or published.
+It runs in a scratch folder, with a ledger that has room only for what was charged according to the record: a different
+draw is refused before it is made. Nothing is charged, recorded in MLflow or published.
 """
 
 import json
@@ -57,14 +57,14 @@ from tasks.running.step import StepFailed
 
 _PATIENCE_S = 30.0
 
-# Steps that measure on real records: what they found stands in the internal record alone.
+# Steps that measure on real records: their figures are in the internal record only.
 _JUDGING = ("evaluate_utility", "evaluate_risk", "decide")
-# Written for people to read, and not from what was drawn alone.
+# Written for people to read, and not only from what was drawn.
 _NOT_COMPARED = {"index.html", RECORD}
 
 
 class ReplayDiffers(DeniableError):
-    """A release that was run again did not give what its record says.
+    """A release that was run again did not give what its record states.
 
     Attributes:
         replayed: what was found.
@@ -75,18 +75,18 @@ class ReplayDiffers(DeniableError):
         self.replayed = replayed
 
     def __str__(self) -> str:
-        """The verdict, and why."""
+        """The verdict, and the reasons."""
         return " ".join([self.replayed.verdict, *(f"Why: {reason}." for reason in self.replayed.reasons)])
 
 
 @dataclass(frozen=True)
 class _Told:
-    """What is said of the release.
+    """What is known of the release.
 
     Attributes:
         folder: the release's folder.
         public: its public record.
-        internal: its internal record, where that is at hand.
+        internal: its internal record, if that is available.
     """
 
     folder: Path
@@ -99,7 +99,7 @@ class _Told:
 
     @property
     def steps(self) -> list[Step]:
-        """The steps, with their figures where the internal record is at hand."""
+        """The steps, with their figures if the internal record is available."""
         known = self.internal.record.steps if self.internal is not None else ()
         figures = {(step.step, step.part): step.figures for step in known}
         return [
@@ -110,13 +110,13 @@ class _Told:
 
 @dataclass(frozen=True)
 class _Brought:
-    """What only whoever is cleared has.
+    """What only cleared staff have.
 
     Attributes:
         state: the state folder.
-        key_file: the release key; by default its custodian is asked.
+        key_file: the release key; by default it is requested from its custodian.
         snapshot: the rows as they were read; by default those in the vault.
-        source: where they were read from, to read them again.
+        source: the source they were read from, to read them again.
     """
 
     state: Path
@@ -127,10 +127,10 @@ class _Brought:
 
 @dataclass(frozen=True)
 class _Again:
-    """What came of taking the steps again.
+    """The outcome of running the steps again.
 
     Attributes:
-        accounts: what accounting found; None where it did not come to that.
+        accounts: what accounting found; None if accounting was not reached.
         files: digests of the public files, by name.
         failure: what ended the steps early, if anything did.
         reread: whether the source was read again.
@@ -153,25 +153,25 @@ def replay(
     source: Path | str | None = None,
     keep: bool = False,
 ) -> Replayed:
-    """Run a published release again from its record, and see that every step gives the same bytes.
+    """Run a published release again from its record, and check that every step gives the same bytes.
 
     Args:
         release: the release's name in the state folder, or the path of its folder, wherever that is.
         state: the state folder; by default DENIABLE_STATE or `var`.
-        key_file: the release key; by default its custodian is asked.
+        key_file: the release key; by default it is requested from its custodian.
         snapshot: the rows as they were read; by default those in the release's vault.
         keys: the trust file; by default the one that DENIABLE_TRUSTED_KEYS names, else that of the state folder.
         source: the file that the rows were read from, to read them again instead of taking the snapshot.
         keep: whether to keep the scratch folder, which holds the key and confidential records.
 
     Returns:
-        What was found of each step; all is the same.
+        The finding for each step; all are the same.
 
     Raises:
-        ReplayDiffers: a step gave something else; it says which, and why.
-        InvalidInput: release, key or snapshot is not there.
-        DeniableError: the release does not hold against its own record, that must not be trusted, or the machine does
-            not let the release run.
+        ReplayDiffers: a step gave something else; the message names it, with the reason.
+        InvalidInput: the release, key or snapshot is missing.
+        DeniableError: the release does not match its own record, the record cannot be trusted, or the machine cannot
+            run the release.
     """
     replayed = replay_release(release, state, key_file, snapshot, keys, source=source, keep=keep)
     return completed(replayed.verdict, replayed)
@@ -187,7 +187,7 @@ def replay_release(
     source: Path | str | None = None,
     keep: bool = False,
 ) -> Replayed:
-    """Do the same in whatever run this happens in; the arguments are those of `replay`."""
+    """Do the same within the current run; the arguments are those of `replay`."""
     with on_its_page(f"replay of {Path(release).name}") as page, page.telling_steps({}):
         replayed = _compared(release, state or state_folder(), key_file, snapshot, keys, source=source, keep=keep)
         page.say(*replayed.lines())
@@ -208,7 +208,7 @@ def _compared(
     source: Path | str | None,
     keep: bool,
 ) -> Replayed:
-    """Run a release again, if it may be trusted, and say what is the same."""
+    """Run a release again, if its record can be trusted, and report what is the same."""
     folder = find_release_folder(release, state)
     trusted, where = keys_to_trust(state, keys), trusted_where(state, keys)
     public = trusted_record(folder / RECORD, trusted, where)
@@ -219,10 +219,10 @@ def _compared(
 
 
 def _require_holds(report: ReleaseReport) -> None:
-    """Refuse a release that anybody can see is not what was signed: there is nothing to replay."""
+    """Refuse a release that visibly is not what was signed: there is nothing to replay."""
     wrong = next((check for check in report.checks if not check.holds), None)
     if wrong is not None:
-        raise Refused(f"a release must hold against its own record to be run again, and does not: {wrong.line}.")
+        raise Refused(f"a release must match its own record to be run again, and does not: {wrong.line}.")
 
 
 def _replayed(told: _Told, brought: _Brought, scratch: Path, *, kept: Path | None) -> Replayed:
@@ -233,7 +233,7 @@ def _replayed(told: _Told, brought: _Brought, scratch: Path, *, kept: Path | Non
     differences = differing(record, code_that_runs(), environment_here(), schema_code(spec.dataset, spec.folder))
     key = _key(record, spec, brought)
     if key.commitment() != record.input.key:
-        reason = Reason("key", f"the key at hand has the commitment {key.commitment()}, the record {record.input.key}")
+        reason = Reason("key", f"the given key has the commitment {key.commitment()}, the record {record.input.key}")
         return _not_begun(told, "its snapshot cannot be compared under another key", reason, kept)
     with recorded_release(scratch, release_id, spec) as run_id:
         workspace = Workspace(state=scratch, release_id=release_id, spec=spec, mlflow_run_id=run_id)
@@ -244,7 +244,7 @@ def _replayed(told: _Told, brought: _Brought, scratch: Path, *, kept: Path | Non
         rows = None if brought.source else _snapshot(workspace, brought)
         if rows is not None and rows.digest != record.input.commitment:
             reason = Reason("input", f"{rows.path} is not the snapshot that the record commits to")
-            return _not_begun(told, "the snapshot at hand is another", reason, kept)
+            return _not_begun(told, "the given snapshot is another", reason, kept)
         again = _take_steps(told, workspace, rows)
     findings = _findings(told, workspace, again)
     first = next((finding for finding in findings if finding.contradicts), None)
@@ -253,24 +253,23 @@ def _replayed(told: _Told, brought: _Brought, scratch: Path, *, kept: Path | Non
 
 
 def _key(record: Provenance, spec: ReleaseSpec, brought: _Brought) -> ReleaseKey:
-    """The key that is brought along, or the custodian's."""
+    """The key that was given, or the custodian's."""
     if brought.key_file is not None:
         return read_key(brought.key_file)
     release_id = record.release.id
     kept = Workspace(state=brought.state, release_id=release_id, spec=spec, mlflow_run_id=record.runs.mlflow_run)
     if spec.key.custodian == "destroyed" and not (kept.vault / "key").exists():
         raise InvalidInput(
-            f"the key of {release_id} was destroyed when it was published, as its spec asks, so that nobody can "
-            "replay it."
+            f"the key of {release_id} was destroyed on publication, as its spec requires, so that no one can replay it."
         )
     try:
         return fetch_key(kept)
     except InvalidInput as error:
-        raise InvalidInput(f"{error} A key that is kept elsewhere is brought along by --key FILE.") from None
+        raise InvalidInput(f"{error} Give a key that is kept elsewhere by --key FILE.") from None
 
 
 def _snapshot(workspace: Workspace, brought: _Brought) -> Reference:
-    """The rows as they were read: those that are brought along, or those in the vault; they are not copied."""
+    """The rows as they were read: those that were given, or those in the vault; they are not copied."""
     kept = brought.state / "vault" / workspace.release_id / "snapshot.parquet"
     place = brought.snapshot or kept
     require_regular(place, "the snapshot")
@@ -278,18 +277,17 @@ def _snapshot(workspace: Workspace, brought: _Brought) -> Reference:
         return workspace.describe("snapshot", place, Audience.RESTRICTED)
     except OSError:
         raise InvalidInput(
-            f"the snapshot of {workspace.release_id} must be at hand, and {place} is not readable; bring it along by "
-            "--snapshot FILE."
+            f"the snapshot of {workspace.release_id} must be readable, and {place} is not; give it by --snapshot FILE."
         ) from None
 
 
 def _take_steps(told: _Told, workspace: Workspace, rows: Reference | None) -> _Again:
-    """Take the steps of the release up to its publication.
+    """Run the steps of the release up to its publication.
 
     Args:
-        told: what is said of the release.
+        told: what is known of the release.
         workspace: the release, in a scratch folder.
-        rows: the rows as they were read; None where they are to be read again.
+        rows: the rows as they were read; None if they are to be read again.
     """
     said = json.loads((told.folder / "privacy.json").read_text(encoding="utf-8"))
     accounts, files, failure = None, {}, None
@@ -311,18 +309,18 @@ def _take_steps(told: _Told, workspace: Workspace, rows: Reference | None) -> _A
 
 
 def _findings(told: _Told, workspace: Workspace, again: _Again) -> tuple[Finding, ...]:
-    """What was found of each step, in the order of the flow; the first that is missing is the one that failed."""
+    """The finding for each step, in the order of the flow; the first step that is missing is the one that failed."""
     notes = noted_steps(workspace, tuple(flow_steps(workspace.spec)))
     findings, ended = [], False
     for name in names_in_order(told.steps):
         recorded = [step for step in told.steps if step.step == name]
         done = [step for step in notes if step.step == name]
         if name == "ingest" and not again.reread:
-            finding = Finding(name, "not replayed", "the snapshot at hand is the one that the record commits to")
+            finding = Finding(name, "not replayed", "the snapshot is the one that the record commits to")
         elif name == "account" and again.accounts and cost_of(workspace.spec, again.accounts) != told.record.cost:
             finding = Finding(name, "differs", "it worked out another cost")
         elif name in _JUDGING and told.internal is None:
-            finding = Finding(name, "not replayed", "its figures stand in the internal record, which is not at hand")
+            finding = Finding(name, "not replayed", "its figures are in the internal record, which is not available")
         elif name == "publish" and again.failure is None:
             finding = _publication(told, again.files)
         elif again.failure is None or len(done) == len(recorded):
@@ -336,9 +334,9 @@ def _findings(told: _Told, workspace: Workspace, again: _Again) -> tuple[Finding
 
 
 def _failing(name: str, failure: DeniableError, workspace: Workspace) -> Finding:
-    """The step that ended it all."""
+    """The step that failed, and why."""
     if isinstance(failure, OtherOutput):
-        return Finding(name, "differs", "it drew something else than was charged")
+        return Finding(name, "differs", "it drew something other than was charged")
     if isinstance(failure, BudgetExceeded):
         return Finding(name, "failed", "what it would draw is not what was charged, so that nothing was drawn")
     if (workspace.vault / "errors").is_dir():
@@ -347,7 +345,7 @@ def _failing(name: str, failure: DeniableError, workspace: Workspace) -> Finding
 
 
 def _publication(told: _Told, files: Mapping[str, str]) -> Finding:
-    """Whether the files of the release are what they were, but for those that are written for people to read."""
+    """Whether the files of the release are unchanged, except for those written for people to read."""
     recorded = {name: digest for name, digest in told.public.subjects.items() if name not in _NOT_COMPARED}
     written = {name: digest for name, digest in files.items() if name not in _NOT_COMPARED | _later_pages(recorded)}
     others = sorted(name for name in {*recorded, *written} if recorded.get(name) != written.get(name))
@@ -358,12 +356,12 @@ def _publication(told: _Told, files: Mapping[str, str]) -> Finding:
 
 
 def _later_pages(recorded: Container[str]) -> set[str]:
-    """Pages that releases of earlier versions did not have: they are made of other files, which are compared."""
+    """Pages that releases of earlier versions did not have: they derive from other files, which are compared."""
     return set() if EXPLORER in recorded else {EXPLORER}
 
 
 def _not_begun(told: _Told, said: str, reason: Reason, kept: Path | None) -> Replayed:
-    """What is found where there is nothing to begin with."""
+    """The findings if the replay cannot begin."""
     findings = tuple(
         Finding(name, "differs", said) if name == "ingest" else Finding(name, "not reached")
         for name in names_in_order(told.steps)

@@ -1,4 +1,4 @@
-"""What is said of a release once it is made: what everybody may know, in lines, and what cleared staff may."""
+"""The summary of a finished release: lines that are public, and lines for cleared staff."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -11,18 +11,18 @@ from stores.statement.statement import in_words
 if TYPE_CHECKING:
     from flows.released import Released
 
-# The figures that say most, where they were measured.
+# The most informative figures, if they were measured.
 _HEADLINES = {
     "tvd_2way": "distance to real pairs of attributes",
-    "distinguished": "of records told from real ones",
-    "accuracy_loss_forest": "accuracy that a forest loses",
-    "exact_match_excess": "more exact matches with people used",
-    "inferred_excess_worst": "more inferred about people used",
+    "distinguished": "of records distinguished from real ones",
+    "accuracy_loss_forest": "accuracy lost by a random forest",
+    "exact_match_excess": "more exact matches with people in the data used",
+    "inferred_excess_worst": "more inferred about people in the data used",
 }
 
 
 def public_lines(released: "Released") -> Iterator[tuple[str, str]]:
-    """How many records there are, and what they cost: a name and what is said of it, line by line.
+    """The number of records and their cost: a name and a text for each line.
 
     Args:
         released: what the release made.
@@ -44,7 +44,7 @@ def public_lines(released: "Released") -> Iterator[tuple[str, str]]:
 
 
 def internal_lines(released: "Released") -> Iterator[str]:
-    """What was measured on real records, line by line; Prefect's database is no place for it.
+    """What was measured on real records, line by line; it must not go into Prefect's database.
 
     Args:
         released: what the release made.
@@ -63,7 +63,7 @@ def internal_lines(released: "Released") -> Iterator[str]:
 
 
 def _records(released: int, wanted: int) -> str:
-    """How many records there are, and of how many where fewer passed than were wanted."""
+    """The number of records, and the number wanted if fewer passed."""
     return f"{released:,} records" if released >= wanted else f"{released:,} of {wanted:,} records wanted"
 
 

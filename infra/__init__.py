@@ -1,5 +1,5 @@
-"""Servers, stack and cluster: what a release runs on. The Python; beside it Dockerfile, compose and requirements.
+"""Servers, stack and cluster that a release runs on; also the Dockerfile, the compose file and the requirements.
 
-environment: what Prefect and MLflow read when they are imported. garbage: how often Python looks for it. servers:
-those on the loopback, for one person. stack: those of an agency. cluster: Dask.
+environment: the variables that Prefect and MLflow read when they are imported. garbage: how often Python collects it.
+servers: those on the loopback, for one person. stack: those of an agency. cluster: Dask.
 """

@@ -20,12 +20,12 @@ _CHECKOUT = Path(__file__).resolve().parent.parent
 _NOBODY_ELSE = 0o077
 _PRIVATE_FOLDER = 0o700
 
-# Whatever the caller's shell says: what is set here keeps confidential things from being stored or sent.
+# Set regardless of the caller's shell: these keep confidential data from being stored or sent.
 _ALWAYS = {
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     "PREFECT_LOGGING_TO_API_ENABLED": "false",
     "PREFECT_RESULTS_PERSIST_BY_DEFAULT": "false",
-    # A server that Prefect starts by itself asks nobody for a password; commands start their own.
+    # A server that Prefect starts by itself has no password; commands start their own.
     "PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "false",
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "DO_NOT_TRACK": "true",  # MLflow understands no other word than `true`
@@ -34,15 +34,15 @@ _ALWAYS = {
     "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
 }
 
-# Taste and patience: the caller's own value wins.
+# Preferences and timeouts: the caller's own value takes precedence.
 _DEFAULTS = {
     "PREFECT_TASKS_RUNNER_THREAD_POOL_MAX_WORKERS": str(os.cpu_count() or 1),  # Prefect's own default is no limit
-    "PREFECT_FLOWS_HEARTBEAT_FREQUENCY": "60",  # how soon it is known that the machine of a run is gone
+    "PREFECT_FLOWS_HEARTBEAT_FREQUENCY": "60",  # how soon the loss of a run's machine is noticed
     "PREFECT_CLIENT_RETRY_EXTRA_CODES": "500",  # what it answers while its database is down
-    "PREFECT_LOGGING_LEVEL": "CRITICAL",  # the command itself says what went wrong, once
-    "PREFECT_INTERNAL_LOGGING_LEVEL": "CRITICAL",  # lists whatever it could not tell a server that is gone
+    "PREFECT_LOGGING_LEVEL": "CRITICAL",  # the command itself reports what went wrong, once
+    "PREFECT_INTERNAL_LOGGING_LEVEL": "CRITICAL",  # lists everything it could not send to a server that is gone
     "PREFECT_LOGGING_SERVER_LEVEL": "ERROR",
-    "AWS_EC2_METADATA_DISABLED": "true",  # a store without credentials asks the network for some
+    "AWS_EC2_METADATA_DISABLED": "true",  # without credentials, a store client requests some from the network
     "MLFLOW_SKIP_PIP_REQUIREMENTS_CHECK": "true",
     "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
@@ -52,7 +52,7 @@ _DEFAULTS = {
 
 
 def default_state_folder() -> Path:
-    """Folder of everything that is made, where nobody says otherwise."""
+    """Folder of everything that is made, unless another is named."""
     return _CHECKOUT / "var"
 
 
@@ -60,7 +60,7 @@ def state_folder() -> Path:
     """Folder of everything that is made, trusted keys included: DENIABLE_STATE, else the default one.
 
     Raises:
-        InvalidInput: DENIABLE_STATE is relative: then the folder that one stands in would decide whom to trust.
+        InvalidInput: DENIABLE_STATE is relative, so that the working folder would decide whom to trust.
     """
     folder = expanded_path(Path(os.environ.get(STATE_VARIABLE) or default_state_folder()), "the state folder")
     if not folder.is_absolute():
@@ -69,7 +69,7 @@ def state_folder() -> Path:
 
 
 def _stack(state: Path) -> dict[str, str]:
-    """What the stack of a state folder says of itself; without its ledger a dataset would have two."""
+    """The variables of a state folder's stack; without its ledger, a dataset would have two."""
     place = state / "stack" / "environment.json"
     try:
         said: dict[str, str] = json.loads(place.read_text(encoding="utf-8"))
@@ -81,11 +81,11 @@ def _stack(state: Path) -> dict[str, str]:
 
 
 def prepare_environment(state: Path | None = None) -> Path:
-    """Point Prefect and MLflow at the state folder, quietly and without a word to the outside.
+    """Point Prefect and MLflow at the state folder, quietly and without any contact to the outside.
 
     Shells often carry the address of some other project's server (PREFECT_API_URL, MLFLOW_TRACKING_URI). Internal
-    figures must not go there by accident, so an own server is named by DENIABLE_PREFECT_API_URL and
-    DENIABLE_MLFLOW_TRACKING_URI instead. A state folder that has a stack uses it (infra.stack), unless told otherwise.
+    figures must not go there by accident, so a server for this project is named by DENIABLE_PREFECT_API_URL and
+    DENIABLE_MLFLOW_TRACKING_URI instead. A state folder that has a stack uses it (infra.stack), unless these are set.
 
     Args:
         state: the state folder; by default `state_folder()`.
@@ -95,7 +95,7 @@ def prepare_environment(state: Path | None = None) -> Path:
 
     Raises:
         OSError: the folder cannot be made.
-        InvalidInput: the folder has a stack that does not say where it is.
+        InvalidInput: the folder has a stack whose settings cannot be read.
     """
     state = whole_path(state or state_folder(), "the state folder")
     os.umask(_NOBODY_ELSE)
@@ -109,9 +109,9 @@ def prepare_environment(state: Path | None = None) -> Path:
     os.environ.update(_ALWAYS)
     for name, value in _DEFAULTS.items():
         os.environ.setdefault(name, value)
-    # Its client asks again after two seconds, then after four, and so on.
+    # Prefect's client tries again after two seconds, then after four, and so on.
     os.environ.setdefault("PREFECT_CLIENT_MAX_RETRIES", str(doublings(first_s=2.0)))
-    # Its client asks again at once, then after four seconds, then after eight, and so on.
+    # MLflow's client tries again at once, then after four seconds, then after eight, and so on.
     os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", str(1 + doublings(first_s=4.0)))
     os.environ[STATE_VARIABLE] = str(state)
     os.environ["PREFECT_HOME"] = str(state / "prefect")

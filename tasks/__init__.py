@@ -1,5 +1,5 @@
-"""One step of a release a file, named by its verb: read, call the mathematics, write, log.
+"""The steps of a release, one per file, each named by its verb: read, call the mathematics, write, log.
 
 data, learning, synthesis, evaluation, publication: the steps, in their order. audit: comparisons of an audit. running:
-what binds a step to Prefect; no step itself.
+binds the steps to Prefect.
 """

@@ -67,7 +67,7 @@ def look_at_prefect(
     if held is not None:
         page.goto(f"{address}/runs/flow-run/{held}")
         page.get_by_role("button", name="Resume").click()
-        page.get_by_text("Who decides.").wait_for()
+        page.get_by_text("Your name.").wait_for()
         _show("form", page, seen)
     chromium.close(page)
 

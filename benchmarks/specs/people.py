@@ -1,4 +1,4 @@
-"""The made-up population of `benchmarks.population` as a table."""
+"""The artificial population of `benchmarks.population` as a table."""
 
 from benchmarks.population import DOMAIN
 from schemas.table import numeric, table

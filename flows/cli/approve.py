@@ -1,6 +1,6 @@
-"""The commands `held`, `approve` and `refuse`: a person decides upon a release that does not publish by itself.
+"""The commands `held`, `approve` and `refuse`: a person decides on a release that does not publish by itself.
 
-A run of a deployment that waits for the decision is resumed; it, and not this command, publishes.
+A run of a deployment that waits for the decision is resumed; that run, not this command, publishes.
 """
 
 import argparse
@@ -20,28 +20,24 @@ DONE = 0
 
 
 class NotResumed(DeniableError):
-    """A decision is written down, and the run that waits for it was not told."""
+    """A decision is recorded, but the run that waits for it was not resumed."""
 
 
 def add_deciding_commands(subparsers: Subcommands, parents: Sequence[argparse.ArgumentParser] = ()) -> None:
     """Add the commands to a parser.
 
     Args:
-        subparsers: where commands are added.
+        subparsers: the commands of the parser, as `add_subparsers` returns them.
         parents: parsers of the options that all commands share.
     """
-    subparsers.add_parser(
-        "held", parents=parents, help="list the releases that wait for a decision, and what to look at"
-    )
-    helps = {"approve": "let a release that is held be published", "refuse": "see that one is never published"}
+    subparsers.add_parser("held", parents=parents, help="list the releases that await a decision, and what to review")
+    helps = {"approve": "let a held release be published", "refuse": "never let a held release be published"}
     for command, said in helps.items():
         parser = subparsers.add_parser(command, parents=parents, help=said)
         parser.add_argument("release", metavar="RELEASE", help="its name, as held lists it")
+        parser.add_argument("--reason", required=True, metavar="WHY", help="the reason, for the public record")
         parser.add_argument(
-            "--reason", required=True, metavar="WHY", help="in words that may be published: they stand in the record"
-        )
-        parser.add_argument(
-            "--candidate", metavar="DIGEST", help="beginning of the digest of what was looked at, as held lists it"
+            "--candidate", metavar="DIGEST", help="beginning of the digest of what was reviewed, as held lists it"
         )
 
 
@@ -49,7 +45,7 @@ def run_deciding_command(asked: argparse.Namespace, state: Path) -> int:
     """Carry out one of the commands.
 
     Args:
-        asked: the arguments.
+        asked: the parsed arguments.
         state: the state folder.
 
     Returns:
@@ -57,8 +53,8 @@ def run_deciding_command(asked: argparse.Namespace, state: Path) -> int:
 
     Raises:
         InvalidInput: no such release is held, or there is no reason.
-        Refused: whoever asks may not decide, something else was decided before, or something else was looked at.
-        NotResumed: the decision counts, and the run that waits for it must be resumed by hand.
+        Refused: the user may not decide, decided otherwise before, or reviewed something else.
+        NotResumed: the decision is recorded, and the run that waits for it must be resumed by hand.
     """
     if asked.command == "held":
         for line in _listed(state):
@@ -66,7 +62,7 @@ def run_deciding_command(asked: argparse.Namespace, state: Path) -> int:
         return DONE
     note = find_held(state, asked.release)
     if asked.candidate is not None and not note.candidate.startswith(asked.candidate):
-        msg = f"what is decided upon must be what is held, {note.candidate}, got {asked.candidate}; look at it again."
+        msg = f"the candidate must be the one that is held, {note.candidate}, got {asked.candidate}; review it again."
         raise Refused(msg)
     made = decide(
         state,
@@ -82,12 +78,12 @@ def run_deciding_command(asked: argparse.Namespace, state: Path) -> int:
     if note.flow_run is not None:
         _tell(_resumed(note, made))
     elif made.decision == "approved":
-        _tell("Nothing is published yet: the command that made it, such as make release, goes on with it.")
+        _tell("Nothing is published yet: run the command that made it, such as make release, again to resume it.")
     return DONE
 
 
 def _listed(state: Path) -> list[str]:
-    """What there is to decide upon, and what to look at."""
+    """The releases to decide on, and what to review."""
     lines: list[str] = []
     for note in held_notes(state):
         made = decision_on(state, note)
@@ -101,29 +97,29 @@ def _listed(state: Path) -> list[str]:
             f"{note.release}  {became}",
             f"  what        {note.title}, of the dataset {note.dataset}, started by {note.started_by}",
             *(f"  why         {reason}" for reason in note.why),
-            f"  look at     {note.page}",
+            f"  review      {note.page}",
             f"  candidate   {note.candidate}",
         ]
         if made is None and note.action == "hold":
-            whoever = " or ".join(note.approvers) if note.approvers else f"anybody but {note.started_by}"
+            whoever = " or ".join(note.approvers) if note.approvers else f"anyone but {note.started_by}"
             lines.append(f'  then        python -m flows approve {note.release} --reason "..."  (or refuse; {whoever})')
         if note.flow_run is not None:
-            lines.append(f"  waiting     flow run {note.flow_run} of Prefect, which can be answered there too")
-    return lines or ["No release waits for a decision."]
+            lines.append(f"  waiting     Prefect's flow run {note.flow_run}, which can be answered there too")
+    return lines or ["No release awaits a decision."]
 
 
 def _resumed(note: HeldNote, made: Approval) -> str:
-    """Resume the run of a deployment that waits, if it still does, and say what became of it.
+    """Resume the run of a deployment that waits, if it still does, and report the outcome.
 
     Raises:
         NotResumed: Prefect does not answer, or does not resume it.
     """
     by_hand = (
-        f"the decision on {note.release} counts, but Prefect's flow run {note.flow_run} was not told: start "
-        "Prefect and give the same command again"
+        f"the decision on {note.release} is recorded, but Prefect's flow run {note.flow_run} was not resumed: start "
+        "Prefect and run the same command again"
     )
     if "PREFECT_API_URL" not in os.environ:
-        raise NotResumed(f"{by_hand}; DENIABLE_PREFECT_API_URL says where its server is.")
+        raise NotResumed(f"{by_hand}; DENIABLE_PREFECT_API_URL names its server.")
     from httpx import HTTPError, InvalidURL  # noqa: PLC0415 - few decisions need it
 
     from infra.servers.prefect_api import PrefectApi  # noqa: PLC0415
@@ -132,14 +128,14 @@ def _resumed(note: HeldNote, made: Approval) -> str:
     try:
         with PrefectApi() as prefect:
             if not prefect.post("flow_runs/filter", flow_runs=there):
-                return f"Prefect's flow run {note.flow_run} does not wait any more; begin another if nothing goes on."
+                return f"Prefect's flow run {note.flow_run} is no longer waiting; start another if nothing happens."
             answer = {"decision": made.decision, "name": made.by, "reason": made.reason}
             answered = prefect.post(f"flow_runs/{note.flow_run}/resume", run_input=answer)
     except (HTTPError, InvalidURL) as error:
         raise NotResumed(f"{by_hand} ({type(error).__name__}).") from None
     if answered["status"] == "REJECT":
         raise NotResumed(f"{by_hand}.")
-    return f"Prefect's flow run {note.flow_run} goes on."
+    return f"Prefect's flow run {note.flow_run} resumes."
 
 
 def _tell(line: str) -> None:

@@ -1,4 +1,4 @@
-"""The command `audit`: compares all that is kept of a release with its record, and prints what was found.
+"""The command `audit`: compares everything kept of a release with its record, and prints the findings.
 
 Prefect and MLflow are imported only when it runs; no server is needed.
 """
@@ -17,16 +17,16 @@ def add_audit_command(subparsers: Subcommands, parents: Sequence[argparse.Argume
     """Add the command `audit` to a parser.
 
     Args:
-        subparsers: where commands are added.
+        subparsers: the commands of the parser, as `add_subparsers` returns them.
         parents: parsers of the options that all commands share.
     """
     command = subparsers.add_parser(
         "audit",
         parents=parents,
-        help="see that nobody has touched a release, its runs in MLflow or its charges since its record was signed",
+        help="check that a release, its runs in MLflow and its charges are unchanged since its record was signed",
         description="Compare MLflow, the shelf, the public folder and the ledger with the signed record of a release, "
-        "and name what was changed, added or deleted since. Where the release was not made, give the path of its "
-        "public folder: what cannot be checked from there is marked by -- with the reason.",
+        "and name what was changed, added or deleted since. For a release made elsewhere, give the path of its "
+        "public folder: what cannot be checked from here is marked by -- with the reason.",
     )
     command.add_argument("release", metavar="RELEASE", help="its name, or the path of its public folder")
     command.add_argument(
@@ -36,15 +36,15 @@ def add_audit_command(subparsers: Subcommands, parents: Sequence[argparse.Argume
         help="the agency's trust file (default: DENIABLE_TRUSTED_KEYS, or that of the state folder)",
     )
     command.add_argument(
-        "--ledger", type=Path, metavar="EXPORT", help="the ledger as it was exported, where it cannot be reached itself"
+        "--ledger", type=Path, metavar="EXPORT", help="an export of the ledger, if the ledger itself cannot be reached"
     )
 
 
 def run_audit_command(asked: argparse.Namespace, state: Path) -> int:
-    """Audit a release, and print a line for each check, what was found below it, and a verdict.
+    """Audit a release, and print a line for each check with its findings below it, and the verdict.
 
     Args:
-        asked: what was asked for.
+        asked: the parsed arguments.
         state: the state folder that the release was made in.
 
     Returns:

@@ -1,7 +1,7 @@
-"""The command `compare`: holds two published releases side by side, on the screen and on a page of their own.
+"""The command `compare`: compares two published releases, on the screen and on an HTML page.
 
-It reads signed records and the files that they are about, and needs neither Prefect nor MLflow. What differs is worked
-out in `reports.pages.comparison`.
+It reads the signed records and the files they describe, and needs neither Prefect nor MLflow. The differences are
+computed in `reports.pages.comparison`.
 """
 
 import argparse
@@ -39,24 +39,24 @@ def add_compare_command(subparsers: Subcommands, parents: Sequence[argparse.Argu
     """Add the command `compare` to a parser.
 
     Args:
-        subparsers: where commands are added.
+        subparsers: the commands of the parser, as `add_subparsers` returns them.
         parents: parsers of the options that all commands share.
     """
     command = subparsers.add_parser(
         "compare",
         parents=parents,
-        help="see what changed from one release to another",
-        description="Hold two published releases side by side: spec, schema, data commitment, graph, cost, code, and "
-        "the records. Utility and risk are compared where the internal records of both are at hand.",
+        help="show what changed from one release to another",
+        description="Compare two published releases: spec, schema, data commitment, graph, cost, code, and the "
+        "records. Utility and risk are compared if the internal records of both are available.",
     )
     for letter in ("A", "B"):
         command.add_argument(letter, metavar=letter, help="name of a release, or the path of its folder")
-    command.add_argument("--public", action="store_true", help="compare what is public alone")
+    command.add_argument("--public", action="store_true", help="compare public information only")
     command.add_argument(
         "--out",
         type=Path,
         metavar="FILE",
-        help="where the page goes (default: `comparisons` in the state folder; what is public has no default)",
+        help="file for the page (default: in `comparisons` in the state folder; a public page has no default)",
     )
     command.add_argument(
         "--keys",
@@ -70,14 +70,14 @@ def run_compare_command(asked: argparse.Namespace, state: Path) -> int:
     """Compare two releases, print what differs, and write the page.
 
     Args:
-        asked: what was asked for.
+        asked: the parsed arguments.
         state: the state folder.
 
     Returns:
         0: two releases may differ.
 
     Raises:
-        DeniableError: a release is not there, or its record must not be trusted.
+        DeniableError: a release is missing, or its record cannot be trusted.
     """
     with at_work(f"Comparing {asked.A} and {asked.B}"):
         from reports.pages.compare_page import render_comparison, summary  # noqa: PLC0415 - imports pandas and matplotlib
@@ -92,17 +92,17 @@ def run_compare_command(asked: argparse.Namespace, state: Path) -> int:
         folder = make_private_folder(state / "comparisons")
         page = folder / f"{comparison.one.record.release.id}-{comparison.other.record.release.id}.html"
     if page is None:
-        _say(["No page was written: what is public goes where --out says."])
+        _say(["No page was written; name a file for a public page by --out."])
     else:
         if internal and (page.parent / RECORD).is_file() and page.parent.parent.name != "shelf":
-            raise Refused(f"an internal page must not lie in a release folder, got {page}; name another by --out.")
+            raise Refused(f"an internal page must not be in a release folder, got {page}; name another place by --out.")
         _write(page, render_comparison(comparison), internal=internal)
         _say([f"{'internal' if internal else 'public'}  {page}"])
     return DONE
 
 
 def _side(name: str, state: Path, keys: Path | None, *, public: bool) -> "Side":
-    """One of the releases, if it holds against its own record."""
+    """One of the releases, if it matches its own record."""
     from reports.pages.comparison import read_side  # noqa: PLC0415 - imports pandas
 
     folder = find_release_folder(name, state)
@@ -110,13 +110,13 @@ def _side(name: str, state: Path, keys: Path | None, *, public: bool) -> "Side":
     signed = trusted_record(folder / RECORD, trusted, where)
     report = verified_release(folder, trusted, where)
     if wrong := [check.line for check in report.checks if not check.holds]:
-        raise Refused(f"a release must hold against its own record to be compared, and {folder} does not: {wrong[0]}.")
+        raise Refused(f"a release must match its own record to be compared, and {folder} does not: {wrong[0]}.")
     internal = None if public else internal_record_of(signed, state, trusted)
     return read_side(folder, signed, internal)
 
 
 def _write(page: Path, text: str, *, internal: bool) -> None:
-    """Write the page; one with internal figures is for its owner's eyes."""
+    """Write the page; only its owner can read one with internal figures."""
     try:
         if internal:
             page.touch(mode=PRIVATE_FILE)
@@ -127,7 +127,7 @@ def _write(page: Path, text: str, *, internal: bool) -> None:
 
 
 def _show(comparison: "Comparison", said: Iterable[str]) -> None:
-    """Print what differs as tables."""
+    """Print the differences as tables."""
     console = Console(width=_WIDTH, highlight=False)
     sides = comparison.one.record, comparison.other.record
     for letter, record in zip("AB", sides, strict=True):
@@ -179,7 +179,7 @@ def _differences(title: str, items: "Iterable[Difference]") -> Table:
 
 
 def _shortened(value: str | None) -> str:
-    """A value; of a digest, the beginning."""
+    """A value; a digest is cut to its beginning."""
     if value is None:
         return "-"
     words = [

@@ -1,4 +1,4 @@
-"""Gives up a release that was begun and not finished."""
+"""Gives up an unfinished release."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ _STAYS = {
 
 
 def discard_release(state: Path, release_id: str) -> None:
-    """Remove what an unfinished release has made. What it was charged stays charged: nothing is refunded.
+    """Remove what an unfinished release has made. What was charged for it stays charged: nothing is refunded.
 
     Args:
         state: the state folder.
@@ -24,7 +24,7 @@ def discard_release(state: Path, release_id: str) -> None:
 
     Raises:
         InvalidInput: there is no such release.
-        Refused: it is finished, published, or somebody works on it.
+        Refused: it is finished, published, or in use by another process.
     """
     begun = find_release(state, release_id)
     if begun.finished or (state / "releases" / release_id).exists():

@@ -1,7 +1,7 @@
 """Finds releases: `python -m flows find --dataset D --since DAY --epsilon-above E --approved-by WHO`.
 
-One search of MLflow's: it prints the filter that it asked with, which MLflow's own search box takes. What it shows of a
-release is what its signed record says, and where MLflow says otherwise, that is said.
+It searches MLflow, and prints the filter that it used, which also works in MLflow's search box. Releases are shown as
+their signed records state them; where MLflow disagrees with a record, that is reported.
 """
 
 import argparse
@@ -25,8 +25,8 @@ AS_SIGNED, NOT_AS_SIGNED = 0, 1
 _PAGE = 1000
 _WIDEST = 80
 _NOT_AUDITED = (
-    "Not audited: what stands here is what MLflow says, which whoever may write there can change. Name the agency's "
-    "trust file by --keys or DENIABLE_TRUSTED_KEYS to have it held against the signed records."
+    "Not audited: the values above are MLflow's, and anyone who may write there can change them. Name the agency's "
+    "trust file by --keys or DENIABLE_TRUSTED_KEYS to compare them with the signed records."
 )
 _NEWEST_FIRST = (f"metrics.`{PUBLISHED_DAY}` DESC", "attributes.start_time DESC")
 
@@ -35,14 +35,14 @@ def add_find_command(subparsers: Subcommands, parents: Sequence[argparse.Argumen
     """Add the command `find` to a parser.
 
     Args:
-        subparsers: where commands are added.
+        subparsers: the commands of the parser, as `add_subparsers` returns them.
         parents: parsers of the options that all commands share.
     """
     find = subparsers.add_parser("find", parents=parents, help="find published releases, and where MLflow shows them")
     find.add_argument("--dataset", metavar="DATASET", help="name of the dataset (default: all)")
     find.add_argument("--since", type=_day, metavar="DAY", help="first day of publication, such as 2026-11-20")
-    find.add_argument("--epsilon-above", type=float, metavar="E", help="only what cost more in total")
-    find.add_argument("--approved-by", metavar="WHO", help="who approved it; nobody, where no person had to")
+    find.add_argument("--epsilon-above", type=float, metavar="E", help="only releases that cost more in total")
+    find.add_argument("--approved-by", metavar="WHO", help="who approved it; `nobody` if no approval was needed")
     find.add_argument(
         "--keys",
         type=Path,
@@ -52,17 +52,17 @@ def add_find_command(subparsers: Subcommands, parents: Sequence[argparse.Argumen
 
 
 def run_find_command(asked: argparse.Namespace, state: Path) -> int:
-    """Print the releases that are asked for, the filter that finds them, and where they are shown.
+    """Print the releases that match, the filter that finds them, and the addresses of their pages.
 
     Args:
-        asked: what was asked for.
+        asked: the parsed arguments.
         state: the state folder, which holds MLflow's database unless MLFLOW_TRACKING_URI names another store.
 
     Returns:
-        0; 1 where MLflow says otherwise than a signed record, or where a record cannot be believed.
+        0; 1 if MLflow disagrees with a signed record, or a record cannot be trusted.
 
     Raises:
-        InvalidInput: a name cannot be searched for, or the trust file is none.
+        InvalidInput: a name cannot be searched for, or the trust file is invalid.
         RecordFailed: MLflow does not answer.
     """
     wanted = {name: getattr(asked, name) for name in ("dataset", "since", "epsilon_above", "approved_by")}
@@ -80,7 +80,7 @@ def run_find_command(asked: argparse.Namespace, state: Path) -> int:
 
 
 def _all_runs(client: "MlflowClient", experiments: list[str], found_by: str) -> "Iterator[Run]":
-    """What a search finds, page by page."""
+    """The runs that a search finds, page by page."""
     token = None
     while True:
         page = client.search_runs(
@@ -95,7 +95,7 @@ def _all_runs(client: "MlflowClient", experiments: list[str], found_by: str) -> 
 def _held_against_records(
     client: "MlflowClient", state: Path, runs: "Sequence[Run]", keys: Path | None, wanted: dict[str, Any]
 ) -> "tuple[list[FoundRelease], list[str]]":
-    """What was found, held against signed records; and what is to be said where no keys say which to believe."""
+    """The releases found, compared with signed records; and a warning if there is no trust file."""
     from stores.keys.trust_file import TRUSTED_KEYS_VARIABLE, named_place, trusted_keys_place  # noqa: PLC0415
     from stores.record.found_release import Wanted, found_release, not_held, unseen_releases  # noqa: PLC0415 - as above
     from stores.record.record_reader import keys_to_trust  # noqa: PLC0415
@@ -110,7 +110,7 @@ def _held_against_records(
 
 
 def _lines(found_by: str, found: "Sequence[FoundRelease]") -> Iterator[str]:
-    """The filter, the releases that were found, the newest first, and where they are shown."""
+    """The filter, the releases that were found, the newest first, and the addresses of their pages."""
     pages = mlflow_pages()
     yield found_by
     rows = [_row(each) for each in found]
@@ -119,14 +119,14 @@ def _lines(found_by: str, found: "Sequence[FoundRelease]") -> Iterator[str]:
         yield ""
         yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         yield from (f"  NOT AS SIGNED in MLflow: {printable(phrase)}" for phrase in each.otherwise)
-        yield f"  {pages}/{run_page(*each.page)}" if each.page else "  MLflow has no run of it."
+        yield f"  {pages}/{run_page(*each.page)}" if each.page else "  MLflow has no run for it."
     yield ""
     if found:
         shown_in = list(dict.fromkeys(each.page[0] for each in found if each.page))
         yield f"{_number(len(found))}, shown {mlflow_shown_when()}, all of them at"
         yield f"  {pages}/{search_page(shown_in, found_by)}"
     else:
-        yield "No published release is like that."
+        yield "No published release matches."
 
 
 def _number(count: int) -> str:
@@ -134,7 +134,7 @@ def _number(count: int) -> str:
 
 
 def _row(found: "FoundRelease") -> tuple[str, ...]:
-    """What is said of one release, and whether its record says so."""
+    """The facts about one release, and whether its record confirms them."""
     told = {name: printable(value, _WIDEST) for name, value in found.told.items()}
     return (
         told["release"],

@@ -1,6 +1,6 @@
-"""The operator's commands of signing keys: make one, see them, replace it, revoke one, hand auditors the trust file.
+"""The operator's commands for signing keys: make, show, replace and revoke them, and export the trust file.
 
-Signing does not belong here: a release does that itself, and makes its first key itself where there is none.
+Signing is not one of them: a release signs by itself, and makes the first key if there is none.
 """
 
 import argparse
@@ -37,46 +37,46 @@ def add_key_commands(subparsers: Subcommands, parents: Sequence[argparse.Argumen
     """Add the command `keys` and its own commands to a parser.
 
     Args:
-        subparsers: where commands are added.
+        subparsers: the commands of the parser, as `add_subparsers` returns them.
         parents: parsers of the options that all commands share.
     """
-    keys = subparsers.add_parser("keys", help="the keys that releases are signed with, and whose signatures count")
+    keys = subparsers.add_parser("keys", help="manage the keys that sign releases, and the keys that are trusted")
     commands = keys.add_subparsers(dest="keys_command", required=True, metavar="COMMAND")
-    new = commands.add_parser("new", parents=parents, help="make a key to sign releases with, where there is none")
+    new = commands.add_parser("new", parents=parents, help="make the first key that signs releases")
     new.add_argument("--owner", required=True, metavar="NAME", help="who signs with it")
     rotate = commands.add_parser(
-        "rotate", parents=parents, help="put a new key in the place of the one that signs; what that one signed counts"
+        "rotate", parents=parents, help="replace the signing key by a new one; what the old one signed stays valid"
     )
     for command in (new, rotate):
         command.add_argument(
             "--years", type=int, default=YEARS, metavar="N", help=f"how long it is valid (default: {YEARS})"
         )
     commands.add_parser("show", parents=parents, help="show the keys that are trusted, or were")
-    revoke = commands.add_parser("revoke", parents=parents, help="trust a key no longer")
-    revoke.add_argument("keyid", metavar="KEYID", help="its id, or the digits that `show` shows")
+    revoke = commands.add_parser("revoke", parents=parents, help="revoke a key")
+    revoke.add_argument("keyid", metavar="KEYID", help="its id, or the digits of it that `show` prints")
     revoke.add_argument(
         "--reason",
         choices=get_args(Reason),
         required=True,
-        help="compromised: another may have it, and nothing that it signed counts; superseded: it signs no longer, and "
-        "what it signed before now counts",
+        help="compromised: someone else may have it, and nothing that it signed is valid; superseded: it signs no "
+        "longer, and what it signed before now stays valid",
     )
     export = commands.add_parser("export", parents=parents, help="write the trust file that auditors need")
-    export.add_argument("file", type=Path, metavar="FILE", help="the file; it holds public halves alone")
+    export.add_argument("file", type=Path, metavar="FILE", help="the file; it holds public keys only")
 
 
 def run_key_command(asked: argparse.Namespace, state: Path) -> int:
     """Carry out one command of `keys`.
 
     Args:
-        asked: what was asked for.
+        asked: the parsed arguments.
         state: the state folder, which holds the keys unless DENIABLE_SIGNING_KEY or DENIABLE_TRUSTED_KEYS name others.
 
     Returns:
         0.
 
     Raises:
-        DeniableError: a file cannot be read or written, or what is asked makes no sense.
+        DeniableError: a file cannot be read or written, or the arguments make no sense.
     """
     console = Console(highlight=False, markup=False, soft_wrap=True)
     if asked.keys_command == "new":
@@ -85,7 +85,7 @@ def run_key_command(asked: argparse.Namespace, state: Path) -> int:
         console.print(f"It is {made.keyid}, valid until {made.trusted.valid_until}.")
     elif asked.keys_command == "rotate":
         rotated = rotate_key(state, years=asked.years)
-        console.print(f"{rotated.before.keyid} signs no longer; its private half is gone.")
+        console.print(f"{rotated.before.keyid} signs no longer; its private key is gone.")
         console.print(f"{rotated.after.keyid} signs from now on, until {rotated.after.valid_until}. {_HAND_OUT}")
     elif asked.keys_command == "revoke":
         console.print(_revoked(revoke_key(state, asked.keyid, asked.reason), state))
@@ -96,7 +96,7 @@ def run_key_command(asked: argparse.Namespace, state: Path) -> int:
     return DONE
 
 
-_HAND_OUT = "Hand auditors the trust file anew: python -m flows keys export FILE."
+_HAND_OUT = "Give auditors the new trust file: python -m flows keys export FILE."
 _NO_KEY = (
     "no trusted key at {place}; python -m flows keys new --owner NAME makes one, and so does the first release of a "
     "state folder."
@@ -104,17 +104,17 @@ _NO_KEY = (
 
 
 def _revoked(key: TrustedKey, state: Path) -> str:
-    """What a revocation means."""
+    """The effect of a revocation, in words."""
     compromised = key.revoked is not None and key.revoked.reason == "compromised"
-    counts = "nothing that it signed counts" if compromised else "what it signed before now still counts"
+    counts = "nothing that it signed is valid" if compromised else "what it signed before now stays valid"
     rotate = ""
     if _current(state)[0] == key.keyid:
-        rotate = " It is the key that signs: python -m flows keys rotate puts another in its place."
+        rotate = " It is the signing key: python -m flows keys rotate replaces it."
     return f"{key.keyid} is revoked: {counts}. {_HAND_OUT}{rotate}"
 
 
 def _exported(state: Path, file: Path) -> str:
-    """Write the trust file for others, and say what to do with it."""
+    """Write the trust file for others, with instructions."""
     keys = trusted_keys(state)
     if not len(keys):
         raise InvalidInput(
@@ -122,7 +122,7 @@ def _exported(state: Path, file: Path) -> str:
         )
     write_lines(keys.to_text().splitlines(), file)
     count = f"{len(keys)} keys are" if len(keys) > 1 else "1 key is"
-    return f"{count} in {file}; hand it to auditors another way than the releases."
+    return f"{count} in {file}; give it to auditors by another channel than the releases."
 
 
 def _show(state: Path, console: Console) -> None:
@@ -168,7 +168,7 @@ def _state(key: TrustedKey, now: str, *, signs: bool) -> str:
 
 
 def _current(state: Path) -> tuple[str, str]:
-    """The id of the key that is to sign, and what is wrong with its file; one of them is empty."""
+    """The id of the signing key, and what is wrong with its file; one of them is empty."""
     try:
         return current_keyid(state), ""
     except DeniableError as error:

@@ -1,6 +1,6 @@
-"""The operator's commands of the privacy ledger: set what may be spent, see what was, export and verify.
+"""The operator's commands for the privacy ledger: set budgets, show charges, export, verify and recover.
 
-Reserving and committing does not belong here: steps do that themselves.
+Charges are not reserved or committed here; the steps do that themselves.
 """
 
 import argparse
@@ -37,13 +37,13 @@ def add_ledger_commands(subparsers: Subcommands, parents: Sequence[argparse.Argu
     """Add the command `ledger` and its own commands to a parser.
 
     Args:
-        subparsers: where commands are added.
+        subparsers: the commands of the parser, as `add_subparsers` returns them.
         parents: parsers of the options that all commands share.
     """
-    ledger = subparsers.add_parser("ledger", help="what was spent on each dataset, and what may be")
+    ledger = subparsers.add_parser("ledger", help="set privacy budgets, and show what was spent of them")
     commands = ledger.add_subparsers(dest="ledger_command", required=True, metavar="COMMAND")
-    policy = commands.add_parser("policy", parents=parents, help="set what may be spent on a dataset from now on")
-    policy.add_argument("dataset", metavar="DATASET", help="name of the dataset, as specs give it")
+    policy = commands.add_parser("policy", parents=parents, help="set the privacy budget of a dataset from now on")
+    policy.add_argument("dataset", metavar="DATASET", help="name of the dataset, as in the specs")
     policy.add_argument("--epsilon", type=_exact, required=True, metavar="E", help="cap over the dataset's lifetime")
     policy.add_argument("--delta", type=_exact, required=True, metavar="D", help="cap over the dataset's lifetime")
     policy.add_argument("--per", choices=get_args(PeriodLength), help="also a cap for each calendar period (UTC)")
@@ -53,28 +53,28 @@ def add_ledger_commands(subparsers: Subcommands, parents: Sequence[argparse.Argu
         "--seed-cost",
         choices=get_args(SeedCost),
         default="total",
-        help="what counts of candidates tested for plausible deniability: all of them together (the default), or "
-        "one attempt alone, which is no guarantee for a whole release",
+        help="how candidates tested for plausible deniability are charged: all of them together (the default), or "
+        "one attempt alone, which gives no guarantee for a whole release",
     )
     show = commands.add_parser("show", parents=parents, help="show releases, steps, charges and what is left")
     show.add_argument("dataset", metavar="DATASET", nargs="?", help="name of one dataset (default: all)")
     export = commands.add_parser("export", parents=parents, help="write all entries to a file, to be verified anywhere")
     export.add_argument("file", type=Path, metavar="FILE", help="the file, one entry a line")
-    check = commands.add_parser("verify", parents=parents, help="verify the ledger where it is")
-    check.add_argument("--head", metavar="HASH", help="digest of the last entry, as it was noted elsewhere")
-    check.add_argument("--count", type=int, metavar="N", help="number of entries, as it was noted elsewhere")
+    check = commands.add_parser("verify", parents=parents, help="verify the ledger in place")
+    check.add_argument("--head", metavar="HASH", help="digest of the last entry, as noted elsewhere")
+    check.add_argument("--count", type=int, metavar="N", help="number of entries, as noted elsewhere")
     commands.add_parser(
         "prepare",
         parents=parents,
-        help="in PostgreSQL: make or update the ledger's tables, and let its user read and append alone",
-        description=f"Make the ledger's tables, or bring them up to date, as the owner whom {OWNER_VARIABLE} names by "
-        f"a URL of PostgreSQL, and let the user whom {LEDGER_VARIABLE} names read and append, and nothing else.",
+        help="make or update the ledger's tables in PostgreSQL, and limit its user to reading and appending",
+        description=f"Make the ledger's tables, or bring them up to date, as the owner in the PostgreSQL URL "
+        f"{OWNER_VARIABLE}, and limit the user in the URL {LEDGER_VARIABLE} to reading and appending.",
     )
     again = commands.add_parser(
         "recover", parents=parents, help="rebuild a ledger that was lost or replaced, or accept it as it is"
     )
     again.add_argument(
-        "--reason", required=True, metavar="WHY", help="why; it will stand in the ledger, and who did it"
+        "--reason", required=True, metavar="WHY", help="the reason; the ledger keeps it, with the user's name"
     )
     again.add_argument(
         "--from",
@@ -94,14 +94,14 @@ def run_ledger_command(asked: argparse.Namespace, state: Path) -> int:
     """Carry out one command of `ledger`.
 
     Args:
-        asked: what was asked for.
+        asked: the parsed arguments.
         state: the state folder, which holds the ledger unless DENIABLE_LEDGER names another.
 
     Returns:
         0 when all went well, 1 when the ledger does not hold.
 
     Raises:
-        DeniableError: the ledger cannot be read or written, was altered, or what is asked makes no sense.
+        DeniableError: the ledger cannot be read or written, was altered, or the arguments make no sense.
     """
     if asked.ledger_command == "prepare":
         _say([prepare_named_ledger()])
@@ -116,11 +116,11 @@ def run_ledger_command(asked: argparse.Namespace, state: Path) -> int:
             _say([f"THE LEDGER IS NOT THE ONE THAT {state} KNOWS, with {len(known)} entries: it is {lost}."])
         return DONE if report.holds and lost is None else DOES_NOT_HOLD
     if asked.ledger_command == "export":
-        # Also one that was altered, which is evidence.
+        # An altered ledger is exported too: it is evidence.
         lines = kept_lines(place)
         write_lines(lines, asked.file)
         head = verify(records_of(lines)).head
-        _say([f"{len(lines)} entries are in {asked.file}; note the head {head} somewhere else."])
+        _say([f"{len(lines)} entries are in {asked.file}; keep a note of the head {head} elsewhere."])
         return DONE
     if asked.ledger_command == "recover":
         _say(recover(state, asked.copies, by=operator(), reason=asked.reason, accept=asked.accept))
@@ -146,12 +146,12 @@ def _recovered(entry: Entry) -> str:
     kind = "accepted as it was found" if content["accepted"] else "rebuilt"
     return (
         f"entry {entry.number}: {kind} by {content['set_by']} on {entry.time[:10]}, with {content['found']} entries of "
-        f"{content['known']} known, {content['restored']} brought back: {content['reason']}"
+        f"{content['known']} known, {content['restored']} restored: {content['reason']}"
     )
 
 
 def _policy(asked: argparse.Namespace) -> Policy:
-    """The policy that is asked for."""
+    """The requested policy."""
     if (asked.per is None) != (asked.period_epsilon is None) or (asked.per is None and asked.period_delta is not None):
         raise InvalidInput(
             "a cap for each period must be given by --per and --period-epsilon, got one without the other; add it, or "
@@ -187,7 +187,7 @@ def _balance(balance: Balance) -> Row:
 
 
 def _charges(ledger: Ledger, dataset: str) -> list[str]:
-    """The charges to a dataset, release by release, and what each release adds up to by itself."""
+    """The charges to a dataset, release by release, with the total of each release."""
     seed_cost, published = ledger.policy(dataset).seed_cost, ledger.published()
     rows: list[Row] = []
     by_release = sorted(ledger.charges(dataset), key=lambda charged: charged.charge.release)

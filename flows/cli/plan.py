@@ -1,4 +1,4 @@
-"""Shows what a release would cost, before a record is read: step by step, in total, and against what is left.
+"""Shows what a release would cost, before a record is read: step by step, in total, and against the budget left.
 
 Every figure follows from the spec and the public domain; the source is not opened.
 """
@@ -55,7 +55,7 @@ def show_plan(spec: ReleaseSpec, state: Path) -> int:
         state: the state folder, for its ledger.
 
     Returns:
-        0 if the release would be let through now, 1 if it would be refused.
+        0 if the budget would allow the release now, 1 if it would be refused.
     """
     accounts = accounts_of(spec)
     console = Console(highlight=False)
@@ -84,11 +84,11 @@ def show_plan(spec: ReleaseSpec, state: Path) -> int:
 
 
 def _who_decides(policy: Policy) -> str:
-    """What the spec says of the decision."""
-    asked = " or ".join(policy.approvers) if policy.approvers else "anybody but whoever starts it"
+    """Who decides on publication, by the spec."""
+    asked = " or ".join(policy.approvers) if policy.approvers else "anyone but the person who starts it"
     alone = " and ".join(_bounds(policy.publish_within)) if not policy.always_ask else ""
     said = [f"itself, where {alone}; else {asked}" if alone else asked]
-    said += [f"nobody, unless {' and '.join(_bounds(policy.refuse_beyond))}"] if policy.refuse_beyond else []
+    said += [f"no one, unless {' and '.join(_bounds(policy.refuse_beyond))}"] if policy.refuse_beyond else []
     return "; ".join(said)
 
 
@@ -114,14 +114,14 @@ def _mechanisms(step: StepCost) -> str:
 
 
 def _alike(events: Sequence[MechanismEvent]) -> Iterator[list[MechanismEvent]]:
-    """The events in order, many that differ in little but what was asked as one line; the record lists each."""
+    """The events in order; many that differ only in their query share a line, while the record lists each."""
     for _, those in groupby(events, key=lambda event: (replace(event, query=""), event.query.split()[:2])):
         alike = list(those)
         yield from [alike] if len(alike) >= _MANY else [[event] for event in alike]
 
 
 def _sensitivity(event: MechanismEvent) -> str:
-    """By how much a record changes an output, which is a whole table where a table is counted."""
+    """By how much one record changes an output; if a table is counted, the output is the whole table."""
     if not isinstance(event, DiscreteLaplaceEvent | DiscreteGaussianEvent):
         return ""
     return f"sensitivity {event.sensitivity} for all values of an output together"
@@ -148,7 +148,7 @@ def _noise(event: MechanismEvent) -> str:
 
 
 def _totals(accounts: Accounts) -> Table:
-    """What each step, and all together, would cost by each accountant that can say; the claimed ones in bold."""
+    """The cost of each step, and of all together, by each accountant that applies; the claimed ones in bold."""
     charged = [(step, step.guarantee) for step in accounts.steps if step.guarantee is not None]
     found = [_by_accountant(step, guarantee) for step, guarantee in charged]
     least = [min(those.values(), key=lambda guarantee: guarantee.epsilon) for those in found]
@@ -163,7 +163,7 @@ def _totals(accounts: Accounts) -> Table:
             for those, best in zip(found, least, strict=True)
         ]
         if any(cells):
-            # Where an accountant says nothing of a step, the one that says most stands in for it.
+            # Where an accountant does not apply to a step, the tightest one that does is used instead.
             by_this = [
                 replace(step, guarantee=those.get(name, best))
                 for (step, _), those, best in zip(charged, found, least, strict=True)
@@ -177,7 +177,7 @@ def _totals(accounts: Accounts) -> Table:
 
 
 def _if_records_were_charged(spec: ReleaseSpec, accounts: Accounts) -> str:
-    """What only as many candidates as records are wanted would cost, beside what all that are tested cost."""
+    """The cost of only as many candidates as records wanted, beside the cost of all that are tested."""
     (event,) = next(step.events for step in accounts.steps if step.part in {"seeds", "shared"} and step.record)
     if not isinstance(event, PrivacyTestEvent) or accounts.candidates is None:
         return ""
@@ -213,8 +213,8 @@ def _whole(total: Guarantee | None) -> str:
 
 
 def _verdict(spec: ReleaseSpec, accounts: Accounts, state: Path) -> tuple[bool, str]:
-    """What the ledger would be charged, what it has left, and whether it would let the release through."""
-    # A copy of the books: what is tried out in it is not written.
+    """What would be charged to the ledger, what is left there, and whether the release would be allowed."""
+    # A copy of the ledger's state: trial entries in it are not written.
     books = LedgerState()
     for entry in state_ledger(state).entries():
         books.enter(entry)

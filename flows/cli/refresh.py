@@ -1,6 +1,6 @@
-"""The command `refresh`: releases what arrives of a dataset for somebody who watches, and says what came of it.
+"""The command `refresh`: releases the new data of a dataset, shows its progress, and prints the outcome.
 
-Prefect and MLflow are imported only after the spec was found right.
+Prefect and MLflow are imported only after the spec has been found valid.
 """
 
 import argparse
@@ -26,35 +26,35 @@ def add_refresh_command(subparsers: Subcommands, parents: Sequence[argparse.Argu
     """Add the command `refresh` to a parser.
 
     Args:
-        subparsers: where commands are added.
+        subparsers: the commands of the parser, as `add_subparsers` returns them.
         parents: parsers of the options that all commands share.
     """
     command = subparsers.add_parser(
         "refresh",
         parents=parents,
-        help="release what arrives of a dataset, unless exactly that is published",
-        description="Release what arrives of a dataset. Where it is what a published release was made of, whatever the "
-        "order of its rows, nothing is charged and nothing is published; else the entry refresh of the spec says what "
-        "may be spent.",
+        help="release the new data of a dataset, unless exactly these data are released already",
+        description="Release the new data of a dataset. If a published release was made from the same rows, in "
+        "whatever order, nothing is charged and nothing is published; otherwise the entry refresh of the spec limits "
+        "what may be spent.",
     )
     command.add_argument("spec", type=Path, metavar="SPEC", help="a release spec with an entry refresh")
     command.add_argument(
-        "--source", metavar="PLACE", help="what arrives: a file, a folder or s3://... (default: where the spec says)"
+        "--source", metavar="PLACE", help="the new data: a file, a folder or s3://... (default: as in the spec)"
     )
 
 
 def run_refresh_command(asked: argparse.Namespace, state: Path) -> int:
-    """Refresh a dataset, and say what came of it.
+    """Refresh a dataset, and print the outcome.
 
     Args:
-        asked: what was asked for.
+        asked: the parsed arguments.
         state: the state folder.
 
     Returns:
         0, whether anything had to be released or not.
 
     Raises:
-        DeniableError: the refresh failed or was refused; what was published before is untouched.
+        DeniableError: the refresh failed or was refused; earlier releases are untouched.
     """
     spec = load_spec(asked.spec).reading(asked.source)
     with Console(stderr=True).status(f"{escape(spec.title)}: starting Prefect and MLflow ..."):
@@ -68,7 +68,7 @@ def run_refresh_command(asked: argparse.Namespace, state: Path) -> int:
             server.wait_until_up()
     try:
         with watched(spec, state) as runner:
-            # What was released is reported when it is printed, and not before.
+            # A release counts as reported only once it has been printed.
             done = refresh.with_options(task_runner=runner, on_completion=[told_later])(asked.spec, state, asked.source)
     except DeniableError as error:
         for note in getattr(error, "__notes__", ()):

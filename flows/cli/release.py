@@ -1,4 +1,4 @@
-"""Runs a release for somebody who watches, and sums it up on one screen."""
+"""Runs a release, shows its progress, and prints a summary on one screen."""
 
 import os
 import sys
@@ -35,16 +35,16 @@ def run_release(path: Path, spec: ReleaseSpec, state: Path, *, anew: bool = Fals
         path: the spec's file.
         spec: the spec.
         state: the state folder.
-        anew: whether to begin another release although one of this spec is not finished.
+        anew: whether to begin another release even if one of this spec is unfinished.
 
     Raises:
-        DeniableError: the release failed; nothing was published, or what was is not reported on and sealed yet.
+        DeniableError: the release failed; nothing was published, or what was published lacks its report or seal.
         KeyboardInterrupt: it was interrupted; the message says whether that came too late.
     """
     if told := signing_key(state).to_tell:
         Console(stderr=True, highlight=False).print(told, soft_wrap=True)
     with watched(spec, state) as runner:
-        # The release is reported when its summary is printed, and not before.
+        # The release counts as reported only once its summary has been printed.
         released = release.with_options(task_runner=runner, on_completion=[told_later])(path, state, anew=anew)
     print_summary(released, Console(highlight=False))
     sys.stdout.flush()
@@ -60,7 +60,7 @@ def watched(spec: ReleaseSpec, state: Path) -> Iterator[TaskRunner[Any]]:
         state: the state folder.
 
     Yields:
-        What its tasks are to be run by.
+        The runner for its tasks.
 
     Raises:
         KeyboardInterrupt: it was interrupted; the message says whether that came too late.
@@ -80,11 +80,11 @@ def watched(spec: ReleaseSpec, state: Path) -> Iterator[TaskRunner[Any]]:
 
 
 def print_summary(released: Released, console: Console) -> None:
-    """Print what was released, at what cost and how well, and below it where it lies.
+    """Print what was released, its cost and quality, and below that the paths.
 
     Args:
         released: what the release made.
-        console: where to print. However narrow it is, a path stays in one line, so that it can be copied.
+        console: where to print. A path stays on one line on a narrow console too, so that it can be copied.
     """
     console.print(Panel(_summary(released), title=released.workspace.release_id, expand=False))
     for name, text in _places(released):
@@ -107,7 +107,7 @@ def _summary(released: Released) -> Table:
 
 
 def _places(released: Released) -> Iterator[tuple[str, str]]:
-    """Where things lie, and how to look at the rest."""
+    """The paths of the results, and commands to verify and view them."""
     workspace = released.workspace
     yield "public", str(workspace.release_folder)
     yield "internal", str(released.report.path)
@@ -115,4 +115,4 @@ def _places(released: Released) -> Iterator[tuple[str, str]]:
     keys = quote(str(trusted_keys_place(workspace.state)))
     elsewhere = f"python -m deniable verify {quote(str(workspace.release_folder))} --keys {keys}"
     yield "to verify it", f"make verify RELEASE={workspace.release_id}" if own else elsewhere
-    yield "to look at it", "make ui" if own else f"python -m flows ui --state {quote(str(workspace.state))}"
+    yield "to view it", "make ui" if own else f"python -m flows ui --state {quote(str(workspace.state))}"

@@ -1,6 +1,6 @@
-"""The command `replay`: runs a published release again for somebody who watches, and prints what was found.
+"""The command `replay`: runs a published release again, shows its progress, and prints the findings.
 
-Prefect and MLflow are imported only after the record was found to be one whose signature counts.
+Prefect and MLflow are imported only after the signature of the record has been verified.
 """
 
 import argparse
@@ -27,22 +27,22 @@ def add_replay_command(subparsers: Subcommands, parents: Sequence[argparse.Argum
     """Add the command `replay` to a parser.
 
     Args:
-        subparsers: where commands are added.
+        subparsers: the commands of the parser, as `add_subparsers` returns them.
         parents: parsers of the options that all commands share.
     """
     command = subparsers.add_parser(
         "replay",
         parents=parents,
-        help="run a published release again from its record, and see that every step gives the same bytes",
+        help="run a published release again from its record, and check that every step gives the same bytes",
         description="Run a published release again from its record alone. It needs the release key and the snapshot of "
-        "the rows, which lie in the release's vault unless they are brought along. Nothing is charged or published.",
+        "the rows, which are in the release's vault unless given here. Nothing is charged or published.",
     )
     command.add_argument("release", metavar="RELEASE", help="its name, or the path of its folder")
-    command.add_argument("--key", type=Path, metavar="FILE", help="the release key (default: its custodian is asked)")
+    command.add_argument("--key", type=Path, metavar="FILE", help="the release key (default: from its custodian)")
     command.add_argument(
         "--snapshot", type=Path, metavar="FILE", help="the rows as they were read (default: those in the vault)"
     )
-    command.add_argument("--source", metavar="PLACE", help="what they were read from, to read that again instead")
+    command.add_argument("--source", metavar="PLACE", help="the source of the rows, to read it again instead")
     command.add_argument(
         "--keys",
         type=Path,
@@ -59,17 +59,17 @@ def add_replay_command(subparsers: Subcommands, parents: Sequence[argparse.Argum
 
 
 def run_replay_command(asked: argparse.Namespace, state: Path) -> int:
-    """Run a release again, and print a line for each step and a verdict.
+    """Run a release again, and print a line for each step and the verdict.
 
     Args:
-        asked: what was asked for.
+        asked: the parsed arguments.
         state: the state folder.
 
     Returns:
         0 when every step gave the same bytes, else 1.
 
     Raises:
-        DeniableError: release, key or snapshot is not there, or the record must not be trusted.
+        DeniableError: the release, key or snapshot is missing, or the record cannot be trusted.
     """
     folder = find_release_folder(asked.release, state)
     record = trusted_record(folder / RECORD, keys_to_trust(state, asked.keys), trusted_where(state, asked.keys)).record
@@ -92,12 +92,12 @@ def run_replay_command(asked: argparse.Namespace, state: Path) -> int:
         replayed = differs.replayed
     _say(replayed.lines())
     if replayed.kept is not None:
-        _say([f"What was done again is in {replayed.kept}, the key with it; remove that when it is not needed."])
+        _say([f"The replayed files are in {replayed.kept}, with the key; remove it when it is no longer needed."])
     return SAME if replayed.same else DIFFERS
 
 
 def _runner(workers: int, *, processes: bool) -> "TaskRunner[Any]":
-    """Who draws."""
+    """The task runner for the steps."""
     from prefect.task_runners import ProcessPoolTaskRunner, ThreadPoolTaskRunner  # noqa: PLC0415
 
     return ProcessPoolTaskRunner(max_workers=workers) if processes else ThreadPoolTaskRunner(max_workers=workers)

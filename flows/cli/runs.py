@@ -1,6 +1,6 @@
-"""The command `runs`: what Prefect has run, what came of it, and what to do next.
+"""The command `runs`: lists the runs in Prefect, their outcome, and what to do next.
 
-Prefect's own `flow-run ls` cuts ids short, and knows no dataset and no release.
+Prefect's own `flow-run ls` truncates ids, and shows neither datasets nor releases.
 """
 
 import argparse
@@ -27,41 +27,41 @@ Run = dict[str, Any]
 
 
 class RunsUnknown(DeniableError):
-    """Prefect's server does not say what it has run."""
+    """Prefect's server does not list its runs."""
 
 
 def add_runs_command(subparsers: Subcommands, parents: Sequence[argparse.ArgumentParser] = ()) -> None:
     """Add the command `runs` to a parser.
 
     Args:
-        subparsers: where commands are added.
+        subparsers: the commands of the parser, as `add_subparsers` returns them.
         parents: parsers of the options that all commands share.
     """
     runs = subparsers.add_parser(
-        "runs", parents=parents, help="what Prefect has run, what came of it, and what to do next"
+        "runs", parents=parents, help="list the runs in Prefect, their outcome, and what to do next"
     )
     runs.add_argument(
         "run",
         nargs="?",
         metavar="RUN",
-        help="one run, with its steps and its log: its id, the beginning of it, or its release",
+        help="show one run with its steps and its log: its id, the beginning of its id, or its release",
     )
     runs.add_argument("--dataset", metavar="DATASET", help="only runs of this dataset")
-    runs.add_argument("--last", type=int, default=_LAST, metavar="N", help=f"so many at most (default: {_LAST})")
+    runs.add_argument("--last", type=int, default=_LAST, metavar="N", help=f"at most this many (default: {_LAST})")
 
 
 def run_runs_command(asked: argparse.Namespace, state: Path) -> int:
     """List the runs, the newest first, or show one of them.
 
     Args:
-        asked: what was asked for.
+        asked: the parsed arguments.
         state: the state folder, whose runs are shown unless DENIABLE_PREFECT_API_URL names another server.
 
     Returns:
         0.
 
     Raises:
-        InvalidInput: there is no such run, or there are several.
+        InvalidInput: there is no such run, or more than one.
         RunsUnknown: Prefect's server does not answer.
     """
     from httpx import HTTPError, InvalidURL  # noqa: PLC0415 - other commands need none of this
@@ -75,7 +75,7 @@ def run_runs_command(asked: argparse.Namespace, state: Path) -> int:
         if server is not None:
             from rich.console import Console  # noqa: PLC0415
 
-            with Console(stderr=True).status("Starting Prefect, of which no server runs ..."):
+            with Console(stderr=True).status("Starting Prefect, which is not running ..."):
                 server.wait_until_up()
         with PrefectApi() as prefect:
             lines = list(_shown(prefect, asked.run) if asked.run else _listed(prefect, asked.dataset, asked.last))
@@ -89,18 +89,18 @@ def run_runs_command(asked: argparse.Namespace, state: Path) -> int:
 
 
 def _listed(prefect: "PrefectApi", dataset: str | None, last: int) -> Iterator[str]:
-    """What is said of the last runs."""
+    """Lines on the latest runs."""
     found = _runs(prefect, last, **({"tags": {"all_": [f"{DATASET}{dataset}"]}} if dataset else {}))
     for number, run in enumerate(found):
         if number:
             yield ""
         yield from _about(run)
     if not found:
-        yield f"Prefect has run nothing{f' of {dataset}' if dataset else ''}."
+        yield f"Prefect has no runs{f' of {dataset}' if dataset else ''}."
 
 
 def _shown(prefect: "PrefectApi", asked: str) -> Iterator[str]:
-    """What is said of one run, its steps and its log."""
+    """Lines on one run, its steps and its log."""
     run = _found(prefect, asked)
     mine = {"id": {"any_": [run["id"]]}}
     yield from _about(run)
@@ -118,7 +118,7 @@ def _shown(prefect: "PrefectApi", asked: str) -> Iterator[str]:
 
 
 def _runs(prefect: "PrefectApi", most: int, **wanted: object) -> list[Run]:
-    """Runs that have begun, or should have."""
+    """Runs that have begun, or are due."""
     begun = {"expected_start_time": {"before_": datetime.now(UTC).isoformat()}, **wanted}
     found: list[Run] = prefect.post(
         "flow_runs/filter", flow_runs=begun, sort="EXPECTED_START_TIME_DESC", limit=max(1, min(most, _MOST))
@@ -127,12 +127,12 @@ def _runs(prefect: "PrefectApi", most: int, **wanted: object) -> list[Run]:
 
 
 def _found(prefect: "PrefectApi", asked: str) -> Run:
-    """The run of an id, of the beginning of one, or the last of a release."""
+    """The run with an id, or with the beginning of one, or the latest run of a release."""
     runs = _runs(prefect, _MOST)
     named = [run for run in runs if _tag(run, RELEASE) == asked]
     found = named[:1] or [run for run in runs if len(asked) >= _SHORTEST and run["id"].startswith(asked.lower())]
     if len(found) != 1:
-        many = "several have that beginning" if found else f"none of the last {_MOST} has it"
+        many = "several match" if found else f"none of the latest {_MOST} matches"
         raise InvalidInput(
             f"a run must be named by its id, the beginning of it, or its release, got {asked}: {many}; "
             "python -m flows runs lists them."
@@ -141,7 +141,7 @@ def _found(prefect: "PrefectApi", asked: str) -> Run:
 
 
 def _about(run: Run) -> Iterator[str]:
-    """What is said of a run in any case."""
+    """Lines on a run, in a list as well as alone."""
     began = run["start_time"] or run["expected_start_time"]
     yield f"{run['name']}  ({run['state_name']})"
     yield f"  run      {run['id']}"
@@ -151,17 +151,17 @@ def _about(run: Run) -> Iterator[str]:
     if release := _tag(run, RELEASE):
         yield f"  release  {release}"
     if message := (run.get("state") or {}).get("message"):
-        yield f"  said     {message}"
+        yield f"  message  {message}"
     yield f"  next     {_next(run)}"
 
 
 def _next(run: Run) -> str:
-    """What to do, or where to look."""
+    """The next step for the user."""
     release, dataset, kind = _tag(run, RELEASE), _tag(run, DATASET), run["state_type"]
     again = _DEPLOYED.format(run=run["id"]) if run["deployment_id"] else _BY_HAND
-    said = f"{again} goes on where it stopped; what was paid for is not paid for again"
+    said = f"{again} resumes where it stopped; what was charged is not charged again"
     if run["state_name"] in _HELD:
-        said = f'look at what python -m flows held lists; then python -m flows approve {release} --reason "..."'
+        said = f'review what python -m flows held lists; then python -m flows approve {release} --reason "..."'
     elif kind == "COMPLETED":
         made = release and run["name"].startswith((release, "refresh"))
         said = f"python -m flows find --dataset {dataset} shows it, python -m flows audit {release} checks it"
@@ -169,16 +169,16 @@ def _next(run: Run) -> str:
     elif kind in _UNDER_WAY:
         said = f"wait; python -m flows prefect flow-run cancel {run['id']} ends it"
     elif kind == "CRASHED" and run["deployment_id"]:
-        said = f"nothing: it goes on by itself where the watch of the stack runs; elsewhere {said}"
+        said = f"nothing, where the watch of the stack runs: it resumes by itself; elsewhere {said}"
     elif run["state_name"] == "AwaitingRetry":
-        said = "nothing: it goes on by itself, at the time that its page says"
+        said = "nothing: it resumes by itself, at the time shown on its page"
     elif kind == "SCHEDULED":
-        said = "a worker takes it; python -m flows stack status says whether one runs"
+        said = "wait for a worker; python -m flows stack status shows whether one is running"
     elif kind == "FAILED" and (run["name"].endswith(": refused") or ": refused " in run["name"]):
-        said = "do what is said; the same again is refused again"
+        said = "do what the message requires; an unchanged run will be refused again"
     return said
 
 
 def _tag(run: Run, kind: str) -> str:
-    """What a run is tagged with."""
+    """The tag of one kind that a run has."""
     return next((tag.removeprefix(kind) for tag in run["tags"] if tag.startswith(kind)), "")

@@ -1,4 +1,4 @@
-"""Shows on standard error that a command is at work: a spinner on a terminal, and a line where a log is asked for."""
+"""Shows on standard error that a command is working: a spinner on a terminal, or a line in a log if requested."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,13 +6,13 @@ from contextlib import contextmanager
 
 @contextmanager
 def at_work(said: str, *, logged: bool = False) -> Iterator[None]:
-    """Show what takes long until the block ends, and take it away again.
+    """Show what is being done while the block runs, and remove it afterwards.
 
     Args:
         said: what is being done, such as `Auditing acs_ma-20261120T104151Z`.
-        logged: whether to say so in a line where nobody sits at a terminal.
+        logged: whether to print it as a line where standard error is not a terminal.
     """
-    from rich.console import Console  # noqa: PLC0415 - what answers at once does without
+    from rich.console import Console  # noqa: PLC0415 - quick commands do without it
     from rich.markup import escape  # noqa: PLC0415
 
     console = Console(stderr=True, highlight=False)

@@ -1,4 +1,4 @@
-"""The type of what `add_subparsers` returns, where commands are added: argparse gives it no public name."""
+"""The type that `add_subparsers` returns, for which argparse has no public name."""
 
 import argparse
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ class Subcommands(Protocol):
         """Add a command.
 
         Args:
-            name: the word that it is asked for by.
+            name: the command's name.
             parents: parsers of options that it shares.
             help: what it does, in the list of commands.
             description: what it does, in its own help.

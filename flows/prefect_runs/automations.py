@@ -1,11 +1,10 @@
-"""What Prefect does by itself about runs of the deployments: ends those that fell silent, tells of those that failed.
+"""Prefect's automations for runs of the deployments: they end those that fell silent, and report those that failed.
 
-A run that an outage ended is gone on with (flows.prefect_runs.resuming), and told of when it is given up, or when
-nobody goes on.
+A run that an outage ended is resumed (flows.prefect_runs.resuming); it is reported when it is given up, or when nothing
+resumes it.
 
-Why a refresh did not succeed is told by the refresh itself (stores.servers.webhook); where it told the same block, it
-is not told here again. What is told here needs nothing of the run: it is told even where the machine that it ran on is
-gone.
+A refresh reports itself why it did not succeed (stores.servers.webhook); if it notified the same block, it is not
+reported again here. The reports here need nothing of the run: they are sent even if its machine is gone.
 """
 
 import json
@@ -33,10 +32,10 @@ if TYPE_CHECKING:
 
 WEBHOOK_VARIABLE = "DENIABLE_WEBHOOK"
 WEBHOOK_BLOCK = "deniable"
-"""Name of the Webhook block that is told; whoever wants headers or another method changes it in Prefect's pages."""
+"""Name of the Webhook block that is notified; its headers and method can be changed in Prefect's pages."""
 
 FAILED_AND_TOLD = "FailedAndTold"
-"""State of a run that failed, and has told the same block itself, with the reason; it is not told of again."""
+"""State of a run that failed, and has notified the same block itself, with the reason; it is not reported again."""
 
 SILENT, TELL = "Deniable: end runs that fell silent", "Deniable: tell of runs that failed"
 TELL_OF_CRASHES = "Deniable: tell of runs that nobody goes on with"
@@ -46,7 +45,7 @@ _MISSED = 3
 _LEFT = timedelta(minutes=15)
 _PAGE = 200  # no more are given at a time
 _RUNS: dict[str, str | list[str]] = {"prefect.resource.id": ["prefect.flow-run.*"]}
-# Neither parameters nor the state's message: both may hold what is not for everybody who reads a chat.
+# Neither parameters nor the state's message: both may hold what not every reader of a chat may see.
 _TOLD = {
     "event": "'run ' + (event.resource['prefect.state-type'] | lower)",
     "flow": "flow.name",
@@ -58,10 +57,10 @@ _TOLD = {
 
 
 def make_automations() -> list[str]:
-    """Have Prefect end silent runs of our deployments, and tell of failed ones where there is somebody to tell.
+    """Have Prefect end silent runs of our deployments, and report failed ones if there is a webhook.
 
-    The webhook is the one that DENIABLE_WEBHOOK names, else the one that an earlier call was told, or that somebody
-    made in Prefect's pages as a Webhook block of the name `deniable`. Made again, an automation becomes as it is here.
+    The webhook is the one that DENIABLE_WEBHOOK names, else the one of an earlier call, or one that was made in
+    Prefect's pages as a Webhook block named `deniable`. An automation that exists is updated.
 
     Returns:
         What was made, in words.
@@ -71,27 +70,27 @@ def make_automations() -> list[str]:
         ours = ResourceSpecification({"prefect.resource.id": named})
         longest = silence()
         _make(client, _end_silent_runs(ours, longest))
-        said = [f"A run that says nothing for {longest.total_seconds():g} s is ended as crashed."]
+        said = [f"A run that is silent for {longest.total_seconds():g} s is ended as crashed."]
         block = _webhook(client)
         if block is None:
-            said.append(f"Nobody is told of runs that fail; {WEBHOOK_VARIABLE}=address changes that.")
+            said.append(f"Runs that fail are reported to no one; {WEBHOOK_VARIABLE}=address changes that.")
         else:
             _make(client, _tell_of_failures(ours, block))
             _make(client, _tell_of_crashes(ours, block))
-            told = f"told to Prefect's Webhook block {WEBHOOK_BLOCK}."
-            said.append(f"Runs that fail, or that crash and are not gone on with, are {told}")
+            told = f"reported to Prefect's Webhook block {WEBHOOK_BLOCK}."
+            said.append(f"Runs that fail, or that crash and are not resumed, are {told}")
     return said
 
 
 def _end_silent_runs(ours: ResourceSpecification, longest: timedelta) -> AutomationCore:
-    """The automation that ends runs whose process is gone and could not say so."""
+    """The automation that ends runs whose process is gone without having reported it."""
     return AutomationCore(
         name=SILENT,
-        description="Where the machine of a run is gone, nothing else says that the run is over.",
+        description="If the machine of a run is gone, nothing else reports that the run is over.",
         trigger=EventTrigger(
-            # A run that began and never said anything is silent as well, and so is one whose process never began.
+            # A run that began and never reported anything is silent as well, and so is one whose process never began.
             after={f"prefect.flow-run.{name}" for name in ("heartbeat", "Pending", "Running", "Cancelling")},
-            # Any word will do: runs end in states of many names, and one that is suspended is not silent.
+            # Any event will do: runs end in states of many names, and a suspended one is not silent.
             expect={"prefect.flow-run.*"},
             match=ResourceSpecification(_RUNS),
             match_related=ours,
@@ -104,19 +103,19 @@ def _end_silent_runs(ours: ResourceSpecification, longest: timedelta) -> Automat
             ChangeFlowRunState(
                 name=None,
                 state=StateType.CRASHED,
-                force=False,  # a run that ended meanwhile has ended as it says
-                message=f"nothing was heard of the run for {longest.total_seconds():g} s: its process or its machine "
-                "is gone. What was charged, if anything, is kept: retry it, or run the deployment again; it goes on.",
+                force=False,  # a run that ended meanwhile keeps its own state
+                message=f"the run was silent for {longest.total_seconds():g} s: its process or its machine is gone. "
+                "What was charged, if anything, is kept: retry it, or run the deployment again, to resume it.",
             )
         ],
     )
 
 
 def _tell_of_failures(ours: ResourceSpecification, block: BlockDocument) -> AutomationCore:
-    """The automation that posts a message of every run that failed, unless the run itself has done so."""
+    """The automation that posts a message on every run that failed, unless the run itself has done so."""
     return AutomationCore(
         name=TELL,
-        description="Which run it was; its page says why.",
+        description="Names the run; its page shows why it failed.",
         trigger=EventTrigger(
             expect={"prefect.flow-run.*"},
             match=ResourceSpecification(
@@ -132,10 +131,10 @@ def _tell_of_failures(ours: ResourceSpecification, block: BlockDocument) -> Auto
 
 
 def _tell_of_crashes(ours: ResourceSpecification, block: BlockDocument) -> AutomationCore:
-    """The automation that posts a message of every run that crashed and that nobody goes on with."""
+    """The automation that posts a message on every run that crashed and is not resumed."""
     return AutomationCore(
         name=TELL_OF_CRASHES,
-        description="Runs that crash are gone on with within seconds, where `stack up` or `watch` sees to that.",
+        description="Runs that crash are resumed within seconds, if `stack up` or `watch` is running.",
         trigger=EventTrigger(
             after={f"prefect.flow-run.{name}" for name in ("Crashed", INTERRUPTED)},
             expect={"prefect.flow-run.*"},
@@ -156,13 +155,13 @@ def _message(block: BlockDocument) -> CallWebhook:
 
 
 def silence() -> timedelta:
-    """How long a run may say nothing: a few of the heartbeats that its process is to give."""
+    """How long a run may be silent: a few of the heartbeats that its process must send."""
     every = get_current_settings().flows.heartbeat_frequency
     return timedelta(seconds=_MISSED * (every or 60))
 
 
 def our_deployments(client: "SyncPrefectClient") -> list["DeploymentResponse"]:
-    """The deployments whose runs are meant; others may use the same server."""
+    """Our own deployments; others may use the same server."""
     every: list[DeploymentResponse] = []
     while page := client.read_deployments(limit=_PAGE, offset=len(every)):
         every += page
@@ -170,7 +169,7 @@ def our_deployments(client: "SyncPrefectClient") -> list["DeploymentResponse"]:
 
 
 def _make(client: "SyncPrefectClient", wanted: AutomationCore) -> None:
-    """Make an automation, or make the one of that name what is wanted; one that somebody switched off stays so."""
+    """Make an automation, or update the one of that name; one that a user switched off stays so."""
     there = client.read_automations_by_name(wanted.name)
     if there:
         client.update_automation(there[0].id, wanted.model_copy(update={"enabled": there[0].enabled}))
@@ -179,7 +178,7 @@ def _make(client: "SyncPrefectClient", wanted: AutomationCore) -> None:
 
 
 def _webhook(client: "SyncPrefectClient") -> BlockDocument | None:
-    """The block that is told; made, or told the new address, where the variable names one."""
+    """The block to notify; made, or given the new address, if the variable names one."""
     address, kind = os.environ.get(WEBHOOK_VARIABLE), Webhook.get_block_type_slug()
     try:
         there = client.read_block_document_by_name(WEBHOOK_BLOCK, kind)
@@ -189,6 +188,6 @@ def _webhook(client: "SyncPrefectClient") -> BlockDocument | None:
         Webhook(url=SecretStr(address), headers=SecretDict({"Content-Type": "application/json"})).save(WEBHOOK_BLOCK)
         return client.read_block_document_by_name(WEBHOOK_BLOCK, kind)
     if address and there.data["url"] != address:
-        # The rest stays as somebody may have set it.
+        # The rest stays as a user may have set it.
         client.update_block_document(there.id, BlockDocumentUpdate(data={"url": address}))
     return there

@@ -1,7 +1,7 @@
-"""How runs of the deployments end when something around them is down, so that they are gone on with by themselves.
+"""How runs of the deployments end in an outage, so that they are resumed automatically.
 
-Who goes on with them is flows.prefect_runs.resuming. What is charged and drawn needs no care here: the journal and the
-ledger see to it that a release that is gone on with gives the same bytes at the same cost.
+They are resumed by flows.prefect_runs.resuming. Charges and draws need no care here: by the journal and the ledger, a
+resumed release gives the same bytes at the same cost.
 """
 
 import os
@@ -30,26 +30,26 @@ from stores.servers.prefect_failures import PrefectDown, asking_prefect, prefect
 from stores.vault.lease import UnderWay, keep_while_alive
 
 INTERRUPTED = "Interrupted"
-"""State of a run that an outage ended; it is gone on with."""
+"""State of a run that an outage ended; it is resumed."""
 MISSED = "Missed"
 """State of a scheduled run that did nothing because a later one of the same schedule was due when it began."""
 GIVEN_UP = "GivenUp"
-"""State of a run that was gone on with in vain, as often as is tried; it is told of."""
+"""State of a run that was resumed as often as allowed, without success; it is reported."""
 GOING_ON = "AwaitingRetry"
-"""State of a run that is gone on with in a while; Prefect's own name for that."""
+"""State of a run that will be resumed later; Prefect's own name for it."""
 
 ATTEMPTS_VARIABLE = "DENIABLE_RESUME_AFTER_S"
 _ATTEMPTS_S = "60 300 900 3600"
 
 OUTAGES = (ServerDown, UnderWay)
-"""What ends a run so that it is gone on with."""
+"""Errors that end a run such that it is resumed."""
 
 _finished: dict[str, list[str]] = {}
-"""The releases that runs of this process have finished, by run, until Prefect is told."""
+"""The releases that runs of this process have finished, by run, until they are reported to Prefect."""
 
 
 def pauses_s() -> tuple[float, ...]:
-    """For how many seconds a run waits before it is gone on with, for the first time, the second, and so on.
+    """The seconds that a run waits before it is resumed for the first time, the second time, and so on.
 
     Raises:
         InvalidInput: DENIABLE_RESUME_AFTER_S holds no such numbers.
@@ -66,9 +66,9 @@ def pauses_s() -> tuple[float, ...]:
 
 
 def resumed(states: list[State[Any]]) -> int:
-    """How often a worker went on with a run since somebody last saw to it, by all its states.
+    """How often a worker has resumed a run since a person last retried it, from all its states.
 
-    Prefect says twice that a process was killed. The second word may reach a run that waits to go on; it is no attempt.
+    Prefect reports a killed process twice. The second report may reach a run that waits to resume; it is no attempt.
     """
     since = takewhile(lambda state: state.name != GIVEN_UP, sorted(states, key=lambda each: each.timestamp)[::-1])
     return sum(
@@ -77,17 +77,17 @@ def resumed(states: list[State[Any]]) -> int:
 
 
 def resumable(work: Callable[[], State[Any]]) -> State[Any]:
-    """Do what a run is for, unless a later one of its schedule does; an outage ends it so that it is gone on with.
+    """Do the work of a run, unless a later run of its schedule does it; after an outage the run is resumed.
 
     Args:
-        work: what it is for.
+        work: the work of the run.
 
     Returns:
-        How it ends.
+        The state in which it ends.
     """
     try:
         if runtime.deployment.id and runtime.flow_run.id:
-            with suppress(UnderWay):  # another process is at the same run, and has shown that it lives
+            with suppress(UnderWay):  # another process works on the same run, and shows that it is alive
                 keep_while_alive(state_folder(), sign_of_life(runtime.flow_run.id))
                 forget_end(state_folder(), runtime.flow_run.id)
         later = _later_run()
@@ -102,55 +102,55 @@ def resumable(work: Callable[[], State[Any]]) -> State[Any]:
                 Failed(message=str(error) if isinstance(error, DeniableError) else "the log of its process says why")
             )
             raise
-        # Prefect's word for an end that is nobody's fault but the machines'.
+        # Prefect's state for an end that is the fault of the infrastructure.
         return _heard(Crashed(name=INTERRUPTED, message=said))
 
 
 def _heard(end: State[Any]) -> State[Any]:
-    """How a run of a deployment ends, while Prefect can hear it.
+    """Return the end of a deployment's run, if Prefect's server answers.
 
-    If Prefect's server is down at that moment, its engine takes the run for failed, and says so as soon as the server
-    is up: of a run that was published, too. So a process that Prefect cannot hear keeps how its run ended and dies; the
-    watch, which knows it by its sign of life, tells Prefect.
+    If the server is down at that moment, Prefect's engine takes the run for failed, and reports that as soon as the
+    server is up, even if the release was published. So a process that cannot reach Prefect keeps the end of its run and
+    dies; the watch, which recognises the run by its sign of life, reports the end.
     """
     run = runtime.flow_run.id
     if runtime.deployment.id and run:
         try:
             _here()
         except PrefectDown as down:
-            if end.type is not StateType.CRASHED:  # one that crashed is gone on with
+            if end.type is not StateType.CRASHED:  # one that crashed is resumed
                 finished = tuple(finished_in(run))
                 said = RunEnd(type=end.type.value, name=end.name or "", message=end.message or "", finished=finished)
                 keep_end(state_folder(), run, said)
-            why = f"Prefect could not be told how this run ended; it will be told once it answers. {down}"
+            why = f"The end of this run could not be reported to Prefect; it will be once Prefect answers. {down}"
             print(why, file=sys.stderr, flush=True)  # noqa: T201 - the worker's log
             os._exit(1)
     return end
 
 
 def note_finished(release: str) -> None:
-    """Note that this run has finished a release, of which Prefect is to be told."""
+    """Note that this run has finished a release, which is to be reported to Prefect."""
     _finished.setdefault(str(runtime.flow_run.id), []).append(release)
 
 
 def finished_in(run: object) -> list[str]:
-    """The releases that a run of this process has finished, and that Prefect was not told of; they are forgotten."""
+    """The releases that a run of this process has finished and not yet reported to Prefect; they are forgotten."""
     return _finished.pop(str(run), [])
 
 
 def sign_of_life(flow_run: object) -> str:
-    """What a run's process keeps while it lives, so that one that died is known by it at once."""
+    """Name of the lock that a run's process holds while it lives, so that its death is noticed at once."""
     return f".run-{flow_run}"
 
 
 def is_scheduled() -> bool:
-    """Whether this is a run that a schedule asks for, and nobody else."""
+    """Whether this run was started by a schedule, and not by a person."""
     here = _here()
     return here is not None and bool(here.auto_scheduled)
 
 
 def is_last_attempt() -> bool:
-    """Whether this run is not gone on with should it fail; a run of no deployment is not."""
+    """Whether this run would not be resumed if it failed; a run without a deployment never is."""
     if not runtime.deployment.id or not (run := runtime.flow_run.id):
         return True
 
@@ -174,10 +174,10 @@ def _here() -> FlowRun | None:
 
 
 def _later_run() -> FlowRun | None:
-    """A run that a schedule asked for later, with the same parameters, and that was due before this one began.
+    """A later run of the same schedule, with the same parameters, that was due before this one began.
 
-    While no worker was there, runs of a schedule pile up. One of them is enough, the newest. One that failed for a
-    reason of its own, or that somebody cancelled, does nobody's work.
+    Without a worker, runs of a schedule pile up. One of them is enough, the newest. A run that failed for a reason of
+    its own, or that was cancelled, does not count.
     """
     here = _here()
     if here is None or not here.auto_scheduled or here.expected_start_time is None or here.deployment_id is None:

@@ -1,8 +1,8 @@
-"""Goes on with runs of the deployments that an outage ended, and closes what nobody closed.
+"""Resumes runs of the deployments that an outage ended, and closes runs and tasks that were left open.
 
-It looks at how things are, again and again, and not at what was told of them: events of Prefect's get lost where its
-server or its database is what went down. That is why this is no automation. Whoever looks may be stopped at any moment,
-and another may look at the same time.
+It polls the state of the runs, rather than rely on Prefect's events, which get lost if its server or its database goes
+down. That is why this is no automation. The process that polls may be stopped at any moment, and another may poll at
+the same time.
 """
 
 import time
@@ -37,19 +37,19 @@ _WORKING = [StateType.RUNNING, StateType.PENDING, StateType.CANCELLING]
 _ENDED = [StateType.COMPLETED, StateType.FAILED, StateType.CRASHED, StateType.CANCELLED]
 _PAGE = 200  # no more are given at a time
 _PAST = timedelta(days=1)
-"""What ended longer ago is left as it is."""
+"""Runs that ended longer ago are left as they are."""
 _SETTLED = timedelta(seconds=30)
-"""What a task says last reaches Prefect later than what its run says last."""
-_DIED = "the process of the run died, and nobody could say so."
-_SILENT = "nothing was heard of the run for {:g} s: its process or its machine is gone."
+"""The last report of a task reaches Prefect later than the last report of its run."""
+_DIED = "the process of the run died without reporting it."
+_SILENT = "the run was silent for {:g} s: its process or its machine is gone."
 
 
 class RunWatch:
-    """Looks after the runs of our deployments, while Prefect answers: what nobody could hear says nothing of a run.
+    """Looks after the runs of our deployments while Prefect answers; silence while it did not answer does not count.
 
     Args:
-        client: asks Prefect's server.
-        state: the state folder that they work on, where it is this one.
+        client: a client of Prefect's server.
+        state: the state folder that the runs work on, if it is this one.
     """
 
     def __init__(self, client: "SyncPrefectClient", state: Path) -> None:
@@ -58,13 +58,13 @@ class RunWatch:
         self._heard_since = time.monotonic()
 
     def look(self) -> list[str]:
-        """End runs that fell silent, close the tasks of runs that ended, and go on with those that an outage ended.
+        """End runs that fell silent, close the tasks of runs that ended, and resume those that an outage ended.
 
         Returns:
             What was done, a line each.
 
         Raises:
-            httpx.HTTPError: Prefect does not answer; the next look goes on.
+            httpx.HTTPError: Prefect does not answer; the next call continues.
         """
         ours = {deployment.id for deployment in our_deployments(self._client)}
         if not ours:
@@ -87,7 +87,7 @@ class RunWatch:
         return [run for run in found if run.deployment_id in ours]
 
     def _end_silent(self, ours: Collection[Any]) -> Iterator[str]:
-        """End runs whose process is gone and could not say so."""
+        """End runs whose process is gone without having reported it."""
         longest = silence()
         heard = time.monotonic() - self._heard_since >= longest.total_seconds()
         for run in self._runs(ours, _WORKING):
@@ -106,12 +106,12 @@ class RunWatch:
             yield f"{run.name} ({run.id}): {said}"
 
     def _has_died(self, run: object, state: State[object]) -> bool:
-        """Whether a run's process worked on this state folder, and is gone; one that goes on needs a while to begin."""
+        """Whether a run's process worked on this state folder, and is gone; a resumed run needs a while to begin."""
         long_ago = state.timestamp < datetime.now(UTC) - _SETTLED
         return state.type is StateType.RUNNING and long_ago and has_died(self._state, sign_of_life(run))
 
     def _tell_end(self, run: FlowRun) -> str | None:
-        """Tell Prefect how a run ended that could not tell it; what was done, None where nothing was to be told."""
+        """Report to Prefect the end of a run that could not do so itself; returns what was done, None if nothing."""
         end = kept_end(self._state, run.id)
         if end is None:
             return None
@@ -119,7 +119,7 @@ class RunWatch:
         for release in end.finished:
             note_reported(self._state, release)
         forget_end(self._state, run.id)
-        return f"{run.name} ({run.id}) could not tell Prefect how it ended; it was told: {end.name}"
+        return f"{run.name} ({run.id}) could not report its end to Prefect; it is reported now: {end.name}"
 
     def _heard_of(self, run: FlowRun, since: datetime) -> bool:
         if run.state is None or run.state.timestamp > since:
@@ -131,7 +131,7 @@ class RunWatch:
         return bool(self._client.read_events(filter=told, limit=1).events)
 
     def _close_tasks(self, ours: Collection[Any]) -> Iterator[str]:
-        """Close tasks that Prefect takes for running though their run has ended: nobody else ever would."""
+        """Close tasks that Prefect takes for running though their run has ended: nothing else ever would."""
         open_tasks = TaskRunFilter(
             state=TaskRunFilterState(type=TaskRunFilterStateType(any_=[StateType.RUNNING, StateType.PENDING]))
         )
@@ -146,7 +146,7 @@ class RunWatch:
                 yield f"task {task.name} of {run.name} was left {task.state_name}, and is closed"
 
     def _go_on(self, run: FlowRun) -> Iterator[str]:
-        """Go on with a run in a while, or give it up; one that somebody was cancelling is left as it is."""
+        """Have a run resumed later, or give it up; a run that was being cancelled is left as it is."""
         states = sorted(self._client.read_flow_run_states(run.id), key=lambda state: state.timestamp)
         if run.state is None or StateType.CANCELLING in _kinds(states[-2:]):
             return
@@ -156,8 +156,8 @@ class RunWatch:
         pauses, before, said = pauses_s(), resumed(states), (run.state.message or "it crashed").rstrip(". ")
         if before >= len(pauses):
             msg = (
-                f"{said}. It was tried {before + 1} times, and is given up; see that everything runs, then retry it: "
-                "it goes on where it stopped."
+                f"{said}. It was tried {before + 1} times, and is given up; check that everything is running, then "
+                "retry it: it resumes where it stopped."
             )
             self._client.set_flow_run_state(run.id, Failed(name=GIVEN_UP, message=msg), force=True)
             yield f"{run.name} ({run.id}) is given up after {before + 1} attempts"
@@ -166,11 +166,11 @@ class RunWatch:
         again = State(
             type=StateType.SCHEDULED,
             name=GOING_ON,
-            message=f"goes on by itself, attempt {before + 2} of {len(pauses) + 1}; before: {said}.",
+            message=f"resumes by itself, attempt {before + 2} of {len(pauses) + 1}; before: {said}.",
             state_details=StateDetails.model_validate({"scheduled_time": when}),
         )
         self._client.set_flow_run_state(run.id, again)
-        yield f"{run.name} ({run.id}) goes on in {pauses[before]:g} s, attempt {before + 2} of {len(pauses) + 1}"
+        yield f"{run.name} ({run.id}) resumes in {pauses[before]:g} s, attempt {before + 2} of {len(pauses) + 1}"
 
 
 def _kinds(states: Iterable[State[object]]) -> set[StateType]:
@@ -178,12 +178,12 @@ def _kinds(states: Iterable[State[object]]) -> set[StateType]:
 
 
 def _is_settled(state: State[object]) -> bool:
-    """Whether nothing more will be heard of the tasks of a run that ended; what crashed says nothing any more."""
+    """Whether the tasks of a run that ended will report nothing more; those of a crashed run report no more at all."""
     return state.type is StateType.CRASHED or state.timestamp < datetime.now(UTC) - _SETTLED
 
 
 def _end_of_task(state: State[object]) -> State[object]:
-    """How a task ended that could not say so, by how its run did."""
+    """The end of a task that could not report it, inferred from the end of its run."""
     if state.type is StateType.COMPLETED:
-        return Completed(message="Prefect was not told how it ended; its run completed")
-    return Crashed(message="Prefect was not told how it ended; its run did not complete")
+        return Completed(message="its end was not reported to Prefect; its run completed")
+    return Crashed(message="its end was not reported to Prefect; its run did not complete")

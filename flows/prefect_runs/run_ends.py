@@ -1,4 +1,4 @@
-"""How runs of the deployments ended that could not tell Prefect, kept in the state folder until the watch tells it."""
+"""The ends of runs that could not report them to Prefect, kept in the state folder until the watch reports them."""
 
 import json
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ class RunEnd:
 
 
 def keep_end(state: Path, run: object, end: RunEnd) -> None:
-    """Keep how a run ended; a process that is stopped meanwhile leaves no half of it."""
+    """Keep how a run ended; the file is whole, even if the process is stopped meanwhile."""
     place = _place(state, run)
     part = place.with_suffix(".part")
     part.touch(mode=PRIVATE_FILE)
@@ -38,7 +38,7 @@ def keep_end(state: Path, run: object, end: RunEnd) -> None:
 
 
 def kept_end(state: Path, run: object) -> RunEnd | None:
-    """How a run ended that could not tell Prefect; None for any other."""
+    """The end of a run that could not report it to Prefect; None for any other."""
     try:
         return RunEnd(**json.loads(_place(state, run).read_text(encoding="utf-8")))
     except FileNotFoundError:
@@ -46,7 +46,7 @@ def kept_end(state: Path, run: object) -> RunEnd | None:
 
 
 def forget_end(state: Path, run: object) -> None:
-    """Leave nothing of an earlier attempt's end: the run goes on, or Prefect was told."""
+    """Remove an earlier attempt's end: the run was resumed, or Prefect has the end."""
     _place(state, run).unlink(missing_ok=True)
 
 

@@ -1,8 +1,8 @@
-"""What Prefect's page of a run says of it: a name with what came of it, and the lines that a terminal shows.
+"""What Prefect's page of a run shows: a name with the outcome, and the lines that a terminal shows.
 
-Only lines that are handed in here get there, and only those may be that everybody who reads Prefect's database may
-read: no figure that was measured on real records, no error but one that is made to be shown. Prefect's own loggers
-send nothing (infra.environment). A server that does not answer keeps no run waiting, and fails none.
+Only lines passed in here get there, and they must be fit for every reader of Prefect's database: no figure that was
+measured on real records, and only errors that are made to be shown. Prefect's own loggers send nothing
+(infra.environment). A server that does not answer neither delays a run nor makes it fail.
 """
 
 import logging
@@ -35,12 +35,12 @@ _GRACE_S = 10.0
 
 
 class RunPage:
-    """The page of one run of a flow; of none, where there is no run, and then nothing is told to anybody.
+    """The page of one run of a flow; without a run, nothing is sent anywhere.
 
     Args:
         subject: what the run does, such as `refresh of acs_ma`.
         run: the run.
-        is_release: whether the run is called by its release alone, once that has a name.
+        is_release: whether the run is named by its release alone, once that has a name.
     """
 
     def __init__(self, subject: str, run: FlowRun | None, *, is_release: bool = False) -> None:
@@ -50,19 +50,19 @@ class RunPage:
         self._name()
 
     def about(self, dataset: str, release: str = "") -> None:
-        """Say of which dataset the run is, and which release it works on, if any."""
+        """State the dataset of the run, and the release it works on, if any."""
         self._release, self._outcome = release, ""
         self._name()
         if self._post is not None:
             self._post.tag([f"{DATASET}{dataset}", *([f"{RELEASE}{release}"] if release else [])])
 
     def ended(self, outcome: str) -> None:
-        """Say in a word or two what came of it."""
+        """State the outcome in a word or two."""
         self._outcome = outcome
         self._name()
 
     def failed(self, error: BaseException) -> None:
-        """Say that an error ended the run, and which if it is made to be shown."""
+        """Report that an error ended the run, and the error itself if it is made to be shown."""
         if not self._outcome:
             self.ended(_outcome(error))
         level = logging.WARNING if isinstance(error, Held) else logging.ERROR
@@ -78,13 +78,13 @@ class RunPage:
         """Add a line for each step that ends, as a terminal's log has it, until the block ends.
 
         Args:
-            amounts: amount of work of the steps where it is known, in the unit in which they advance.
+            amounts: amount of work of the steps for which it is known, in the unit in which they advance.
         """
         with watching(StepLines(self.say, amounts)):
             yield
 
     def close(self) -> None:
-        """Wait until all is told, for a few seconds at most."""
+        """Wait until everything is sent, for a few seconds at most."""
         if self._post is not None:
             self._post.close()
 
@@ -102,11 +102,11 @@ _pages: ContextVar[RunPage | None] = ContextVar("page", default=None)
 
 @contextmanager
 def on_its_page(subject: str, *, is_release: bool = False) -> Iterator[RunPage]:
-    """Have the run that this happens in say what it does and what came of it, until the block ends.
+    """Have the current run report its work and its outcome until the block ends.
 
     Args:
         subject: what the run does, such as `refresh of acs_ma`; the page of a run that has one already keeps its own.
-        is_release: whether the run is called by its release alone, once that has a name.
+        is_release: whether the run is named by its release alone, once that has a name.
 
     Yields:
         The run's page.
@@ -128,10 +128,10 @@ def on_its_page(subject: str, *, is_release: bool = False) -> Iterator[RunPage]:
 
 
 def completed(said: str, result: R) -> R:
-    """End a flow with a message, which its state says; whoever calls the flow gets the result alone.
+    """End a flow with a message in its state; the caller of the flow gets the result alone.
 
-    A flow that Prefect may begin again in the same process ends without one: the engine takes a state that such a flow
-    returns for none, and raises the error of the attempt before.
+    A flow that Prefect may begin again in the same process ends without a message: the engine ignores a state that such
+    a flow returns, and raises the error of the attempt before.
     """
     context = FlowRunContext.get()
     if context is not None and context.flow is not None and context.flow.retries:
@@ -140,7 +140,7 @@ def completed(said: str, result: R) -> R:
 
 
 class _Post:
-    """Takes names and lines to Prefect's server, in a thread of its own."""
+    """Sends names and lines to Prefect's server, in a thread of its own."""
 
     def __init__(self, run: FlowRun) -> None:
         self._run, self._name, self._tags = run.id, "", list(run.tags)
@@ -150,49 +150,49 @@ class _Post:
         self._lines: list[LogCreate] = []
         self._told, self._over = 0, False
         self._news = Condition()
-        # The address of Prefect's server may be known to this context alone.
+        # The address of Prefect's server may be known in this context only.
         self._thread = Thread(target=copy_context().run, args=(self._deliver,), name="run page", daemon=True)
         self._thread.start()
 
     def call(self, name: str) -> None:
-        """Have the run called by a name."""
+        """Give the run a name."""
         with self._news:
             self._name = name
             self._news.notify_all()
 
     def tag(self, tags: Iterable[str]) -> None:
-        """Have the run tagged, beside what it is tagged with by others."""
+        """Tag the run, keeping the tags of others."""
         with self._news:
             self._tags = [*self._others, *tags]
             self._news.notify_all()
 
     def add(self, lines: Iterable[str], level: int) -> None:
-        """Have lines added to the run's log."""
+        """Add lines to the run's log."""
         common = {"name": _LOGGER, "level": level, "timestamp": datetime.now(UTC), "flow_run_id": self._run}
         with self._news:
             self._lines += [LogCreate.model_validate({**common, "message": line}) for line in lines]
             self._news.notify_all()
 
     def close(self) -> None:
-        """Wait until all is told, for a few seconds at most."""
+        """Wait until everything is sent, for a few seconds at most."""
         with self._news:
             self._over = True
             self._news.notify_all()
         self._thread.join(_GRACE_S)
         with self._news:
-            # What could not be told by now is not.
+            # What could not be sent by now is not sent.
             self._known, self._told = (self._name, self._tags), len(self._lines)
 
     def _deliver(self) -> None:
         while not self._is_done():
-            # Whatever it is that Prefect does not take, the run does not fail for it; it is told with what comes next.
+            # Whatever Prefect rejects, the run does not fail for it; it is sent again with what comes next.
             with suppress(Exception), get_client(sync_client=True) as client:
                 self._tell(client)
             if not self._is_done():
                 sleep(_TOGETHER_S)
 
     def _tell(self, client: SyncPrefectClient) -> None:
-        """Tell whatever there is, a few times a second, until all is told and nothing more will come."""
+        """Send what is new, a few times a second, until all is sent and nothing more will come."""
         while not self._is_done():
             with self._news:
                 self._news.wait_for(lambda: self._over or self._is_new())
@@ -213,7 +213,7 @@ class _Post:
 
 
 def _outcome(error: BaseException) -> str:
-    """What came of a run that an error ended, in a word."""
+    """The outcome of a run that an error ended, in a word."""
     if isinstance(error, Held):
         return "held"
     if isinstance(error, Refused):
@@ -222,9 +222,9 @@ def _outcome(error: BaseException) -> str:
 
 
 def _said_of(error: BaseException) -> str:
-    """What may be said of an error."""
+    """The public text of an error."""
     if isinstance(error, DeniableError):
         return str(error)
     if isinstance(error, Exception):
         return f"an unexpected error ended the run ({type(error).__name__})."
-    return "interrupted; what was paid for is kept, and the next run goes on with it."
+    return "interrupted; what was paid for is kept, and the next run resumes it."

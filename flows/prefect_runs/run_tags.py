@@ -1,3 +1,3 @@
-"""What a run is tagged with in Prefect, by which its pages and `python -m flows runs` find it."""
+"""The tags of a run in Prefect, by which its pages and `python -m flows runs` find it."""
 
 DATASET, RELEASE = "dataset: ", "release: "

@@ -1,4 +1,4 @@
-"""Which cluster a flow is sent to, if any: DENIABLE_DASK says so, in a shell or in a deployment's job variables."""
+"""Which cluster a flow is sent to, if any: DENIABLE_DASK names it, in a shell or in a deployment's job variables."""
 
 import os
 from pathlib import Path
@@ -18,13 +18,13 @@ R = TypeVar("R")
 
 
 def cluster_runner(state: Path) -> "TaskRunner[Any] | None":
-    """What sends the tasks of a flow to the cluster that the environment names; None where it names none.
+    """The task runner for the cluster that the environment names; None if it names none.
 
     Args:
         state: the state folder.
 
     Raises:
-        InvalidInput: what it names is no address, or what a cluster needs is not installed.
+        InvalidInput: the address is invalid, or a cluster's requirements are not installed.
     """
     address = os.environ.get(CLUSTER_VARIABLE)
     if not address:
@@ -32,8 +32,8 @@ def cluster_runner(state: Path) -> "TaskRunner[Any] | None":
     checked_address(address)
     if PREFECT_VARIABLE not in os.environ:
         raise InvalidInput(
-            "workers must have a Prefect server that stays, to tell it what they do, and a release starts one that "
-            "ends with it; make stack starts one, or name one by DENIABLE_PREFECT_API_URL."
+            "workers must report to a permanent Prefect server, and a release starts one that ends with it; make stack "
+            "starts one, or name one by DENIABLE_PREFECT_API_URL."
         )
     return _runner(address, state)
 

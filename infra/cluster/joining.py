@@ -1,4 +1,4 @@
-"""Has workers that join a cluster later look around before they work; one that sees or runs something else leaves."""
+"""Checks workers that join a cluster later, before they work; one that sees other files or runs other code leaves."""
 
 # Dask's functions have no annotations
 # mypy: disallow-untyped-calls=False
@@ -24,8 +24,8 @@ class Asked:
         marker: name of a file in it that only this flow knows.
         servers: addresses that should answer.
         expected: what the flow's own process found.
-        elsewhere: what is wrong with any worker of another machine, if something is.
-        sign: of the life of the flow's process, by which the scheduler knows what it asks too.
+        elsewhere: what is wrong with any worker on another machine, if anything.
+        sign: name of the flow's sign of life, under which the scheduler knows of the request too.
     """
 
     state: Path
@@ -37,11 +37,11 @@ class Asked:
 
     @property
     def key(self) -> list[str]:
-        """Where the scheduler notes whether the flow still asks."""
+        """Key under which the scheduler notes whether the request still stands."""
         return ["asked", self.sign]
 
     def wrong_here(self) -> str:
-        """What is wrong with this process; nothing if all is well, or if whoever asked has died."""
+        """What is wrong with this process; empty if all is well, or if the flow's process has died."""
         found = describe_worker(self.state, self.marker, self.servers)
         wrong = complaint(found, self.expected, marked=bool(found["writes"]))
         if not wrong and found["machine"] != self.expected["machine"]:
@@ -50,7 +50,7 @@ class Asked:
 
 
 class AdmitWorkers(WorkerPlugin):
-    """Looks at a worker as it joins, before it takes any work; one that does not fit leaves, and is not started again.
+    """Checks a worker as it joins, before it takes any work; one that does not fit leaves, and is not restarted.
 
     Args:
         asked: what it must see and run.
@@ -61,13 +61,13 @@ class AdmitWorkers(WorkerPlugin):
         self._leaving: asyncio.Task[str | None] | None = None
 
     async def setup(self, worker: Worker) -> None:
-        """Look around; Dask gives a worker no task before this is done.
+        """Run the checks; Dask gives a worker no task before they are done.
 
-        A flow may end meanwhile and take away what is looked for, so that the scheduler is asked last.
+        A flow may end meanwhile and remove its marker, so the scheduler is queried last.
         """
         wrong = await asyncio.to_thread(self._asked.wrong_here)
         if wrong and await worker.scheduler.get_metadata(keys=self._asked.key, default=False):
             print(f"This worker leaves the cluster: it {wrong}.", file=sys.stderr)  # noqa: T201 - its own log
             worker.status = Status.paused
-            # Who watches over it does not listen before it has started.
+            # The worker's nanny does not listen before the worker has started.
             self._leaving = asyncio.create_task(worker.close(nanny=True, reason=wrong))

@@ -1,4 +1,4 @@
-"""Starts and stops a scheduler and workers on this machine's loopback; workers that end are started again."""
+"""Starts and stops a scheduler and workers on this machine's loopback; workers that end are restarted."""
 
 # Dask's functions have no annotations
 # mypy: disallow-untyped-calls=False
@@ -22,13 +22,13 @@ _PATIENCE_S = 5
 
 
 def start(cluster: Cluster, workers: int) -> str:
-    """Start a scheduler and workers, and wait until all are there; what this starts is stopped if something fails.
+    """Start a scheduler and workers, and wait until all are up; what this starts is stopped if something fails.
 
-    A cluster that runs may be at work on a release, and is left alone.
+    A running cluster may be working on a release, and is left alone.
 
     Args:
         cluster: the cluster.
-        workers: how many.
+        workers: number of workers.
 
     Returns:
         The scheduler's address.
@@ -38,7 +38,9 @@ def start(cluster: Cluster, workers: int) -> str:
         DeniableError: they do not start.
     """
     if all(running(cluster.part("run"), name) is not None for name in _NAMES):
-        raise Refused("a state folder must have one cluster at a time, and its own runs; stop it by make cluster-down.")
+        raise Refused(
+            "a state folder must have one cluster at a time, and its cluster runs; stop it by make cluster-down."
+        )
     stop(cluster)
     cluster.make_certificate()
     port = free_port(PORT)
@@ -62,7 +64,7 @@ def stop(cluster: Cluster) -> bool:
     """Stop what was started.
 
     Returns:
-        Whether anything ran.
+        Whether anything was running.
 
     Raises:
         DaemonFailed: it belongs to another user.

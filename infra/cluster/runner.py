@@ -1,7 +1,7 @@
-"""Sends the tasks of a flow to the workers of a Dask cluster, after a look at each of them.
+"""Sends the tasks of a flow to the workers of a Dask cluster, after checking each of them.
 
-Only what a task is given travels: the workspace and references, no record, no key. What goes wrong on the way is one
-sentence.
+Only a task's arguments are sent: the workspace and references, no record, no key. A failure of the cluster is reported
+in one sentence.
 """
 
 # Dask's functions have no annotations
@@ -38,15 +38,15 @@ _WAIT_FOR_WORKERS_S = 60
 
 
 class ClusterFailed(DeniableError):
-    """The cluster lost what it was to do."""
+    """The cluster lost a task."""
 
 
 class ClusterFuture(PrefectDaskFuture[Any]):
-    """What a worker will give; a cluster that loses it says so in one sentence.
+    """The result of a task on a worker; its loss by the cluster is reported in one sentence.
 
-    Whoever watches is told of its end when the flow asks for it: to Dask a task that failed has ended well, for what it
-    gives is a state of Prefect's that says so, and to fetch that from a callback of Dask's disturbs whoever else does.
-    Who watches is known where the task is sent, and not in Dask's own threads.
+    Watchers are notified of its end when the flow collects the result: to Dask a failed task has ended well, because it
+    returns a state of Prefect's that holds the failure, and fetching that in a callback of Dask's would disturb others.
+    The watchers are known where the task is sent, and not in Dask's own threads.
 
     Args:
         sent: the task that was sent.
@@ -60,12 +60,12 @@ class ClusterFuture(PrefectDaskFuture[Any]):
         sent.wrapped_future.add_done_callback(self._lost)
 
     def wait(self, timeout: float | None = None) -> None:
-        """Wait for what the worker gives."""
+        """Wait for the worker's result."""
         super().wait(timeout)
         self._tell()
 
     def result(self, timeout: float | None = None, raise_on_failure: bool = True) -> Any:  # noqa: FBT001, FBT002
-        """What the worker gave.
+        """The worker's result.
 
         Raises:
             ClusterFailed: the cluster lost it.
@@ -74,13 +74,13 @@ class ClusterFuture(PrefectDaskFuture[Any]):
             given = super().result(timeout, raise_on_failure)
         except KilledWorker:
             failed = ClusterFailed(
-                "a step must be finished by a worker, and several were killed at it, as happens where memory runs out; "
-                "give them more, and run the release again: it goes on."
+                "a step must be finished by a worker, and several were killed at it, as happens when memory runs out; "
+                "give them more, and run the release again to resume it."
             )
         except (CancelledError, OSError):
             failed = ClusterFailed(
-                "the cluster must be there until the release is done, and it is gone; start it, and run the release "
-                "again: it goes on."
+                "the cluster must stay up until the release is done, and it is gone; start it, and run the release "
+                "again to resume it."
             )
         else:
             if self._final_state is not None:
@@ -91,17 +91,17 @@ class ClusterFuture(PrefectDaskFuture[Any]):
         raise failed
 
     def _tell(self) -> None:
-        """Tell how it ended, once that is known."""
+        """Notify the watchers how it ended, once that is known."""
         if self._final_state is not None:
             self._ended(well=self._final_state.is_completed())
 
     def _lost(self, future: "Future[Any]") -> None:
-        """Tell that it ended, where there will be nothing to ask for."""
+        """Notify the watchers that it ended, if there will be no result."""
         if future.status != "finished":
             self._ended(well=False)
 
     def _ended(self, *, well: bool) -> None:
-        with suppress(IndexError):  # it was told before
+        with suppress(IndexError):  # it was reported before
             self._context.run(part_ends, self._step, well=well, amount=self._untold.pop())
 
 
@@ -118,16 +118,16 @@ class ClusterRunner(DaskTaskRunner):
         self._place, self._state = address, state
 
     def __enter__(self) -> Self:
-        """Begin; from now on, whoever stops steps stops those of the workers too."""
+        """Begin; from now on, stopping steps stops those on the workers too."""
         super().__enter__()
         self._exit_stack.enter_context(stopping_too(self))
         return self
 
     def duplicate(self) -> "ClusterRunner":
-        """Another one of the same cluster."""
+        """Another runner for the same cluster."""
         return ClusterRunner(self._place, self._state)
 
-    def submit(  # type: ignore[override] # of its overloads none is for coroutines
+    def submit(  # type: ignore[override] # none of its overloads is for coroutines
         self,
         task: Task[..., Any],
         parameters: dict[str, Any],
@@ -136,7 +136,7 @@ class ClusterRunner(DaskTaskRunner):
     ) -> ClusterFuture:
         """Send a task to a worker."""
         if wait_for:
-            # Who made what is known here, and not on the worker.
+            # Which step made what is known here, and not on the worker.
             dependencies = {**(dependencies or {}), "wait_for": set(collect_task_run_inputs_sync(wait_for))}
             wait_for = [_shown(each) for each in wait_for]
         parameters = {name: _shown(each) for name, each in parameters.items()}
@@ -146,35 +146,35 @@ class ClusterRunner(DaskTaskRunner):
         return ClusterFuture(sent, task.name, amount_of(task.name, parameters))
 
     def hands(self) -> int:
-        """How many tasks run at the same time: threads of all workers."""
+        """Number of tasks that run at the same time: the threads of all workers."""
         with _answering(self._place):
             threads = cast("dict[str, int]", self.client.nthreads())
         return sum(threads.values())
 
     def allow(self, release: str) -> None:
-        """Let steps of a release begin on the workers, although an earlier run of it was stopped."""
+        """Let steps of a release begin on the workers, even if an earlier run of it was stopped."""
         if self._runs:
             with _answering(self._place):
                 self.client.run(allow_steps, release)
 
     def stop(self, release: str, patience_s: float) -> None:
-        """Let no step of a release begin on the workers any more, and wait for those that run."""
+        """Let no further step of a release begin on the workers, and wait for those that run."""
         if self._runs:
             with suppress(OSError):
                 self.client.run(stop_parts, release, patience_s, on_error="ignore")
 
     @property
     def _runs(self) -> bool:
-        """Whether the cluster was asked for anything, and answers."""
+        """Whether the cluster is in use, and answers."""
         return self._client is not None and self._client.status == "running"
 
     def require_workers(self, state: Path) -> None:
-        """Look around on every worker.
+        """Check every worker.
 
         Raises:
-            Refused: the cluster does not answer, has no workers, or has some that run or see something else.
+            Refused: the cluster does not answer, has no workers, or has some that see other files or run other code.
         """
-        # What is wrong with certificates is no error of the system's.
+        # Some errors in certificates are not OSErrors.
         with _answering(self._place, RuntimeError, TypeError, ValueError):
             client = self.client
         with _answering(self._place):
@@ -195,7 +195,7 @@ class ClusterRunner(DaskTaskRunner):
         self._exit_stack.enter_context(self._looking_at_newcomers(asked))
 
     def _look(self, asked: Asked) -> None:
-        """Have every worker look around, and refuse what it sees."""
+        """Check every worker, and refuse the cluster if one does not fit."""
         state, here = asked.state, asked.expected
         with _answering(self._place):
             found = self.client.run(describe_worker, state, asked.marker, asked.servers, on_error="return")
@@ -211,9 +211,9 @@ class ClusterRunner(DaskTaskRunner):
 
     @contextmanager
     def _looking_at_newcomers(self, asked: Asked) -> Iterator[None]:
-        """Have workers that join look around too, until the flow ends.
+        """Check workers that join later too, until the flow ends.
 
-        A scheduler that cannot be told of the end finds the sign of a process that has died.
+        If the scheduler cannot be notified of the end, the sign of life shows that the flow's process has died.
         """
         with turn(asked.state, asked.sign):
             with _answering(self._place):
@@ -230,12 +230,12 @@ class ClusterRunner(DaskTaskRunner):
 
 
 def _shown(argument: Any) -> Any:
-    """An argument as it is: Dask makes a plain tuple of what hides it from Prefect (tasks.running.data_flow)."""
+    """An argument without its wrapper, which hides it from Prefect, and which Dask would turn into a plain tuple."""
     return argument.unwrap() if isinstance(argument, BaseAnnotation) else argument
 
 
 def security(state: Path) -> Security:
-    """By what the processes of the cluster know each other: as Dask's configuration says, else this state folder's."""
+    """The certificates of the cluster's processes: those in Dask's configuration, else this state folder's."""
     own = Cluster(state)
     if configured_trust() or not own.has_certificate:
         return Security()
@@ -245,14 +245,14 @@ def security(state: Path) -> Security:
 
 @contextmanager
 def _answering(address: str, *others: type[Exception]) -> Iterator[None]:
-    """Say in one sentence that a cluster does not answer, which the system's errors and some others say."""
+    """Report in one sentence that a cluster does not answer, on system errors and some others."""
     failures: tuple[type[Exception], ...] = (OSError, *others)
     try:
         yield
     except failures:
         failed = Refused(
-            f"the cluster at {address} must answer, and does not; start it by python -m flows cluster up, or see that "
-            "its address and its certificates are the right ones."
+            f"the cluster at {address} must answer, and does not; start it by python -m flows cluster up, or check "
+            "its address and its certificates."
         )
     else:
         return
@@ -261,7 +261,7 @@ def _answering(address: str, *others: type[Exception]) -> Iterator[None]:
 
 @contextmanager
 def _marker(state: Path) -> Iterator[str]:
-    """A file in the state folder that only this run knows, and what workers write beside it."""
+    """A file in the state folder that only this run knows; workers write theirs beside it, and all are removed."""
     folder, name = Cluster(state).part("probes"), f"probe-{new_secret().hex()[:16]}"
     place = folder / name
     place.touch(mode=PRIVATE_FILE)
@@ -274,8 +274,8 @@ def _marker(state: Path) -> Iterator[str]:
 
 
 def _servers(state: Path) -> tuple[str, ...]:
-    """Addresses that workers ask: Prefect's, and MLflow's where it is a server."""
-    from prefect.settings import PREFECT_API_URL  # noqa: PLC0415 - read as late as can be
+    """Addresses that workers query: Prefect's, and MLflow's if it is a server."""
+    from prefect.settings import PREFECT_API_URL  # noqa: PLC0415 - read as late as possible
 
     tracking = tracking_uri(state)
     api = PREFECT_API_URL.value()
@@ -287,9 +287,9 @@ def _servers(state: Path) -> tuple[str, ...]:
 
 
 def _wrong_with_servers(state: Path, servers: tuple[str, ...]) -> str:
-    """What is wrong with a worker of another machine: databases in files are for one machine."""
+    """What is wrong with a worker on another machine: databases in files are for one machine."""
     if not tracking_uri(state).startswith("http"):
-        return "is another machine, which cannot write MLflow's file; name a server by DENIABLE_MLFLOW_TRACKING_URI"
+        return "is on another machine, which cannot write MLflow's file; name a server by DENIABLE_MLFLOW_TRACKING_URI"
     if not servers or any(is_loopback(server) for server in servers):
-        return "is another machine; name Prefect's and MLflow's servers by addresses that are reached from there"
+        return "is on another machine; name Prefect's and MLflow's servers by addresses that can be reached from there"
     return ""

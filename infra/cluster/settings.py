@@ -1,12 +1,12 @@
-"""Where the cluster of a state folder keeps its things, and what its processes are told.
+"""The folders of a state folder's cluster, and the settings of its processes.
 
-    cluster/tls/       certificate and key by which its processes know each other, mode 0600
-    cluster/work/      what workers keep for themselves
-    cluster/run/ logs/ which processes they are, and what they say
+    cluster/tls/       certificate and key by which its processes recognise each other, mode 0600
+    cluster/work/      the workers' temporary files
+    cluster/run/ logs/ process ids and logs
 
-Whoever reaches a scheduler can have its workers run anything, as the user that they run as. So the processes of one
-machine trust nobody without the key in the state folder, and others need certificates of the agency's own, which
-Dask's configuration names.
+Anyone who reaches a scheduler can have its workers run any code, as their user. So the processes of one machine trust
+only those with the key in the state folder, and processes on several machines need certificates of the agency's own,
+which Dask's configuration names.
 """
 
 # Dask's functions have no annotations
@@ -28,7 +28,7 @@ _TLS = "DASK_DISTRIBUTED__COMM__TLS__"
 _ROLES = ("CLIENT", "SCHEDULER", "WORKER")
 _SCHEMES = ("tcp", "tls")
 
-# Nothing is served to browsers, and nothing is asked of the outside.
+# No pages for browsers, and no requests to the outside.
 _QUIET = {
     "DASK_DISTRIBUTED__SCHEDULER__HTTP__ROUTES": "[]",
     "DASK_DISTRIBUTED__WORKER__HTTP__ROUTES": "[]",
@@ -65,8 +65,8 @@ class Cluster:
         return (self.tls / "key.pem").exists()
 
     def make_certificate(self) -> None:
-        """Make the certificate and the key anew; they last a year."""
-        from distributed.security import Security  # noqa: PLC0415 - installed where there is a cluster
+        """Make a new certificate and key; they are valid for a year."""
+        from distributed.security import Security  # noqa: PLC0415 - installed with a cluster
 
         made = Security.temporary()
         folder = self.part("tls")
@@ -75,7 +75,7 @@ class Cluster:
             (folder / name).write_text(text, encoding="ascii")
 
     def own_trust(self) -> dict[str, str]:
-        """What tells Dask to use this state folder's own certificate."""
+        """Variables by which Dask uses this state folder's own certificate."""
         said = {
             f"{_TLS}CA_FILE": str(self.tls / "certificate.pem"),
             "DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION": "true",
@@ -88,10 +88,10 @@ class Cluster:
         return said
 
     def environment(self, *, own: bool) -> dict[str, str]:
-        """What a process of the cluster is started with.
+        """The environment of a process of the cluster.
 
         Args:
-            own: whether it speaks by this state folder's own certificate, and not as Dask's configuration says.
+            own: whether it uses this state folder's own certificate, and not the one in Dask's configuration.
         """
         return {
             **os.environ,
@@ -101,12 +101,12 @@ class Cluster:
         }
 
     def scheduler(self, host: str, port: int) -> list[str]:
-        """Arguments of a scheduler for Python."""
+        """Python's arguments for a scheduler."""
         where = ("--host", host, "--port", str(port), "--protocol", "tls")
         return ["-m", "distributed.cli.dask_scheduler", *where, *_NO_PAGES]
 
     def worker(self, address: str, processes: int, host: str | None = None) -> list[str]:
-        """Arguments of workers for Python: processes of one thread each, which are started again when they end."""
+        """Python's arguments for workers: processes of one thread each, which are restarted when they end."""
         return [
             *("-m", "distributed.cli.dask_worker", address),
             *("--nworkers", str(processes), "--nthreads", "1", "--nanny", "--memory-limit", "0"),
@@ -117,9 +117,9 @@ class Cluster:
 
 
 def configured_trust() -> bool:
-    """Whether Dask's own configuration says by which certificates processes know each other."""
-    import dask  # noqa: PLC0415 - installed where there is a cluster
-    import distributed  # noqa: F401, PLC0415 - brings the configuration's defaults
+    """Whether Dask's own configuration names certificates by which processes recognise each other."""
+    import dask  # noqa: PLC0415 - installed with a cluster
+    import distributed  # noqa: F401, PLC0415 - sets the configuration's defaults
 
     return bool(dask.config.get("distributed.comm.tls.ca-file"))
 
@@ -128,7 +128,7 @@ def checked_address(address: str) -> str:
     """The address of a scheduler, if it is one.
 
     Raises:
-        InvalidInput: it is none.
+        InvalidInput: it is not valid.
     """
     try:
         parts = urlsplit(address)
@@ -136,15 +136,15 @@ def checked_address(address: str) -> str:
     except ValueError:
         right = False
     if not right:
-        raise InvalidInput(f"a cluster's address must be as tls://HOST:PORT, got {address}.")
+        raise InvalidInput(f"a cluster's address must have the form tls://HOST:PORT, got {address}.")
     if parts.scheme != "tls" and not is_loopback(address):
         raise InvalidInput(
-            f"a cluster of other machines must be reached by tls://, got {address}: anyone who listens there, or gives "
-            "it orders, could do all that this user may. Dask's configuration names the certificates."
+            f"a cluster of other machines must be reached by tls://, got {address}: anyone who listens there, or sends "
+            "it tasks, could do all that this user may; name certificates in Dask's configuration."
         )
     return address
 
 
 def is_loopback(address: str) -> bool:
-    """Whether an address is reached from this machine alone."""
+    """Whether an address can be reached from this machine only."""
     return is_loopback_host(urlsplit(address).hostname or "")

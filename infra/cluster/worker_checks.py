@@ -1,4 +1,4 @@
-"""What a worker of a cluster sees and runs: a small look around on each of them, before a release begins."""
+"""Checks the files, code and servers that a worker of a cluster sees, before a release begins."""
 
 import os
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ _MACHINE = Path("/proc/sys/kernel/random/boot_id")
 
 
 def describe_worker(state: Path, marker: str, servers: tuple[str, ...]) -> dict[str, str]:
-    """Say what this process runs, and whether it has the state folder.
+    """Describe what this process runs, and whether it has the state folder.
 
     Args:
         state: the state folder.
@@ -24,7 +24,7 @@ def describe_worker(state: Path, marker: str, servers: tuple[str, ...]) -> dict[
         servers: addresses that should answer.
 
     Returns:
-        What was found, by name; digests, and `yes` or nothing.
+        The findings, by name.
     """
     return {
         "code": code_digest(),
@@ -38,7 +38,7 @@ def describe_worker(state: Path, marker: str, servers: tuple[str, ...]) -> dict[
 
 
 def machine() -> str:
-    """What tells this machine from others, as long as it runs."""
+    """A digest that identifies this machine until it is rebooted."""
     return sha256(_read(_MACHINE).encode()).hexdigest()
 
 
@@ -50,7 +50,7 @@ def _read(path: Path) -> str:
 
 
 def _written(state: Path, marker: str) -> str:
-    """Write a file of this process's own beside the marker."""
+    """Write a file for this process beside the marker."""
     name = f"{marker}.{sha256(f'{machine()} {os.getpid()}'.encode()).hexdigest()[:16]}"
     try:
         (state / name).touch(mode=0o600)
@@ -70,7 +70,7 @@ def _answers(server: str) -> bool:
 
 
 def complaint(found: Mapping[str, str], expected: Mapping[str, str], *, marked: bool) -> str:
-    """What is wrong with a worker; nothing if all is well.
+    """What is wrong with a worker; empty if all is well.
 
     Args:
         found: what it found.
@@ -82,9 +82,9 @@ def complaint(found: Mapping[str, str], expected: Mapping[str, str], *, marked: 
     if found["packages"] != expected["packages"]:
         return "has another Python or other packages; install infra/requirements-cluster.txt there"
     if found["reads"] != expected["reads"] or not marked:
-        return "does not see the state folder; mount it there at the same path, so that it can be written"
+        return "does not see the state folder; mount it there at the same path, writable"
     if found["tracking"] != expected["tracking"]:
         return "records in another MLflow; start it with the same DENIABLE_MLFLOW_TRACKING_URI"
     if "n" in found["reaches"]:
-        return "does not reach Prefect's or MLflow's server; give the servers addresses that are reached from there"
+        return "does not reach Prefect's or MLflow's server; give the servers addresses that can be reached from there"
     return ""

@@ -1,10 +1,10 @@
-"""Decides who is let in to a server of ours: by its own names, not from other pages, and with the password.
+"""Controls access to our servers: only under their own names, not from other pages, and with the password.
 
-Whoever sits at the machine has a browser, and any page in it can send requests to the loopback, to which the browser
-adds the password that it remembers. So a request is refused that came by another name than the server's (a name of the
-page's own that was made to point here: DNS rebinding), and one that the browser says another origin sent, whatever it
-asks: `Origin`, and where a browser sends none, `Sec-Fetch-Site` (W3C, Fetch Metadata Request Headers). Another port of
-the same machine is another origin: it may be another user's. Programs that are no browsers send neither header.
+A user of the machine has a browser, and any page in it can send requests to the loopback, to which the browser adds the
+password that it remembers. So a request is refused if it came under a name other than the server's (a page's own name
+that was made to point here: DNS rebinding), or if the browser marks it as sent by another origin, whatever it requests:
+by `Origin`, or without that by `Sec-Fetch-Site` (W3C, Fetch Metadata Request Headers). Another port of the same machine
+is another origin: it may be another user's. Programs other than browsers send neither header.
 
 What Prefect and MLflow check themselves is not repeated here: Prefect's password, and MLflow's users.
 """
@@ -34,8 +34,8 @@ OWN_NAMES = ("127.0.0.1", "localhost")
 _ASKED = ("http", "websocket")
 _READING = ("GET", "HEAD")
 _ELSEWHERE = ("cross-site", "same-site")
-# Pages are shown in no frame or element of other pages, and neither fetch nor send anything elsewhere. Their own
-# scripts are not restricted further: MLflow and Prefect have many, and make some while a page runs.
+# Pages cannot be framed or embedded by other pages, and neither fetch from nor send to other servers. Their own scripts
+# are not restricted further: MLflow and Prefect have many, and make some while a page runs.
 _POLICY = {
     "default-src": "'self'",
     "script-src": "'self' 'unsafe-inline' 'unsafe-eval' blob:",
@@ -50,7 +50,7 @@ _POLICY = {
     "form-action": "'self'",
     "frame-ancestors": "'self'",
 }
-# What describes an interface fetches its scripts elsewhere.
+# The pages that document an API fetch their scripts from elsewhere.
 _ASKING_ELSEWHERE = re.compile(r"(/api)?/(docs|redoc)(/.*)?")
 _SHOWN = {
     "Content-Security-Policy": "; ".join(f"{what} {whence}" for what, whence in _POLICY.items()),
@@ -61,12 +61,12 @@ _SHOWN = {
 
 
 def behind_door(server: ASGIApp, names: Sequence[str] = OWN_NAMES, credentials: str | None = None) -> ASGIApp:
-    """A server that answers only whom it may.
+    """A server behind access control.
 
     Args:
         server: the server.
-        names: of the machine, as they stand in addresses of the server, without the port.
-        credentials: user and password that it asks for, as USER:PASSWORD; None where the server has users itself.
+        names: of the machine, as they occur in addresses of the server, without the port.
+        credentials: user and password that it requires, as USER:PASSWORD; None if the server has users itself.
     """
     if credentials is not None:
         server = AuthenticationMiddleware(server, backend=_Password(credentials), on_error=_ask_for_password)
@@ -74,7 +74,7 @@ def behind_door(server: ASGIApp, names: Sequence[str] = OWN_NAMES, credentials: 
 
 
 class _OwnPages:
-    """Refuses what pages of another origin send, and lets none of them show this server's."""
+    """Refuses requests from pages of another origin, and lets none of them embed this server's pages."""
 
     def __init__(self, server: ASGIApp) -> None:
         self._server = server
@@ -87,7 +87,7 @@ class _OwnPages:
             await refused(scope, receive, send)
         elif _ASKING_ELSEWHERE.fullmatch(scope["path"]):
             closed = PlainTextResponse(
-                "This page would fetch its scripts elsewhere, and is not served.", status_code=404
+                "This page would fetch its scripts from elsewhere, and is not served.", status_code=404
             )
             await closed(scope, receive, send)
         else:
@@ -95,13 +95,12 @@ class _OwnPages:
 
 
 def comes_from_own_page(headers: Headers, method: str) -> bool:
-    """Whether a request comes from a page of the server that it is sent to, from an address bar, or from no browser.
+    """Whether a request comes from a page of the server itself, from an address bar, or from no browser.
 
-    A link from elsewhere that is followed to a page of ours is let through: it is opened, and whoever wrote the link
-    sees nothing of it.
+    A link from elsewhere to one of our pages is allowed: the page opens, and the author of the link sees nothing of it.
 
     Args:
-        headers: of the request, whose host was found to be the server's own.
+        headers: of the request, whose host is known to be the server's own.
         method: of the request.
     """
     if any(_host_of(origin) != headers.get("host") for origin in headers.getlist("origin")):
@@ -113,7 +112,7 @@ def comes_from_own_page(headers: Headers, method: str) -> bool:
 
 
 def _host_of(origin: str) -> str:
-    """Host and port of an origin; nothing for one that has none, as that of a file or of a frame without rights."""
+    """Host and port of an origin; empty if it has none, as for a file or a sandboxed frame."""
     try:
         return urlsplit(origin).netloc
     except ValueError:
@@ -130,7 +129,7 @@ def _with_headers(send: Send) -> Send:
 
 
 class _Password(AuthenticationBackend):
-    """Knows one user and one password; whether the server is there may be asked without."""
+    """Accepts one user and one password; the health of the server can be queried without."""
 
     def __init__(self, credentials: str) -> None:
         self._user = credentials.partition(":")[0]
@@ -146,7 +145,7 @@ class _Password(AuthenticationBackend):
 
 def _ask_for_password(_asked: HTTPConnection, _error: Exception) -> Response:
     return PlainTextResponse(
-        "The command that started this server says its user and password.",
+        "The command that started this server shows its user and password.",
         status_code=401,
         headers={"WWW-Authenticate": 'Basic realm="Deniable", charset="UTF-8"'},
     )

@@ -1,7 +1,7 @@
-"""The servers that a release or an onlooker needs, on this machine's loopback: Prefect's API and MLflow's pages.
+"""The servers that a release or a reader of pages needs, on this machine's loopback: Prefect's API and MLflow's pages.
 
-Each start has a password of its own, which the processes know that need it, and no file: one that somebody learnt, say
-from a browser that remembered it, opens nothing once the server is gone.
+Each start has a new password, which only the processes that need it know, and no file: a password that leaked, for
+instance from a browser that remembered it, is useless once the server is gone.
 """
 
 import atexit
@@ -23,7 +23,7 @@ from infra.servers.prefect_pages import PAGES_THAT_ASK_NOBODY_ELSE
 from stores.keys.prefect_encryption import encryption_key
 
 CREDENTIALS_VARIABLE = "DENIABLE_PAGES_CREDENTIALS"
-"""Tells MLflow's pages whom to let in, as USER:PASSWORD; every user of the machine can read arguments."""
+"""Credentials for MLflow's pages, as USER:PASSWORD; not an argument, which every user of the machine can read."""
 
 LOOPBACK = "127.0.0.1"
 _USER = "deniable"
@@ -34,20 +34,20 @@ _GRACE_S = 5
 
 
 class ServerFailed(DeniableError):
-    """A server did not come up."""
+    """A server did not start."""
 
 
 class Server:
     """A server process of our own; it ends with this process at the latest.
 
     Args:
-        name: what it is called in messages.
-        command: how it is started; the descriptor of its socket is added.
-        listening: the socket, which this process has no more use for.
+        name: its name in messages.
+        command: the command that starts it; the descriptor of its socket is added.
+        listening: the socket, which this process closes.
         health: path that answers once it is up.
-        log: file that takes what it prints.
-        credentials: user and password that it asks for, as USER:PASSWORD.
-        environment: variables that it is started with beside this process's own.
+        log: file for its output.
+        credentials: user and password that it requires, as USER:PASSWORD.
+        environment: its variables in addition to this process's own.
     """
 
     def __init__(
@@ -92,11 +92,11 @@ class Server:
             except (URLError, TimeoutError, ConnectionError):
                 time.sleep(0.05)
         self.stop()
-        msg = f"{self._name} must start within {_PATIENCE_S} s and did not; {self._log} says why."
+        msg = f"{self._name} must start within {_PATIENCE_S} s and did not; see {self._log}."
         raise ServerFailed(msg)
 
     def stop(self) -> None:
-        """End the server and all that it started."""
+        """End the server and the processes that it started."""
         atexit.unregister(self.stop)
         if self._process.poll() is None:
             os.killpg(self._process.pid, signal.SIGTERM)
@@ -116,12 +116,12 @@ def start_prefect(
 
     Args:
         state: the state folder.
-        port: where it listens, if that is free; by default anywhere.
-        credentials: user and password that it asks for, as USER:PASSWORD; by default new ones.
+        port: port to listen on, if it is free; by default any.
+        credentials: user and password that it requires, as USER:PASSWORD; by default new ones.
         pages: whether its pages are wanted.
 
     Raises:
-        InvalidInput: what Prefect encrypts secret blocks with cannot be read or made.
+        InvalidInput: the key that Prefect encrypts secret blocks with cannot be read or made.
     """
     encrypted_with = os.environ.get("PREFECT_SERVER_ENCRYPTION_KEY") or encryption_key(state)
     listening, credentials = listen(port or 0), credentials or new_credentials()
@@ -143,27 +143,27 @@ def start_prefect(
 
 
 def guarded_prefect(credentials: str, encrypted_with: str, address: str) -> dict[str, str]:
-    """What a Prefect server is told of who may ask it and whom its pages may, beside what infra.servers.access sees to.
+    """Settings that protect a Prefect server, in addition to the access control of infra.servers.access.
 
     Args:
-        credentials: user and password that it asks for, as USER:PASSWORD.
-        encrypted_with: what it encrypts secret blocks with; else it keeps that beside the blocks, in its database.
+        credentials: user and password that it requires, as USER:PASSWORD.
+        encrypted_with: key for its secret blocks; without it, Prefect keeps one beside the blocks, in its database.
         address: of its pages.
     """
     return {
         "PREFECT_SERVER_API_AUTH_STRING": credentials,
         "PREFECT_SERVER_ENCRYPTION_KEY": encrypted_with,
         "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": address,
-        # Of the origin that its pages come from, by whichever name they were asked for.
+        # On the origin of its pages, under whichever name they were requested.
         "PREFECT_SERVER_UI_API_URL": "/api",
         **PAGES_THAT_ASK_NOBODY_ELSE,
     }
 
 
 def own_prefect(state: Path) -> Server | None:
-    """Start a Prefect server for this process and those that it starts, unless they are told of one already.
+    """Start a Prefect server for this process and its children, unless the environment names one already.
 
-    It is not waited for: what Prefect is told when it is imported is where to find it, and by which password.
+    It is not waited for: on import, Prefect only needs its address and its password.
     """
     if "PREFECT_API_URL" in os.environ:
         return None
@@ -177,15 +177,15 @@ def start_mlflow(state: Path, port: int | None = None, *, credentials: str | Non
 
     Args:
         state: the state folder.
-        port: where it listens, if that is free; by default anywhere.
-        credentials: user and password that it asks for, as USER:PASSWORD; by default new ones.
+        port: port to listen on, if it is free; by default any.
+        credentials: user and password that it requires, as USER:PASSWORD; by default new ones.
 
     Raises:
         ServerFailed: the records are kept by a server elsewhere, which has pages of its own.
     """
     store = os.environ["MLFLOW_TRACKING_URI"]
     if store.startswith("http"):
-        msg = f"MLflow's records are kept by {store}; look at its pages, there are none to show here."
+        msg = f"MLflow's records are kept by {store}; see its pages, there are none to show here."
         raise ServerFailed(msg)
     credentials = credentials or new_credentials()
     return Server(
@@ -206,7 +206,7 @@ def new_credentials() -> str:
 
 
 def listen(wanted: int = 0, host: str = LOOPBACK) -> socket.socket:
-    """Listen on a port of an address: the wanted one if it is free, else any; what comes is answered by a server later.
+    """Listen on a port of an address: the wanted one if it is free, else any; a server will answer there later.
 
     Raises:
         ServerFailed: no port is free.
@@ -221,7 +221,7 @@ def listen(wanted: int = 0, host: str = LOOPBACK) -> socket.socket:
 
 
 def free_port(wanted: int = 0) -> int:
-    """A port of the loopback that nobody listens on: the wanted one if it is free, else any."""
+    """A free port of the loopback: the wanted one if it is free, else any."""
     with listen(wanted) as probe:
         bound: int = probe.getsockname()[1]
     return bound

@@ -2,9 +2,9 @@
 
 Usage: `python -m infra.servers.mlflow_server ARTIFACTS SOCKET`.
 
-They are to look at, for whoever knows the password: whatever would change the record is refused. So is what MLflow
-would run, or ask elsewhere, for whoever opens a page: its assistant, which asks language models and runs programs, its
-gateway and its jobs.
+The pages are read-only, for anyone with the password: requests that would change the record are refused. So are the
+parts of MLflow that would run programs or contact other servers: its assistant, which queries language models and runs
+programs, its gateway and its jobs.
 """
 
 import json
@@ -31,8 +31,8 @@ _REFUSED = {
     "message": "These pages show the record of releases, and change nothing.",
 }
 
-# What MLflow keeps in a browser, and what it would begin with: language models, its assistant, telemetry,
-# and news of itself.
+# Settings that MLflow keeps in a browser; by default it begins with language models, its assistant, telemetry, and
+# announcements.
 _BEGINNING = {
     "mlflow.workflowType_v1": "machine_learning",
     "_mlflow_model_registry_promo_modal_dismissed_v1": True,
@@ -55,18 +55,18 @@ if (["", "#/"].includes(location.hash)) location.hash = "#/experiments";
 
 
 def front_page(page: str, view: Mapping[str, object]) -> str:
-    """MLflow's own front page, which every page of it begins as, prepared for whoever looks at releases.
+    """MLflow's own front page, with which every page begins, prepared for readers of releases.
 
     Args:
         page: the front page.
-        view: what runs are listed with, where a browser knows nothing better.
+        view: the columns that runs are listed with, unless the browser has stored others.
     """
     preparation = _PREPARATION.format(beginning=json.dumps(_BEGINNING), listed=json.dumps(view))
     return page.replace("<script", preparation, 1)
 
 
 def prepare_front_page(pages: Any) -> None:
-    """Let MLflow's pages begin as whoever looks at releases wants them, in a browser that knows nothing better.
+    """Set defaults of MLflow's pages for readers of releases, in a browser that has stored no others.
 
     Args:
         pages: MLflow's Flask application.
@@ -79,12 +79,12 @@ def prepare_front_page(pages: Any) -> None:
 
 
 def is_closed(path: str) -> bool:
-    """Whether a page is of what runs programs, or asks elsewhere."""
+    """Whether a page belongs to a part that runs programs or contacts other servers."""
     return _CLOSED.search(path) is not None
 
 
 def is_read_only(method: str, path: str) -> bool:
-    """Whether a request only asks what there is."""
+    """Whether a request only reads."""
     if is_closed(path):
         return False
     return method in _READING or (method == "POST" and _ASKED_BY_POST.fullmatch(path) is not None)

@@ -1,4 +1,4 @@
-"""Asks Prefect's server by its REST interface, for commands that are to answer before Prefect could be imported."""
+"""Queries Prefect's server by its REST interface, for commands that must answer before Prefect could be imported."""
 
 import os
 from types import TracebackType
@@ -10,10 +10,9 @@ _PATIENCE_S = 30.0
 
 
 class PrefectApi:
-    """The server that PREFECT_API_URL names, by the password that PREFECT_API_AUTH_STRING holds.
+    """The server that PREFECT_API_URL names, with the password in PREFECT_API_AUTH_STRING.
 
-    What goes wrong is an error of httpx's (`HTTPError`, `InvalidURL`); stores.servers.prefect_failures says it in a
-    sentence.
+    Failures are errors of httpx (`HTTPError`, `InvalidURL`); stores.servers.prefect_failures puts them in a sentence.
     """
 
     def __init__(self) -> None:
@@ -33,9 +32,9 @@ class PrefectApi:
         self._client.close()
 
     def get(self, path: str) -> Any:
-        """What is at a path, such as `flow_runs/ID`."""
+        """The object at a path, such as `flow_runs/ID`."""
         return self._client.get(path).raise_for_status().json()
 
     def post(self, path: str, **body: object) -> Any:
-        """What the server answers to a body of JSON, such as that of `flow_runs/filter`."""
+        """The server's answer to a JSON body, such as that of `flow_runs/filter`."""
         return self._client.post(path, json=body).raise_for_status().json()

@@ -1,7 +1,4 @@
-"""Makes Prefect's database once, however many servers of a fresh state folder start at once: its migrations race.
-
-Serving it does not belong here.
-"""
+"""Makes Prefect's database once, even if several servers of a fresh state folder start at once: its migrations race."""
 
 import asyncio
 import os
@@ -11,9 +8,9 @@ from stores.locks import locked
 
 
 def make_prefect_database() -> None:
-    """Make the tables that Prefect's server needs, or see that they are there, one process at a time.
+    """Make the tables that Prefect's server needs, or check that they exist, one process at a time.
 
-    The environment says where it is; the kernel lets the next process in as soon as this one ends, however it ends.
+    The environment names the database; the lock is released as soon as this process ends, however it ends.
     """
     home = Path(os.environ["PREFECT_HOME"])
     home.mkdir(mode=0o700, parents=True, exist_ok=True)

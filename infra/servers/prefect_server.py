@@ -3,8 +3,8 @@
 Usage: `python -m infra.servers.prefect_server SOCKET`.
 
 Standard input is a pipe from the process that needs the server. It ends however that process ends, so no server is ever
-left behind; and as the server belongs to a session of its own, a Ctrl-C at the terminal does not take it away from a
-release that still has to say that it was interrupted. Prefect asks for its password itself.
+left behind. The server has a session of its own, so a Ctrl-C at the terminal does not stop it before a release has
+reported its interruption. Prefect checks its password itself.
 """
 
 import sys

@@ -1,7 +1,7 @@
-"""Serves an application behind a door, on a socket that whoever starts the server has opened.
+"""Serves an application behind access control, on a socket opened by the process that starts the server.
 
-The socket is opened before the server is started, and handed over: no other program can take the port in between, and
-be told what was meant for the server.
+The socket is opened before the server is started, and passed to it: no other program can take the port in between, and
+receive what is meant for the server.
 """
 
 import os
@@ -27,26 +27,26 @@ def serve(
     credentials: str | None = None,
     log_level: str,
 ) -> None:
-    """Serve until the process is told to end.
+    """Serve until the process is stopped.
 
     Args:
         server: the application.
-        descriptor: of the socket, which listens.
-        names: by which the server may be asked.
-        credentials: user and password that it asks for, as USER:PASSWORD, unless it has users itself.
-        log_level: of what it prints.
+        descriptor: of the listening socket.
+        names: under which the server may be addressed.
+        credentials: user and password that it requires, as USER:PASSWORD, unless it has users itself.
+        log_level: of its log.
     """
     settings = uvicorn.Config(behind_door(server, names, credentials), log_level=log_level, lifespan="on")
     uvicorn.Server(settings).run(sockets=[socket.socket(fileno=descriptor)])
 
 
 def known_names() -> list[str]:
-    """By which names the servers of an agency may be asked: the loopback's, and those that a proxy before them has."""
+    """The names under which an agency's servers may be addressed: the loopback's, and those of a proxy before them."""
     return [*OWN_NAMES, *os.environ.get(NAMES_VARIABLE, "").split()]
 
 
 def descriptor_of(where: str) -> int:
-    """The descriptor of a socket that listens, where that is handed over, or at HOST:PORT."""
+    """The descriptor of a listening socket: the one that was passed, or a new one at HOST:PORT."""
     if where.isdecimal():
         return int(where)
     host, _, port = where.rpartition(":")
@@ -54,7 +54,7 @@ def descriptor_of(where: str) -> int:
 
 
 def end_when_abandoned() -> None:
-    """End this process in order when standard input ends, however the process ends that holds its other end."""
+    """End this process in order when standard input ends, however the process at its other end ends."""
     threading.Thread(target=_end_with_input, daemon=True).start()
 
 

@@ -1,7 +1,7 @@
 """Backs up a state folder, databases included, and restores it elsewhere or after a loss.
 
-The ledger is copied last and no release may be under way, so that a backup never knows less of what was spent than of
-what was made with it. A restored state folder is verified before anybody may use it: every release against the ledger.
+The ledger is copied last and no release may be under way, so that the ledger in a backup always covers the releases in
+it. A restored state folder is verified before it is used: every release against the ledger.
 """
 
 import json
@@ -26,14 +26,14 @@ from stores.vault.private_files import make_private_folder
 MANIFEST = "manifest.json"
 _FORMAT = 1
 _FOLDERS = ("releases", "shelf", "comparisons", "vault", "keys", "mlflow", "prefect", "ledger", "stack/artifacts")
-# What the state folder knows of the ledger is copied before the ledger, which may be ahead of it, and not behind.
+# The state folder's anchor of the ledger is copied before the ledger, which may be ahead of it, but not behind.
 _FILES = ("stack/secrets.json", ANCHOR)
 _DUMPS = "databases"
 _PASSING = ("*.log", "*.db-wal", "*.db-shm", "*.db-journal")
 
 
 class BackupFailed(DeniableError):
-    """A backup cannot be made, or is not whole."""
+    """A backup cannot be made, or is incomplete."""
 
 
 def back_up(state: Path, place: Path) -> int:
@@ -47,9 +47,9 @@ def back_up(state: Path, place: Path) -> int:
         Number of files.
 
     Raises:
-        InvalidInput: the place is taken, or the state folder is none.
+        InvalidInput: the folder exists, or the state folder is not one.
         Refused: a release is under way.
-        BackupFailed: a database does not let itself be copied.
+        BackupFailed: a database cannot be copied.
     """
     if not (state / "releases").is_dir():
         raise InvalidInput(f"a backup must be of a state folder with releases, got {state}; name another by --state.")
@@ -72,14 +72,14 @@ def back_up(state: Path, place: Path) -> int:
 
 
 def require_whole(place: Path) -> dict[str, str]:
-    """Refuse a backup of which anything is missing, altered or too many.
+    """Require that no file of a backup is missing, altered or added.
 
     Returns:
         Digests of its files by their names.
 
     Raises:
-        BackupFailed: it is not whole.
-        InvalidInput: it is no backup.
+        BackupFailed: it is incomplete or altered.
+        InvalidInput: it is not a backup.
     """
     try:
         manifest = json.loads((place / MANIFEST).read_text(encoding="utf-8"))
@@ -90,7 +90,7 @@ def require_whole(place: Path) -> dict[str, str]:
     there = _names(place) - {MANIFEST}
     wrong = sorted(there ^ files.keys()) or [name for name in sorted(there) if _digest(place / name) != files[name]]
     if wrong:
-        msg = f"a backup must be whole, and {place} has {len(wrong)} files missing, altered or too many: {wrong[0]}"
+        msg = f"a backup must be whole, and {place} has {len(wrong)} files missing, altered or added: {wrong[0]}"
         raise BackupFailed(msg)
     return files
 
@@ -100,14 +100,14 @@ def put_back(place: Path, state: Path) -> None:
 
     Args:
         place: the backup.
-        state: a state folder that does not exist yet, or holds nothing.
+        state: a state folder that does not exist yet, or is empty.
 
     Raises:
-        InvalidInput: there is something in the state folder, or the place is no backup.
-        BackupFailed: the backup is not whole.
+        InvalidInput: the state folder is not empty, or the place is not a backup.
+        BackupFailed: the backup is incomplete or altered.
     """
     if any((state / name).exists() for name in ("releases", "vault", "stack")):
-        msg = f"a backup must be restored into a state folder that holds nothing, got {state}; name another by --state."
+        msg = f"a backup must be restored into an empty state folder, got {state}; name another by --state."
         raise InvalidInput(msg)
     files = require_whole(place)
     make_private_folder(state)
@@ -121,7 +121,7 @@ def put_back(place: Path, state: Path) -> None:
 
 
 def has_databases(place: Path) -> bool:
-    """Whether a backup has databases of PostgreSQL, which must run to have them back."""
+    """Whether a backup has databases of PostgreSQL, which must be running to restore them."""
     return (place / _DUMPS).is_dir()
 
 
@@ -129,13 +129,13 @@ def restore_databases(stack: Stack, place: Path) -> None:
     """Fill the stack's empty databases from a backup; PostgreSQL must be up.
 
     Raises:
-        BackupFailed: PostgreSQL does not take them.
+        BackupFailed: PostgreSQL does not accept them.
     """
     from infra.stack.postgres import owner_of  # noqa: PLC0415 - needs what only the stack needs
 
     for name in DATABASES:
         dump = place / _DUMPS / f"{name}.dump"
-        # Who owns what, and who may do what, is for the stack, whatever it was when the backup was made.
+        # The stack sets owners and privileges, whatever they were when the backup was made.
         options = (
             *("--no-owner", "--no-privileges", f"--role={owner_of(name)}"),
             *("--exit-on-error", "--single-transaction"),
@@ -144,25 +144,25 @@ def restore_databases(stack: Stack, place: Path) -> None:
 
 
 def require_consistent(state: Path) -> int:
-    """Refuse a restored state folder in which a release is not what its record says, or the ledger not what it was.
+    """Require that the releases in a restored state folder match their records, and that the ledger is unchanged.
 
     Returns:
         Number of releases.
 
     Raises:
-        Refused: something does not hold.
+        Refused: a check fails.
     """
     ledger = kept_lines(ledger_place(state))
     report = verify(records_of(ledger))
     if ledger and not report.holds:
-        raise Refused(f"the restored ledger must hold, and does not: {report.verdict}")
+        raise Refused(f"the restored ledger must verify, and does not: {report.verdict}")
     Anchor(state).require_in(lambda: ledger, "the place where it was restored")
     releases = sorted((state / "releases").glob("*/"))
     for folder in releases:
         held = verified_release(folder, keys_to_trust(state), trusted_where(state), ledger)
         wrong = next((check for check in held.checks if not check.holds), None)
         if wrong is not None:
-            raise Refused(f"{folder.name} must hold as it was restored, and does not: {wrong.line}")
+            raise Refused(f"the restored {folder.name} must verify, and does not: {wrong.line}")
     return len(releases)
 
 
@@ -199,7 +199,7 @@ def _dump_databases(stack: Stack, waiting: Path) -> None:
 
 
 def _run_program(program: str, stack: Stack, database: str, arguments: list[str]) -> None:
-    """Run one of PostgreSQL's programs; the password goes by the environment, which others cannot read."""
+    """Run one of PostgreSQL's programs; the password is in the environment, which others cannot read."""
     from infra.stack.postgres import administration, programs  # noqa: PLC0415 - needs what only the stack needs
 
     url, _, rest = administration(stack, database).partition("://")

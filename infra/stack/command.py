@@ -1,4 +1,4 @@
-"""Starts and stops the servers of an agency on one machine, and says what runs."""
+"""Starts and stops the servers of an agency on one machine, and shows what is running."""
 
 import signal
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from stores.vault.lease import all_leased, turn
 
 DONE, NOT_ALL_UP = 0, 1
 
-# In the order in which they are started; they are stopped in the opposite one.
+# In the order in which they are started; they are stopped in the reverse order.
 _STOP_SIGNALS = {
     "postgres": signal.SIGINT,
     "prefect": signal.SIGTERM,
@@ -26,14 +26,14 @@ _STOP_SIGNALS = {
     "watch": signal.SIGTERM,
 }
 TURN = ".stack"
-"""What only one process at a time does; no dataset has such a name."""
+"""Name of the lock for starting and stopping; no dataset has such a name."""
 
 
 def stack_command(command: str, state: Path) -> int:
     """Carry out one command of `stack`: up, down, leave or status.
 
     Returns:
-        0; 1 where `status` finds something down.
+        0; 1 if `status` finds something down.
 
     Raises:
         DeniableError: a server does not start or stop.
@@ -49,7 +49,7 @@ def stack_command(command: str, state: Path) -> int:
             if command == "leave":
                 _leave(stack, console)
             stopped = [name for name in reversed(_STOP_SIGNALS) if stop(_run(stack), name, _STOP_SIGNALS[name])]
-        console.print(f"Stopped {', '.join(stopped)}; the data are kept." if stopped else "Nothing of the stack ran.")
+        console.print(f"Stopped {', '.join(stopped)}; the data are kept." if stopped else "The stack was not running.")
         return DONE
     return _show_status(stack, console)
 
@@ -58,7 +58,7 @@ def restore(stack: Stack, place: Path) -> None:
     """Fill the databases of a fresh stack from a backup, and leave PostgreSQL running.
 
     Raises:
-        DeniableError: PostgreSQL does not start, or does not take them.
+        DeniableError: PostgreSQL does not start, or does not accept them.
     """
     database = postgres.daemon(stack)
     database.start()
@@ -70,7 +70,7 @@ def restore(stack: Stack, place: Path) -> None:
 
 
 def start(stack: Stack, console: Console) -> None:
-    """Start what does not run, and wait until all of it answers; what this starts is stopped if something fails."""
+    """Start what is not running, and wait until everything answers; what this starts is stopped if something fails."""
     started: list[str] = []
     try:
         for name in _started(stack, console):
@@ -109,16 +109,16 @@ def _started(stack: Stack, console: Console) -> Iterator[str]:
 
 
 def stopped_servers(stack: Stack) -> list[str]:
-    """Servers that were started, that nobody has stopped, and that do not run."""
+    """Servers that were started, that no one has stopped, and that are not running."""
     noted = [name for name in _STOP_SIGNALS if (_run(stack) / f"{name}.json").exists()]
     return [name for name in noted if running(_run(stack), name) is None]
 
 
 def _leave(stack: Stack, console: Console) -> None:
-    """Bring back what the stack has, while nobody but PostgreSQL works."""
+    """Move the stack's ledger and history back, while only PostgreSQL is running."""
     require_in_use(stack)
     with all_leased(stack.state, "ledger and history are brought back"):
-        pass  # Nothing is stopped in the middle.
+        pass  # No release may be under way when servers are stopped.
     for name in ("watch", "worker", "mlflow"):
         stop(_run(stack), name, _STOP_SIGNALS[name])
     database = postgres.daemon(stack)
@@ -132,8 +132,8 @@ def _run(stack: Stack) -> Path:
 
 
 def _tell(stack: Stack, console: Console) -> None:
-    """Where things are, and who may enter."""
-    console.print(f"Prefect     {stack.prefect_pages}  as deniable:PASSWORD, the one of prefect_server")
+    """The addresses, and how to log in."""
+    console.print(f"Prefect     {stack.prefect_pages}  as deniable:PASSWORD, that of prefect_server")
     console.print(f"MLflow      {stack.mlflow_pages}  users: {ENGINEER} writes, {AUDITOR} reads, {ADMINISTRATOR}")
     console.print(f"PostgreSQL  {LOOPBACK}:{stack.ports['postgres']}         databases: {', '.join(DATABASES)}")
     console.print(f"passwords   {stack.folder / 'secrets.json'}, for you alone")

@@ -1,7 +1,6 @@
-"""Processes that go on when the command that started them ends, and that are stopped by another one.
+"""Processes that outlive the command that started them, and that another command stops.
 
-A process is known by its number and by the moment it was made, so that nothing is ever stopped that merely has the
-same number.
+A process is identified by its id and its start time, so that another process with the same id is never stopped.
 """
 
 import json
@@ -28,7 +27,7 @@ _LAST_LINES = 3
 
 
 class DaemonFailed(DeniableError):
-    """A server did not come up, or did not go down."""
+    """A server did not start, or did not stop."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,15 +35,15 @@ class Daemon:
     """A server process.
 
     Attributes:
-        name: what it is called.
-        command: how it is started.
-        environment: variables that it is started with, all of them; passwords stand here and not in the command.
-        run: folder that holds which process it is.
-        logs: folder that takes what it prints.
+        name: its name.
+        command: the command that starts it.
+        environment: its whole environment; passwords are here and not in the command.
+        run: folder for its process id.
+        logs: folder for its log.
         up: whether it answers.
-        stop_signal: what ends it in order.
+        stop_signal: the signal that ends it in order.
         before: what its process does first.
-        port: of the loopback, where a socket is opened for it; its descriptor is added to the command.
+        port: of the loopback, on which a socket is opened for it; the descriptor is added to the command.
     """
 
     name: str
@@ -59,7 +58,7 @@ class Daemon:
 
     @property
     def log(self) -> Path:
-        """What it prints."""
+        """Its log."""
         return self.logs / f"{self.name}.log"
 
     @property
@@ -95,14 +94,14 @@ class Daemon:
 
     @contextmanager
     def _sockets(self) -> Iterator[list[int]]:
-        """Descriptors of what it listens on: nobody else can listen there, and be told what is meant for it."""
+        """Descriptors of its sockets: no other program can listen on the port and receive what is meant for it."""
         if self.port is None:
             yield []
             return
         try:
             listening = socket.create_server((LOOPBACK, self.port))
         except OSError as error:
-            msg = f"{self.name} must have the port {self.port} of the loopback, and does not get it: {error.strerror}."
+            msg = f"{self.name} must have the port {self.port} of the loopback, and cannot get it: {error.strerror}."
             raise DaemonFailed(msg) from None
         with listening:
             yield [listening.fileno()]
@@ -116,19 +115,19 @@ class Daemon:
         give_up = time.monotonic() + _PATIENCE_S
         while time.monotonic() < give_up:
             if self.running is None:
-                msg = f"{self.name} must stay up, and ended: {_last_words(self.log)}; {self.log} has all that it said."
+                msg = f"{self.name} must stay up, and ended: {_last_words(self.log)}; see {self.log}."
                 raise DaemonFailed(msg)
             if self.up():
                 return
             time.sleep(_PAUSE_S)
-        msg = f"{self.name} must answer within {_PATIENCE_S:g} s, and did not; {self.log} says why."
+        msg = f"{self.name} must answer within {_PATIENCE_S:g} s, and did not; see {self.log}."
         raise DaemonFailed(msg)
 
     def stop(self) -> bool:
-        """Stop it and all that it started, if it runs.
+        """Stop it and the processes that it started, if it runs.
 
         Returns:
-            Whether it ran.
+            Whether it was running.
         """
         return stop(self.run, self.name, self.stop_signal)
 
@@ -148,7 +147,7 @@ def stop(run: Path, name: str, stop_signal: int) -> bool:
     """Stop the process of that name, and its children.
 
     Returns:
-        Whether it ran.
+        Whether it was running.
 
     Raises:
         DaemonFailed: it belongs to another user.
@@ -165,7 +164,7 @@ def stop(run: Path, name: str, stop_signal: int) -> bool:
         except psutil.NoSuchProcess:
             pass
         except (PermissionError, psutil.AccessDenied):
-            msg = f"{name} must be stopped by who started it, and process {process.pid} is another user's."
+            msg = f"{name} must be stopped by the user who started it, and process {process.pid} is another user's."
             raise DaemonFailed(msg) from None
     (run / f"{name}.json").unlink(missing_ok=True)
     return process is not None
@@ -174,4 +173,4 @@ def stop(run: Path, name: str, stop_signal: int) -> bool:
 def _last_words(log: Path) -> str:
     """The end of a log, in one line."""
     lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines() if log.exists() else []
-    return " | ".join(line.strip() for line in lines[-_LAST_LINES:]) or "it said nothing"
+    return " | ".join(line.strip() for line in lines[-_LAST_LINES:]) or "without a message"

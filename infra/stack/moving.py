@@ -1,8 +1,8 @@
-"""Brings ledger and history of a state folder along into its stack, and back: a release has one ledger and one history.
+"""Moves ledger and history of a state folder into its stack, and back: a release has one ledger and one history.
 
-What is moved is copied whole, then the commands of the state folder are told of the new place in one step, and only
-then is the old place set aside. Whenever that is interrupted, one of the two places counts, and the same command goes
-on with it.
+Everything is copied first, then the commands of the state folder are switched to the new place in one step, and only
+then is the old place set aside. Whenever that is interrupted, one of the two places counts, and the same command
+completes the move.
 """
 
 from rich.console import Console
@@ -28,8 +28,8 @@ def move_into_stack(stack: Stack, console: Console) -> None:
     """Have the commands of a state folder use its stack, with what was released before; its servers must be up.
 
     Raises:
-        Refused: a release is under way that does not use the stack, or ledger or history do not let themselves be
-            moved; nothing was changed.
+        Refused: a release is under way that does not use the stack, or ledger or history cannot be moved; nothing was
+            changed.
         DeniableError: a database does not answer.
     """
     state = stack.state
@@ -38,7 +38,7 @@ def move_into_stack(stack: Stack, console: Console) -> None:
         return
     if stack.is_set_up and (at_work := next(under_way(state), None)):
         # It may wait for the very servers that are being started.
-        console.print(f"What {state} still has of its own stays there while {at_work} is under way.")
+        console.print(f"The ledger and history in {state} stay there while {at_work} is under way.")
         return
     with all_leased(state, "ledger and history are brought into the stack"):
         if has_history(state):
@@ -48,15 +48,15 @@ def move_into_stack(stack: Stack, console: Console) -> None:
 
 
 def leave(stack: Stack, console: Console) -> None:
-    """Have the commands of a state folder use what lies in it, with all that was released in the stack.
+    """Have the commands of a state folder use its own files, with everything that was released in the stack.
 
     Args:
         stack: the stack, of which PostgreSQL is up and MLflow is not.
-        console: where it is said what was moved.
+        console: where to print what was moved.
 
     Raises:
         InvalidInput: the state folder does not use its stack.
-        Refused: a release is under way, or ledger or history do not let themselves be moved; nothing was changed.
+        Refused: a release is under way, or ledger or history cannot be moved; nothing was changed.
         DeniableError: a database does not answer.
     """
     require_in_use(stack)
@@ -67,11 +67,11 @@ def leave(stack: Stack, console: Console) -> None:
     ):
         move_ledger_back(state, stack.database("ledger"))
         stack.forget_environment()
-    console.print(f"{_said(moved)} came back into {state}, and the ledger too.")
+    console.print(f"{_said(moved)} was moved back into {state}, and the ledger too.")
 
 
 def require_in_use(stack: Stack) -> None:
-    """Refuse to leave a stack that is not used.
+    """Require that the state folder uses its stack.
 
     Raises:
         InvalidInput: the state folder does not use it.
@@ -81,7 +81,7 @@ def require_in_use(stack: Stack) -> None:
 
 
 def _bring_history(stack: Stack, console: Console) -> None:
-    """Bring history and ledger, or the ledger alone where the stack has made other things of the same names."""
+    """Move history and ledger, or the ledger alone if the stack's history has other objects of the same names."""
     state = stack.state
     make_tables(stack)
     try:
@@ -92,12 +92,12 @@ def _bring_history(stack: Stack, console: Console) -> None:
     except HistoriesCollide as collision:
         place = history_in(state)
         console.print(
-            f"What was released before the stack stays in {place.place}, for {collision}. To audit a release of then: "
+            f"The history before the stack stays in {place.place}, for {collision}. To audit a release in it: "
             f"DENIABLE_MLFLOW_TRACKING_URI={place.database} python -m flows audit RELEASE"
         )
         _switch(stack)
         return
-    console.print(f"{_said(moved)} came along from {state / 'mlflow'}, which is kept as {aside}.")
+    console.print(f"{_said(moved)} was moved from {state / 'mlflow'}, which is kept as {aside}.")
 
 
 def _switch(stack: Stack) -> None:

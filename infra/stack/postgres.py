@@ -1,6 +1,6 @@
 """PostgreSQL for the stack: its programs, its folder, its roles and databases.
 
-The programs come with a pinned wheel, or stand in the folder that DENIABLE_PG_BIN names.
+The programs come with a pinned wheel, or are in the folder that DENIABLE_PG_BIN names.
 """
 
 import ctypes
@@ -26,7 +26,7 @@ _CLONE_NEWUSER = 0x10000000
 _SOME_USER = 1000
 _ADMINISTRATOR = "deniable"
 LEDGER_OWNER = "deniable_ledger_owner"
-"""Nobody logs in as the ledger's owner: the stack's own commands take that role, and only to prepare the ledger."""
+"""No one logs in as the ledger's owner: the stack's own commands take that role, and only to prepare the ledger."""
 _INITIALLY = ("--auth=scram-sha-256", "--encoding=UTF8", "--no-locale")
 _CONNECT_S = 5
 
@@ -63,7 +63,7 @@ def daemon(stack: Stack) -> Daemon:
         "unix_socket_directories": "",
         "max_connections": "100",
         "log_statement": "none",
-        # An error's statement may hold what somebody entered.
+        # The statement in an error may hold a user's input.
         "log_min_error_statement": "panic",
     }
     return Daemon(
@@ -108,27 +108,27 @@ def _initialise(stack: Stack, data: Path) -> None:
             preexec_fn=not_as_root(),
         )
     except subprocess.SubprocessError:
-        msg = "PostgreSQL must not run as root, and this system lets root be nobody else; start the stack as a user."
+        msg = "PostgreSQL must not run as root, and root cannot change its user here; start the stack as another user."
         raise DaemonFailed(msg) from None
     finally:
         password.unlink()
     if done.returncode != 0:
-        said = done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "it said nothing"
+        said = done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "without a message"
         raise DaemonFailed(f"PostgreSQL must make its folder {data}, and did not: {said}")
     waiting.rename(data)
 
 
 def prepare(stack: Stack, *, empty: bool = False) -> None:
-    """Make the roles and the databases that are not there yet; each database has an owner of its own.
+    """Make the roles and the databases that do not exist yet; each database has an owner of its own.
 
-    The ledger's owner is not who works with it (`separate_ledger`).
+    The ledger's owner is not the user who works with it (`separate_ledger`).
 
     Args:
         stack: the stack.
-        empty: whether the databases are to be filled from a backup, which brings along what Prefect asks for.
+        empty: whether the databases are to be filled from a backup, which includes the extension that Prefect needs.
 
     Raises:
-        DaemonFailed: PostgreSQL does not let them be made.
+        DaemonFailed: PostgreSQL does not allow it.
     """
     try:
         with _connected(stack) as connection:
@@ -143,12 +143,12 @@ def prepare(stack: Stack, *, empty: bool = False) -> None:
 
 
 def separate_ledger(stack: Stack) -> None:
-    """Bring the ledger's schema up to date as its owner, and leave its user the right to read and to append alone.
+    """Bring the ledger's schema up to date as its owner, and limit its user to reading and appending.
 
     A ledger that its user still owns, as earlier versions made it, is taken over.
 
     Raises:
-        DaemonFailed: PostgreSQL does not let that be done.
+        DaemonFailed: PostgreSQL does not allow it.
         DeniableError: the ledger cannot be brought up to date.
     """
     user, owner = sql.Identifier(f"deniable_{LEDGER}"), sql.Identifier(LEDGER_OWNER)
@@ -162,7 +162,7 @@ def separate_ledger(stack: Stack) -> None:
 
 
 def owner_of(database: str) -> str:
-    """The role that owns a database and all that is in it."""
+    """The role that owns a database and everything in it."""
     return LEDGER_OWNER if database == LEDGER else f"deniable_{database}"
 
 
@@ -183,7 +183,7 @@ def _is_role(connection: "psycopg.Connection[tuple[object, ...]]", name: str) ->
 
 
 def administration(stack: Stack, database: str = "postgres") -> str:
-    """URL by which the stack's own commands reach PostgreSQL."""
+    """URL at which the stack's own commands reach PostgreSQL."""
     password = stack.secrets["postgres"]
     return f"postgresql://{_ADMINISTRATOR}:{password}@{LOOPBACK}:{stack.ports['postgres']}/{database}"
 
@@ -193,10 +193,10 @@ def _connected(stack: Stack, database: str = "postgres") -> "psycopg.Connection[
 
 
 def _answers(stack: Stack) -> bool:
-    """Whether PostgreSQL answers, to the stack's own password.
+    """Whether PostgreSQL answers, with the stack's own password.
 
     Raises:
-        DaemonFailed: somebody else's answers at that port.
+        DaemonFailed: another PostgreSQL answers at that port.
     """
     try:
         _connected(stack).close()
@@ -212,17 +212,17 @@ def _answers(stack: Stack) -> bool:
 
 
 def not_as_root() -> Callable[[], None] | None:
-    """What a process of PostgreSQL does first, where this user is root, as which PostgreSQL refuses to run."""
+    """What a process of PostgreSQL does first if this user is root, as PostgreSQL refuses to run as root."""
     return _be_some_user if os.geteuid() == 0 else None
 
 
 def _be_some_user() -> None:
-    """Enter a user namespace in which root has the number of some user; its files stay root's own."""
+    """Enter a user namespace in which root has the id of an ordinary user; its files stay root's own."""
     if ctypes.CDLL(None, use_errno=True).unshare(_CLONE_NEWUSER) != 0:
         raise OSError(ctypes.get_errno(), "unshare")
     Path("/proc/self/uid_map").write_text(f"{_SOME_USER} 0 1", encoding="ascii")
 
 
 def _plain_environment() -> dict[str, str]:
-    """An environment without whatever else concerns PostgreSQL."""
+    """The environment without any other variables of PostgreSQL."""
     return {name: value for name, value in os.environ.items() if not name.startswith("PG")}

@@ -1,6 +1,6 @@
 """Serves Prefect with its pages and its services: `python -m infra.stack.prefect_server WHERE`.
 
-WHERE is the descriptor of a socket that listens, or in a container HOST:PORT.
+WHERE is the descriptor of a listening socket, or in a container HOST:PORT.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""The servers of the stack beside PostgreSQL: Prefect's, MLflow's with its users, and a worker that runs flows."""
+"""The servers of the stack besides PostgreSQL: Prefect's, MLflow's with its users, and a worker that runs flows."""
 
 import configparser
 import os
@@ -25,7 +25,7 @@ _UNAUTHORISED = 401
 
 
 def prefect_server(stack: Stack) -> Daemon:
-    """Prefect's server and its pages, on PostgreSQL, with the one password that it has for everybody."""
+    """Prefect's server and its pages, on PostgreSQL, with one password for all users."""
     return _daemon(
         stack,
         "prefect",
@@ -34,7 +34,7 @@ def prefect_server(stack: Stack) -> Daemon:
             "PREFECT_HOME": str(stack.part("prefect")),
             "PREFECT_API_DATABASE_CONNECTION_URL": stack.database("prefect", "+asyncpg"),
             **guarded_prefect(stack.prefect_credentials, stack.encryption_key, stack.prefect_pages),
-            # Kept in memory, what a dataset's runs wait for would be taken for ever by a run of before a restart.
+            # Leases kept in memory would stay taken for ever by a run from before a restart.
             "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem",
             "PREFECT_LOGGING_SERVER_LEVEL": "WARNING",
             "PREFECT_LOGGING_LEVEL": "WARNING",
@@ -44,7 +44,7 @@ def prefect_server(stack: Stack) -> Daemon:
 
 
 def mlflow_server(stack: Stack) -> Daemon:
-    """MLflow's server and its pages, on PostgreSQL, with users, and with all artifacts going through it."""
+    """MLflow's server and its pages, on PostgreSQL, with users; all artifacts go through it."""
     settings = stack.folder / "mlflow_users.ini"
     _write_users_settings(stack, settings)
     return _daemon(
@@ -75,7 +75,7 @@ def worker(stack: Stack) -> Daemon:
 
 
 def watch(stack: Stack) -> Daemon:
-    """What starts again whatever of the stack goes down, and goes on with runs that an outage ended."""
+    """The watch, which restarts servers of the stack that go down, and resumes runs that an outage ended."""
     return _daemon(
         stack,
         "watch",
@@ -86,10 +86,10 @@ def watch(stack: Stack) -> Daemon:
 
 
 def make_users(stack: Stack) -> None:
-    """Make MLflow's users that are not there yet: an engineer, who may write, and an auditor, who may read.
+    """Make MLflow's users that do not exist yet: an engineer, who may write, and an auditor, who may read.
 
     Raises:
-        DaemonFailed: MLflow does not let them be made.
+        DaemonFailed: MLflow does not allow it.
     """
     users, failure = _users(stack)
     for name in USERS:
@@ -99,20 +99,20 @@ def make_users(stack: Stack) -> None:
             try:
                 users.create_user(name, stack.secrets[name])
             except failure:
-                msg = f"MLflow must let its administrator make the user {name}, and does not; its log says why."
+                msg = f"MLflow must let its administrator make the user {name}, and does not; see its log."
                 raise DaemonFailed(msg) from None
 
 
 def let_engineer_write(stack: Stack, experiments: Sequence[str], models: Sequence[str]) -> None:
-    """Let the engineer write to what was not made through the server, as if the engineer had made it there.
+    """Let the engineer write to what was not made through the server, as if it had been.
 
     Args:
-        stack: the stack, whose MLflow is up.
+        stack: the stack, whose MLflow server is up.
         experiments: their ids.
         models: names of registered models.
 
     Raises:
-        DaemonFailed: MLflow does not let that be granted.
+        DaemonFailed: MLflow does not allow it.
     """
     users, failure = _users(stack)
     try:
@@ -121,12 +121,12 @@ def let_engineer_write(stack: Stack, experiments: Sequence[str], models: Sequenc
                 if users.get_user_permission(ENGINEER, kind, name).permission != _OWN:
                     users.grant_user_permission(ENGINEER, kind, name, _OWN)
     except failure:
-        msg = f"MLflow must let its administrator grant what {ENGINEER} may do, and does not; its log says why."
+        msg = f"MLflow must let its administrator grant what {ENGINEER} may do, and does not; see its log."
         raise DaemonFailed(msg) from None
 
 
 def make_tables(stack: Stack) -> None:
-    """Have MLflow make the tables of its database, as it does when it is first asked for something.
+    """Have MLflow make the tables of its database, as it does at its first request.
 
     Raises:
         DaemonFailed: it does not.
@@ -137,15 +137,15 @@ def make_tables(stack: Stack) -> None:
     try:
         MlflowClient(stack.mlflow_pages).search_experiments(max_results=1)
     except failure:
-        raise DaemonFailed("MLflow must make the tables of its database, and does not; its log says why.") from None
+        raise DaemonFailed("MLflow must make the tables of its database, and does not; see its log.") from None
 
 
 def _users(stack: Stack) -> "tuple[AuthServiceClient, type[Exception]]":
-    """MLflow's users, asked about by its administrator, and what is raised where it refuses."""
+    """A client for MLflow's users, as its administrator, and the exception that it raises."""
     os.environ["MLFLOW_TRACKING_USERNAME"] = ADMINISTRATOR
     os.environ["MLFLOW_TRACKING_PASSWORD"] = stack.secrets[ADMINISTRATOR]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what MLflow's libraries say to MLflow
+        warnings.simplefilter("ignore")  # deprecations between MLflow and its libraries
         from mlflow.exceptions import MlflowException  # noqa: PLC0415 - it takes seconds, and reads the environment
         from mlflow.server import get_app_client  # noqa: PLC0415
 
@@ -154,7 +154,7 @@ def _users(stack: Stack) -> "tuple[AuthServiceClient, type[Exception]]":
 
 
 def _write_users_settings(stack: Stack, place: Path) -> None:
-    """What MLflow's users are kept by; whoever is a user may read, and who makes an experiment may write to it."""
+    """The settings of MLflow's users: every user may read, and the maker of an experiment may write to it."""
     settings = configparser.ConfigParser(interpolation=None)
     settings["mlflow"] = {
         "default_permission": _READ,
@@ -162,7 +162,7 @@ def _write_users_settings(stack: Stack, place: Path) -> None:
         "admin_username": ADMINISTRATOR,
         "admin_password": stack.secrets[ADMINISTRATOR],
         "authorization_function": "mlflow.server.auth:authenticate_request_basic_auth",
-        # A password is hashed anew for every request otherwise, and the record of a release takes hundreds of them.
+        # Otherwise a password is hashed for every request, and the record of a release takes hundreds of them.
         "auth_cache_ttl_seconds": "60",
     }
     text = StringIO()
@@ -172,7 +172,7 @@ def _write_users_settings(stack: Stack, place: Path) -> None:
 
 
 def _daemon(stack: Stack, name: str, command: list[str], environment: dict[str, str], up: Callable[[], bool]) -> Daemon:
-    """A server that has the commands' own quiet environment, and nothing of some other server's."""
+    """A server with the commands' own quiet environment, and no variables of other servers."""
     own = {
         variable: value
         for variable, value in os.environ.items()
@@ -203,7 +203,7 @@ def _answering(page: str) -> Callable[[], bool]:
 
 
 def _works(stack: Stack) -> bool:
-    """Whether a worker has told Prefect that it is there."""
+    """Whether a worker has reported to Prefect."""
     from infra.stack.stack_client import online_workers  # noqa: PLC0415 - imports Prefect
 
     return bool(online_workers(stack, POOL))

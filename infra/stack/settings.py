@@ -1,13 +1,11 @@
-"""Where the stack keeps its things, its passwords and its ports; made once, and the same ever after.
+"""The stack's folders, passwords and ports; made once, and never changed.
 
-    stack/secrets.json      passwords, mode 0600
-    stack/ports.json        where its servers listen
-    stack/environment.json  what the commands need to reach them, mode 0600
-    stack/postgres/         the databases: ledger, prefect, mlflow, mlflow_users
-    stack/artifacts/        what MLflow keeps of releases
-    stack/logs/  run/       what the servers say, and which processes they are
-
-Starting and stopping does not belong here.
+stack/secrets.json      passwords, mode 0600
+stack/ports.json        ports of its servers
+stack/environment.json  what the commands need to reach them, mode 0600
+stack/postgres/         the databases: ledger, prefect, mlflow, mlflow_users
+stack/artifacts/        what MLflow keeps of releases
+stack/logs/  run/       logs of the servers, and their process ids
 """
 
 import base64
@@ -49,7 +47,7 @@ class Stack:
 
     @property
     def folder(self) -> Path:
-        """Everything of the stack."""
+        """Folder of the stack."""
         return self.state / "stack"
 
     @property
@@ -64,15 +62,15 @@ class Stack:
 
     @cached_property
     def secrets(self) -> dict[str, str]:
-        """Passwords by the name of what they are for."""
+        """Passwords, by the name of their use."""
         made = {name: new_secret().hex()[:40] for name in _PASSWORDS}
-        # Prefect takes a Fernet key.
+        # Prefect requires a Fernet key.
         made[_ENCRYPTION_KEY] = base64.urlsafe_b64encode(new_secret()).decode()
         return _kept(self.folder / "secrets.json", made)
 
     @cached_property
     def ports(self) -> dict[str, int]:
-        """Where the servers listen: usual ports if they are free at first, and the same ever after."""
+        """Ports of the servers: the usual ones if they are free at first, and the same from then on."""
         wanted: dict[str, int] = {}
         if not (self.folder / "ports.json").exists():
             wanted = {name: free_port(port) for name, port in _WANTED_PORTS.items()}
@@ -89,22 +87,22 @@ class Stack:
         return f"http://{LOOPBACK}:{self.ports['mlflow']}"
 
     def database(self, name: str, driver: str = "") -> str:
-        """URL of a database, with the password of who works with it."""
+        """URL of a database, with the password of its user."""
         user, password = f"deniable_{name}", self.secrets[name]
         return f"postgresql{driver}://{user}:{password}@{LOOPBACK}:{self.ports['postgres']}/{name}"
 
     @property
     def prefect_credentials(self) -> str:
-        """Name and password that Prefect's server asks for; it has one pair for everybody."""
+        """Name and password that Prefect's server requires; it has one pair for all users."""
         return f"deniable:{self.secrets['prefect_server']}"
 
     @property
     def encryption_key(self) -> str:
-        """What Prefect encrypts its secret blocks with; else it keeps one in the same database as the blocks."""
+        """Key that Prefect encrypts its secret blocks with; without it, Prefect keeps one in the same database."""
         return self.secrets[_ENCRYPTION_KEY]
 
     def environment(self) -> dict[str, str]:
-        """What the project's commands need to work with the stack, as an engineer."""
+        """Variables by which the project's commands use the stack, as an engineer."""
         return {
             "DENIABLE_LEDGER": self.database("ledger"),
             "DENIABLE_PREFECT_API_URL": f"{self.prefect_pages}/api",
@@ -119,12 +117,12 @@ class Stack:
         _write(self.folder / _ENVIRONMENT, self.environment())
 
     def forget_environment(self) -> None:
-        """Have the commands of this state folder use what lies in it from now on, and no stack."""
+        """Have the commands of this state folder use its own files from now on, and no stack."""
         (self.folder / _ENVIRONMENT).rename(self.folder / f"{_ENVIRONMENT}.left")
 
 
 def _kept(place: Path, made: dict[str, Any]) -> dict[str, Any]:
-    """What a file of the stack says; at first it is written."""
+    """The contents of a file of the stack, which is written at first."""
     try:
         said: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""What is asked of the stack's Prefect server over its interface."""
+"""Requests to the API of the stack's Prefect server."""
 
 import base64
 import json
@@ -13,20 +13,20 @@ _GRACE_S = 30
 
 
 class PrefectRefuses(DeniableError):
-    """Prefect's server does not do what it is asked for."""
+    """Prefect's server refuses a request."""
 
 
 def ask(stack: Stack, path: str, body: object | None = None, method: str = "POST") -> Any:
-    """Ask Prefect's server.
+    """Send a request to Prefect's server.
 
     Args:
         stack: the stack.
-        path: what is asked, below `/api`.
-        body: what is told with it.
-        method: the method of HTTP.
+        path: the path of the request, below `/api`.
+        body: the body of the request.
+        method: the HTTP method.
 
     Returns:
-        What it answers; None where it has no such thing, or no content.
+        The answer; None if there is no such object, or no content.
 
     Raises:
         PrefectRefuses: it cannot be reached, or refuses.
@@ -44,7 +44,7 @@ def ask(stack: Stack, path: str, body: object | None = None, method: str = "POST
     except HTTPError as error:
         if error.code == 404:
             return None
-        raise PrefectRefuses(f"Prefect must answer {method} {path}, and says {error.code}; see its log.") from None
+        raise PrefectRefuses(f"Prefect must answer {method} {path}, and returns {error.code}; see its log.") from None
     except (URLError, TimeoutError, ConnectionError):
         msg = f"Prefect must answer at {stack.prefect_pages}, and does not; make stack starts it."
         raise PrefectRefuses(msg) from None
@@ -52,12 +52,12 @@ def ask(stack: Stack, path: str, body: object | None = None, method: str = "POST
 
 
 def online_workers(stack: Stack, pool: str) -> list[str]:
-    """Names of the workers that lately said that they are there."""
+    """Names of the workers that have reported lately."""
     found = ask(stack, f"/work_pools/{pool}/workers/filter", {}) or []
     return [item["name"] for item in found if item["status"] == "ONLINE"]
 
 
 def make_pool(stack: Stack) -> None:
-    """Make the work pool that deployments go to, unless it is there."""
+    """Make the work pool that deployments go to, unless it exists."""
     if ask(stack, f"/work_pools/{POOL}", method="GET") is None:
         ask(stack, "/work_pools/", {"name": POOL, "type": "process"})

@@ -1,4 +1,4 @@
-"""Compare the ledger with what the records of a release say of it, and with the table that was published."""
+"""Compare the ledger with the records of a release, and with the table that was published."""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,23 +14,23 @@ from tasks.running.check import Checks, as_check, out_of_reach
 
 _HOLDS = "the ledger holds"
 _ENTRIES = "the ledger has the entries that the record shows, unchanged"
-_PUBLISHED = "the ledger says that the table in the folder was published"
-_CHARGES = "nothing was charged for the release but what the record shows"
+_PUBLISHED = "the ledger states that the table in the folder was published"
+_CHARGES = "the release was charged only what the record shows"
 
 Entries = Sequence[Entry | None]
 
 
 def compare_ledger(sealed: AuditTarget) -> Checks:
-    """See that the ledger holds, and says of a release what its record does.
+    """Check that the ledger verifies, and agrees with the record of a release.
 
     Args:
         sealed: the release.
 
     Returns:
-        What was checked.
+        The checks.
 
     Raises:
-        DeniableError: there is no record whose signature counts, or the ledger cannot be read.
+        DeniableError: there is no record with a trusted signature, or the ledger cannot be read.
     """
     if sealed.ledger_is_out_of_reach:
         return tuple(out_of_reach(name, NO_LEDGER) for name in (_HOLDS, _ENTRIES, _PUBLISHED, _CHARGES))
@@ -59,7 +59,7 @@ def _readable(record: object) -> Entry | None:
 
 
 def _lost(segment: LedgerSegment, entries: Entries) -> Iterator[str]:
-    """Entries that the record shows and the ledger does not have."""
+    """Entries in the record that the ledger does not have."""
     by_number = {entry.number: entry for entry in entries if entry is not None}
     if segment.before is not None:
         before = by_number.get(segment.before.number)
@@ -81,7 +81,7 @@ def _seal(entry: Entry) -> SealedEntry | None:
 
 
 def _published(sealed: AuditTarget, record: Provenance, entries: Entries) -> Iterator[str]:
-    """What is wrong with the entry that says that the release was published."""
+    """What is wrong with the entry for the publication of the release."""
     table = sealed.folder / PARQUET
     digest = file_digest(table) if table.is_file() else None
     if digest is None:
@@ -89,12 +89,12 @@ def _published(sealed: AuditTarget, record: Provenance, entries: Entries) -> Ite
     said = [(number, fact) for number, fact in _facts(entries) if isinstance(fact, Publication)]
     of_this = [(number, fact) for number, fact in said if fact.release == record.release.id]
     if not of_this:
-        yield f"no entry says that {record.release.id} was published"
+        yield f"no entry states that {record.release.id} was published"
     for number, fact in of_this:
         if fact.dataset != record.release.dataset:
-            yield f"entry {number} says that it was published of another dataset"
+            yield f"entry {number} states that it was published from another dataset"
         if digest is not None and fact.output != digest:
-            yield f"entry {number} says that another table was published"
+            yield f"entry {number} states that another table was published"
 
 
 def _charged(record: Provenance, entries: Entries) -> Iterator[str]:
@@ -106,7 +106,7 @@ def _charged(record: Provenance, entries: Entries) -> Iterator[str]:
 
 
 def _facts(entries: Entries) -> Iterator[tuple[int, Fact]]:
-    """What entries say, as far as it can be read."""
+    """The facts of the entries, as far as they can be read."""
     for entry in entries:
         try:
             if entry is not None:

@@ -1,4 +1,4 @@
-"""Compare the records of a release with each other, with their copies, and with the files that they speak of."""
+"""Compare the records of a release with each other, with their copies, and with the files that they name."""
 
 from collections.abc import Iterator
 from hashlib import sha256
@@ -17,29 +17,29 @@ from stores.vault.workspace import file_digest
 from tasks.running.check import Checks, as_check, not_compared, out_of_reach
 
 _SHELVED = "the internal record on the shelf is signed by a trusted key"
-_COPIES = "MLflow's copy of the internal record is one, and its tags name both records"
+_COPIES = "MLflow's copy of the internal record is identical, and its tags name both records"
 _SUBJECTS = "the internal record is about the public one and its files"
-_SAME = "both records say the same of what both speak of"
+_SAME = "the two records agree in what they share"
 _SHELF = "the internal files that the record names are as they were"
-_OWNER = "nobody but its owner may change what is kept of the release"
+_OWNER = "only its owner may change what is kept of the release"
 
-# The steps whose files in MLflow are those that lie on the shelf.
+# The steps whose files in MLflow are those on the shelf.
 _FROM_THE_SHELF = ("publish", "report")
-# What only one of the two says, or each in its own way.
+# Fields that only one of the two records has, or that differ between them.
 _APART = {"rendering", "steps", "ledger", "signed", "internal"}
 
 
 def compare_records(sealed: AuditTarget) -> Checks:
-    """See that both records are of one mind and that nothing that they speak of was changed.
+    """Check that both records agree, and that nothing that they describe was changed.
 
     Args:
         sealed: the release.
 
     Returns:
-        What was checked.
+        The checks.
 
     Raises:
-        DeniableError: there is no internal record whose signature counts.
+        DeniableError: there is no internal record with a trusted signature.
     """
     on_shelf = tuple(out_of_reach(name, NO_SHELF) for name in (_SHELVED, _SHELF, _OWNER)) if sealed.elsewhere else ()
     if sealed.mlflow_is_out_of_reach:
@@ -56,7 +56,7 @@ def compare_records(sealed: AuditTarget) -> Checks:
 
 
 def _held(name: str, faults: Iterator[str]) -> Check:
-    """A check; where its faults cannot be looked for, that is one."""
+    """A check; if it cannot be made, that is its fault."""
     try:
         return Check(name, tuple(faults))
     except DeniableError as error:
@@ -64,7 +64,7 @@ def _held(name: str, faults: Iterator[str]) -> Check:
 
 
 def _shelved(sealed: AuditTarget) -> Check:
-    """Whether the internal record lies on the shelf as it was signed."""
+    """Whether the internal record on the shelf is as it was signed."""
     trusted = sealed.trusted()
     try:
         said = trusted_record(sealed.shelf / RECORD, trusted).record.signed
@@ -90,7 +90,7 @@ def _copies(sealed: AuditTarget, internal: SignedRecord) -> Iterator[str]:
 
 
 def _subjects(sealed: AuditTarget, internal: SignedRecord) -> Iterator[str]:
-    """Where the files in the folder are not those that the internal record is about."""
+    """Files in the folder that differ from those in the internal record."""
     folder = sealed.folder
     if not folder.is_dir():
         yield f"the folder {folder} was deleted"
@@ -108,7 +108,7 @@ def _subjects(sealed: AuditTarget, internal: SignedRecord) -> Iterator[str]:
 
 
 def _contradictions(sealed: AuditTarget, internal: Provenance) -> Iterator[str]:
-    """Where the two records do not say the same."""
+    """Where the two records disagree."""
     public = sealed.public().record
     if public.rendering != "public":
         yield "the record in the folder is not the public one"
@@ -124,7 +124,7 @@ def _contradictions(sealed: AuditTarget, internal: Provenance) -> Iterator[str]:
 
 
 def _is_part_of(public: Step, internal: Step | None) -> bool:
-    """Whether a step is told as it is elsewhere; of the one that publishes, not all had happened yet."""
+    """Whether a step is the same in both records; the public one was signed before its publication was complete."""
     if internal is None:
         return False
     whole = internal.public()
@@ -136,12 +136,12 @@ def _is_part_of(public: Step, internal: Step | None) -> bool:
 
 
 def _begins(public: LedgerSegment, internal: LedgerSegment) -> bool:
-    """Whether entries are the first of others."""
+    """Whether the entries of one segment are the first of another."""
     return (public.before, public.entries) == (internal.before, internal.entries[: len(public.entries)])
 
 
 def _shelf(sealed: AuditTarget, internal: SignedRecord) -> Iterator[str]:
-    """Where the shelf does not hold what it did; of records that do not list it, the report and what was published."""
+    """Changes to the shelf; if the record does not list the shelf, only those to the report and the published files."""
     signed = internal_part(internal).shelf
     if signed is None:
         yield from _named_on_shelf(sealed, internal.record)
@@ -157,7 +157,7 @@ def _shelf(sealed: AuditTarget, internal: SignedRecord) -> Iterator[str]:
 
 
 def _exposed(sealed: AuditTarget) -> Iterator[str]:
-    """What others may change of what is kept in the state folder, or through which links it is reached."""
+    """Files of the release in the state folder that others may change, or that are reached through links."""
     state = sealed.state.resolve()
     found: dict[Path, str] = {}
     for folder in (state / kind / sealed.release_id for kind in ("releases", "shelf")):
@@ -167,7 +167,7 @@ def _exposed(sealed: AuditTarget) -> Iterator[str]:
 
 
 def _named_on_shelf(sealed: AuditTarget, record: Provenance) -> Iterator[str]:
-    """Where the report, or what was published from the shelf, is not as it was."""
+    """Changes to the report, or to what was published from the shelf."""
     for step in record.steps:
         for artifact in step.artifacts if step.step in _FROM_THE_SHELF else ():
             place = Path(artifact.name if artifact.audience is Audience.INTERNAL else f"public/{artifact.name}")

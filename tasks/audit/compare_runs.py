@@ -1,4 +1,4 @@
-"""Compare MLflow's runs of a release with the list of them that was signed."""
+"""Compare MLflow's runs of a release with the signed list of them."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -11,26 +11,26 @@ from stores.tracking.run_tree import UNDER_WAY, Listing, listing
 from tasks.running.check import Checks, as_check, out_of_reach
 
 _RUNS = "MLflow's runs are as they were when the record was signed"
-_SINCE = "all that came into MLflow's runs since is the record"
+_SINCE = "only the record was added to MLflow's runs since"
 _FINISHED = "FINISHED"
 _SIGNED = "the step that signed"
 _NOTHING_SPENT = "0.0"
-# What the step that signs leaves in its own run after it has signed.
+# What the step that signs adds to its own run after signing.
 _SIGNING = re.compile(r"status|end time|(entry 0 of )?metric (epsilon|delta)|input record [0-9a-f]+")
 _COPY = f"artifact internal/{RECORD}"
 
 
 def compare_runs(sealed: AuditTarget) -> Checks:
-    """See that MLflow's runs of a release are as they were when its record was signed.
+    """Check that MLflow's runs of a release are as they were when its record was signed.
 
     Args:
         sealed: the release.
 
     Returns:
-        What was checked.
+        The checks.
 
     Raises:
-        DeniableError: there is no record whose signature counts, or MLflow does not have the release.
+        DeniableError: there is no record with a trusted signature, or MLflow does not have the release.
     """
     if sealed.mlflow_is_out_of_reach:
         return out_of_reach(_RUNS, NO_MLFLOW), out_of_reach(_SINCE, NO_MLFLOW)
@@ -55,7 +55,7 @@ def compare_runs(sealed: AuditTarget) -> Checks:
 
 
 def _titles(record: Provenance) -> dict[str, str]:
-    """What runs are called in sentences, in order."""
+    """The names of runs in sentences, in order."""
     titles = {f"run {record.runs.mlflow_run}": "the release"}
     for step in record.steps:
         titles[f"run {step.mlflow_run}"] = " ".join(filter(None, ("step", step.step, step.part)))
@@ -63,7 +63,7 @@ def _titles(record: Provenance) -> dict[str, str]:
 
 
 def _since(now: Listing, release: str, signing: Sequence[str], record: str) -> Iterator[str]:
-    """What came after the record was signed that signing does not bring.
+    """What was added after the record was signed, other than by signing.
 
     Args:
         now: what there is.

@@ -1,4 +1,4 @@
-"""Put the public files of a release together once more, to hold them against those that were published."""
+"""Write the public files of a release once more, to compare them with those that were published."""
 
 from collections.abc import Sequence
 
@@ -26,9 +26,9 @@ def restage(
     Args:
         workspace: the release, run again.
         codes: codes of the synthetic records.
-        learnt: what was learnt and is public.
+        learnt: the public products of learning.
         accounts: what accounting found.
-        so_far: what all releases of the dataset came to when it was published.
+        so_far: the total cost of all releases of the dataset when it was published.
         day: day of publication.
 
     Returns:

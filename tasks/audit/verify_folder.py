@@ -1,4 +1,4 @@
-"""Verify the public folder of a release as anybody may who has nothing else: by its own record."""
+"""Verify the public folder of a release by its own record, as anyone can who has only the folder."""
 
 from contextlib import suppress
 
@@ -16,7 +16,7 @@ def verify_folder(sealed: AuditTarget) -> Checks:
         sealed: the release.
 
     Returns:
-        What was checked.
+        The checks.
 
     Raises:
         InvalidInput: there are no keys to trust.
@@ -24,7 +24,7 @@ def verify_folder(sealed: AuditTarget) -> Checks:
     if not sealed.folder.is_dir():
         return (Check("the public folder is there", (f"{sealed.folder} was deleted, or moved",)),)
     ledger = None
-    # That there is none is for another check.
+    # A missing ledger is reported by another check.
     with suppress(LedgerUnavailable):
         ledger = sealed.ledger_lines()
     return verified_release(sealed.folder, sealed.trusted(), sealed.trusted_where, ledger).checks

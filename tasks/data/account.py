@@ -8,7 +8,7 @@ from tasks.running.step import as_task
 
 
 def account(workspace: Workspace) -> Accounts:
-    """Work out the cost of the model, of one attempt at a record, and of everything together, and see if there is room.
+    """Work out the cost of the model, of one attempt at a record, and of the whole release, and check the budget.
 
     Args:
         workspace: the release.
@@ -17,7 +17,7 @@ def account(workspace: Workspace) -> Accounts:
         The accounts, public.
 
     Raises:
-        Refused: the release cannot keep what its spec promises.
+        Refused: the release cannot give the guarantee in its spec.
         BudgetExceeded: the dataset's budget has no room for it.
     """
     with recorded_step(workspace, "account") as step:

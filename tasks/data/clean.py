@@ -9,17 +9,17 @@ from tasks.running.step import as_task
 
 
 def clean(workspace: Workspace, checked: Reference) -> Reference:
-    """Drop the rows that validation marked, whatever the others hold, and replace values by codes.
+    """Keep only the rows that validation marked as valid, independently of one another, and replace values by codes.
 
     Args:
         workspace: the release.
         checked: recoded rows with their marks.
 
     Returns:
-        Codes of the rows that stay, in their order.
+        Codes of the rows that are kept, in their order.
 
     Raises:
-        Refused: no row stays.
+        Refused: no row is kept.
     """
     domain = workspace.spec.domain
     with recorded_step(workspace, "clean", inputs=[checked]) as step:

@@ -1,4 +1,4 @@
-"""Take the columns that are needed out of the source, and commit to them."""
+"""Copy the required columns from the source, and commit to them."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from tasks.running.step import as_task
 
 
 def ingest(workspace: Workspace) -> Reference:
-    """Copy the source's needed columns into the vault; whatever is done later is done to this copy.
+    """Copy the source's required columns into the vault; all later steps use this copy.
 
     Args:
         workspace: the release.
@@ -22,7 +22,7 @@ def ingest(workspace: Workspace) -> Reference:
         The snapshot; its keyed digest commits to what was read.
 
     Raises:
-        InvalidInput: the source is not there, not whole, or lacks columns.
+        InvalidInput: the source is missing, incomplete, or lacks columns.
     """
     spec = workspace.spec
     with recorded_step(workspace, "ingest") as step:
@@ -38,7 +38,7 @@ def ingest(workspace: Workspace) -> Reference:
 
 
 def describe_source(source: PackageSource | FileSource) -> dict[str, str]:
-    """What may be said of a source: of a package, which anyone may have, which one; of a file, not where it is."""
+    """What may be recorded of a source: which package it is, as packages are public; but not the path of a file."""
     said: dict[str, str] = {"source": source.kind}
     if isinstance(source, PackageSource):
         said |= {"package": source.package, "package_version": source.version, "package_sha256": source.sha256}

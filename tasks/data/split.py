@@ -1,4 +1,4 @@
-"""Give each record to one part of the data, or to none, by a draw of its own."""
+"""Assign each record at random to one part of the data, or to none."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -23,18 +23,18 @@ _WORDS = 2**64
 def split(workspace: Workspace, codes: Reference) -> dict[str, Reference]:
     """Split the records into seeds, structure, parameters and holdout.
 
-    Each record is drawn independently of all others: that, and not parts of a fixed size, is what amplification by
-    sampling and parallel composition ask for.
+    Each record is assigned independently of all others: amplification by sampling and parallel composition require
+    that, not parts of a fixed size.
 
     Args:
         workspace: the release.
         codes: all records.
 
     Returns:
-        Codes of each part that has a probability, by its name.
+        Codes of each part with a probability, by its name.
 
     Raises:
-        Refused: a part that has a probability got no record.
+        Refused: a part with a probability got no record.
     """
     spec, domain = workspace.spec, workspace.spec.domain
     probabilities = spec.split.probabilities
@@ -67,14 +67,14 @@ def split(workspace: Workspace, codes: Reference) -> dict[str, Reference]:
             outputs[name] = step.output(reference.model_copy(update={"whole": codes.digest}))
         least = spec.synthesis.fewest_seeds
         if least is not None:
-            # Cleared staff see this. To stop here would make an exact count decide whether there is a release.
+            # Cleared staff see this. Stopping here would let an exact count decide whether there is a release.
             seeds = part(outputs, "seeds")
             step.figures({"seeds_fewer_than_k": (seeds.rows or 0) < least}, Audience.INTERNAL)
         return outputs
 
 
 def part(parts: Mapping[str, Reference], name: str) -> Reference:
-    """The records that are used for something: a part of their own, or the one that all is learnt from."""
+    """The records for one use: a part of their own, or the shared part that everything is learnt from."""
     return parts[name] if name in parts else parts["shared"]
 
 
@@ -82,15 +82,15 @@ def draw_parts(stream: WordStream, records: int, probabilities: Sequence[Fractio
     """Draw a part for each record, with exactly the given probabilities.
 
     With D their common denominator, a 64-bit word below D floor(2^64 / D) is uniform over that many words, of which
-    each probability p owns p D floor(2^64 / D), a whole number; a word above is drawn anew.
+    each probability p owns p D floor(2^64 / D), a whole number; a word above is drawn again.
 
     Args:
-        stream: a stream of its own.
-        records: how many.
+        stream: a stream for this draw alone.
+        records: number of records.
         probabilities: of the parts, with a sum of at most 1.
 
     Returns:
-        Number of the part, or the number of parts where a record goes nowhere; shape (records,).
+        Number of the part, or the number of parts for a record in no part; shape (records,).
     """
     denominator = lcm(*(probability.denominator for probability in probabilities))
     words_each = _WORDS // denominator

@@ -1,4 +1,4 @@
-"""Judge every row by the schema, and stop the release where too many are wrong.
+"""Check every row against the schema, and stop the release if too many are invalid.
 
 A failure is counted by column and check. No value of a record is kept, logged or quoted.
 """
@@ -28,16 +28,16 @@ from tasks.running.step import as_task
 
 @dataclass
 class Findings:
-    """What was found in a table. All of it is internal: counts of real records.
+    """The findings in a table. All are internal: they count real records.
 
     Attributes:
         rows: rows read.
         malformed: rows of the source with too few or too many fields, which are not among the rows read.
         out_of_universe: rows out of scope.
-        missing: rows in scope that lack a value, and no worse.
-        invalid: rows in scope with a value that a check refuses.
-        missing_by_column: cells.
-        invalid_by_check: cells, by column and check.
+        missing: rows in scope that lack a value, but have no invalid one.
+        invalid: rows in scope with a value that fails a check.
+        missing_by_column: missing cells, by column.
+        invalid_by_check: invalid cells, by column and check.
     """
 
     rows: int = 0
@@ -50,7 +50,7 @@ class Findings:
 
     @property
     def valid(self) -> int:
-        """Rows that go on."""
+        """Number of valid rows."""
         return self.rows - self.out_of_universe - self.missing - self.invalid
 
     @property
@@ -81,14 +81,14 @@ class Findings:
 
 
 def validate(workspace: Workspace, snapshot: Reference) -> Reference:
-    """Recode the rows of the snapshot and say of each whether it is valid.
+    """Recode the rows of the snapshot, and mark each as valid or not.
 
     Args:
         workspace: the release.
         snapshot: the rows as they were read.
 
     Returns:
-        The rows as the schema has them, each with a mark whether it is in scope, complete and valid.
+        The recoded rows, each with a mark of whether it is in scope, complete and valid.
 
     Raises:
         Refused: more rows are invalid than the spec allows.
@@ -116,7 +116,7 @@ def validate(workspace: Workspace, snapshot: Reference) -> Reference:
 
 
 def examine(schema: DataFrameSchema, frame: pd.DataFrame, findings: Findings) -> pd.DataFrame:
-    """Recode and judge some rows.
+    """Recode and check some rows.
 
     Args:
         schema: the description of the table.
@@ -127,10 +127,10 @@ def examine(schema: DataFrameSchema, frame: pd.DataFrame, findings: Findings) ->
         The schema's columns and the mark, for all rows; a row out of scope has no values.
 
     Raises:
-        InvalidInput: the schema does not fit the rows, or a check of it does not judge values one by one.
+        InvalidInput: the schema does not fit the rows, or a check of it does not test values one by one.
     """
     errors: list[SchemaError] = []
-    # An environment variable can switch pandera off; not here.
+    # An environment variable can switch pandera off; this overrides it.
     with config_context(validation_enabled=True, validation_depth=ValidationDepth.SCHEMA_AND_DATA):
         try:
             recoded = schema.validate(frame, lazy=True)
@@ -153,13 +153,13 @@ def examine(schema: DataFrameSchema, frame: pd.DataFrame, findings: Findings) ->
 
 
 def _count_failures(errors: Iterable[SchemaError], rows: int, findings: Findings) -> NDArray[np.bool_]:
-    """Count refused cells and mark the rows they are in."""
+    """Count invalid cells, and mark their rows."""
     invalid = np.zeros(rows, bool)
     for error in errors:
         column, check = error.column_name or "row", getattr(error.check, "name", None) or str(error.check)
         if not isinstance(error.check_output, pd.Series):
             raise InvalidInput(
-                f"the schema must fit the source and judge values one by one, and {check} of {column} does not; "
+                f"the schema must fit the source and check values one by one, and {check} of {column} does not; "
                 f"correct the schema."
             )
         refused = error.check_output.index[~error.check_output.to_numpy(bool)]
@@ -169,7 +169,7 @@ def _count_failures(errors: Iterable[SchemaError], rows: int, findings: Findings
 
 
 def _layout(schema: DataFrameSchema) -> pa.Schema:
-    """How recoded rows are stored."""
+    """The Arrow schema of the recoded rows."""
     columns = [(name, pa.string() if holds_text(schema, name) else pa.float64()) for name in schema.columns]
     return pa.schema([*columns, (VALID, pa.bool_())])
 

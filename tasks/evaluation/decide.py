@@ -1,4 +1,4 @@
-"""Hold the figures of utility and risk against the spec: its thresholds, and its policy of who decides."""
+"""Compare the figures of utility and risk with the spec: its thresholds, and its policy for publication."""
 
 from pydantic import BaseModel, ConfigDict
 
@@ -14,7 +14,7 @@ class Decided(BaseModel):
     """What follows from the figures.
 
     Attributes:
-        verdicts: one for each threshold; internal, for they say what was measured on real records.
+        verdicts: one for each threshold; internal, for they contain what was measured on real records.
         outcome: whether the release publishes by itself.
     """
 
@@ -25,14 +25,14 @@ class Decided(BaseModel):
 
 
 def decide(workspace: Workspace, utility: EvaluationFigures, risk: EvaluationFigures) -> Decided:
-    """Say which thresholds are met, and what the spec's policy makes of the figures.
+    """Determine which thresholds are met, and apply the spec's policy to the figures.
 
-    A release that misses thresholds, and whose spec has no policy, is published all the same, and its staff are told.
+    A release that misses thresholds, and whose spec has no policy, is published all the same; its report shows that.
 
     Args:
         workspace: the release.
-        utility: what was found of utility.
-        risk: what was found of risk.
+        utility: the figures of utility.
+        risk: the figures of risk.
 
     Returns:
         The verdicts, and whether the release publishes by itself.

@@ -1,4 +1,4 @@
-"""Measure what a release gives away about the people it was made from, by attacking them and the holdout alike."""
+"""Measure what a release discloses about the people in its data, by attacks on them and on the holdout alike."""
 
 from collections.abc import Mapping
 from math import sqrt
@@ -22,7 +22,7 @@ from tasks.running.sampling import sample_codes, training_parts
 from tasks.running.step import as_task
 
 MAX_ATTACKED = 1_000_000
-"""Records of a table that are attacked, or attacked with."""
+"""The most records of a table that are attacked, or used in attacks."""
 
 MAX_NEAREST_FROM = 2_000
 MAX_NEAREST_TO = 20_000
@@ -33,7 +33,7 @@ Series = dict[str, tuple[float, ...]]
 
 
 def evaluate_risk(workspace: Workspace, released: Reference, parts: Mapping[str, Reference]) -> EvaluationFigures:
-    """Attack the people whose records were used and the people of the holdout, and compare the success.
+    """Attack the people whose records were used and the people in the holdout, and compare the success rates.
 
     Args:
         workspace: the release.
@@ -41,7 +41,7 @@ def evaluate_risk(workspace: Workspace, released: Reference, parts: Mapping[str,
         parts: codes of the parts of the real records, by name.
 
     Returns:
-        What was found; internal, for it is measured on real records without noise.
+        The figures; internal, for they are measured on real records without noise.
     """
     spec = workspace.spec
     training = training_parts(parts)
@@ -96,7 +96,7 @@ def _attacks(tables: Tables, domain: Domain, evaluation: Evaluation) -> tuple[Fi
 
 
 def _equal_parts(tables: Tables, *, released: int, real: int) -> Tables:
-    """The first records of each table, as many of the training data as of the holdout; all are in random order."""
+    """The first records of each table, as many from the training data as from the holdout; all are in random order."""
     real = min(real, len(tables.training), len(tables.holdout))
     return Tables(
         released=tables.released[:released],

@@ -1,4 +1,4 @@
-"""Measure how useful a release is: against the holdout, beside real records and a product of marginals."""
+"""Measure the utility of a release on the holdout, with real records and a product of marginals for comparison."""
 
 from collections.abc import Mapping
 from math import ceil, sqrt
@@ -31,10 +31,10 @@ from tasks.running.sampling import sample_codes, training_parts
 from tasks.running.step import as_task
 
 MAX_COMPARED = 1_000_000
-"""Records of a table that marginals are taken of; more would change no digit that is shown."""
+"""The most records of a table that marginals are computed from; more would change no digit that is shown."""
 
 SHOWN_VALUES = 100
-"""An attribute with more values is drawn in runs of neighbouring values, at most so many."""
+"""An attribute with more values is drawn in at most this many runs of neighbouring values."""
 
 Tables = Mapping[str, Codes]
 """The tables that are compared with the holdout: `released`, `training` and perhaps `baseline`."""
@@ -50,8 +50,8 @@ def evaluate_utility(
 ) -> EvaluationFigures:
     """Compare the release with the holdout: marginals, classifiers, the distinguishing game.
 
-    So that one knows what to expect, real training records and a product of marginals are compared with it as well, the
-    same number of each.
+    As benchmarks, real training records and a product of marginals are compared with it as well, the same number of
+    each.
 
     Args:
         workspace: the release.
@@ -60,7 +60,7 @@ def evaluate_utility(
         baseline: codes of records whose attributes were drawn independently.
 
     Returns:
-        What was found; internal, for it is measured on real records without noise.
+        The figures; internal, for they are measured on real records without noise.
     """
     spec = workspace.spec
     domain = spec.domain
@@ -102,11 +102,11 @@ evaluate_utility_task = as_task(evaluate_utility)
 class Forest:
     """A random forest that learns in two threads and predicts in one.
 
-    What threads add up in any order differs in the last bit, and at a tie the prediction with it: the same release must
-    have the same figures whenever it is run.
+    Sums that threads add up in varying order differ in the last bit, and so may predictions at a tie; the same release
+    must have the same figures whenever it is run.
 
     Args:
-        seed: of its chance.
+        seed: of its random numbers.
     """
 
     def __init__(self, seed: int) -> None:
@@ -123,7 +123,7 @@ class Forest:
 
 
 def _classifiers(workspace: Workspace, released: Reference) -> dict[str, ClassifierFactory]:
-    """Makers of the classifiers that a spec may name, their chance derived from the release key."""
+    """Factories of the classifiers that a spec may name, their random numbers derived from the release key."""
     words = workspace.key().stream(
         step="evaluate_utility", mechanism="classifiers", inputs=released.digest, parameters={}
     )
@@ -141,12 +141,12 @@ def _first(tables: Tables, rows: int) -> dict[str, Codes]:
 
 
 def _about(table: str) -> str:
-    """What the name of a figure about a table ends in; figures about the release end in nothing."""
+    """The suffix of a figure's name for a table; figures on the release have none."""
     return "" if table == "released" else f"_{table}"
 
 
 def _marginals(tables: Tables, holdout: Codes, domain: Domain) -> tuple[Figures, Series]:
-    """Distances of the marginals, the shares of all values, and how often tables repeat themselves."""
+    """Distances between the marginals, the shares of all values, and the shares of distinct records."""
     figures: Figures = {"compared_records": float(len(tables["released"]))}
     series: Series = {}
     for order, marginals in compared_marginals(domain.cardinalities).items():
@@ -169,7 +169,7 @@ def _marginals(tables: Tables, holdout: Codes, domain: Domain) -> tuple[Figures,
 
 
 def _worst_tables(tables: Tables, domain: Domain, series: Series) -> Series:
-    """The tables of the pairs of attributes that the release gets most wrong, to be looked at side by side."""
+    """The tables of the pairs of attributes with the largest errors in the release, to be shown side by side."""
     return {
         series_of_pair(name, error.names): _plain(shares_of_pair(table, domain, error.names).ravel())
         for error in worst_pairs(pair_errors(domain, series))
@@ -178,7 +178,7 @@ def _worst_tables(tables: Tables, domain: Domain, series: Series) -> Series:
 
 
 def _shares(column: Codes, cardinality: int) -> NDArray[np.float64]:
-    """Share of each value, or of each run of neighbouring values where there are many."""
+    """Share of each value, or of each run of neighbouring values if there are many."""
     shares = np.bincount(column, minlength=cardinality) / len(column)
     run = ceil(cardinality / SHOWN_VALUES)
     return np.asarray(np.add.reduceat(shares, np.arange(0, cardinality, run)))
@@ -196,10 +196,10 @@ def _share_error(share: float, cases: int) -> float:
 def _learning(
     tables: Tables, holdout: Codes, target: int, factories: Mapping[str, ClassifierFactory]
 ) -> tuple[Figures, Figures]:
-    """Accuracy on the holdout of what learnt from each table, and agreement with what learnt from real records.
+    """Accuracy on the holdout of classifiers trained on each table, and agreement with those trained on real records.
 
     Returns:
-        The figures, and their standard errors, the holdout being drawn anew and the classifiers given.
+        The figures, and their standard errors over new draws of the holdout, given the classifiers.
     """
     truth = holdout[:, target]
     figures: Figures = {"accuracy_majority": float(np.bincount(truth).max() / len(truth))}

@@ -26,14 +26,14 @@ def planned_step(
     Args:
         workspace: the release.
         step: the name of its task.
-        part: codes of the part that it reads; none where it reads none.
-        given: what it reads of earlier steps, as the plan lists it.
+        part: codes of the part that it reads; None if it reads none.
+        given: what it reads from earlier steps, as the plan lists it.
 
     Returns:
         What it made, as the plan lists it.
 
     Raises:
-        Refused: the spec asks for no such step.
+        Refused: the spec has no such step.
     """
     plan = step_of(workspace.spec, step)
     read = given if part is None else (part, *given)
@@ -50,7 +50,7 @@ def planned_step(
             commit(workspace, charge, kept.get("model", next(iter(kept.values()))))
         if "model" in kept:
             record_model(record, kept["model"], accounts_of(workspace.spec).model)
-        # What is drawn later is committed then, by the charge that what it is drawn from knows.
+        # A later draw is committed then, by the charge that its input carries.
         paid = {"charge": charge} if charge is not None and plan.draws_later else {}
         return tuple(reference.model_copy(update=paid) for reference in kept.values())
 
@@ -59,14 +59,12 @@ def step_of(spec: ReleaseSpec, task: str) -> PlannedStep:
     """The planned step that a task carries out.
 
     Raises:
-        Refused: the spec asks for no such step.
+        Refused: the spec has no such step.
     """
     for step in planned_steps(spec):
         if step.task == task:
             return step
-    raise Refused(
-        f"a step must be one of those that the spec asks for, got {task}; name its learner and its guarantee."
-    )
+    raise Refused(f"a step must be one of those that the spec plans, got {task}; name its learner and its guarantee.")
 
 
 def _reserve(workspace: Workspace, plan: PlannedStep, part: Reference, given: tuple[Reference, ...]) -> str:
@@ -86,7 +84,7 @@ class _NoRows:
 
     def count(self, *_: object) -> Any:
         """Refuse to count."""
-        raise Refused("a step that reads no part of the rows must count none, and asked for counts.")
+        raise Refused("a step that reads no part of the rows must count none, and requested counts.")
 
 
 def _record_figures(record: StepRecord, made: Made) -> None:
@@ -96,7 +94,7 @@ def _record_figures(record: StepRecord, made: Made) -> None:
 
 
 def _keep(record: StepRecord, product: Product, made: Made) -> Reference:
-    """Write something that was made, draw it where there is a picture of such things, and record both."""
+    """Write a product, draw its picture if there is one for its kind, and record both."""
     workspace, value = record.workspace, made.products[product.name]
     audience = Audience.PUBLIC if product.is_public else Audience.RESTRICTED
     with workspace.writing(product.file, audience) as path, path.open("wb") as file:

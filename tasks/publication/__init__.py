@@ -1,1 +1,1 @@
-"""Steps that report, publish, verify what was published, and seal."""
+"""Steps that write the report, publish, verify the published release, and seal."""

@@ -1,4 +1,4 @@
-"""Publish the release: put everything public together, check it, and give it its place in one rename."""
+"""Publish the release: put everything public together, check it, and move it into place by one rename."""
 
 import shutil
 from collections.abc import Sequence
@@ -47,7 +47,7 @@ _NOTHING = Guarantee(0.0, 0.0, "basic")
 
 
 class Note(BaseModel):
-    """What the vault knows of the published folder.
+    """The vault's note of the published folder.
 
     Attributes:
         table: the published table.
@@ -69,23 +69,22 @@ def publish(
     Args:
         workspace: the release.
         codes: codes of the synthetic records, internal until this moment.
-        learnt: what was learnt and is public: the graph, the model, and the noisy seeds where there are some.
+        learnt: the public products of learning: the graph, the model, and the noisy seeds if there are any.
         accounts: what accounting found.
 
     Returns:
         The published table.
 
     Raises:
-        Refused: something is not public, the folder is not what it must be, its record does not hold, or the name is
-            taken.
+        Refused: something is not public, the folder fails its checks, its record does not verify, or the name is taken.
     """
     spec, domain = workspace.spec, workspace.spec.domain
     for item in learnt:
         if item.audience is not Audience.PUBLIC:
-            raise Refused(f"what is published must be public, got {item.name}, which is {item.audience.value}.")
+            raise Refused(f"published files must be public, got {item.name}, which is {item.audience.value}.")
     if codes.audience is Audience.RESTRICTED:
         raise Refused(
-            f"released records must have been let go by the privacy test, got {codes.name}, still restricted."
+            f"released records must have passed the privacy test, got {codes.name}, which is still restricted."
         )
 
     if (published := _published_before(workspace)) is not None:
@@ -111,17 +110,17 @@ def publish(
         _write_record(workspace, folder, key, with_publication(record, _so_far(step)))
         report = verified_release(folder, trusted_keys(workspace.state))
         if not report.holds:
-            # Of a table that is not what it must be this says more; else it is read once, by verification. What was
-            # recorded of it by then is that of a run that failed, and a record that stays in the vault.
+            # For a wrong table this gives more details; otherwise verification alone reads the table. What was
+            # recorded by then belongs to a failed run, and to a record that stays in the vault.
             check_tables(folder, domain, records)
         require_verified(report)
         step.artifact(folder / RECORD, Audience.PUBLIC)
-        # If this process ends right after the rename, the next one knows by these notes what was done, and by whom.
+        # If this process ends right after the rename, these notes show the next one what was done, and by whom.
         note_step(workspace, _so_far(step))
         note = Note(table=reference, files=_digests(folder))
         with workspace.writing(_NOTE, Audience.RESTRICTED) as path:
             path.write_text(note.model_dump_json())
-        # The last deed of publication: whatever fails before it leaves nothing published.
+        # The last act of publication: a failure before it leaves nothing published.
         publish_folder(folder, workspace.release_folder)
     shutil.rmtree(workspace.staging, ignore_errors=True)
     return reference
@@ -137,14 +136,14 @@ def write_documents(
     records: int,
     day: str,
 ) -> tuple[str, ...]:
-    """Write all that stands beside the records but the record of how they were made.
+    """Write all public files other than the records and the provenance record.
 
     Args:
         workspace: the release.
-        folder: where the files go, and where the records lie.
-        learnt: what was learnt and is public.
+        folder: the folder for the files, which holds the records.
+        learnt: the public products of learning.
         accounts: what accounting found.
-        so_far: what all releases of the dataset come to.
+        so_far: the total cost of all releases of the dataset.
         records: number of records.
         day: day of publication.
 
@@ -178,7 +177,7 @@ def write_documents(
 
 
 def _kept_record(workspace: Workspace) -> Path:
-    """Where the signed record of a release is that is not published yet, for a run that goes on with it."""
+    """Path of the signed record of a release that is not published yet, for a run that resumes it."""
     return workspace.folder(Audience.PUBLIC) / RECORD
 
 
@@ -191,7 +190,7 @@ def _write_record(workspace: Workspace, folder: Path, key: SigningKey, record: P
 
 
 def _so_far(step: StepRecord) -> Step:
-    """Publication as far as it has come."""
+    """The step of publication as far as it has come."""
     return step.draft.finished("publish", None, mlflow_run=step.run_id, task_run=runtime.task_run.id)
 
 
@@ -200,7 +199,7 @@ def _digests(folder: Path) -> dict[str, str]:
 
 
 def _published_before(workspace: Workspace) -> Reference | None:
-    """The published table, if an earlier run of this release got as far as that."""
+    """The published table, if an earlier run of this release published it."""
     try:
         note = Note.model_validate_json((workspace.vault / _NOTE).read_bytes())
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Write the internal report: one page that shows what went in, what came out, what it cost and how good it is."""
+"""Write the internal report: one page with the input, the output, the cost, the utility and the risk."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ from stores.vault.workspace import Workspace
 from tasks.running.step import as_task
 
 FOR_DECISION = "to decide upon"
-"""The report that is written before the decision, as a part of its own."""
+"""Name of the part that writes the report before the decision."""
 
 
 def report(
@@ -43,13 +43,13 @@ def report(
         workspace: the release.
         tables: the `snapshot`, the `codes` of the valid rows, each part, and the `released` records.
         graph: the dependency graph.
-        measured: what the model was made of, where its learner says so.
+        measured: what the model was made from, if its learner provides that.
         accounts: what the release costs.
         passed: candidates that may be released, released or not.
-        utility: what was found of utility.
-        risk: what was found of risk.
-        verification: what verifying the published record said, a line a check.
-        outcome: why the release does not publish by itself, for the page that is decided upon before publication.
+        utility: the figures of utility.
+        risk: the figures of risk.
+        verification: the lines of the verification of the published record, one for each check.
+        outcome: why the release does not publish by itself, for the page that the decision is based on.
 
     Returns:
         The page, internal.

@@ -1,4 +1,4 @@
-"""Seal the release: sign what cleared staff are to know of it, together with what MLflow says by now."""
+"""Seal the release: sign the internal record for cleared staff, including the state of MLflow's runs."""
 
 from schemas.provenance import RECORD
 from schemas.references import Audience, Reference
@@ -16,10 +16,10 @@ from tasks.running.step import as_task
 
 
 def seal(workspace: Workspace) -> Reference:
-    """Sign the internal record of a release that is public and reported on, whether or not that was done before.
+    """Sign the internal record of a release that is public and has its report, even if it was signed before.
 
-    What is written here into MLflow is no part of what the record says of MLflow's runs: this step's own run, the file
-    of the record, and its two tags.
+    The record's list of MLflow's runs does not include what this step writes to MLflow: its own run, the file of the
+    record, and the record's two tags.
 
     Args:
         workspace: the release.

@@ -1,4 +1,4 @@
-"""Verify the release that was just published, as anybody may, and against the whole ledger, as its custodian may."""
+"""Verify the release that was just published, as anyone can, and against the whole ledger, as its custodian can."""
 
 from stores.keys.trust_file import trusted_keys
 from stores.ledger.ledger import kept_lines, ledger_place
@@ -14,7 +14,7 @@ def verify_published(workspace: Workspace) -> tuple[str, ...]:
         workspace: the release.
 
     Returns:
-        What was found, a line a check, and the verdict.
+        A line for each check, and the verdict.
     """
     ledger = kept_lines(ledger_place(workspace.state))
     return verified_release(workspace.release_folder, trusted_keys(workspace.state), ledger=ledger).lines

@@ -1,6 +1,6 @@
-"""Cancellation: a release's steps are stopped, in this process and in those that it sends steps to.
+"""Cancellation: stops the steps of a release, in this process and in those that it sends steps to.
 
-A step asks whether it must end whenever it reports progress; compiled code that runs is not interrupted.
+A step checks whether it must end whenever it reports progress; running compiled code is not interrupted.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ class OtherProcesses(Protocol):
         """Let the steps of a release begin there."""
 
     def stop(self, release: str, patience_s: float) -> None:
-        """Let no step of a release begin there any more, ask those that run to end, and wait for them."""
+        """Let no further step of a release begin there, have the running ones end, and wait for them."""
 
 
 class StepStopped(DeniableError):
@@ -37,7 +37,7 @@ _release: ContextVar[str] = ContextVar("release", default="")
 
 @contextmanager
 def running(release: str) -> Iterator[None]:
-    """Count what is done until the block ends as a step of a release: who stops the release waits for it.
+    """Count the block as a step of a release, which is waited for when the release is stopped.
 
     Args:
         release: the release's name.
@@ -56,7 +56,7 @@ def running(release: str) -> Iterator[None]:
 
 @contextmanager
 def stopping_too(place: OtherProcesses) -> Iterator[None]:
-    """Have the steps that run in other processes stopped with those of this one, until the block ends."""
+    """Stop the steps in other processes together with those of this one, until the block ends."""
     _other_processes.append(place)
     try:
         yield
@@ -65,7 +65,7 @@ def stopping_too(place: OtherProcesses) -> Iterator[None]:
 
 
 def allow_steps(release: str) -> None:
-    """Let the steps of a release begin, although an earlier run of it was stopped."""
+    """Let the steps of a release begin, even if an earlier run of it was stopped."""
     _stopped_releases.pop(release, None)
     _allowed_releases.add(release)
     for place in _other_processes:
@@ -73,11 +73,11 @@ def allow_steps(release: str) -> None:
 
 
 def stop_steps(release: str, patience_s: float) -> None:
-    """Let no step of a release begin any more, ask those that run to end, and wait for them.
+    """Let no further step of a release begin, have the running ones end, and wait for them.
 
     Args:
         release: the release's name.
-        patience_s: the longest wait, in seconds; what runs in compiled code cannot be stopped sooner.
+        patience_s: the longest wait, in seconds; compiled code cannot be stopped sooner.
     """
     _stopped_releases[release] = KeyboardInterrupt
     for place in _other_processes:
@@ -92,9 +92,9 @@ def stop_all_steps(patience_s: float) -> None:
 
 
 async def stop_parts(release: str, patience_s: float) -> None:
-    """Stop the steps of a release in this process, which others send steps to, and which goes on.
+    """Stop the steps of a release in this process, which others send steps to, and which continues.
 
-    The wait is in a thread of its own: a worker whose event loop waited would be taken for one that is gone.
+    The wait is in a thread of its own: a worker whose event loop blocked would be taken for dead.
 
     Args:
         release: the release's name.
@@ -113,8 +113,8 @@ def stop_if_asked() -> None:
     """End the step that calls this, if its release was stopped.
 
     Raises:
-        KeyboardInterrupt: it was, with all that this process does.
-        StepStopped: it was, in a process that goes on.
+        KeyboardInterrupt: it was, with everything that this process does.
+        StepStopped: it was, in a process that continues.
     """
     stopped = _stopped_releases.get(_release.get())
     if stopped is not None:

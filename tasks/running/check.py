@@ -1,4 +1,4 @@
-"""Binds a comparison of an audit to a Prefect task: nothing of it is stored, and one that fails does not hold."""
+"""Binds a comparison of an audit to a Prefect task: its result is not stored, and an error counts as a failed check."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -21,7 +21,7 @@ def as_check(function: Callable[[AuditTarget], Checks], what: str) -> Task[[Audi
 
     Args:
         function: the comparison.
-        what: what it compares, to be said where it cannot be made.
+        what: what it compares, to be named if the comparison cannot be made.
 
     Returns:
         The task; `.fn` is the guarded function, which never raises.
@@ -41,10 +41,10 @@ def as_check(function: Callable[[AuditTarget], Checks], what: str) -> Task[[Audi
 
 
 def out_of_reach(name: str, why: str) -> Check:
-    """A check that cannot be made from where the auditor is, which says nothing of the release."""
+    """A check that cannot be made from where the auditor is, which says nothing about the release."""
     return Check(name, note=why, made=False)
 
 
 def not_compared(name: str, error: DeniableError) -> Check:
-    """A check that failed by an error; a server that does not answer just now is no evidence of anything."""
+    """A check that failed with an error; a server that does not answer just now is no evidence of a change."""
     return Check(name, (str(error),), made=not isinstance(error, LedgerUnreachable | RunsUnreachable))

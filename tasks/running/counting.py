@@ -1,7 +1,7 @@
-"""Counts the rows of a part, here or shared out among workers; what comes out is the same, and so is the record.
+"""Counts the rows of a part, here or on workers; the counts are the same either way, and so is the record.
 
 Workers leave their counts in the vault, where they are added up in the order of the rows and removed. Counts are not
-noisy yet: none leaves this module but to the step that adds the noise.
+noisy yet: they leave this module only for the step that adds the noise.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ from tasks.running.workers import workers
 T = TypeVar("T", bound=Tally)
 
 WORTH_SENDING = 1_000_000
-"""Rows of a share at least: to count fewer takes less time than to have somebody else do it."""
+"""The least number of rows in a share: counting fewer here takes less time than sending them to a worker."""
 
 
 @dataclass(frozen=True)
@@ -49,14 +49,14 @@ def counted(workspace: Workspace, part: Reference, empty: Callable[[], T], name:
     Args:
         workspace: the release.
         part: codes of the part.
-        empty: makes an empty tally; it is sent to the workers, and must hold nothing but what is public.
-        name: of what is counted, unlike all else that the release counts.
+        empty: makes an empty tally; it is sent to the workers, and must hold only public information.
+        name: of what is counted; unique within the release.
 
     Returns:
         The tally of all rows.
 
     Raises:
-        Refused: what a worker left is not what it said.
+        Refused: a worker's file differs from what the worker reported.
     """
     shares = _shares(part)
     tally = empty()
@@ -82,7 +82,7 @@ def count(workspace: Workspace, part: Reference, empty: Callable[[], Tally], sha
         part: codes of the part.
         empty: makes an empty tally.
         share: numbers of the row groups.
-        file_name: where the counts go.
+        file_name: the file for the counts.
 
     Returns:
         The counts, restricted.
@@ -99,7 +99,7 @@ count_task = as_task(count, kept=False)
 
 
 def _shares(part: Reference) -> list[range]:
-    """Row groups of a part for each worker, as even as can be; all for this process where no other is worth it."""
+    """Row groups of a part for each worker, as even as possible; all for this process if sending is not worthwhile."""
     there = workers()
     groups = row_groups(part.path)
     worth = groups if part.rows is None else part.rows // WORTH_SENDING
@@ -109,11 +109,11 @@ def _shares(part: Reference) -> list[range]:
 
 
 def read_counts(workspace: Workspace, made: Reference) -> dict[str, Counts]:
-    """What a worker counted, if that is what it left.
+    """The counts of a worker, if its file is the one that it reported.
 
     Args:
         workspace: the release.
-        made: what it says that it left.
+        made: the file as the worker reported it.
 
     Returns:
         The arrays of its tally, by name.
@@ -123,8 +123,8 @@ def read_counts(workspace: Workspace, made: Reference) -> dict[str, Counts]:
     """
     if not workspace.holds(made):
         raise Refused(
-            "what a worker counted must be read as it was written, and is not: the state folder's disk must be shared "
-            "by all machines; run the release again."
+            "a worker's counts must be read as they were written, and are not: the state folder must be on a disk that "
+            "all machines share; run the release again."
         )
     with np.load(made.path, allow_pickle=False) as arrays:
         return {name: arrays[name] for name in arrays.files}

@@ -1,8 +1,8 @@
-"""Progress of a release: reported by its steps to those who watch it.
+"""Progress of a release: its steps report it to watchers.
 
-Who watches is of the context in which steps are called, and goes with it into the threads that Prefect calls them in:
-two releases of one process are watched apart. No screen is drawn here (flows.progress), and no step is stopped
-(cancellation).
+The watchers belong to the context in which steps are called, and follow it into the threads that Prefect calls them in:
+two releases in one process are watched separately. The screen is in flows.progress, the stopping of steps in
+cancellation.
 """
 
 from collections.abc import Iterator
@@ -15,13 +15,13 @@ from tasks.running.cancellation import running, stop_if_asked
 
 
 class Watcher(Protocol):
-    """Somebody who is told; calls come from any thread, one at a time."""
+    """An object that is notified; calls come from any thread, one at a time."""
 
     def started(self, step: str) -> None:
         """A step, or one part of a mapped step, begins."""
 
     def advanced(self, step: str, amount: int) -> None:
-        """A step has done an amount of work, in the unit that suits it: candidates, say."""
+        """A step has done an amount of work, in a unit of its own, such as candidates."""
 
     def ended(self, step: str, *, well: bool) -> None:
         """A step, or one part of a mapped step, is over."""
@@ -33,7 +33,7 @@ _telling = Lock()
 
 @contextmanager
 def watching(watcher: Watcher) -> Iterator[None]:
-    """Tell `watcher` of every step that is called in this context, until the block ends."""
+    """Notify `watcher` of every step that is called in this context, until the block ends."""
     token = _watchers.set((*_watchers.get(), watcher))
     try:
         yield
@@ -43,7 +43,7 @@ def watching(watcher: Watcher) -> Iterator[None]:
 
 @contextmanager
 def announced(step: str, release: str) -> Iterator[None]:
-    """Tell the watchers that a step of a release begins, and how it ended.
+    """Notify the watchers that a step of a release begins, and how it ended.
 
     Raises:
         KeyboardInterrupt: the release was stopped; the step does not begin.
@@ -64,7 +64,7 @@ def announced(step: str, release: str) -> Iterator[None]:
 
 
 def advance(step: str, amount: int) -> None:
-    """Tell the watchers that `amount` of work is done; long steps call this every second or so.
+    """Notify the watchers that `amount` of work is done; long steps call this every second or so.
 
     Raises:
         KeyboardInterrupt: the release was stopped; the step must end here.
@@ -76,16 +76,16 @@ def advance(step: str, amount: int) -> None:
 
 
 def part_begins(step: str) -> None:
-    """Tell the watchers that a part of a step was sent to another process."""
+    """Notify the watchers that a part of a step was sent to another process."""
     with _telling:
         for watcher in _watchers.get():
             watcher.started(step)
 
 
 def part_ends(step: str, *, well: bool, amount: int = 0) -> None:
-    """Tell the watchers that a part of a step is over in another process, which did an amount of work if all went well.
+    """Notify the watchers that a part of a step is over in another process, with the work done if all went well.
 
-    What is done meanwhile over there is told to nobody here.
+    The progress of that process is not reported here before.
     """
     with _telling:
         for watcher in _watchers.get():

@@ -1,7 +1,4 @@
-"""Draws the samples of tables that evaluations work on, always the same ones from the same tables.
-
-What is done with a sample does not belong here.
-"""
+"""Draws the samples of tables that evaluations use, always the same samples from the same tables."""
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
@@ -17,7 +14,7 @@ _TRAINING_PARTS = ("seeds", "structure", "parameters", "shared")
 
 
 def training_parts(parts: Mapping[str, Reference]) -> list[Reference]:
-    """The parts whose records are used to make a release; a learner without a structure has none of that."""
+    """The parts whose records are used to make a release; a learner without a structure has no such part."""
     return [parts[name] for name in _TRAINING_PARTS if name in parts]
 
 
@@ -26,9 +23,9 @@ def sample_codes(workspace: Workspace, step: str, tables: Sequence[Reference], s
 
     Args:
         workspace: the release.
-        step: the step that wants the sample; each has its own.
+        step: the step that needs the sample; each has its own.
         tables: codes files of the release's domain.
-        size: records wanted; fewer come where there are fewer.
+        size: records wanted; all records if there are fewer.
 
     Returns:
         Codes, shape (at most size, m).

@@ -1,4 +1,4 @@
-"""Binds a plain function to a Prefect task: nothing of it is stored, and no failure of it quotes a record."""
+"""Binds a plain function to a Prefect task: Prefect stores no result of it, and no failure of it quotes a record."""
 
 import errno
 import traceback
@@ -24,17 +24,17 @@ P = ParamSpec("P")
 R = TypeVar("R")
 S = TypeVar("S")
 
-# What the operator can do about the failures that are nobody's mistake. None of these sentences depends on a record.
+# What the operator can do about failures of the machine. None of these sentences depends on a record.
 _REMEDIES = {
     errno.ENOSPC: DISK_FULL,
     errno.EDQUOT: DISK_FULL,
     errno.EFBIG: "a file in {state} reached this user's size limit; raise it (ulimit -f) and run the release again.",
-    errno.EROFS: "{state} lies on a read-only disk; set DENIABLE_STATE to a folder that can be written.",
+    errno.EROFS: "{state} is on a read-only disk; set DENIABLE_STATE to a folder that can be written.",
     errno.EACCES: "a file may not be opened by this user; check who owns the source and {state}.",
     errno.EPERM: "a file may not be opened by this user; check who owns the source and {state}.",
     errno.EMFILE: "too many files are open; raise this user's limit (ulimit -n) and run the release again.",
 }
-_NO_MEMORY = "the machine has too little memory free; lower chunk_rows in the spec, or run it on a larger machine."
+_NO_MEMORY = "the machine has too little free memory; lower chunk_rows in the spec, or run it on a larger machine."
 
 
 _amounts: dict[str, Callable[..., int]] = {}
@@ -54,18 +54,18 @@ def as_task(
 ) -> Task[Concatenate[Workspace, P], R]:
     """Bind a step to a Prefect task of the same name, without stored results and without leaking errors.
 
-    What the step gave in an earlier run of the same release is taken from the release's journal, not from a cache of
-    Prefect's: the journal lies in the vault, and checks that what it names is still there.
+    The result of the step in an earlier run of the same release is taken from the release's journal, not from a cache
+    of Prefect's: the journal is in the vault, and checks that what it names is still there.
 
     An error that is not a `DeniableError` is written with its traceback into the vault and raised as `StepFailed`. No
     error keeps its cause, its context or its traceback: all three lead back to confidential data.
 
     Args:
         function: the step; its first argument is the workspace.
-        kept: whether what it gives is kept for a later run of the same release.
-        named: says which step it is, given the same arguments, where it is one of several; else the function's name.
-        amount: of work that it does, given the same arguments, in the unit in which it advances.
-        part: says which part of the step it is, given the same arguments, where it is mapped.
+        kept: whether its result is kept for a later run of the same release.
+        named: returns the name of the step from its arguments, if the function has several steps; else the function's.
+        amount: returns the amount of work from the arguments, in the unit in which the step advances.
+        part: returns the part of the step from the arguments, if the step is mapped.
 
     Returns:
         The task; `.fn` is the guarded function.
@@ -97,7 +97,7 @@ def as_task(
     return Step(
         guarded,
         name=name,
-        # Prefect calls one that takes `parameters` with them; what it names that is a protocol with more to it.
+        # Prefect calls a function that takes `parameters` with them; its own type for that is a wider protocol.
         task_run_name=cast("Callable[[], str]", title),
         persist_result=False,
         cache_policy=NO_CACHE,
@@ -105,12 +105,12 @@ def as_task(
 
 
 def _called(function: Callable[..., S], given: Mapping[str, Any]) -> S:
-    """Call a function with a step's arguments, which are hidden from Prefect where it has them (data_flow)."""
+    """Call a function with a step's arguments, unwrapping those that are hidden from Prefect (data_flow)."""
     return function(**{name: each.unwrap() if isinstance(each, quote) else each for name, each in given.items()})
 
 
 def amount_of(step: str, arguments: Mapping[str, object]) -> int:
-    """Amount of work of a step, or of one part of it, by its arguments; 0 where it is not known."""
+    """Amount of work of a step, or of one part of it, by its arguments; 0 if it is not known."""
     amount = _amounts.get(step)
     return _called(amount, arguments) if amount is not None else 0
 
@@ -124,7 +124,7 @@ def _do_once(
     *args: P.args,
     **kwargs: P.kwargs,
 ) -> R:
-    """Do the step, unless an earlier run of the same release did it with the same arguments."""
+    """Run the step, unless an earlier run of the same release did so with the same arguments."""
     if gives is None:
         return function(workspace, *args, **kwargs)
     journal, given = Journal(workspace), [args, kwargs]
@@ -137,13 +137,13 @@ def _do_once(
 
 
 def _redacted(error: Exception, step: str, workspace: Workspace) -> StepFailed:
-    """Keep the details in the vault and say only what is safe: the remedy where there is one, else where to look."""
+    """Keep the details in the vault and report only what is safe: a remedy if there is one, else the file."""
     details = _keep(error, step, workspace)
     return StepFailed(f"step {step} failed: {_remedy(error, workspace) or details}")
 
 
 def _remedy(error: Exception, workspace: Workspace) -> str | None:
-    """What the operator can do, when the error is one of those that say so."""
+    """What the operator can do about the error, if that is known."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, OSError) and cause.errno in _REMEDIES:
@@ -155,7 +155,7 @@ def _remedy(error: Exception, workspace: Workspace) -> str | None:
 
 
 def _keep(error: Exception, step: str, workspace: Workspace) -> str:
-    """Write the traceback into the vault and say where it is; a disk that is full has no room for it."""
+    """Write the traceback into the vault and return where it is; a full disk has no room for it."""
     try:
         path = make_private_folder(workspace.vault / "errors") / f"{step}.txt"
         path.touch(mode=PRIVATE_FILE)

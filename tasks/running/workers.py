@@ -1,6 +1,6 @@
-"""The workers that the steps of this flow are sent to, if it has any, and how many parts of work are worth sending.
+"""The workers that the steps of this flow are sent to, if it has any.
 
-How they are sent is for whoever starts the flow to say; it is not known here.
+How the steps are sent is chosen where the flow is started.
 """
 
 from pathlib import Path
@@ -17,31 +17,31 @@ class Workers(Protocol):
         """How many tasks run at the same time."""
 
     def require_workers(self, state: Path) -> None:
-        """Refuse what has no workers, or others than this flow needs.
+        """Require the workers that this flow needs.
 
         Args:
             state: the state folder.
 
         Raises:
-            Refused: there is something wrong with them.
+            Refused: there are none, or they do not fit.
         """
 
 
 def workers() -> Workers | None:
-    """The workers of this flow; None where its tasks run in this process."""
+    """The workers of this flow; None if its tasks run in this process."""
     context = FlowRunContext.get()
     runner = context.task_runner if context is not None else None
     return runner if isinstance(runner, Workers) else None
 
 
 def require_workers(state: Path) -> None:
-    """Refuse a flow whose workers are not there, or are not what it needs; one that runs here needs none.
+    """Require the workers that a flow needs; a flow that runs in this process needs none.
 
     Args:
         state: the state folder.
 
     Raises:
-        Refused: there is something wrong with them.
+        Refused: there are none, or they do not fit.
     """
     there = workers()
     if there is not None:

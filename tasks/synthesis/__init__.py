@@ -1,4 +1,4 @@
-"""Steps that draw records: synthesize in blocks, gather; and the marginal baseline.
+"""Steps that draw records: synthesize in blocks, gather, and draw the marginal baseline.
 
 synthesize, gather, draw_baseline.
 """

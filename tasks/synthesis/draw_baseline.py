@@ -1,4 +1,4 @@
-"""Draw the marginal baseline that the papers compare with: each attribute by itself, from noisy counts of its own."""
+"""Draw the marginal baseline of the papers: each attribute independently, from its own noisy counts."""
 
 from functools import partial
 
@@ -12,11 +12,11 @@ from stores.vault.workspace import Workspace
 from tasks.running.step import as_task
 
 MAX_RECORDS = 200_000
-"""More would not make the comparison sharper."""
+"""More would not make the comparison more precise."""
 
 
 def draw_baseline(workspace: Workspace, parameters: Reference) -> Reference | None:
-    """Learn the marginals at the parameters' noise and draw records from their product.
+    """Learn the marginals with the noise of the parameters, and draw records from their product.
 
     The baseline is for comparison only: it never leaves the internal audience, so it is no part of the release's cost.
 
@@ -25,7 +25,7 @@ def draw_baseline(workspace: Workspace, parameters: Reference) -> Reference | No
         parameters: codes of the parameters part.
 
     Returns:
-        Codes of the baseline's records, internal; None where the learner counts nothing that they could be compared at.
+        Codes of the baseline's records, internal; None if the learner has no counts whose noise they could share.
     """
     domain = workspace.spec.domain
     with recorded_step(workspace, "draw_baseline", inputs=[parameters]) as step:

@@ -1,4 +1,4 @@
-"""Put together what the blocks released, in the order of the attempts, up to the number of records wanted."""
+"""Concatenate the records that the blocks released, in the order of the attempts, up to the number wanted."""
 
 from collections.abc import Iterator, Sequence
 
@@ -16,12 +16,12 @@ from tasks.running.step import as_task
 def gather(workspace: Workspace, blocks: Sequence[Reference], seeds: Reference | None = None) -> Reference:
     """Keep the first records that passed. All candidates were tested and are charged, whether they are kept or not.
 
-    Seeds are drawn independently and uniformly, so the order of the attempts tells nothing of the order of the data.
+    Seeds are drawn independently and uniformly, so the order of the attempts reveals nothing of the order of the data.
 
     Args:
         workspace: the release.
         blocks: what each block released, in order.
-        seeds: what the candidates were drawn from, which knows the charge that paid for them.
+        seeds: what the candidates were drawn from, with the charge that paid for them.
 
     Returns:
         Codes of the released records.
@@ -44,7 +44,7 @@ def gather(workspace: Workspace, blocks: Sequence[Reference], seeds: Reference |
             raise Refused(msg)
         with (
             workspace.writing("released.parquet", Audience.INTERNAL) as path,
-            # What is published has the same row groups, and those of the blocks tell how many of each chunk passed.
+            # The published table has the same row groups, and those of the blocks reveal how many of each chunk passed.
             CodesWriter(path, spec.domain, spec.chunk_rows) as writer,
         ):
             for codes in _first(blocks, workspace):

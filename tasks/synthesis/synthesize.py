@@ -16,10 +16,10 @@ from tasks.running.progress import advance
 from tasks.running.step import as_task
 
 CHUNKS_A_BLOCK = 4
-"""Chunks of a block at least; how work is divided has no effect on what is drawn, which depends on the chunks alone."""
+"""The least number of chunks in a block; the draws depend only on the chunks, not on how they are divided."""
 
 MAX_BLOCKS = 64
-"""A block is a task and a run of its own, which cost a fraction of a second however large it is."""
+"""Each block is a task and a run of its own, which takes a fraction of a second however large the block is."""
 
 
 def blocks(spec: ReleaseSpec) -> list[range]:
@@ -35,7 +35,7 @@ def synthesize(workspace: Workspace, model: Reference, seeds: Reference | None, 
     Args:
         workspace: the release.
         model: the model.
-        seeds: what the sampler prepared from the seeds; none for a release without seeds.
+        seeds: what the sampler prepared from the seeds; None for a release without seeds.
         block: numbers of the chunks.
 
     Returns:
@@ -59,17 +59,17 @@ def synthesize(workspace: Workspace, model: Reference, seeds: Reference | None, 
 
 
 def _drawn(workspace: Workspace, model: Reference, seeds: Reference | None, block: range) -> int:  # noqa: ARG001 - as the step is called
-    """How many candidates a block has."""
+    """Number of candidates in a block."""
     return sum(_candidates(workspace.spec, chunk) for chunk in block)
 
 
 def _named(workspace: Workspace, model: Reference, seeds: Reference | None, block: range) -> str:  # noqa: ARG001 - as above
-    """What a block is called."""
+    """Name of a block."""
     return f"chunks {block.start}-{block.stop - 1}"
 
 
 def _chunks(spec: ReleaseSpec, block: range, draw: Draw) -> Iterator[Codes]:
-    """What each chunk of the block releases."""
+    """The released codes of each chunk of the block."""
     for chunk in block:
         candidates = _candidates(spec, chunk)
         yield draw(chunk, candidates)
@@ -77,13 +77,13 @@ def _chunks(spec: ReleaseSpec, block: range, draw: Draw) -> Iterator[Codes]:
 
 
 def _candidates(spec: ReleaseSpec, chunk: int) -> int:
-    """How many candidates a chunk has; the last one has what is left."""
+    """Number of candidates in a chunk; the last one has the rest."""
     size = spec.synthesis.chunk_candidates
     return min(size, spec.synthesis.attempts - chunk * size)
 
 
 def _draw(workspace: Workspace, model: Reference, seeds: Reference | None) -> Draw:
-    """What draws a chunk, by the spec's sampler."""
+    """The function that draws a chunk, from the spec's sampler."""
     spec = workspace.spec
     prepared = None if seeds is None else read_shared(products_of(spec)[seeds.name], seeds)
     inputs = model.digest if seeds is None else f"{model.digest} {seeds.digest}"

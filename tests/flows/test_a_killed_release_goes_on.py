@@ -72,9 +72,9 @@ AFTER_PUBLICATION = {"report", "seal"}
 # From the last step to the end of the command; `printing` is by the command line, which notes after its last line.
 MOMENTS_OF_THE_END = [
     ("noting", "finished"),
-    ("printing", "to look at it"),
+    ("printing", "to view it"),
     ("noting", "reported"),
-    ("printing", "to look at it"),
+    ("printing", "to view it"),
 ]
 
 
@@ -236,7 +236,7 @@ def test_a_killed_release_of_histogram_seeds_whose_key_is_destroyed_is_charged_o
     charged, finished = spent(state), release_of(state)
     assert charged[1] == 3
     # The release is finished. The next command finds the key that should be gone, and reports the release without it.
-    assert run_and_kill(spec, state, "printing", "to look at it", server) == -signal.SIGKILL
+    assert run_and_kill(spec, state, "printing", "to view it", server) == -signal.SIGKILL
     assert not (state / "vault" / finished / "key").exists()
     assert run_and_kill(spec, state, "never", "none", server) == 0
     assert release_of(state) == finished

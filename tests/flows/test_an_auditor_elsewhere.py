@@ -45,7 +45,7 @@ FORBIDDEN = (
 OUT_OF_REACH = {
     "the internal record on the shelf is signed by a trusted key",
     "the internal files that the record names are as they were",
-    "nobody but its owner may change what is kept of the release",
+    "only its owner may change what is kept of the release",
 }
 RUNS = "MLflow's runs are as they were when the record was signed"
 
@@ -232,7 +232,7 @@ def test_an_export_that_was_cut_off_is_named(without_mlflow: Auditor, name: str,
     (tmp_path / "ledger.jsonl").write_text("".join(lines[:-1]))
     found = faults(without_mlflow.audit(ledger=tmp_path / "ledger.jsonl"))
     assert found == {
-        "the ledger says that the table in the folder was published": (f"no entry says that {name} was published",)
+        "the ledger states that the table in the folder was published": (f"no entry states that {name} was published",)
     }
     assert faults(without_mlflow.audit(ledger=without_mlflow.ledger)) == {}
 

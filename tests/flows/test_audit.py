@@ -40,17 +40,17 @@ from tests.mlflow_copies import change_mlflow, copied_state, mlflow_uri
 from tests.small_release import write_small_release
 
 RUNS = "MLflow's runs are as they were when the record was signed"
-SINCE = "all that came into MLflow's runs since is the record"
-COPIES = "MLflow's copy of the internal record is one, and its tags name both records"
+SINCE = "only the record was added to MLflow's runs since"
+COPIES = "MLflow's copy of the internal record is identical, and its tags name both records"
 SHELVED = "the internal record on the shelf is signed by a trusted key"
 SUBJECTS = "the internal record is about the public one and its files"
-SAME = "both records say the same of what both speak of"
+SAME = "the two records agree in what they share"
 SHELF = "the internal files that the record names are as they were"
-OWNER = "nobody but its owner may change what is kept of the release"
+OWNER = "only its owner may change what is kept of the release"
 LEDGER = "the ledger holds"
 SEGMENT = "the ledger has the entries that the record shows, unchanged"
-PUBLISHED = "the ledger says that the table in the folder was published"
-CHARGED = "nothing was charged for the release but what the record shows"
+PUBLISHED = "the ledger states that the table in the folder was published"
+CHARGED = "the release was charged only what the record shows"
 LINK = "is a link: anyone who may write where it points may change it"
 FILES = "every file is as signed, and none is missing or added"
 
@@ -726,7 +726,7 @@ def test_a_ledger_whose_end_was_cut_off_lacks_what_the_record_shows(kept: Kept) 
     found = audited(kept)
     assert LEDGER not in found, "what is left follows from itself"
     assert found[SEGMENT] == (f"entry {last} is gone, or cannot be read",)
-    assert found[PUBLISHED] == (f"no entry says that {kept.name} was published",)
+    assert found[PUBLISHED] == (f"no entry states that {kept.name} was published",)
 
 
 def test_a_ledger_that_was_forged_as_a_whole_is_found_by_the_record(kept: Kept) -> None:
@@ -744,13 +744,13 @@ def test_a_ledger_that_was_forged_as_a_whole_is_found_by_the_record(kept: Kept) 
 def test_an_entry_that_says_that_another_table_was_published_is_named(kept: Kept) -> None:
     last = own_numbers(kept)[-1]
     chained_anew(kept, lambda number, content: {**content, "output": "0" * 64} if number == last else content)
-    assert audited(kept)[PUBLISHED] == (f"entry {last} says that another table was published",)
+    assert audited(kept)[PUBLISHED] == (f"entry {last} states that another table was published",)
 
 
 def test_a_table_that_was_changed_is_not_the_one_that_the_ledger_names(kept: Kept) -> None:
     (kept.folder / "synthetic.parquet").write_bytes(b"PAR1")
     found = audited(kept)
-    assert found[PUBLISHED] == (f"entry {own_numbers(kept)[-1]} says that another table was published",)
+    assert found[PUBLISHED] == (f"entry {own_numbers(kept)[-1]} states that another table was published",)
 
 
 def test_a_charge_that_came_later_is_named(kept: Kept) -> None:

@@ -38,7 +38,7 @@ def restored(copy: Path, state: Path) -> tuple[int, str]:
 def test_what_is_restored_elsewhere_passes_the_audit_and_goes_on_with_its_budget(copy: Path, tmp_path: Path) -> None:
     status, said = restored(copy, tmp_path / "elsewhere")
     assert status == 0, said
-    assert "1 releases hold" in said
+    assert "1 releases and the ledger were verified" in said
     (release,) = (tmp_path / "elsewhere" / "releases").iterdir()
     audited = run("audit", release.name, "--state", tmp_path / "elsewhere", home=tmp_path / "home")
     assert audited.returncode == 0, audited.stdout + audited.stderr
@@ -89,7 +89,7 @@ def test_nothing_is_overwritten(state: Path, copy: Path) -> None:
     again = run("backup", copy, "--state", state, home=state.parent / "home")
     assert (again.returncode, "does not exist yet" in again.stderr) == (1, True)
     status, said = restored(copy, state)
-    assert (status, "holds nothing" in said) == (1, True)
+    assert (status, "an empty state folder" in said) == (1, True)
 
 
 def test_no_backup_is_made_while_a_release_is_under_way(state: Path, tmp_path: Path) -> None:

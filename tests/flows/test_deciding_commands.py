@@ -17,7 +17,7 @@ def test_a_release_is_held_looked_at_approved_and_published_by_commands(tmp_path
     def said(who: str, *arguments: str | Path) -> subprocess.CompletedProcess[Any]:
         return run(*arguments, "--state", tmp_path / "state", home=tmp_path / "home", DENIABLE_OPERATOR=who)
 
-    assert said("ines", "held").stdout == "No release waits for a decision.\n"
+    assert said("ines", "held").stdout == "No release awaits a decision.\n"
     held = said("ada", "release", spec)
     assert held.returncode == HELD, held.stderr
     sentence = held.stderr.strip().splitlines()[-1]
@@ -30,7 +30,7 @@ def test_a_release_is_held_looked_at_approved_and_published_by_commands(tmp_path
     assert not list((tmp_path / "state" / "releases").glob("*"))
 
     listed = said("ines", "held").stdout
-    assert all(part in listed for part in (release, str(page), "anybody but ada", "Made-up people"))
+    assert all(part in listed for part in (release, str(page), "anyone but ada", "Made-up people"))
     candidate = listed.partition("candidate")[2].split()[0]
     assert said("ines", "approve", release).returncode == 2  # without a reason
     for who, other in (("ada", ()), ("ines", ("--candidate", "0" * 64))):
@@ -41,7 +41,7 @@ def test_a_release_is_held_looked_at_approved_and_published_by_commands(tmp_path
     published = said("ada", "release", spec)
     assert published.returncode == 0, published.stderr
     assert [path.name for path in (tmp_path / "state" / "releases").iterdir()] == [release]
-    assert said("ines", "held").stdout == "No release waits for a decision.\n"
+    assert said("ines", "held").stdout == "No release awaits a decision.\n"
     for command in ("audit", "replay"):
         checked = said("ada", command, release)
         assert checked.returncode == 0, checked.stderr

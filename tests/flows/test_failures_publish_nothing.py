@@ -247,7 +247,7 @@ def test_an_interrupted_release_stops_and_keeps_only_what_is_paid_for(number: si
     assert process.returncode == 130
     said, hint = complaint.splitlines()[-2:]
     assert said == "interrupted, nothing published."
-    assert "is kept: the same command goes on with it" in hint
+    assert "is kept: run the same command to resume it" in hint
     assert is_one_clear_sentence(complaint)
     assert {left.split("/")[0] for left in left_of_a_release(state)} == {"vault", "shelf"}
     assert servers_of(state) == []

@@ -192,7 +192,7 @@ def test_without_a_trust_file_it_says_that_nothing_was_audited(
     said = Find(made, tmp_path, capsys)(keys=False)
     assert said.status == AS_SIGNED
     assert said.row("one").endswith("NOT AUDITED: no trust file")
-    assert "Not audited: what stands here is what MLflow says" in said.text
+    assert "Not audited: the values above are MLflow's" in said.text
     monkeypatch.setenv(TRUSTED_KEYS_VARIABLE, str(tmp_path / "absent.json"))
     with pytest.raises(InvalidInput, match="the keys that are trusted must be given"):
         Find(made, tmp_path, capsys)(keys=False)

@@ -112,7 +112,7 @@ def test_releases_go_into_a_stack_and_out_of_it_with_their_history(agency: Agenc
     agency.command("approve", held, "--reason", "as agreed", **AS_INES)
     agency.command("release", agency.specs / "asked.yaml")
     audited(agency, first, second, held)
-    assert "came along" not in agency.command("stack", "up")
+    assert "was moved from" not in agency.command("stack", "up")
 
     # Sealing asks a bounded number of things, and for no file or history one by one that it can have at once.
     asked = asked_to_seal(agency, 5)

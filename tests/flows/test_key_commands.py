@@ -64,9 +64,9 @@ def test_the_key_that_signs_is_replaced(state: Path, capsys: pytest.CaptureFixtu
     assert command(state, "rotate", "--years", "1") == DONE
     old, new = trusted_keys(state)
     assert capsys.readouterr().out == (
-        f"{old.keyid} signs no longer; its private half is gone.\n"
+        f"{old.keyid} signs no longer; its private key is gone.\n"
         f"{new.keyid} signs from now on, until {new.valid_until}. "
-        "Hand auditors the trust file anew: python -m flows keys export FILE.\n"
+        "Give auditors the new trust file: python -m flows keys export FILE.\n"
     )
     assert old.revoked is not None
     command(state, "show")
@@ -83,20 +83,19 @@ def test_a_key_that_was_compromised_is_revoked_and_what_to_do_next_is_said(
     capsys.readouterr()
     assert command(state, "revoke", key.keyid[:16], "--reason", "compromised") == DONE
     assert capsys.readouterr().out == (
-        f"{key.keyid} is revoked: nothing that it signed counts. Hand auditors the trust file anew: "
-        "python -m flows keys export FILE. It is the key that signs: python -m flows keys rotate puts another in its "
-        "place.\n"
+        f"{key.keyid} is revoked: nothing that it signed is valid. Give auditors the new trust file: "
+        "python -m flows keys export FILE. It is the signing key: python -m flows keys rotate replaces it.\n"
     )
     command(state, "rotate")
     command(state, "revoke", signing_key(state).keyid, "--reason", "superseded")
-    assert "what it signed before now still counts" in capsys.readouterr().out
+    assert "what it signed before now stays valid" in capsys.readouterr().out
     command(state, "rotate")
     command(state, "show")
     states = [row[-1].strip().split()[0] for row in shown(capsys)[-3:]]
     assert states == ["compromised", "superseded", "signs"]
     # Another key than the one that signs.
     command(state, "revoke", trusted_keys(state).keys[1].keyid, "--reason", "compromised")
-    assert "It is the key that signs" not in capsys.readouterr().out
+    assert "It is the signing key" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("words", [("revoke", "ab" * 32), ("revoke", "ab" * 32, "--reason", "lost"), ("new",), ()])
@@ -167,7 +166,9 @@ def test_auditors_are_handed_the_public_halves_alone(
     capsys.readouterr()
     file = tmp_path / "for-auditors.json"
     assert command(state, "export", str(file)) == DONE
-    assert capsys.readouterr().out == f"2 keys are in {file}; hand it to auditors another way than the releases.\n"
+    assert (
+        capsys.readouterr().out == f"2 keys are in {file}; give it to auditors by another channel than the releases.\n"
+    )
     assert TrustedKeys.from_text(file.read_text()) == trusted_keys(state)
     assert file.read_bytes() == trusted_keys_place(state).read_bytes()
     names = {name for key in json.loads(file.read_text())["keys"] for name in key}

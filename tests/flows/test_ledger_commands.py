@@ -112,7 +112,7 @@ def test_what_is_exported_holds_for_an_auditor(state: Path, capsys: pytest.Captu
     file = state / "ledger.jsonl"
     assert command(state, f"export {file}") == DONE
     head = opened(state).entries()[-1].digest
-    assert f"2 entries are in {file}; note the head {head}" in capsys.readouterr().out
+    assert f"2 entries are in {file}; keep a note of the head {head}" in capsys.readouterr().out
     assert main(["verify-ledger", str(file), "--head", head]) == HOLDS
     assert command(state, f"verify --head {head} --count 2") == DONE
     assert command(state, f"verify --head {head[::-1]}") == DOES_NOT_HOLD

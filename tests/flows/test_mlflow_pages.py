@@ -163,7 +163,7 @@ def test_what_is_printed_for_whoever_looks_opens_the_right_pages(server: Server,
     release_page = pages["the newest, shown"]
     assert f"/runs/{released.workspace.mlflow_run_id}?" in release_page
     assert pages["its report"].partition("?")[0].endswith("/artifacts/internal/report.html")
-    assert "viewStateShareKey=releases" in pages["all releases, what they cost and how good they are"]
+    assert "viewStateShareKey=releases" in pages["all releases, their cost and quality"]
 
 
 def test_pages_end_with_whoever_serves_them() -> None:

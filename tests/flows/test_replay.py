@@ -365,7 +365,7 @@ def test_a_schema_that_ships_and_was_changed_since_is_the_reason(
 
 def test_a_key_that_was_destroyed_says_so(tmp_path: Path) -> None:
     released = release(write_small_release(tmp_path / "spec", key={"custodian": "destroyed"}), tmp_path / "origin")
-    with apart(tmp_path / "origin"), pytest.raises(InvalidInput, match="was destroyed when it was published"):
+    with apart(tmp_path / "origin"), pytest.raises(InvalidInput, match="was destroyed on publication"):
         replay(released.workspace.release_id, tmp_path / "origin")
 
 
@@ -383,7 +383,7 @@ def test_the_custodian_is_asked_for_the_key_and_none_of_it_stays(
         assert replay(released.workspace.release_id, state).same
         monkeypatch.delenv("AGENCY_KEY")
         monkeypatch.setattr("stores.vault.custody._block_name", lambda _: "no-such-block")
-        with pytest.raises(InvalidInput, match=r"and (is|does) not.* brought along by --key FILE"):
+        with pytest.raises(InvalidInput, match=r"and (is|does) not.* kept elsewhere by --key FILE"):
             replay(released.workspace.release_id, state)
 
 
@@ -400,9 +400,9 @@ def test_what_must_not_be_trusted_is_not_run(elsewhere: Elsewhere, tmp_path: Pat
 
 
 def test_what_is_not_there_is_asked_for(elsewhere: Elsewhere, tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="bring it along by --snapshot FILE"):
+    with pytest.raises(InvalidInput, match="give it by --snapshot FILE"):
         elsewhere.replay(snapshot=None)
-    with pytest.raises(InvalidInput, match="brought along by --key FILE"):
+    with pytest.raises(InvalidInput, match="kept elsewhere by --key FILE"):
         elsewhere.replay(key_file=None)
     with apart(elsewhere.state), pytest.raises(InvalidInput, match="must be published in"):
         replay("no-such-release", elsewhere.state)

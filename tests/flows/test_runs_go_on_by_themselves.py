@@ -228,7 +228,7 @@ def test_a_run_whose_end_prefect_cannot_hear_dies_and_prefect_is_told_once_it_an
     for end, said in ends:
         with ExitStack() as until, pytest.raises(Died):
             resumable(lambda end=end, until=until: cut_off(end, until))
-        assert "Prefect could not be told how this run ended; it will be told once" in capsys.readouterr().err
+        assert "The end of this run could not be reported to Prefect; it will be once" in capsys.readouterr().err
         kept = kept_end(state_folder(), run.id)
         assert kept is not None
         assert kept.message == said

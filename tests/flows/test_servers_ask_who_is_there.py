@@ -399,7 +399,7 @@ def test_make_ui_says_how_to_enter(tmp_path: Path) -> None:
     said = ""
     for line in shown.stdout:
         said += line
-        if line.startswith("The password is good"):
+        if line.startswith("The password is valid"):
             break
     pages = [word for word in said.split() if word.startswith("http://127.0.0.1:")]
     user, password = said.partition("user ")[2].split(",")[0], said.partition("password ")[2].split(";")[0]

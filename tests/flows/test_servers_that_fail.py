@@ -76,7 +76,7 @@ def test_a_release_whose_prefect_server_goes_away_says_so_and_goes_on_when_it_is
     said = process.stderr.read()
     assert process.wait() == 1
     assert "Prefect must answer" in said
-    assert "is kept: the same command goes on with it" in said
+    assert "is kept: run the same command to resume it" in said
     assert "Traceback" not in said
     assert not list((served.state / "releases").glob("*"))
 

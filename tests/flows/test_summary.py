@@ -65,4 +65,4 @@ def test_paths_stand_in_one_line_however_narrow_the_terminal(tmp_path: Path, wid
     assert f"internal       {state}/shelf/small-1/report.html" in lines
     verify = f"python -m deniable verify '{state}/releases/small-1' --keys '{state}/keys/trusted.json'"
     assert f"to verify it   {verify}" in lines
-    assert f"to look at it  python -m flows ui --state '{state}'" in lines
+    assert f"to view it     python -m flows ui --state '{state}'" in lines

@@ -86,5 +86,5 @@ def test_counts_that_are_not_as_they_were_written_are_refused(tmp_path: Path) ->
         content = bytearray(made.path.read_bytes())
         content[-200] ^= 1
         made.path.write_bytes(content)
-        with pytest.raises(Refused, match="must be read as it was written"):
+        with pytest.raises(Refused, match="must be read as they were written"):
             read_counts(workspace, made)

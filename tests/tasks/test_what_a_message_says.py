@@ -95,7 +95,7 @@ def test_a_state_folder_that_turned_read_only_is_said_to_be_so(
     monkeypatch.setattr(command, "end_in_order", lambda: None)
     assert command.main(["ledger", "show"]) == command.FAILED
     assert capsys.readouterr().err == (
-        f"the state folder must be writable, and {tmp_path} is not any more; make it so, or name another by --state.\n"
+        f"the state folder must be writable, and {tmp_path} no longer is; make it so, or name another by --state.\n"
     )
 
 
@@ -108,7 +108,7 @@ def test_an_unexpected_error_is_told_though_its_details_cannot_be_written(
     monkeypatch.setattr(command, "end_in_order", lambda: None)
     assert command.main(["ledger", "show"]) == command.FAILED
     said = capsys.readouterr().err
-    assert "an unexpected error ended the command (ZeroDivisionError); what it was must be written to" in said
+    assert "an unexpected error ended the command (ZeroDivisionError); its details must be written to" in said
     assert "Traceback" not in said
 
 

@@ -1,4 +1,4 @@
-"""The commands `backup DIR` and `restore DIR`: a state folder with its databases, copied and brought back."""
+"""The commands `backup DIR` and `restore DIR`: copy a state folder with its databases, and restore it."""
 
 import argparse
 import os
@@ -16,13 +16,13 @@ def add_backup_commands(subparsers: Subcommands, parents: Sequence[argparse.Argu
     """Add the commands `backup` and `restore` to a parser.
 
     Args:
-        subparsers: where commands are added.
+        subparsers: the commands of the parser, as `add_subparsers` returns them.
         parents: parsers of the options that all commands share.
     """
     backup = subparsers.add_parser("backup", parents=parents, help="copy the state folder and its databases")
     backup.add_argument("folder", type=Path, metavar="DIR", help="a folder that does not exist yet; it will hold keys")
-    restore = subparsers.add_parser("restore", parents=parents, help="bring a copy back into an empty state folder")
-    restore.add_argument("folder", type=Path, metavar="DIR", help="what `backup` made")
+    restore = subparsers.add_parser("restore", parents=parents, help="restore a copy into an empty state folder")
+    restore.add_argument("folder", type=Path, metavar="DIR", help="a folder that `backup` made")
 
 
 def run_backup_command(asked: argparse.Namespace, state: Path) -> int:
@@ -32,7 +32,7 @@ def run_backup_command(asked: argparse.Namespace, state: Path) -> int:
         0.
 
     Raises:
-        DeniableError: the place is taken, a release is under way, or a database does not let itself be copied.
+        DeniableError: the folder exists, a release is under way, or a database cannot be copied.
     """
     with at_work(f"Copying {state}"):
         from infra.stack.backup import back_up  # noqa: PLC0415 - imports what the ledger needs
@@ -43,19 +43,19 @@ def run_backup_command(asked: argparse.Namespace, state: Path) -> int:
 
 
 def run_restore_command(asked: argparse.Namespace, state: Path) -> int:
-    """Bring a backup back, and see that what was restored holds.
+    """Restore a backup, and verify what was restored.
 
     Returns:
         0.
 
     Raises:
-        DeniableError: the state folder holds something, the backup is not whole, or what it has does not hold.
+        DeniableError: the state folder is not empty, the backup is incomplete, or its contents fail verification.
     """
     from infra.stack.backup import has_databases, put_back, require_consistent  # noqa: PLC0415 - as above
     from infra.stack.settings import Stack  # noqa: PLC0415
 
     place = asked.folder.expanduser().resolve()
-    with at_work(f"Bringing {place} back"):
+    with at_work(f"Restoring {place}"):
         put_back(place, state)
     if has_databases(place):
         stack = Stack(state)
@@ -67,9 +67,9 @@ def run_restore_command(asked: argparse.Namespace, state: Path) -> int:
             ) from None
         restore(stack, place)
         os.environ["DENIABLE_LEDGER"] = stack.database("ledger")
-    with at_work("Verifying what was brought back"):
+    with at_work("Verifying what was restored"):
         releases = require_consistent(state)
-    print(f"{state} is as it was: {releases} releases hold, and so does the ledger.")  # noqa: T201
+    print(f"{state} is restored: {releases} releases and the ledger were verified.")  # noqa: T201
     if has_databases(place):
-        print("PostgreSQL runs; make stack starts the rest.")  # noqa: T201
+        print("PostgreSQL is running; make stack starts the rest.")  # noqa: T201
     return DONE

@@ -1,6 +1,6 @@
 """The commands `cluster up`, `cluster down`, `cluster scheduler` and `cluster worker`: several processes for a release.
 
-What they need beside the rest is installed by `make cluster`, and imported only when they are used.
+Their additional requirements are installed by `make cluster`, and imported only when the commands are used.
 """
 
 import argparse
@@ -30,24 +30,24 @@ def add_cluster_commands(subparsers: Subcommands, parents: Sequence[argparse.Arg
     """Add the commands of `cluster` to a parser.
 
     Args:
-        subparsers: where commands are added.
+        subparsers: the commands of the parser, as `add_subparsers` returns them.
         parents: parsers of the options that all commands share.
     """
     cluster = subparsers.add_parser(
-        "cluster", help="processes, on this machine or on others, that share a release's work"
+        "cluster", help="share the work of a release among processes, on this machine or on others"
     )
     commands = cluster.add_subparsers(dest="cluster_command", required=True, metavar="COMMAND")
     up = commands.add_parser("up", parents=parents, help="start a scheduler and workers on this machine")
     up.add_argument(
         "--workers", type=_count, default=os.cpu_count() or 1, metavar="N", help="processes (default: one a core)"
     )
-    commands.add_parser("down", parents=parents, help="stop what was started")
-    scheduler = commands.add_parser("scheduler", parents=parents, help="run a scheduler that other machines reach")
-    scheduler.add_argument("--host", default=LOOPBACK, help=f"address that it listens at (default: {LOOPBACK})")
-    scheduler.add_argument("--port", type=_count, default=PORT, help=f"port that it listens at (default: {PORT})")
-    worker = commands.add_parser("worker", parents=parents, help="run workers of a scheduler, until they are stopped")
+    commands.add_parser("down", parents=parents, help="stop the scheduler and workers on this machine")
+    scheduler = commands.add_parser("scheduler", parents=parents, help="run a scheduler that other machines can reach")
+    scheduler.add_argument("--host", default=LOOPBACK, help=f"address to listen on (default: {LOOPBACK})")
+    scheduler.add_argument("--port", type=_count, default=PORT, help=f"port to listen on (default: {PORT})")
+    worker = commands.add_parser("worker", parents=parents, help="run workers for a scheduler until they are stopped")
     worker.add_argument("address", metavar="ADDRESS", help="of the scheduler, such as tls://scheduler.example:8786")
-    worker.add_argument("--host", help="address by which others reach this machine (default: Dask finds one)")
+    worker.add_argument("--host", help="address at which others reach this machine (default: Dask finds one)")
     worker.add_argument(
         "--workers", type=_count, default=os.cpu_count() or 1, metavar="N", help="processes (default: one a core)"
     )
@@ -57,7 +57,7 @@ def run_cluster_command(asked: argparse.Namespace, state: Path) -> int:
     """Carry out one command of `cluster`.
 
     Args:
-        asked: what was asked for.
+        asked: the parsed arguments.
         state: the state folder, the same on all machines.
 
     Returns:
@@ -81,8 +81,8 @@ def run_cluster_command(asked: argparse.Namespace, state: Path) -> int:
         own = is_loopback(address) and not trusted
         if own and not cluster.has_certificate:
             raise InvalidInput(
-                "a worker must know its scheduler by a certificate, and there is none; start the scheduler first, with "
-                "the same state folder, or name certificates in Dask's configuration."
+                "a worker must recognise its scheduler by a certificate, and there is none; start the scheduler first, "
+                "with the same state folder, or name certificates in Dask's configuration."
             )
         _become(cluster.worker(address, asked.workers, asked.host), cluster, own=own)
     from infra.cluster.local import start, stop  # noqa: PLC0415 - needs what only a cluster needs
@@ -91,15 +91,15 @@ def run_cluster_command(asked: argparse.Namespace, state: Path) -> int:
         address = start(cluster, asked.workers)
         print(f"{asked.workers} workers at {address}. To use them: export {CLUSTER_VARIABLE}={address}")  # noqa: T201
     else:
-        print("Stopped the cluster." if stop(cluster) else "No cluster ran.")  # noqa: T201 - this is the command line
+        print("Stopped the cluster." if stop(cluster) else "No cluster was running.")  # noqa: T201 - this is the command line
     return DONE
 
 
 def _require_trust(host: str, *, trusted: bool) -> None:
-    """Refuse a scheduler that anybody who reaches it could give orders to."""
+    """Refuse a scheduler that would obey anyone who can reach it."""
     if not (trusted or is_loopback_host(host)):
         raise Refused(
-            "a scheduler that other machines reach must know whom to obey: name the certificates of the cluster in "
+            "a scheduler that other machines can reach must authenticate them: name the certificates of the cluster in "
             "Dask's configuration, distributed.comm.tls, or DASK_DISTRIBUTED__COMM__TLS__CA_FILE and the like."
         )
 

@@ -1,7 +1,7 @@
-"""The command `deploy`: tells Prefect's server what `deployments/prefect.yaml` describes.
+"""The command `deploy`: registers the deployments in `deployments/prefect.yaml` with Prefect's server.
 
-Prefect's own command does it; what is added is the concurrency limit of every dataset, the checkout's place, and what
-Prefect does by itself about runs that fail or fall silent.
+Prefect's own command does it. This one adds the concurrency limit of every dataset, the path of the checkout, and the
+automations for runs that fail or fall silent.
 """
 
 import argparse
@@ -28,21 +28,21 @@ _DEPLOYED = re.compile(r"Deployment '([^']+)' successfully.*?(http\S+)", re.DOTA
 
 
 class DeployFailed(DeniableError):
-    """Prefect does not take the deployments."""
+    """Prefect does not accept the deployments."""
 
 
 def add_deploy_command(subparsers: Subcommands, parents: Sequence[argparse.ArgumentParser] = ()) -> None:
     """Add the command `deploy` to a parser.
 
     Args:
-        subparsers: where commands are added.
+        subparsers: the commands of the parser, as `add_subparsers` returns them.
         parents: parsers of the options that all commands share.
     """
-    subparsers.add_parser("deploy", parents=parents, help="tell Prefect's server what it may run, and when")
+    subparsers.add_parser("deploy", parents=parents, help="register deployments and schedules with Prefect's server")
 
 
 def run_deploy_command(_asked: argparse.Namespace, state: Path) -> int:
-    """Tell Prefect's server of the deployments, and make the limits that they wait for.
+    """Register the deployments with Prefect's server, and make their concurrency limits.
 
     Args:
         state: the state folder, whose stack runs Prefect unless DENIABLE_PREFECT_API_URL names another.
@@ -51,8 +51,8 @@ def run_deploy_command(_asked: argparse.Namespace, state: Path) -> int:
         0.
 
     Raises:
-        InvalidInput: nothing says where Prefect's server is.
-        DeployFailed: it does not take them.
+        InvalidInput: the address of Prefect's server is not known.
+        DeployFailed: it does not accept them.
     """
     require_prefect(state)
     with at_work("1 of 3: reading the specs, and limiting each dataset to one run at a time", logged=True):
@@ -60,19 +60,19 @@ def run_deploy_command(_asked: argparse.Namespace, state: Path) -> int:
 
         for dataset in sorted({load_spec(place).dataset_name for place in spec_places().values()}):
             _make_limit(DATASET_LIMIT.format(dataset))
-    with at_work("2 of 3: telling Prefect of the deployments", logged=True):
+    with at_work("2 of 3: registering the deployments with Prefect", logged=True):
         said = _prefect("--no-prompt", "deploy", "--all", "--prefect-file", "deployments/prefect.yaml")
     for name, page in _DEPLOYED.findall(said):
         print(f"{name:<20} {page}", flush=True)  # noqa: T201 - this is the command line
-    with at_work("3 of 3: telling Prefect what to do about runs that fail or fall silent", logged=True):
+    with at_work("3 of 3: setting up Prefect's automations for runs that fail or fall silent", logged=True):
         made = _automations()
     print(*made, sep="\n")  # noqa: T201
-    print("To run one: python -m flows prefect deployment run NAME --watch, or Prefect's page of it.")  # noqa: T201
+    print("To run one: python -m flows prefect deployment run NAME --watch, or use its page in Prefect.")  # noqa: T201
     return DONE
 
 
 def _make_limit(name: str) -> None:
-    """Let one run at a time have that name."""
+    """Make a concurrency limit of one run at a time."""
     from prefect.client.orchestration import get_client  # noqa: PLC0415 - imports Prefect
 
     with _answering(), get_client(sync_client=True) as client:
@@ -80,7 +80,7 @@ def _make_limit(name: str) -> None:
 
 
 def _automations() -> list[str]:
-    """Make what Prefect does by itself about failed runs, and say what that is."""
+    """Make Prefect's automations for failed runs, and describe them."""
     from flows.prefect_runs.automations import make_automations  # noqa: PLC0415 - imports Prefect
 
     with _answering():
@@ -89,7 +89,7 @@ def _automations() -> list[str]:
 
 @contextmanager
 def _answering() -> Iterator[None]:
-    """Say in one sentence that Prefect's server does not answer."""
+    """Report in one sentence that Prefect's server does not answer."""
     from httpx import HTTPError  # noqa: PLC0415 - Prefect's own, imported with it
 
     try:
@@ -100,7 +100,7 @@ def _answering() -> Iterator[None]:
 
 
 def _prefect(*arguments: str) -> str:
-    """Run a command of Prefect's in the checkout, and return what it says."""
+    """Run one of Prefect's commands in the checkout, and return its output."""
     done = subprocess.run(  # noqa: S603 - our own command
         [sys.executable, "-m", "prefect", *arguments],
         cwd=_CHECKOUT,
@@ -111,5 +111,5 @@ def _prefect(*arguments: str) -> str:
     )
     if done.returncode != 0:
         said = " | ".join((done.stdout + done.stderr).strip().splitlines()[-_SAID:])
-        raise DeployFailed(f"Prefect must take the deployments, and does not: {said}")
+        raise DeployFailed(f"Prefect must accept the deployments, and does not: {said}")
     return done.stdout.strip()

@@ -1,6 +1,6 @@
 """The commands `stack`, `worker` and `watch`: the servers of an agency, on one machine.
 
-What they need beside the rest is installed by `make stack`, and imported only when they are used.
+Their additional requirements are installed by `make stack`, and imported only when the commands are used.
 """
 
 import argparse
@@ -19,32 +19,32 @@ _GRACE_S = 30
 
 
 class PrefectSilent(DeniableError):
-    """Prefect's server does not answer, or not to us."""
+    """Prefect's server does not answer, or denies access."""
 
 
 def add_stack_commands(subparsers: Subcommands, parents: Sequence[argparse.ArgumentParser] = ()) -> None:
     """Add the commands `stack` and `worker` to a parser.
 
     Args:
-        subparsers: where commands are added.
+        subparsers: the commands of the parser, as `add_subparsers` returns them.
         parents: parsers of the options that all commands share.
     """
-    stack = subparsers.add_parser("stack", help="PostgreSQL, Prefect, MLflow with users, and a worker, on this machine")
+    stack = subparsers.add_parser("stack", help="run PostgreSQL, Prefect, MLflow with users, and a worker here")
     commands = stack.add_subparsers(dest="stack_command", required=True, metavar="COMMAND")
-    commands.add_parser("up", parents=parents, help="start what does not run, and wait until all of it answers")
-    commands.add_parser("down", parents=parents, help="stop what was started; all data are kept")
+    commands.add_parser("up", parents=parents, help="start what is not running, and wait until everything answers")
+    commands.add_parser("down", parents=parents, help="stop all servers; all data are kept")
     commands.add_parser(
-        "leave", parents=parents, help="bring ledger and history back into the state folder, and go on without servers"
+        "leave", parents=parents, help="move the ledger and history back into the state folder, to work without servers"
     )
-    commands.add_parser("status", parents=parents, help="what runs, and where")
-    subparsers.add_parser("worker", parents=parents, help="run the flows of deployments, until it is stopped")
+    commands.add_parser("status", parents=parents, help="show what is running, and where")
+    subparsers.add_parser("worker", parents=parents, help="run the flows of deployments until stopped")
     subparsers.add_parser(
-        "watch", parents=parents, help="start again what goes down, and go on with runs that an outage ended"
+        "watch", parents=parents, help="restart servers that go down, and resume runs that an outage ended"
     )
     prefect = subparsers.add_parser(
-        "prefect", parents=parents, help="a command of Prefect's own, such as: deployment run release/acs_ma --watch"
+        "prefect", parents=parents, help="run a Prefect command, such as: deployment run release/acs_ma --watch"
     )
-    prefect.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="what Prefect is told")
+    prefect.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="arguments of Prefect's command")
 
 
 def run_stack_command(asked: argparse.Namespace, state: Path) -> int:
@@ -64,10 +64,10 @@ def run_stack_command(asked: argparse.Namespace, state: Path) -> int:
 
 
 def run_worker(_asked: argparse.Namespace, state: Path) -> int:
-    """Become a worker of Prefect's, which runs the flows of deployments as processes of their own.
+    """Become a Prefect worker, which runs the flows of deployments as separate processes.
 
     Raises:
-        InvalidInput: nothing says where Prefect's server is.
+        InvalidInput: the address of Prefect's server is not known.
     """
     _become_prefect(["worker", "start", "--pool", POOL, "--type", "process"], state)
 
@@ -79,7 +79,7 @@ def run_watch(_asked: argparse.Namespace, state: Path) -> int:
         0.
 
     Raises:
-        InvalidInput: nothing says where Prefect's server is.
+        InvalidInput: the address of Prefect's server is not known.
     """
     require_prefect(state)
     from flows.cli.servers.watch import watch  # noqa: PLC0415 - imports Prefect
@@ -90,11 +90,11 @@ def run_watch(_asked: argparse.Namespace, state: Path) -> int:
 
 
 def run_prefect_command(asked: argparse.Namespace, state: Path) -> int:
-    """Become a command of Prefect's, to which this state folder's server is known.
+    """Become one of Prefect's own commands, set up for the server of this state folder.
 
     Raises:
-        InvalidInput: nothing says where Prefect's server is.
-        PrefectSilent: it does not answer, or not to us.
+        InvalidInput: the address of Prefect's server is not known.
+        PrefectSilent: it does not answer, or denies access.
     """
     require_prefect(state)
     _require_answer(os.environ["PREFECT_API_URL"])
@@ -107,10 +107,10 @@ def _become_prefect(arguments: Sequence[str], state: Path) -> NoReturn:
 
 
 def _require_answer(address: str) -> None:
-    """Refuse what Prefect's own command would say pages of text about.
+    """Require that Prefect's server answers; Prefect's own command would print pages of text if it did not.
 
     Raises:
-        PrefectSilent: its server does not answer, or not to us.
+        PrefectSilent: its server does not answer, or denies access.
     """
     import httpx  # noqa: PLC0415 - Prefect's own, and slow to import
 
@@ -125,10 +125,10 @@ def _require_answer(address: str) -> None:
 
 
 def require_prefect(state: Path) -> None:
-    """Refuse what needs Prefect's server where nothing says where that is.
+    """Require that the address of Prefect's server is known.
 
     Raises:
-        InvalidInput: nothing says so.
+        InvalidInput: it is not known.
     """
     if "PREFECT_API_URL" not in os.environ:
         msg = (

@@ -1,4 +1,4 @@
-"""Shows what was done: where MLflow's and Prefect's pages are, served until Ctrl-C unless a server has them already."""
+"""Shows the pages of MLflow and Prefect: prints their addresses, and serves them until Ctrl-C if no server does."""
 
 import base64
 import json
@@ -25,7 +25,7 @@ _PATIENCE_S = 30
 
 
 class Pages(Protocol):
-    """Where pages are, and who may ask for them, as USER:PASSWORD."""
+    """The address of some pages, and the credentials for them, as USER:PASSWORD."""
 
     @property
     def address(self) -> str: ...  # noqa: D102 - a value
@@ -41,7 +41,7 @@ class _Elsewhere:
         self._name, self._health = name, health
 
     def wait_until_up(self) -> None:
-        """See that the server answers.
+        """Check that the server answers.
 
         Raises:
             ServerFailed: it does not.
@@ -61,7 +61,7 @@ class _Elsewhere:
 
 
 def show(state: Path, *, mlflow_port: int, prefect_port: int) -> None:
-    """Print where the pages are, and serve those that no server has; returns when interrupted, or at once.
+    """Print the addresses of the pages, and serve those that no server has; returns when interrupted, or at once.
 
     Args:
         state: the state folder.
@@ -74,7 +74,7 @@ def show(state: Path, *, mlflow_port: int, prefect_port: int) -> None:
     credentials = new_credentials()
     elsewhere = _mlflow_elsewhere(), _prefect_elsewhere()
     if None in elsewhere:
-        print("Starting what no server shows yet ...", flush=True)  # noqa: T201 - this is what the command is for
+        print("Starting the servers ...", flush=True)  # noqa: T201 - this is what the command is for
     mlflow = elsewhere[0] or start_mlflow(state, mlflow_port, credentials=credentials)
     prefect = elsewhere[1] or start_prefect(state, prefect_port, credentials=credentials, pages=True)
     try:
@@ -83,11 +83,11 @@ def show(state: Path, *, mlflow_port: int, prefect_port: int) -> None:
         _tell(mlflow, prefect)
         if None in elsewhere:
             user, _, password = credentials.partition(":")
-            print(f"\nTo enter: user {user}, password {password}; in Prefect's form, {credentials}")  # noqa: T201
-            print("\nThe password is good until this ends. Ctrl-C stops what was started.", flush=True)  # noqa: T201
+            print(f"\nTo log in: user {user}, password {password}; in Prefect's form, {credentials}")  # noqa: T201
+            print("\nThe password is valid until this command ends. Ctrl-C stops what it started.", flush=True)  # noqa: T201
             signal.pause()
         else:
-            print(f"\nTo enter: {_who_may_enter(state)}.")  # noqa: T201
+            print(f"\nTo log in: {_who_may_enter(state)}.")  # noqa: T201
     except KeyboardInterrupt:
         print("Stopped.")  # noqa: T201
     finally:
@@ -96,7 +96,7 @@ def show(state: Path, *, mlflow_port: int, prefect_port: int) -> None:
 
 
 def _mlflow_elsewhere() -> _Elsewhere | None:
-    """MLflow's server that the environment names, if it does."""
+    """MLflow's server that the environment names, if any."""
     if not os.environ["MLFLOW_TRACKING_URI"].startswith("http"):
         return None
     user, password = (os.environ.get(f"MLFLOW_TRACKING_{what}", "") for what in ("USERNAME", "PASSWORD"))
@@ -104,20 +104,20 @@ def _mlflow_elsewhere() -> _Elsewhere | None:
 
 
 def _prefect_elsewhere() -> _Elsewhere | None:
-    """Prefect's server that the environment names, if it does."""
+    """Prefect's server that the environment names, if any."""
     if "PREFECT_API_URL" not in os.environ:
         return None
     return _Elsewhere("Prefect", prefect_pages(), "/api/health", os.environ.get("PREFECT_API_AUTH_STRING", ""))
 
 
 def _who_may_enter(state: Path) -> str:
-    """Whom servers let in that were not started here."""
+    """How to log in to servers that were not started here."""
     passwords = state / "stack" / "secrets.json"
     if not passwords.exists():
-        return "as the servers' own users"
+        return "as one of the servers' own users"
     return (
         f"passwords are in {passwords}, for you alone; in MLflow as engineer, or as auditor, who may only read; "
-        "in Prefect's form, deniable:PASSWORD, the one of prefect_server"
+        "in Prefect's form, deniable:PASSWORD, with the password of prefect_server"
     )
 
 
@@ -127,7 +127,7 @@ def _tell(mlflow: Pages, prefect: Pages) -> None:
 
 
 def pages_of(mlflow: Pages) -> list[str]:
-    """Where MLflow shows each dataset: all its releases, their models, and what was published last.
+    """The addresses in MLflow for each dataset: all its releases, their models, and the newest release.
 
     Args:
         mlflow: a server of MLflow's.
@@ -147,7 +147,7 @@ def pages_of(mlflow: Pages) -> list[str]:
             order_by=["attributes.start_time DESC"],
             max_results=1,
         ).get("runs", [])
-        pages = {"all releases, what they cost and how good they are": releases_page(number)}
+        pages = {"all releases, their cost and quality": releases_page(number)}
         for run in (run["info"] for run in published):
             pages["their models"] = registered_model_page(name)
             pages[f"the newest, {run['run_name']}"] = run_page(number, run["run_id"])
@@ -157,7 +157,7 @@ def pages_of(mlflow: Pages) -> list[str]:
 
 
 def _ask(mlflow: Pages, what: str, **query: Any) -> dict[str, Any]:
-    """What MLflow answers."""
+    """MLflow's answer to a query."""
     asked = Request(  # noqa: S310 - our own server
         f"{mlflow.address}/api/2.0/mlflow/{what}",
         data=json.dumps(query).encode(),
@@ -170,7 +170,7 @@ def _ask(mlflow: Pages, what: str, **query: Any) -> dict[str, Any]:
         with urlopen(asked, timeout=_PATIENCE_S) as answer:  # noqa: S310 - our own server
             found: dict[str, Any] = json.load(answer)
     except URLError as error:
-        failed = ServerFailed(f"MLflow must say at {mlflow.address} what it has, and does not ({error.reason}).")
+        failed = ServerFailed(f"MLflow must list its contents at {mlflow.address}, and does not ({error.reason}).")
     else:
         return found
     raise failed

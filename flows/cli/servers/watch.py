@@ -1,6 +1,6 @@
-"""Watches, day and night, that servers run and that runs of deployments come to an end.
+"""Keeps servers running, and sees to it that runs of deployments come to an end.
 
-What it finds and does is told on standard output, a line each: under `stack up`, that is the log `watch`.
+It reports what it finds and does on standard output, a line each; under `stack up`, that is the log `watch`.
 """
 
 import os
@@ -29,7 +29,7 @@ _SAID = 3
 
 
 def watch(state: Path) -> None:
-    """Watch until this process is stopped; of several on one state folder one does, and another takes its place.
+    """Watch until this process is stopped; of several on one state folder, only one is active at a time.
 
     Args:
         state: the state folder.
@@ -38,7 +38,7 @@ def watch(state: Path) -> None:
     keeper, trouble = Keeper(Stack(state), every), ""
     with turn(state, _TURN), temporary_settings({PREFECT_CLIENT_MAX_RETRIES: 0}):
         while True:
-            # One that was there before its server was, or that lost it, asks anew.
+            # A client that started before its server, or lost it, connects again.
             for line in keeper.look():
                 _say(line)
             trouble = _look_after_runs(state, keeper, every, trouble)
@@ -51,8 +51,8 @@ def _look_after_runs(state: Path, keeper: "Keeper", every: float, trouble: str) 
     Args:
         state: the state folder.
         keeper: looks after servers meanwhile.
-        every: seconds between looks.
-        trouble: why it did not answer before, which is not told again.
+        every: seconds between checks.
+        trouble: why it did not answer before, which is not reported again.
 
     Returns:
         Why it does not answer.
@@ -67,23 +67,23 @@ def _look_after_runs(state: Path, keeper: "Keeper", every: float, trouble: str) 
                 time.sleep(every)
     except DeniableError as error:
         said = str(error)
-    except Exception as error:  # noqa: BLE001 - whatever it is, the next look begins anew
-        said = prefect_failure(error) or f"Prefect was asked in vain ({type(error).__name__})."
+    except Exception as error:  # noqa: BLE001 - whatever it is, the next look starts afresh
+        said = prefect_failure(error) or f"Prefect could not be queried ({type(error).__name__})."
     if said != trouble:
         _say(said)
     return said
 
 
 def _say(line: str) -> None:
-    print(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}  {line}")  # noqa: T201 - this is what it has to tell by
+    print(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}  {line}")  # noqa: T201 - this is its log
 
 
 class Keeper:
-    """Starts again what was started, what nobody has stopped, and what is down.
+    """Restarts the servers that were started, that no one has stopped, and that are down.
 
     Args:
         stack: the servers of a state folder; there may be none.
-        every: seconds to wait before what could not be started is started again; longer and longer.
+        every: seconds to wait after a failed start before the next; doubled each time.
     """
 
     def __init__(self, stack: Stack, every: float) -> None:
@@ -95,7 +95,7 @@ class Keeper:
         self._said = TemporaryFile()  # noqa: SIM115 - open for as long as this watches
 
     def look(self) -> Iterator[str]:
-        """Start what is down by the command that a person would give; whoever looks does not wait for it.
+        """Start what is down, by the command that a person would use, without waiting for it.
 
         Yields:
             What was done.
@@ -109,7 +109,7 @@ class Keeper:
             return
         from infra.stack.command import stopped_servers  # noqa: PLC0415 - needs what only a stack needs
 
-        # Where it could not be started it is stopped again, and looks as if somebody had done that.
+        # A server whose start failed is stopped again, and looks as if a user had stopped it.
         self._down = list(dict.fromkeys([*self._down, *stopped_servers(self._stack)]))
         if not self._down:
             return
@@ -124,7 +124,7 @@ class Keeper:
         )
 
     def _ended(self, status: int) -> str:
-        """What came of an attempt to start what is down."""
+        """The outcome of an attempt to start what is down."""
         self._not_before = time.monotonic() + self._pause
         if status == 0:
             up, self._pause, self._down = self._down, self._every, []
