@@ -259,8 +259,8 @@ def test_the_guide_is_linked_and_its_words_are_those_of_the_commands() -> None:
 
 
 TAMPERED = {
-    "a figure": "metric {figure} of the release has an entry more",
-    "what the release cost": "metric epsilon.total of the release has an entry more; it is now 0.01",
+    "a figure": "metric {figure} of the release has one additional entry",
+    "what the release cost": "metric epsilon.total of the release has one additional entry; it is now 0.01",
     "a tag": "tag approved_by of the release was changed; it is now alice",
     "a tag of a step": "tag step of step learn_parameters was changed; it is now nothing",
     "a file": "artifact public/privacy.json of the release was changed",
