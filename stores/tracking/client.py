@@ -121,11 +121,11 @@ def _failure(state: Path, uri: str, error: Exception) -> RecordFailed:
         return UserRefused(said)
     if uri.startswith("http"):
         return RecordServerDown(
-            f"MLflow must accept the record of the release, and {place} does not; check that its server and its "
+            f"MLflow must take the record of the release, and {place} does not; check that its server and its "
             "database run (make stack starts them; its log has details), and run the same command again."
         )
     return RecordFailed(
-        f"MLflow must accept the record of the release, and {place} does not; "
+        f"MLflow must take the record of the release, and {place} does not; "
         "check that it can be reached, that its disk is not read-only, and that its version is compatible."
     )
 

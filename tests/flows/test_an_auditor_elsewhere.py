@@ -222,7 +222,7 @@ def test_a_ledger_and_a_store_of_ones_own_are_not_taken_for_the_agencys(without_
     audited = without_mlflow.audit()
     assert faults(audited) == {}
     missing = {check.name: check.note for check in audited.checks if not check.made}
-    assert missing[RUNS] == "name MLflow's server by DENIABLE_MLFLOW_TRACKING_URI"
+    assert missing[RUNS] == "name MLflow's server in DENIABLE_MLFLOW_TRACKING_URI"
     assert "--ledger" in missing["the ledger holds"]
 
 

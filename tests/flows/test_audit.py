@@ -51,7 +51,7 @@ LEDGER = "the ledger holds"
 SEGMENT = "the ledger has the entries that the record shows, unchanged"
 PUBLISHED = "the ledger says that the table in the folder was published"
 CHARGED = "nothing was charged for the release but what the record shows"
-LINK = "is a link: anyone who may write where it points may change it"
+LINK = "is a link: anyone with write access to its target may change it"
 FILES = "every file is the one that was signed, none is missing and none too many"
 
 
@@ -629,7 +629,7 @@ def test_a_published_file_that_others_may_write_is_named(kept: Kept, mode: int) 
     (kept.shelf / "report.html").chmod(mode)
     (kept.shelf / "public").chmod(0o777)
     (kept.state / "releases").chmod(0o722)
-    others = "may be written by others than its owner"
+    others = "may be written by accounts other than its owner"
     assert set(audited(kept)[OWNER]) == {
         f"state/releases {others} (mode 0722)",
         f"state/releases/{kept.name}/synthetic.csv {others} (mode 0{mode:o})",
@@ -767,7 +767,7 @@ def test_a_ledger_that_is_gone_is_said_and_none_is_made(kept: Kept) -> None:
     found = audited(kept)
     assert found == {
         "the ledger can be compared": (
-            f"the ledger must be at {place}, and is gone; bring it back, or say where it is.",
+            f"the ledger must be at {place}, and is missing; restore it, or give its location.",
         )
     }
     assert not place.exists()

@@ -287,7 +287,7 @@ def test_a_record_that_mlflow_does_not_take_is_one_clear_sentence(
     database = tmp_path / "not-a-database.db"
     database.write_text("this is no database, whatever its name says")
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{database}")
-    with pytest.raises(RecordFailed, match="MLflow must accept the record") as caught, release_named("broken", state):
+    with pytest.raises(RecordFailed, match="MLflow must take the record") as caught, release_named("broken", state):
         pass
     assert caught.value.__context__ is None
 

@@ -223,7 +223,7 @@ def test_a_model_that_mlflow_does_not_take_is_one_clear_sentence_and_failed(
     with learning_step("model-not-taken", state, spec_path) as step:
         model = made_model(step.workspace)
         model.path.unlink()
-        with pytest.raises(RecordFailed, match="MLflow must accept the record"):
+        with pytest.raises(RecordFailed, match="MLflow must take the record"):
             record_model(step, model, GUARANTEE)
     experiment = client.get_run(step.run_id).info.experiment_id
     (left,) = client.search_logged_models([experiment], "name = 'model-not-taken'")

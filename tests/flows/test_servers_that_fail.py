@@ -58,7 +58,7 @@ def test_a_release_whose_prefect_server_goes_away_says_so_and_goes_on_when_it_is
     spec = write_small_release(tmp_path / "spec")
     refused = served.run("prefect", "flow-run", "ls", PREFECT_API_AUTH_STRING="deniable:wrong")
     assert refused.returncode == 1
-    assert "must accept its password, and refuses it; correct PREFECT_API_AUTH_STRING" in refused.stderr
+    assert "must accept its password, got a refusal; correct PREFECT_API_AUTH_STRING" in refused.stderr
     assert served.run("prefect", "flow-run", "ls").returncode == 0
 
     process = subprocess.Popen(
