@@ -196,8 +196,10 @@ def test_a_webhook_block_of_prefects_is_told_in_the_way_that_it_asks_for(
             []
             if name == "of-a-test"
             else [
-                f"no notification was sent: Prefect's Webhook block {name} must hold the address of a webhook, "
-                "and does not."
+                (
+                    f"no notification was sent: Prefect's Webhook block {name} must hold the address of a webhook, "
+                    "and does not."
+                )
             ]
         )
     (headers,) = catcher.headers

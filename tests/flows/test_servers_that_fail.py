@@ -135,7 +135,7 @@ def test_an_mlflow_server_that_is_gone_and_one_that_forbids_are_told_apart(
         pages.stop()
     assert "must let its user write" in forbidden
     gone = said_of(tmp_path)
-    assert "see that its server and its database run" in gone
+    assert "check that its server and its database run" in gone
     assert pages.address in gone
 
 

@@ -47,7 +47,7 @@ def test_the_same_step_is_the_same() -> None:
 def test_what_differs_is_named(now: Step, said: str) -> None:
     finding = compared("split", [step()], [now])
     assert (finding.outcome, finding.said) == ("differs", said)
-    assert finding.inputs == (("codes",) if "read" in said else ())
+    assert finding.inputs == (("codes",) if "inputs" in said else ())
 
 
 def test_a_step_that_was_not_done_again_or_is_new_differs() -> None:
