@@ -1,7 +1,7 @@
-"""File locks: one process at a time works on something; the kernel ends a lock with its process, however that ends.
+"""File locks: only one process at a time works on something; the kernel releases a lock when its process ends.
 
-A lock is taken on the file itself, so that a key or a copy of the ledger needs no second file beside it. What is kept
-to one process, and what those who come second are told, does not belong here.
+A lock is taken on the file itself, so a key or a copy of the ledger needs no second file next to it. The choice of what
+to lock, and the message to a process that finds a lock, do not belong here.
 """
 
 from collections.abc import Iterator
@@ -17,31 +17,31 @@ def lock(descriptor: int, *, wait: bool) -> bool:
     """Lock an open file or folder until its descriptor is closed.
 
     Args:
-        descriptor: of the file or folder.
-        wait: whether to wait until nobody else has it locked.
+        descriptor: descriptor of the file or folder.
+        wait: whether to wait until no other process has it locked.
 
     Returns:
-        Whether it is locked now; always so after waiting.
+        Whether it is locked now; always true after waiting.
 
     Raises:
-        OSError: it cannot be locked, whoever else has it.
+        OSError: it cannot be locked, regardless of other processes.
     """
     return lock_descriptor(descriptor, blocking=wait, poll_interval=_BETWEEN_ATTEMPTS_S)
 
 
 @contextmanager
 def locked(place: Path, *, wait: bool) -> Iterator[bool]:
-    """Lock a file meanwhile, made where there is none; what it holds is left as it is.
+    """Lock a file during the context; it is created if it does not exist, and its content is left unchanged.
 
     Args:
         place: the file.
-        wait: whether to wait until nobody else has it locked.
+        wait: whether to wait until no other process has it locked.
 
     Yields:
         Whether it is locked.
 
     Raises:
-        OSError: it cannot be opened or locked, whoever else has it.
+        OSError: it cannot be opened or locked, regardless of other processes.
     """
     with place.open("a") as file:
         yield lock(file.fileno(), wait=wait)

@@ -131,7 +131,7 @@ def look_at_file(
     page.goto(file.as_uri())
     page.get_by_role("heading").first.wait_for()
     # A page whose script waits for the reader's word is looked at as it is after it.
-    for button in page.get_by_role("button", name="Run it").all():
+    for button in page.get_by_role("button", name="Run the script").all():
         button.click()
         button.wait_for(state="hidden")
     if picture is not None:

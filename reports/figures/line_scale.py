@@ -1,4 +1,4 @@
-"""The scale of a line on a page: where a value lies on it, and which round numbers are written below it.
+"""The scale of a line on a page: the positions of values, and the round numbers written below it.
 
 How a line is drawn does not belong here.
 """
@@ -9,7 +9,7 @@ from math import ceil, floor, log10
 from typing import Final
 
 _MARGIN: Final = 0.04
-"""Share of a line that is left free at its end, so that what lies there is not cut."""
+"""Share of a line that is left free at its end, so that points there are not cut off."""
 _STEPS: Final = (1, 2, 5)
 _MOST_TICKS: Final = 5
 _SMALLEST: Final = 1e-6
@@ -20,7 +20,7 @@ class Tick:
     """A round number on a line.
 
     Attributes:
-        place: where it lies, in percent of the line.
+        place: its position, in percent of the line.
         text: the number.
     """
 
@@ -33,15 +33,15 @@ class LineScale:
     """The scale of a line.
 
     Attributes:
-        least: the value where it begins.
-        most: the value where it ends.
+        least: the value at its start.
+        most: the value at its end.
     """
 
     least: float
     most: float
 
     def place(self, value: float) -> float:
-        """Where a value lies, in percent of the line."""
+        """Position of a value, in percent of the line."""
         return round(100 * (value - self.least) / (self.most - self.least), 2)
 
     @property
@@ -56,14 +56,14 @@ class LineScale:
 
 
 def scale_of(values: Iterable[float], *, least: float = 0.0) -> LineScale:
-    """The scale of a line that holds all of some values.
+    """The scale of a line that contains all given values.
 
     Args:
-        values: what is shown on it.
-        least: a value where it begins, or to the right of that.
+        values: the values shown on the line.
+        least: the line starts at this value or below it.
 
     Returns:
-        The scale; it has some length, whatever the values are.
+        The scale; its length is positive, whatever the values are.
     """
     held = [least, *values]
     low, high = min(held), max(held)
@@ -72,6 +72,6 @@ def scale_of(values: Iterable[float], *, least: float = 0.0) -> LineScale:
 
 
 def _round_step(least: float) -> float:
-    """The smallest of 1, 2 and 5 times a power of ten that is not below a number."""
+    """The smallest number of the form 1, 2 or 5 times a power of ten that is not below a number."""
     power = 10.0 ** floor(log10(least))
     return next(step * power for step in (*_STEPS, 10) if step * power >= least * (1 - _SMALLEST))

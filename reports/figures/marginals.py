@@ -1,7 +1,7 @@
-"""Prepares the distribution of every attribute to be looked at: labelled bars where values are few, a curve elsewhere.
+"""Prepares the distribution of every attribute for display: labelled bars for few values, otherwise a curve.
 
-All bars have one scale, and values stand in the order of the schema. One series (a table alone) or two (one table
-beside another). Whose tables they are does not belong here.
+All bars have the same scale, and values are in the order of the schema. There is one series (one table) or two (two
+tables side by side). Which tables they are does not belong here.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,12 +32,12 @@ _WIDTH, _HEIGHT = 100.0, 40.0
 
 @dataclass(frozen=True)
 class DescribedTable:
-    """A table's attributes, and what they and their values mean.
+    """A table's attributes, with the meanings of the attributes and of their values.
 
     Attributes:
         domain: the attributes.
-        titles: what an attribute is, in words, by its name.
-        labels: what a value stands for, by attribute and by value as text.
+        titles: description of each attribute, by its name.
+        labels: meaning of each value, by attribute and by value as text.
     """
 
     domain: Domain
@@ -52,14 +52,14 @@ class DescribedTable:
 
 @dataclass(frozen=True)
 class ValueRow:
-    """One value, or the rest of them.
+    """One value, or all remaining values.
 
     Attributes:
         label: the value in words.
         shares: its share in each table.
         lengths: lengths of the bars in percent of a bar for all records.
-        rest: whether it stands for all values that are not shown.
-        band: ends of an interval for the share, in percent of that bar.
+        rest: whether the row stands for all values that are not shown.
+        band: ends of an interval for the share, in percent of a bar for all records.
         interval: the same interval as shares.
     """
 
@@ -73,14 +73,14 @@ class ValueRow:
 
 @dataclass(frozen=True)
 class Curve:
-    """A distribution over many values in their order, as lines of SVG in a box of 100 by 40.
+    """A distribution over many ordered values, as SVG paths in a box of 100 by 40.
 
     Attributes:
         paths: the outline of each table's distribution.
         least: the first value.
         most: the last value.
         highest: the largest share, at the top of the box.
-        band: the area between the ends of the intervals, if there are some.
+        band: the area between the ends of the intervals, if there are any.
     """
 
     paths: tuple[str, ...]
@@ -96,11 +96,11 @@ class Panel:
 
     Attributes:
         name: its name.
-        title: what it is, in words; may be empty.
-        rows: its values, where they are shown one by one.
-        curve: the distribution, where they are not.
-        words: what is to be seen, for those who cannot see the curve.
-        distance: total variation distance between the two tables, where there are two.
+        title: its description; may be empty.
+        rows: its values, if they are shown one by one.
+        curve: the distribution, if they are not.
+        words: a description of the curve, for readers who cannot see it.
+        distance: total variation distance between the two tables, if there are two.
     """
 
     name: str
@@ -143,11 +143,11 @@ def panels(
     """Prepare a panel for each attribute.
 
     Args:
-        table: the attributes, and what they and their values mean.
-        tables: one table's shares by attribute, or two tables'; of an attribute with very many values they may be the
-            shares of equal runs of neighbouring values.
+        table: the attributes, with the meanings of the attributes and of their values.
+        tables: the shares by attribute of one table or of two tables; for an attribute with very many values, these
+            may be the shares of equal runs of neighbouring values.
         distances: by attribute, the distance between the two tables.
-        bands: by attribute, an interval for the share of each value, where there are some.
+        bands: by attribute, an interval for the share of each value, if there are any.
 
     Returns:
         The panels, in the order of the attributes.
@@ -242,7 +242,7 @@ def _curve(attribute: Attribute, tables: Sequence[Shares], band: Band | None) ->
 
 
 def _area(band: Band, highest: float) -> str:
-    """The area between two staircases."""
+    """The area between two step functions."""
     lower, upper = band
     width = _WIDTH / len(lower)
 
@@ -257,7 +257,7 @@ def _area(band: Band, highest: float) -> str:
 
 
 def _outline(shares: Sequence[float], highest: float) -> str:
-    """A staircase over the shares, closed along the ground."""
+    """A step function of the shares, closed along the base line."""
     width = _WIDTH / len(shares)
     steps = " ".join(
         f"V{_HEIGHT * (1 - share / highest):.2f} H{width * (number + 1):.2f}" for number, share in enumerate(shares)
@@ -266,18 +266,18 @@ def _outline(shares: Sequence[float], highest: float) -> str:
 
 
 def _in_words(attribute: Attribute, shares: Shares) -> str:
-    """Where the values of the last table lie."""
+    """A description of the distribution in the last table."""
     if attribute.kind == "nominal":
         return f"Shares of {attribute.cardinality:,} values."
     low, middle, high = (written_value(value) for value in _quantiles(attribute, shares))
     return (
         f"From {written_value(attribute.values[0])} to {written_value(attribute.values[-1])}; "
-        f"half of the records lie from {low} to {high}, the middle one at {middle}."
+        f"half of the records lie between {low} and {high}; the median is {middle}."
     )
 
 
 def _quantiles(attribute: Attribute, shares: Shares) -> Iterator[object]:
-    """Quartiles; where values stand in runs, the first of a run stands for it."""
+    """Quartiles; if values are in runs, the first value of a run represents it."""
     run = ceil(attribute.cardinality / len(shares))
     reached = np.cumsum(shares)
     for quantile in (0.25, 0.5, 0.75):

@@ -1,6 +1,6 @@
-"""How numbers and digests are written on pages.
+"""The format of numbers and digests on pages.
 
-In how many decimal places a figure is written is for reports.figures.decimal_places.
+The number of decimal places is determined in reports.figures.decimal_places.
 """
 
 import re
@@ -20,12 +20,12 @@ _COUNTS = ("rows_", "candidates_", "compared_", "thresholds_", "seeds_", "prefix
 
 
 def count(number: float) -> str:
-    """A number of things."""
+    """A count."""
     return f"{number:,.0f}"
 
 
 def cost(value: float) -> str:
-    """A cost in four digits, never less than it is."""
+    """A privacy cost in four digits, never rounded down."""
     if not isfinite(value):
         return "∞"
     rounded = float(digits_up(float(value)))
@@ -37,7 +37,7 @@ def cost(value: float) -> str:
 
 
 def guessed(guarantee: Guarantee) -> str:
-    """How often a guess is right at most, in percent, never less than it is."""
+    """The largest probability of a correct guess, in percent, never rounded down."""
     return f"{ceil(1000 * guarantee.guessing_bound) / 10:g}%"
 
 
@@ -47,7 +47,7 @@ def figure(value: float) -> str:
 
 
 def within(value: float, reach: float | None) -> str:
-    """A figure in as many places as chance leaves, and half of its interval."""
+    """A figure to the precision that its sampling error supports, with half of its interval."""
     if not reach:
         return figure(value)
     places = digits_of(reach)
@@ -55,45 +55,45 @@ def within(value: float, reach: float | None) -> str:
 
 
 def rounded(value: float, reach: float | None) -> str:
-    """A figure in as many places as chance leaves."""
+    """A figure to the precision that its sampling error supports."""
     return within(value, reach).partition(" ")[0]
 
 
 def rounded_count(value: float, deviation: float) -> str:
-    """A number of things in as many digits as its noise leaves."""
+    """A count to the precision that its noise allows."""
     unit = 10 ** max(0, floor(log10(deviation))) if deviation > 0 else 1
     return f"{round(value / unit) * unit:,.0f}"
 
 
 def change(value: float) -> str:
-    """How much a figure changed, with its sign."""
+    """The change in a figure, with its sign."""
     if value == 0:
         return "0"
     return f"{value:+.4f}" if abs(value) <= 1 else f"{value:+,.4g}" if abs(value) < 10_000 else f"{value:+,.0f}"
 
 
 def named_figure(name: str, value: float) -> str:
-    """A figure by its name: those of some kinds are numbers of rows or of other things."""
+    """A figure in the format for its name: some figures are counts of rows or of other things."""
     return count(value) if name.startswith(_COUNTS) else figure(value)
 
 
 def percent(value: float) -> str:
-    """A share in hundredths of a percent."""
+    """A share in percent, to two decimal places."""
     return f"{value:.2%}"
 
 
 def share(value: float) -> str:
-    """A share of records, in tenths of a percent."""
+    """A share of records in percent, to one decimal place."""
     return "<0.1%" if 0 < value < 0.0005 else f"{value:.1%}"
 
 
 def short_digest(digest: str) -> str:
-    """The beginning of a digest, to be recognized by."""
+    """The first digits of a digest, enough to recognize it."""
     return f"{digest[:_SHORT_DIGEST]}…"
 
 
 def halves(digest: str) -> Markup:
-    """A digest that may be broken in the middle, and nowhere else."""
+    """A digest with a possible line break in the middle, and nowhere else."""
     middle = len(digest) // 2
     return Markup("{}<wbr>{}").format(digest[:middle], digest[middle:])
 
@@ -104,7 +104,7 @@ def deviation(records: float) -> str:
 
 
 def with_digests(text: str) -> Markup:
-    """A text in which digests are set as such."""
+    """A text in which digests are marked up as digests."""
     words = [
         Markup('<code class="digest">{}</code>').format(halves(word)) if _DIGEST.fullmatch(word) else word
         for word in text.split(" ")

@@ -1,6 +1,6 @@
-"""What of a dataset's budget is spent: by other releases, by this one, and what is left; to be looked at.
+"""How much of a dataset's budget is spent: by other releases, by this one, and how much is left, for display.
 
-The sums are the ledger's (deniable.ledger.budget); nothing is charged here.
+The sums come from the ledger (deniable.ledger.budget); nothing is charged here.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from stores.ledger.charging import open_ledger, planned_charges
 from stores.vault.workspace import Workspace
 
 _MOST_PLANNED = 24
-"""Planned refreshes that a picture has room for."""
+"""Number of planned refreshes that a picture has room for."""
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,8 @@ class SpentOfCap:
         cap: `lifetime`, or the name of a period.
         symbol: ε or δ.
         limit: the cap.
-        others: what other releases spent; None where only the sum is known.
-        spent: what is spent in all.
+        others: spent by other releases; None if only the sum is known.
+        spent: spent in total.
     """
 
     cap: str
@@ -39,22 +39,22 @@ class SpentOfCap:
 
     @property
     def own(self) -> Fraction:
-        """What this release added, or what is spent in all where others are not told apart."""
+        """Spent by this release, or spent in total if other releases are not separated."""
         return self.spent - (self.others or 0)
 
     @property
     def own_in_words(self) -> str:
-        """The same, never less than it is."""
+        """The same as text, never rounded down."""
         return rounded_up(self.own)
 
     @property
     def others_in_words(self) -> str | None:
-        """What other releases spent, never less than it is."""
+        """Spent by other releases, as text, never rounded down."""
         return None if self.others is None else rounded_up(self.others)
 
     @property
     def left_in_words(self) -> str:
-        """What is left, never more than there is."""
+        """What is left, as text, never rounded up."""
         return rounded_down(max(self.limit - self.spent, Fraction(0)))
 
     @property
@@ -64,19 +64,19 @@ class SpentOfCap:
 
     @property
     def lengths(self) -> tuple[float, float]:
-        """What others spent and what this release spent, in percent of the cap, together at most all of it."""
+        """Spent by others and by this release, in percent of the cap, together at most 100."""
         others = min(float((self.others or 0) / self.limit), 1.0)
         return 100 * others, 100 * min(float(self.own / self.limit), 1 - others)
 
 
 @dataclass(frozen=True)
 class SpentAt:
-    """What had been spent of a dataset's budget when a release had been charged.
+    """The part of a dataset's budget that was spent once a release had been charged.
 
     Attributes:
         day: the day of its last charge.
-        epsilon: what all releases so far had spent.
-        own: whether it is the release that is looked at.
+        epsilon: spent by all releases up to then.
+        own: whether it is the release of this report.
     """
 
     day: str
@@ -86,15 +86,15 @@ class SpentAt:
 
 @dataclass(frozen=True)
 class Spending:
-    """What is spent of all caps of a dataset.
+    """Spending against all caps of a dataset.
 
     Attributes:
         dataset: the dataset's name.
         caps: each cap, in epsilon and in delta.
-        caveat: what must be said of the sums; may be empty.
-        history: what had been spent of the lifetime's cap after each release, in their order.
-        planned: what would be spent after each refresh that the spec plans.
-        room: how many more releases like this one the lifetime's cap has room for; None where it is not known.
+        caveat: a necessary remark on the sums; may be empty.
+        history: spent of the lifetime cap after each release, in order.
+        planned: spent after each refresh that the spec plans.
+        room: how many more releases like this one fit into the lifetime cap; None if it is not known.
     """
 
     dataset: str
@@ -106,12 +106,12 @@ class Spending:
 
     @property
     def limit(self) -> Fraction | None:
-        """The lifetime's cap of epsilon."""
+        """The lifetime cap on epsilon."""
         return next((cap.limit for cap in self.caps if (cap.cap, cap.symbol) == (LIFETIME, "ε")), None)
 
 
 def spending(workspace: Workspace) -> Spending | None:
-    """What is spent of the budget of a release's dataset by now; None where no ledger knows the dataset."""
+    """Current spending of the budget of a release's dataset; None if the dataset is not in the ledger."""
     ledger, dataset = open_ledger(workspace), workspace.spec.dataset_name
     try:
         balances = ledger.balances(dataset)
@@ -142,19 +142,19 @@ def spending(workspace: Workspace) -> Spending | None:
 
 
 def _history(charges: Sequence[Charged], seed_cost: SeedCost, own: str) -> tuple[tuple[SpentAt, ...], Cost]:
-    """What had been spent after each release, and what is by now."""
+    """Spent after each release, and spent now."""
     tally, after = Tally(seed_cost), dict[str, SpentAt]()
     for charged in charges:
         release = charged.charge.release
         tally.add(charged.charge)
-        # A release that goes on after another has begun stands where its last charge stands.
+        # A release that continues after another one has started is placed at its last charge.
         after.pop(release, None)
         after[release] = SpentAt(day_of(charged.entry.time), tally.cost.epsilon, release == own)
     return tuple(after.values()), tally.cost
 
 
 def _planned(workspace: Workspace, history: Sequence[SpentAt]) -> int:
-    """How many refreshes the spec still plans, as far as a picture has room for them."""
+    """The number of refreshes that the spec still plans, limited to those that a picture has room for."""
     refresh = workspace.spec.refresh
     if refresh is None:
         return 0
@@ -163,7 +163,7 @@ def _planned(workspace: Workspace, history: Sequence[SpentAt]) -> int:
 
 
 def _room(limit: Cost, spent: Cost, asked: Cost) -> int | None:
-    """How many more releases like this one fit into the cap."""
+    """The number of further releases like this one that fit into the cap."""
     rooms = [
         max(cap - gone, Fraction(0)) // each
         for cap, gone, each in (

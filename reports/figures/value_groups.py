@@ -1,6 +1,6 @@
-"""Groups of an attribute's values, and what they are called where pictures have room for few names.
+"""Groups of an attribute's values and their names, for pictures that have room for few names.
 
-How groups are chosen for learning does not belong here (deniable.learners).
+The choice of groups for learning does not belong here (deniable.learners).
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,18 +9,18 @@ from typing import Final
 from deniable.foundation.domain import Attribute
 
 MOST_GROUPS: Final = 24
-"""Groups of one attribute that a picture can tell apart."""
+"""Number of groups of one attribute that a picture can show."""
 
 
 def groups_to_show(attribute: Attribute, most: int = MOST_GROUPS) -> tuple[int, ...]:
-    """Group of each value, so that there are few: the values, the schema's buckets, or runs of neighbouring values.
+    """Assign values to a few groups: the values themselves, the schema's buckets, or runs of neighbouring values.
 
     Args:
         attribute: the attribute.
-        most: number of groups.
+        most: the largest number of groups.
 
     Returns:
-        The number of each value's group, from 0 without a gap.
+        The group number of each value, from 0 without gaps.
     """
     if attribute.cardinality <= most:
         return tuple(range(attribute.cardinality))
@@ -30,15 +30,15 @@ def groups_to_show(attribute: Attribute, most: int = MOST_GROUPS) -> tuple[int, 
 
 
 def group_names(attribute: Attribute, groups: Sequence[int], labels: Mapping[str, str]) -> tuple[str, ...]:
-    """Names of groups of values, by what the values stand for.
+    """Names of groups of values, from the meanings of the values.
 
     Args:
         attribute: the attribute.
         groups: group of each value.
-        labels: what a value stands for, by the value as text.
+        labels: meaning of each value, by the value as text.
 
     Returns:
-        A name a group: the value's own where it is alone, ends of a range of numbers, else the values that it holds.
+        One name per group: the value's own name for a single value, the ends of a range of numbers, or else its values.
     """
     held: list[list[object]] = [[] for _ in range(max(groups) + 1)]
     for value, group in zip(attribute.values, groups, strict=True):
@@ -54,12 +54,12 @@ def _name(attribute: Attribute, values: Sequence[object], labels: Mapping[str, s
 
 
 def label_of(value: object, labels: Mapping[str, str]) -> str:
-    """A value as it is written, and what it stands for."""
+    """A value as text, with its meaning."""
     written = written_value(value)
     meaning = labels.get(str(value), "")
     return f"{written} {meaning}" if meaning else written
 
 
 def written_value(value: object) -> str:
-    """A value without needless digits; an empty text is still something to see."""
+    """A value without superfluous digits; an empty text is shown as `(empty)`."""
     return f"{value:g}" if isinstance(value, float) else str(value) or "(empty)"

@@ -1,6 +1,6 @@
-"""Shows two releases side by side: a page that needs nothing but itself, and the same in a few sentences.
+"""Shows two releases side by side: a self-contained page, and a summary of it in a few sentences.
 
-What differs is worked out in `reports.pages.comparison`.
+The differences are computed in `reports.pages.comparison`.
 """
 
 from collections import Counter
@@ -18,16 +18,16 @@ from reports.plots.graph_plot import Change, draw_graph_changes
 from schemas.provenance import Spent
 
 _SNAPSHOTS: Final[dict[Snapshot, str]] = {
-    "same": "Both were made from the same rows: their commitments are under one key, and equal.",
-    "another": "They were made from different rows: their commitments are under one key, and differ.",
-    "unknown": "Whether both were made from the same rows cannot be told: their commitments are under different keys, "
-    "and are made so that nobody can compare them without those keys.",
+    "same": "Both were made from the same rows: their commitments are under the same key and are equal.",
+    "another": "They were made from different rows: their commitments are under the same key and differ.",
+    "unknown": "Whether both were made from the same rows cannot be determined: their commitments are under different "
+    "keys, and no one can compare such commitments without those keys.",
 }
 _EDGES: Final[dict[Change, str]] = {
     "kept": "kept",
     "added": "added",
-    "removed": "gone",
-    "turned": "turned round",
+    "removed": "removed",
+    "turned": "reversed",
 }
 
 
@@ -40,40 +40,40 @@ class Place:
 
 
 def summary(comparison: Comparison) -> list[str]:
-    """What differs, a sentence a subject."""
+    """The differences, one sentence per subject."""
     changes = Counter(comparison.edges.values())
     graph = ", ".join(f"{changes[change]} {word}" for change, word in _EDGES.items() if changes[change])
     return [
         _counted("The specs differ in {}.", len(comparison.spec), "entry", "entries") or "Both have the same spec.",
-        _counted("What a table may hold differs in {}.", len(comparison.schema), "point", "points")
-        or "What a table may hold is the same.",
+        _counted("The table schema differs in {}.", len(comparison.schema), "point", "points")
+        or "Both have the same table schema.",
         _SNAPSHOTS[comparison.snapshot],
-        f"Dependences: {graph}." if graph else "Neither graph has a dependence.",
-        _counted("What made them differs in {}.", len(comparison.made_by), "point", "points")
-        or "The same code made both, in the same environment.",
+        f"Dependences: {graph}." if graph else "Neither graph has any dependence.",
+        _counted("Code, environment, people and signing key differ in {}.", len(comparison.made_by), "point", "points")
+        or "Both were made by the same code in the same environment.",
     ]
 
 
 def _alike(comparison: Comparison) -> list[str]:
-    """What is the same in both, and has no section of its own."""
+    """What is the same in both and has no section of its own."""
     same = {
-        "the spec, entry by entry": not comparison.spec,
+        "every entry of the spec": not comparison.spec,
         "schema and public domain": not comparison.schema,
-        "the rows that went in": comparison.snapshot == "same",
+        "the input rows": comparison.snapshot == "same",
         "every dependence": all(change == "kept" for change in comparison.edges.values()),
-        "what each step cost": not any(changed(pair) for pair in comparison.costs),
+        "the cost of each step": not any(changed(pair) for pair in comparison.costs),
         "code, environment, people and signing key": not comparison.made_by,
     }
     return [what for what, holds in same.items() if holds]
 
 
 def changed(pair: CostPair) -> bool:
-    """Whether one thing cost something else in the other release."""
+    """Whether the cost of one thing differs between the releases."""
     return pair.one != pair.other
 
 
 def _counted(sentence: str, number: int, one: str, more: str) -> str:
-    """A sentence with a number of things; nothing where there are none."""
+    """A sentence with a number of things; empty if there are none."""
     return sentence.format(f"{number} {one if number == 1 else more}") if number else ""
 
 
@@ -81,10 +81,10 @@ def render_comparison(comparison: Comparison) -> str:
     """Make the page.
 
     Args:
-        comparison: what differs.
+        comparison: the differences.
 
     Returns:
-        HTML that refers to nothing outside itself. It is internal exactly where figures are compared.
+        HTML that refers to nothing outside itself. It is internal if and only if it compares figures.
     """
     one, other = comparison.one, comparison.other
     names = tuple(dict.fromkeys([*other.table.domain.names, *one.table.domain.names]))
@@ -102,7 +102,7 @@ def render_comparison(comparison: Comparison) -> str:
             "costs_changed": any(map(changed, comparison.costs)),
             "edges_changed": any(change != "kept" for change in comparison.edges.values()),
             "further": [pair for pair in marginals if pair.beyond_chance],
-            "graph": graph and picture(graph, "The dependences of both graphs, and what became of each."),
+            "graph": graph and picture(graph, "The dependences in both graphs, and how each one changed."),
             "edges": {change: comparison.edges_that(change) for change in ("added", "removed", "turned", "kept")},
             "costs": [(pair, Place(_length(pair.one), _length(pair.other))) for pair in comparison.costs],
             "distances": [
@@ -118,7 +118,7 @@ def render_comparison(comparison: Comparison) -> str:
 
 
 def _length(spent: Spent | None) -> float:
-    """Length of the bar in percent; a vacuous epsilon fills it."""
+    """Length of the bar in percent; a vacuous epsilon fills the bar."""
     if spent is None:
         return 0.0
     return 100.0 if spent.epsilon is None else 100 * min(spent.epsilon / VACUOUS_EPSILON, 1)

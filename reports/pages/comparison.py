@@ -1,7 +1,7 @@
-"""Holds two published releases side by side: what differs in what was asked, what went in, what it cost, what came out.
+"""Compares two published releases: differences in the request, the input, the costs and the output.
 
-All of it is taken from signed records and from the files that they are about. What was measured on real records is
-taken in only where both internal records are at hand. How a comparison is shown does not belong here.
+Everything is taken from signed records and from the files that they describe. Figures measured on real records are
+included only if both internal records are available. How a comparison is shown does not belong here.
 """
 
 import json
@@ -36,10 +36,10 @@ class Side:
 
     Attributes:
         record: its public record, signed.
-        table: its attributes and what they mean.
-        parents: by attribute, what it depends on and how strongly.
+        table: its attributes and their meanings.
+        parents: by attribute, the attributes that it depends on, with the strength of each dependence.
         shares: by attribute, the share of each value in its synthetic table.
-        figures: what was measured on real records; None where that is not to be compared.
+        figures: figures measured on real records; None if they are not to be compared.
     """
 
     record: Provenance
@@ -54,9 +54,9 @@ class Difference:
     """One entry that differs.
 
     Attributes:
-        place: where it stands.
-        one: what the first release has there; None where it has nothing.
-        other: what the second release has there.
+        place: its location.
+        one: its value in the first release; None if it has none.
+        other: its value in the second release.
     """
 
     place: str
@@ -66,7 +66,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class CostPair:
-    """What one thing cost in both releases; None where it was not paid for or has no guarantee."""
+    """The cost of one thing in both releases; None if it was not paid for or has no guarantee."""
 
     title: str
     one: Spent | None
@@ -74,7 +74,7 @@ class CostPair:
 
     @property
     def more(self) -> float | None:
-        """How much more epsilon the second release spent, where both have a finite one."""
+        """How much more epsilon the second release spent, if both are finite."""
         if self.one is None or self.other is None or self.one.epsilon is None or self.other.epsilon is None:
             return None
         return self.other.epsilon - self.one.epsilon
@@ -82,7 +82,7 @@ class CostPair:
 
 @dataclass(frozen=True)
 class FigurePair:
-    """A figure that was measured on real records, in both releases."""
+    """A figure measured on real records, in both releases."""
 
     name: str
     one: float | None
@@ -90,20 +90,20 @@ class FigurePair:
 
     @property
     def more(self) -> float | None:
-        """How much larger it is in the second release."""
+        """How much larger the figure is in the second release."""
         return None if self.one is None or self.other is None else self.other - self.one
 
 
 @dataclass(frozen=True)
 class MarginalPair:
-    """How far the two synthetic tables are apart in one attribute.
+    """The distance between the two synthetic tables in one attribute.
 
     Attributes:
         name: the attribute.
         distance: total variation distance.
-        by_chance: about how far two tables of these sizes are apart by chance alone, were their records drawn alike
-            and independently.
-        at_most: how far they are apart then in 99 of 100 cases at most.
+        by_chance: the approximate mean distance between two tables of these sizes whose records are drawn independently
+            from the same distribution.
+        at_most: a distance that such tables do not exceed in 99 of 100 cases.
     """
 
     name: str
@@ -113,25 +113,25 @@ class MarginalPair:
 
     @property
     def beyond_chance(self) -> bool:
-        """Whether they are further apart than chance alone would put them."""
+        """Whether the distance is larger than chance alone explains."""
         return self.distance > self.at_most
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What differs between two releases.
+    """The differences between two releases.
 
     Attributes:
         one: the first.
         other: the second.
         spec: entries of the spec that differ.
-        schema: what differs in what a table may hold.
-        snapshot: whether both were made from the same rows, as far as their commitments tell.
-        edges: each dependency of either graph, by (parent, child), and what became of it.
-        costs: what each step cost.
-        made_by: what differs in code and environment.
-        figures: utility and risk; None where they are not to be compared.
-        marginals: how far the synthetic tables are apart, for attributes with the same values in both.
+        schema: differences in the table schema.
+        snapshot: whether both were made from the same rows, as far as their commitments show.
+        edges: each dependency in either graph, by (parent, child), and how it changed.
+        costs: the cost of each step.
+        made_by: differences in code and environment.
+        figures: utility and risk; None if they are not to be compared.
+        marginals: distances between the synthetic tables, for attributes with the same values in both.
     """
 
     one: Side
@@ -146,17 +146,17 @@ class Comparison:
     marginals: tuple[MarginalPair, ...]
 
     def edges_that(self, change: Change) -> list[Edge]:
-        """The dependencies of which one thing became."""
+        """The dependencies that changed in one way."""
         return [edge for edge, became in self.edges.items() if became == change]
 
 
 def read_side(folder: Path, public: SignedRecord, internal: SignedRecord | None) -> Side:
-    """Read what is compared of a release.
+    """Read the parts of a release that are compared.
 
     Args:
-        folder: its folder, whose files are those that the record is about.
-        public: its public record, whose signature counts.
-        internal: its internal record, whose signature counts, where internal figures are to be compared.
+        folder: its folder, with the files that the record describes.
+        public: its public record, whose signature is trusted.
+        internal: its internal record, whose signature is trusted, if internal figures are to be compared.
     """
     described = json.loads((folder / SCHEMA).read_text(encoding="utf-8"))
     learnt = json.loads((folder / _GRAPH).read_text(encoding="utf-8")).get("parents", {})
@@ -181,14 +181,14 @@ def read_side(folder: Path, public: SignedRecord, internal: SignedRecord | None)
 
 
 def compare(one: Side, other: Side) -> Comparison:
-    """Hold two releases side by side.
+    """Compare two releases.
 
     Args:
         one: the first.
         other: the second.
 
     Returns:
-        What differs; internal figures where both sides have them.
+        The differences, including internal figures if both sides have them.
     """
     return Comparison(
         one=one,
@@ -215,7 +215,7 @@ def _differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> tuple[Diff
 
 
 def _entries(document: Mapping[str, Any], place: str = "") -> Iterator[tuple[str, str]]:
-    """The entries of a document by their places; what is not given is no entry."""
+    """The entries of a document by their locations; a missing value is not an entry."""
     for key, value in document.items():
         if isinstance(value, Mapping):
             yield from _entries(value, f"{place}{key}.")
@@ -224,7 +224,7 @@ def _entries(document: Mapping[str, Any], place: str = "") -> Iterator[tuple[str
 
 
 def _text(value: Any) -> str:
-    """A value as people write it; an exact fraction as a decimal number, if it is one."""
+    """A value as people write it; a fraction as a decimal number, if it has an exact one."""
     if isinstance(value, list | tuple):
         return ", ".join(map(_text, value))
     if isinstance(value, str) and _FRACTION.fullmatch(value):
@@ -234,7 +234,7 @@ def _text(value: Any) -> str:
 
 
 def _schema_differences(one: Side, other: Side) -> Iterator[Difference]:
-    """What differs in the schema's file, and in the domain attribute by attribute."""
+    """The differences in the schema file, and in the domain, attribute by attribute."""
     before, after = one.record.table_schema, other.record.table_schema
     if before.code != after.code:
         yield Difference("file", f"{before.dataset}, {before.code}", f"{after.dataset}, {after.code}")
@@ -265,7 +265,7 @@ def _attribute_differences(one: Attribute, other: Attribute) -> Iterator[Differe
 
 
 def _some(values: Sequence[object], attribute: Attribute) -> str:
-    """How many values an attribute has, and which of them only it has."""
+    """The number of values of an attribute, and those that only one side has."""
     shown = ", ".join(map(str, values[:_SHOWN_VALUES]))
     more = f" and {len(values) - _SHOWN_VALUES} more" if len(values) > _SHOWN_VALUES else ""
     only = f", only here {shown}{more}" if values else ""
@@ -277,7 +277,7 @@ def _described(attribute: Attribute | None) -> str | None:
 
 
 def _snapshot(one: Provenance, other: Provenance) -> Snapshot:
-    """Whether the rows were the same: commitments under one key can be compared, others cannot."""
+    """Whether the rows were the same: only commitments under the same key can be compared."""
     if one.input.key != other.input.key:
         return "unknown"
     return "same" if one.input.commitment == other.input.commitment else "another"
@@ -286,14 +286,14 @@ def _snapshot(one: Provenance, other: Provenance) -> Snapshot:
 def changed_edges(
     one: Mapping[str, Mapping[str, float]], other: Mapping[str, Mapping[str, float]]
 ) -> dict[Edge, Change]:
-    """Say what became of each dependency of two graphs.
+    """Determine how each dependency changed from one graph to another.
 
     Args:
-        one: by attribute, what it depends on in the first graph.
-        other: the same in the second.
+        one: by attribute, its parents in the first graph.
+        other: the same in the second graph.
 
     Returns:
-        The dependencies, by (parent, child); one that was turned round once, as it is in the second graph.
+        The dependencies, by (parent, child); a reversed one appears once, in its direction in the second graph.
     """
     before = {(parent, child) for child, into in one.items() for parent in into}
     after = {(parent, child) for child, into in other.items() for parent in into}
@@ -308,7 +308,7 @@ def changed_edges(
 
 
 def _costs(one: Cost, other: Cost) -> tuple[CostPair, ...]:
-    """What each thing cost that was paid for in either release."""
+    """The cost of everything that was paid for in either release."""
     steps = [{step.step: step for step in cost.steps} for cost in (one, other)]
     names = dict.fromkeys([*steps[0], *steps[1]])
     of_steps = [
@@ -322,7 +322,7 @@ def _costs(one: Cost, other: Cost) -> tuple[CostPair, ...]:
 
 
 def _made_by(record: Provenance) -> dict[str, Any]:
-    """What made a release: code, environment, people and key."""
+    """How a release was made: code, environment, people and signing key."""
     return {
         "code": record.code.model_dump(),
         "environment": record.environment.model_dump(),
@@ -340,7 +340,7 @@ def _figures(one: Mapping[str, float] | None, other: Mapping[str, float] | None)
 
 
 def _marginals(one: Side, other: Side) -> Iterator[MarginalPair]:
-    """The attributes that have the same values in both tables, and how far these are apart in each."""
+    """The attributes with the same values in both tables, and the distance between the tables in each."""
     sizes = one.record.release.records, other.record.release.records
     for name in shared_attributes(one.table.domain, other.table.domain):
         first, second = one.shares[name], other.shares[name]
@@ -351,33 +351,33 @@ def _marginals(one: Side, other: Side) -> Iterator[MarginalPair]:
 
 
 def distance_by_chance(shares: Sequence[float], records: int, others: int) -> float:
-    """About how far two tables are apart by chance alone: the mean total variation distance of their shares.
+    """Approximate the mean total variation distance between two tables that differ by chance alone.
 
     Args:
-        shares: probability of each value, in both tables alike.
-        records: records of the one table.
-        others: records of the other.
+        shares: probability of each value, the same for both tables.
+        records: number of records in one table.
+        others: number of records in the other.
 
     Returns:
-        The mean, by the normal approximation of each share: half the sum of E|N(0, p (1 - p) (1/n + 1/m))|.
+        The mean, by the normal approximation for each share: half the sum of E|N(0, p (1 - p) (1/n + 1/m))|.
     """
     spread = 1 / records + 1 / others
     return sum(math.sqrt(share * (1 - share) * spread) for share in shares) / math.sqrt(2 * math.pi)
 
 
 def distance_at_most(shares: Sequence[float], records: int, others: int) -> float:
-    """How far two tables that are drawn alike are apart in 99 of 100 cases at most.
+    """Bound the distance between two tables drawn from the same distribution in 99 of 100 cases.
 
-    One record moves the distance by at most 1 over the number of records of its table, so that it exceeds its mean by t
-    with a probability of at most exp(-2 t^2 / (1/n + 1/m)).
+    One record changes the distance by at most 1 over the number of records in its table, so the distance exceeds its
+    mean by t with a probability of at most exp(-2 t^2 / (1/n + 1/m)).
 
     Args:
-        shares: probability of each value, in both tables alike.
-        records: records of the one table.
-        others: records of the other.
+        shares: probability of each value, the same for both tables.
+        records: number of records in one table.
+        others: number of records in the other.
 
     Returns:
-        The mean, by `distance_by_chance`, and the t of probability 0.01.
+        The mean, by `distance_by_chance`, plus the t with probability 0.01.
 
     Source: McDiarmid 1989, the bounded differences inequality.
     """

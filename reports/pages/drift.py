@@ -1,6 +1,6 @@
-"""Drift against the release before, read from the two public tables alone, and as a page for Prefect.
+"""Drift relative to the previous release, computed from the two public tables alone, and as a page for Prefect.
 
-What a distance is belongs to deniable.evaluation.drift.
+The distances are defined in deniable.evaluation.drift.
 """
 
 import json
@@ -24,14 +24,14 @@ _PAIRS = 10
 
 
 def drift_of(workspace: Workspace, before: str) -> Drift | None:
-    """Compare a published release with one before it.
+    """Compare a published release with an earlier one.
 
     Args:
         workspace: the release.
-        before: name of the other.
+        before: name of the earlier release.
 
     Returns:
-        The distances in the attributes that both have with the same values; None where there is no such attribute.
+        The distances for the attributes that both have with the same values; None if there is no such attribute.
     """
     old, new = (workspace.state / "releases" / name / PARQUET for name in (before, workspace.release_id))
     domain = _shared(workspace.spec.domain, old)
@@ -43,7 +43,7 @@ def drift_of(workspace: Workspace, before: str) -> Drift | None:
 
 
 def note_drift(workspace: Workspace, before: str, found: Drift) -> None:
-    """Write the distances beside the release's report, and leave a page of them with Prefect's run."""
+    """Write the distances next to the release's report, and attach a page of them to the Prefect run."""
     said = {"release": workspace.release_id, "before": before, "figures": found.figures, **asdict(found)}
     with workspace.writing("drift.json", Audience.INTERNAL) as path:
         path.write_text(json.dumps(said, indent=1), encoding="utf-8")
@@ -54,14 +54,14 @@ def note_drift(workspace: Workspace, before: str, found: Drift) -> None:
 
 
 def drift_page(release: str, before: str, found: Drift) -> str:
-    """The distances, in Markdown."""
+    """Render the distances in Markdown."""
     return TEMPLATES.get_template("DRIFT.md.jinja").render(
         release=release, before=before, drift=found, pairs=found.pairs[:_PAIRS]
     )
 
 
 def _shared(domain: Domain, old: Path) -> Domain | None:
-    """The attributes that the table before has too, with no value that this one does not know."""
+    """The attributes that the earlier table also has, with no value that this domain lacks."""
     held = set(pq.read_schema(old).names)
     shared = []
     for attribute in domain.attributes:

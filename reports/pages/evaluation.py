@@ -1,6 +1,6 @@
-"""What is kept of an evaluation: figures and a document in MLflow, and pictures of what was found.
+"""Records of an evaluation: figures and a document in MLflow, and pictures of the results.
 
-How pictures are drawn is for `reports.plots.plots`.
+The pictures are drawn by `reports.plots.plots`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,11 +17,11 @@ from stores.tracking.step_run import StepRecord
 
 _SUFFIXES = {"released": "", "training": "_training", "baseline": "_baseline"}
 _ATTACKS = {
-    "exact_match": ("Copies", "released records that equal a real one"),
-    "reproduced": ("Reproduced people", "people whose exact record is released"),
-    "unique_found": ("Unique people", "unique ones whom a unique record fits"),
+    "exact_match": ("Copies", "released records identical to a real record"),
+    "reproduced": ("Reproduced people", "people whose exact record was released"),
+    "unique_found": ("Unique people", "unique people matched by a unique record"),
 }
-"""Title of each attack, and what it counts."""
+"""Title of each attack, with what it counts."""
 
 
 def record_evaluation(
@@ -32,8 +32,8 @@ def record_evaluation(
     Args:
         step: the step that evaluated.
         name: name of the document.
-        evaluation: what was found.
-        pictures: what is to be seen, by name.
+        evaluation: the results.
+        pictures: the pictures, by name.
     """
     step.figures(evaluation.figures, Audience.INTERNAL)
     step.document(evaluation.model_dump(mode="json"), f"{name}.json", Audience.INTERNAL)
@@ -42,7 +42,7 @@ def record_evaluation(
 
 
 def utility_pictures(found: EvaluationFigures, domain: Domain) -> dict[str, Figure]:
-    """Draw what the evaluation of utility found.
+    """Draw the results of the utility evaluation.
 
     Args:
         found: its figures.
@@ -58,7 +58,7 @@ def comparison_pictures(found: EvaluationFigures, domain: Domain) -> dict[str, F
     """Draw how the tables compare with the holdout.
 
     Args:
-        found: figures of the evaluation of utility.
+        found: figures of the utility evaluation.
         domain: the release's domain.
 
     Returns:
@@ -107,11 +107,11 @@ def _marginals_picture(found: EvaluationFigures, domain: Domain) -> Figure:
 
 
 def risk_pictures(found: EvaluationFigures, evaluation: Evaluation) -> dict[str, Figure]:
-    """Draw what the evaluation of risk found.
+    """Draw the results of the risk evaluation.
 
     Args:
         found: its figures.
-        evaluation: what was to be evaluated.
+        evaluation: the specification of the evaluation.
 
     Returns:
         Pictures named `attacks` and `inference`.
@@ -129,6 +129,6 @@ def risk_pictures(found: EvaluationFigures, evaluation: Evaluation) -> dict[str,
 
 
 def _attack(name: str, values: Sequence[float], *, note: str = "", guess: float | None = None) -> Attack:
-    """An attack as the series of an evaluation has it."""
+    """Build an attack from the series of an evaluation."""
     training, training_error, holdout, holdout_error = values
     return Attack(name, training, training_error, holdout, holdout_error, note, guess)

@@ -1,7 +1,7 @@
 """The explorer of a public table: `explore.html`, which filters, counts and cross-tabulates the records in the page.
 
-It is made of the published table, the schema and `measured.json`, and of nothing else. It is the only page with a
-script; its policy names the script's digest, and the script does nothing before the reader asks.
+It is made from the published table, the schema and `measured.json`, and from nothing else. It is the only page with a
+script; its policy names the script's digest, and the script does nothing until the reader starts it.
 """
 
 import base64
@@ -28,16 +28,16 @@ from stores.tables.tables import encode
 EXPLORER: Final = "explore.html"
 
 MOST_BYTES: Final = 3_000_000
-"""Bytes of packed codes that a page holds; of a table with more, the first records."""
+"""Bytes of packed codes that a page contains; a larger table is represented by its first records."""
 
 _SCRIPT = "explore.js"
 _ROWS_AT_A_TIME = 100_000
 _CODES_AT_A_TIME = 8 * 4096
-"""Codes that are packed at a time: a multiple of eight, which fills whole bytes."""
+"""Number of codes packed at a time: a multiple of eight, which fills whole bytes."""
 
 
 def write_explorer(folder: Path, *, release_id: str, spec: ReleaseSpec, records: int) -> Path:
-    """Write `explore.html` into a staged release that holds the table and what was measured.
+    """Write `explore.html` into a staged release that contains the table and the measurements.
 
     Args:
         folder: the staged release.
@@ -61,7 +61,7 @@ def write_explorer(folder: Path, *, release_id: str, spec: ReleaseSpec, records:
             "records": records,
             "shown": shown,
             "data": _as_data(_document(spec, columns, shown, found)),
-            # The script is a file of this program's.
+            # The script is a file of this program.
             "script": Markup(script),  # noqa: S704
             "script_sha256": base64.b64encode(sha256(script.encode()).digest()).decode(),
         },
@@ -72,18 +72,18 @@ def write_explorer(folder: Path, *, release_id: str, spec: ReleaseSpec, records:
 
 
 def rows_to_show(domain: Domain, records: int) -> int:
-    """How many records a page holds: all of them, or the first ones of a large table."""
+    """The number of records in a page: all of them, or the first ones of a large table."""
     bits = sum(map(bits_of, domain.attributes))
     return min(records, 8 * MOST_BYTES // max(bits, 1))
 
 
 def bits_of(attribute: Attribute) -> int:
-    """Bits that a code of an attribute takes."""
+    """Number of bits of an attribute's code."""
     return max(attribute.cardinality - 1, 0).bit_length()
 
 
 def pack(codes: NDArray[np.uint16], bits: int) -> str:
-    """Codes, shape (rows,), as text: `bits` bits each, the lowest first, one behind the other, in base 64."""
+    """Codes, shape (rows,), as text: `bits` bits each, the lowest first, packed without gaps, in base 64."""
     packed = bytearray()
     for start in range(0, len(codes), _CODES_AT_A_TIME):
         planes = (codes[start : start + _CODES_AT_A_TIME, np.newaxis] >> np.arange(bits, dtype=np.uint16)) & 1
@@ -114,7 +114,7 @@ def _document(
     rows: int,
     found: Mapping[tuple[str, ...], CountedTable],
 ) -> dict[str, Any]:
-    """What the script reads."""
+    """The data that the script reads."""
     domain = spec.domain
     attributes = [
         {
@@ -141,7 +141,7 @@ def _counted(table: CountedTable | None) -> dict[str, Any] | None:
 
 
 def _as_data(document: Mapping[str, Any]) -> Markup:
-    """A document as a block of data in a page: nothing in it can end the block."""
+    """A document as a data block in a page; nothing in it can end the block."""
     text = json.dumps(document, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
-    # Every character that HTML would read as its own is written by its number.
+    # Every character with a meaning in HTML is written as its code point.
     return Markup(text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))  # noqa: S704

@@ -1,4 +1,4 @@
-"""Utility and risk at a glance: the figures that matter most, what to compare them with, and what was allowed.
+"""Utility and risk at a glance: the most important figures, their points of comparison, and their thresholds.
 
 Nothing is measured here.
 """
@@ -17,45 +17,45 @@ COMPARED: Final[dict[Kind, tuple[str, str]]] = {
     "utility": ("Real", "Independent"),
     "risk": ("People used", "Not used"),
 }
-"""What each figure is compared with, as the heads of columns."""
+"""What each figure is compared with, as column heads."""
 
 _TABLES: Final[dict[Mark, str]] = {"released": "", "training": "_training", "baseline": "_baseline"}
 _EXCESS, _SIDES = "_excess", ("_training", "_holdout")
 CLASSIFIERS: Final = {"tree": "decision tree", "forest": "random forest", "adaboost": "AdaBoost"}
 _UTILITY: Final = {
-    "tvd_1way": "distance of single attributes",
-    "tvd_2way": "distance of pairs of attributes",
-    "tvd_3way": "distance of triples of attributes",
-    "distinguished": "records told from real ones",
+    "tvd_1way": "distance, single attributes",
+    "tvd_2way": "distance, pairs of attributes",
+    "tvd_3way": "distance, triples of attributes",
+    "distinguished": "records distinguished from real ones",
     **{f"accuracy_{name}": f"accuracy, {words}" for name, words in CLASSIFIERS.items()},
 }
 _RISK: Final = {
-    "exact_match_excess": "copies of people used, beyond those of people not used",
-    "reproduced_excess": "people reproduced, beyond those not used",
-    "unique_found_excess": "unique people found, beyond those not used",
-    "inferred_excess_worst": "inferred about people used, beyond others",
-    "nearer_to_training": "records nearer to people used than to others",
+    "exact_match_excess": "copies of people used, in excess of copies of people not used",
+    "reproduced_excess": "people reproduced, in excess of people not used",
+    "unique_found_excess": "unique people found, in excess of people not used",
+    "inferred_excess_worst": "sensitive values inferred, in excess of people not used",
+    "nearer_to_training": "records nearer to people used than to people not used",
 }
 WORDS: Final = {**_UTILITY, **_RISK}
-"""The figures that matter most, in words."""
+"""The most important figures, in words."""
 
 _AT_ONE_HALF: Final = frozenset({"distinguished", "nearer_to_training"})
-"""Figures for which one half is what chance gives."""
+"""Figures that are one half by chance."""
 
 _SIGMAS: Final = 1.96
 _BOTH_SIDES: Final = 4
 
 _ROOM: Final = 0.05
-"""What is worth seeing on a line: a twentieth; less is near the ground."""
+"""The smallest length that a line shows well: one twentieth; less looks like the reference value."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A figure and how far chance may have moved it.
+    """A figure and its sampling uncertainty.
 
     Attributes:
         value: the figure.
-        reach: half of its 95 % interval; None where it is not known.
+        reach: half the width of its 95% interval; None if it is not known.
     """
 
     value: float
@@ -69,7 +69,7 @@ class Point:
     Attributes:
         mark: which table it is about.
         value: the figure.
-        place: where it lies, in percent of the line.
+        place: its position, in percent of the line.
     """
 
     mark: Mark
@@ -79,12 +79,12 @@ class Point:
 
 @dataclass(frozen=True)
 class Bound:
-    """A threshold as a place on the line.
+    """A threshold as a position on the line.
 
     Attributes:
         verdict: the threshold, and whether it is met.
-        place: where it lies, in percent of the line.
-        most: whether the figure may be at most this, or must be at least this.
+        place: its position, in percent of the line.
+        most: whether the threshold is a maximum rather than a minimum.
     """
 
     verdict: Verdict
@@ -97,14 +97,14 @@ class HeadlineFigure:
     """One figure.
 
     Attributes:
-        figure: its name, as thresholds use it.
-        words: what it is.
-        value: the figure of the release.
-        points: the release, and for utility real training records and independent ones, on a line.
-        compared: what to compare the figure with, as far as that is known.
+        figure: its name in thresholds.
+        words: its description.
+        value: the figure for the release.
+        points: the release on a line, and for utility also real training records and independent ones.
+        compared: the figures to compare it with, as far as they are known.
         bounds: its thresholds.
-        ground: where the line has what chance or nothing gives, in percent.
-        interval: where the ends of the 95 % interval of the release lie, in percent, where it is known.
+        ground: position of the value that chance or no skill gives, in percent.
+        interval: positions of the ends of the release's 95% interval, in percent, if it is known.
         ticks: round numbers on the line.
     """
 
@@ -120,14 +120,14 @@ class HeadlineFigure:
 
 
 def headline_figures(found: EvaluationFigures, kind: Kind) -> list[HeadlineFigure]:
-    """Pick the figures that matter, and those that have thresholds.
+    """Select the important figures and those that have thresholds.
 
     Args:
-        found: what one evaluation found.
-        kind: which evaluation it is.
+        found: the results of one evaluation.
+        kind: the kind of evaluation.
 
     Returns:
-        A row a figure.
+        One row per figure.
     """
     words = _UTILITY if kind == "utility" else _RISK
     named = [name for name in words if name in found.figures]
@@ -136,14 +136,14 @@ def headline_figures(found: EvaluationFigures, kind: Kind) -> list[HeadlineFigur
 
 
 def _ground(name: str, figures: Mapping[str, float]) -> float:
-    """What a figure would be without any skill."""
+    """The value of a figure without any skill."""
     if name.startswith("accuracy_") and not name.startswith("accuracy_loss"):
         return figures.get("accuracy_majority", 0.0)
     return 0.5 if name in _AT_ONE_HALF else 0.0
 
 
 def reach_of(found: EvaluationFigures, name: str) -> float | None:
-    """Half of the 95 % interval around a figure, where its standard error is known."""
+    """Half the width of the 95% interval around a figure, if its standard error is known."""
     error = found.error(name)
     return None if error is None else _SIGMAS * error
 
@@ -176,7 +176,7 @@ def _row(name: str, words: str, found: EvaluationFigures) -> HeadlineFigure:
 
 
 def _side_reach(found: EvaluationFigures, attack: str, side: str) -> float | None:
-    """Half of the interval around what a figure is compared with; an attack's series has both standard errors."""
+    """Half the width of the interval around a figure of comparison; an attack's series has both standard errors."""
     contrast = found.series.get(attack)
     if side in _SIDES and contrast is not None and len(contrast) == _BOTH_SIDES:
         return _SIGMAS * contrast[1 + 2 * _SIDES.index(side)]

@@ -1,6 +1,6 @@
-"""What the pages of a release have in common: their templates, and the costs on them.
+"""The parts that all pages of a release share: templates and privacy costs.
 
-What a page shows is for the module of that page.
+The content of each page belongs to the module of that page.
 """
 
 from collections.abc import Mapping
@@ -32,13 +32,13 @@ _LARGEST_EXPONENT = 700
 
 @dataclass(frozen=True)
 class Card:
-    """One figure that is seen first.
+    """One key figure at the top of a page.
 
     Attributes:
-        title: what it is about.
+        title: its subject.
         value: the figure.
-        note: what to compare it with, or what it covers.
-        tone: `bad` where it is a warning.
+        note: a figure to compare it with, or what it covers.
+        tone: `bad` for a warning.
     """
 
     title: str
@@ -53,9 +53,9 @@ class CostLine:
 
     Attributes:
         title: what is paid for.
-        covers: what the guarantee holds for.
+        covers: what the guarantee covers.
         guarantee: the guarantee.
-        sums: whether it sums up the lines above it.
+        sums: whether the line is a total of the lines above it.
     """
 
     title: str
@@ -65,7 +65,7 @@ class CostLine:
 
     @property
     def bar(self) -> float:
-        """Length of the bar in percent; a vacuous guarantee fills it."""
+        """Length of the bar in percent; a vacuous guarantee fills the bar."""
         return 100 * min(self.guarantee.epsilon / VACUOUS_EPSILON, 1)
 
 
@@ -74,7 +74,7 @@ def render_page(template: str, values: Mapping[str, Any]) -> str:
 
     Args:
         template: name of its template.
-        values: what the template shows.
+        values: the values that the template shows.
 
     Returns:
         HTML that loads nothing from outside itself.
@@ -95,7 +95,7 @@ def render_page(template: str, values: Mapping[str, Any]) -> str:
 
 @cache
 def _templates() -> Environment:
-    """The templates of all pages, each compiled once."""
+    """The templates of all pages; each is compiled once."""
     environment = Environment(
         loader=ChoiceLoader([FileSystemLoader(Path(__file__).parents[1] / "templates"), words_of_mechanisms()]),
         undefined=StrictUndefined,
@@ -128,18 +128,18 @@ def _templates() -> Environment:
 
 
 def picture(drawn: Figure, words: str) -> Markup:
-    """A picture as a part of the page, with what it shows in words."""
-    # Drawn by this program, and every text in it is escaped: it may stand in the page as it is.
+    """A picture as part of the page, with a description of what it shows."""
+    # This program drew it and escaped every text in it, so it can be included in the page unchanged.
     return Markup(page_svg(drawn, title=words))  # noqa: S704
 
 
 def cost_lines(spec: ReleaseSpec, accounts: Accounts) -> list[CostLine]:
-    """What each step cost, and what that comes to."""
+    """The cost of each step, and the totals."""
     lines = [
         ("Structure", "which attributes depend on which", accounts.structure, False),
         ("Parameters", "the probabilities", accounts.parameters, False),
         ("Model", "structure and parameters together", accounts.model, True),
-        ("One attempt", "the record that one attempt may end with", accounts.record, False),
+        ("One attempt", "the record that one attempt may produce", accounts.record, False),
         ("Candidates", f"all {spec.synthesis.attempts:,} that were tested", accounts.candidates, False),
         ("Histogram", "all prefixes, however many records are drawn", accounts.histogram, False),
         ("Total", "the whole release", accounts.total, True),
@@ -149,7 +149,7 @@ def cost_lines(spec: ReleaseSpec, accounts: Accounts) -> list[CostLine]:
 
 @dataclass(frozen=True)
 class Sampled:
-    """How a secret draw of the records that are read lowers epsilon.
+    """How secret sampling of the records that are read lowers epsilon.
 
     Attributes:
         read: epsilon for a record that is read.
@@ -163,10 +163,10 @@ class Sampled:
 
 
 def sampled(accounts: Accounts) -> Sampled | None:
-    """How the split lowers the model's epsilon, where the model is learnt from one part that not all records go to.
+    """How the split lowers the model's epsilon, if the model is learnt from one part with a sample of the records.
 
-    By `composition.joint_split` the whole epsilon is ln(1 + p (e^epsilon - 1)); what is spent on the part is worked out
-    of that, for steps that read the same records may be composed tighter than by adding up.
+    By `composition.joint_split`, the whole epsilon is ln(1 + p (e^epsilon - 1)). The epsilon spent on the part is
+    derived from this, because steps that read the same records may be composed more tightly than by adding up.
     """
     parts = {(step.part, step.probability) for step in accounts.steps if step.step.startswith("learn_")}
     if len(parts) != 1:
@@ -179,14 +179,14 @@ def sampled(accounts: Accounts) -> Sampled | None:
 
 
 def cost_cards(spec: ReleaseSpec, accounts: Accounts) -> list[Card]:
-    """What is guaranteed, in figures that are seen first."""
+    """The guarantees, as key figures at the top of a page."""
     promised = words_of(accounts.kind).plausible_seeds(spec.synthesis.model_dump(mode="json", fallback=str))
     cards = [] if promised is None else [Card("Plausible seeds", *promised)]
     if accounts.record:
-        cards.append(_cost_card("One attempt", accounts.record, "the record that it may end with, given the model"))
+        cards.append(_cost_card("One attempt", accounts.record, "the record that it may produce, given the model"))
     if accounts.histogram:
         cards.append(_cost_card("The histogram", accounts.histogram, "that prefixes are drawn from"))
-    cards.append(_cost_card("The model", accounts.model, "and all that follows from it alone"))
+    cards.append(_cost_card("The model", accounts.model, "and everything computed from it alone"))
     if accounts.total:
         cards.append(_cost_card("The whole release", accounts.total, "everything together"))
     else:
@@ -202,6 +202,6 @@ def _cost_card(title: str, guarantee: Guarantee, covers: str) -> Card:
 
 
 def is_vacuous(spent: Spent) -> bool:
-    """Whether a guarantee, as a record states it, is so weak that it must be called vacuous."""
+    """Whether a guarantee stated in a record is so weak that it must be called vacuous."""
     epsilon = inf if spent.epsilon is None else spent.epsilon
     return Guarantee(epsilon, spent.delta, spent.accountant).is_vacuous

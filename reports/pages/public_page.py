@@ -1,7 +1,7 @@
-"""The public page of a release: `index.html`, which says what was released, what is guaranteed, and how to check it.
+"""The public page of a release: `index.html`, which states what was released, what is guaranteed, and how to check it.
 
-It is made of what is public and of nothing else: the spec, the accounts, the public record and the files that are about
-to be published. What was measured on real records has no way in.
+It is made from public material alone: the spec, the accounts, the public record and the files that are about to be
+published. Figures measured on real records cannot enter it.
 """
 
 import json
@@ -30,16 +30,16 @@ _GRAPH = "graph.json"
 _PUBLICATION = "publish"
 _CONTENTS = {
     "synthetic.csv": "the records, as text",
-    "synthetic.parquet": "the records, the same as Parquet",
-    "datapackage.json": "describes the table to other tools, as a Frictionless Data Package",
-    "schema.json": "every attribute: its kind, its values and their buckets",
-    "graph.json": "which attributes the model takes to depend on which",
-    "model.json": "the model's probabilities, as integers out of 2³²",
-    "measured.json": "every noisy table that the model was made of, and what the denoiser made of it",
+    "synthetic.parquet": "the same records, as Parquet",
+    "datapackage.json": "the table's description for other tools, as a Frictionless Data Package",
+    "schema.json": "every attribute: its kind, its values, and the buckets that group them",
+    "graph.json": "the dependences between attributes in the model",
+    "model.json": "the model's probabilities, as integers that are divided by 2³²",
+    "measured.json": "every noisy table behind the model, before and after denoising",
     "seeds.json": "the noisy histogram that prefixes were drawn from",
     "PRIVACY.md": "what is guaranteed, in words",
-    "privacy.json": "what is guaranteed, in figures for machines",
-    "explore.html": "filters and counts the records; the only page with a script, which runs when it is asked",
+    "privacy.json": "what is guaranteed, in a form for programs",
+    "explore.html": "filters and counts the records; the only page with a script, which runs only when you start it",
     "README.md": "how to use the records, and what not to conclude from them",
 }
 
@@ -50,7 +50,7 @@ class PublishedFile:
 
     Attributes:
         name: its name.
-        holds: what it is; may be empty.
+        holds: its contents; may be empty.
         bytes: its size.
         sha256: its digest.
     """
@@ -63,15 +63,15 @@ class PublishedFile:
 
 @dataclass(frozen=True)
 class StepLine:
-    """A step as the page lists it.
+    """A step in the page's list.
 
     Attributes:
         name: its name.
-        parts: how many parts it was done in.
-        inputs: what it read; nothing is listed of a step in parts, whose things the record names.
-        outputs: what it made.
-        epsilon: what it spent; None where there is no differential privacy.
-        delta: what it spent.
+        parts: the number of parts in which it was done.
+        inputs: its inputs; empty for a step in parts, whose inputs and outputs are listed in the record.
+        outputs: its outputs.
+        epsilon: the epsilon that it spent; None if there is no differential privacy.
+        delta: the delta that it spent.
     """
 
     name: str
@@ -84,16 +84,16 @@ class StepLine:
 
 @dataclass(frozen=True, kw_only=True)
 class PublicContent:
-    """All that the page shows, and all of it public.
+    """Everything that the page shows; all of it is public.
 
     Attributes:
-        record: the public record, with or without the step that publishes, which the page does not show.
-        spec: what was to be released.
-        accounts: what it cost.
+        record: the public record, with or without the publication step, which the page does not show.
+        spec: the specification of the release.
+        accounts: its privacy costs.
         weights: strength of each dependency, by (parent, child), from noisy counts.
         shares: by attribute, the share of each value in the synthetic table.
-        measured: what the model was made of, where its learner says so.
-        files: the files of the release but for the page itself and the signed record.
+        measured: the measurements behind the model, if its learner publishes them.
+        files: the files of the release, except the page itself and the signed record.
     """
 
     record: Provenance
@@ -106,13 +106,13 @@ class PublicContent:
 
 
 def write_public_page(folder: Path, *, record: Provenance, spec: ReleaseSpec, accounts: Accounts) -> Path:
-    """Write `index.html` into a staged release that holds everything else but the signed record.
+    """Write `index.html` into a staged release that contains everything else except the signed record.
 
     Args:
         folder: the staged release.
         record: its public record.
-        spec: what was to be released.
-        accounts: what it cost.
+        spec: the specification of the release.
+        accounts: its privacy costs.
 
     Returns:
         The page.
@@ -127,16 +127,16 @@ def write_public_page(folder: Path, *, record: Provenance, spec: ReleaseSpec, ac
 
 
 def public_content(folder: Path, *, record: Provenance, spec: ReleaseSpec, accounts: Accounts) -> PublicContent:
-    """Read from a release folder what its page shows.
+    """Read the content of the page from a release folder.
 
     Args:
         folder: the folder, staged or published.
         record: its public record.
-        spec: what was to be released.
-        accounts: what it cost.
+        spec: the specification of the release.
+        accounts: its privacy costs.
 
     Returns:
-        The content; the page and the signed record themselves, if they are there, play no part in it.
+        The content; it does not depend on the page and the signed record in the folder, if they exist.
     """
     weights = weights_of(json.loads((folder / _GRAPH).read_text(encoding="utf-8")))
     return PublicContent(
@@ -158,23 +158,25 @@ def render_public_page(content: PublicContent) -> str:
     """Make the page.
 
     Args:
-        content: what to show.
+        content: the content.
 
     Returns:
-        HTML that refers to nothing but the files beside it; the same content gives the same text.
+        HTML that refers only to the files next to it; the same content gives the same text.
 
     Raises:
         Refused: the record is not the public one.
     """
     record, spec, accounts = content.record, content.spec, content.accounts
     if record.rendering != "public":
-        raise Refused(f"a public page must be made of the public record, got the {record.rendering} one; publish that.")
+        raise Refused(
+            f"a public page must be made from the public record, got the {record.rendering} one; use the public record."
+        )
     domain = spec.domain
     edges = content.weights
     graph = draw_graph(domain.names, parents_of(edges), domain.target, edges) if edges else None
     making = method_in_words(spec, accounts, record.release.records)
     cards = [
-        Card("Made-up records", count(record.release.records), f"with {len(domain)} attributes each"),
+        Card("Synthetic records", count(record.release.records), f"with {len(domain)} attributes each"),
         *cost_cards(spec, accounts),
     ]
     return render_page(
@@ -188,7 +190,7 @@ def render_public_page(content: PublicContent) -> str:
             "costs": cost_lines(spec, accounts),
             "making": picture(draw_method_diagram(spec, accounts, record.release.records), making),
             "making_words": making,
-            "graph": graph and picture(graph, f"Which of {len(domain)} attributes depend on which, drawn as a graph."),
+            "graph": graph and picture(graph, f"The dependences between {len(domain)} attributes, drawn as a graph."),
             "edges": {
                 edge: edges[edge] for edge in sorted(edges, key=lambda edge: (domain.index(edge[1]), -edges[edge]))
             },
@@ -207,7 +209,7 @@ def render_public_page(content: PublicContent) -> str:
 
 
 def _steps(steps: Sequence[Step]) -> list[StepLine]:
-    """The steps before publication, those in parts as one."""
+    """The steps before publication; the parts of a step are combined."""
     before = [step for step in steps if step.step != _PUBLICATION]
     return [_line(name, list(those)) for name, those in groupby(before, key=lambda step: step.step)]
 

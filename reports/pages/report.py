@@ -1,6 +1,6 @@
-"""The internal report of a release: one page that is looked at rather than read, and that needs nothing but itself.
+"""The internal report of a release: one self-contained page that is mostly visual.
 
-It shows what was measured on real records and is for cleared staff. Nothing is computed here that a figure depends on.
+It shows figures measured on real records and is for cleared staff. No figure is computed here.
 """
 
 from collections.abc import Iterable, Mapping
@@ -36,27 +36,27 @@ _REPORT, _TO_DECIDE_UPON = "report.html", "report_to_decide_upon.html"
 Finding: TypeAlias = Literal["holds", "fails", "not made"]
 
 _OUTCOMES: Final[dict[str, Finding]] = {"ok": "holds", "FAILED": "fails", "--": "not made"}
-"""What the lines of verification begin with."""
+"""The outcomes of verification, by the first word of a line."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReportContent:
-    """All that the report shows.
+    """Everything that the report shows.
 
     Attributes:
         release_id: the release's name.
-        spec: what was to be released.
-        accounts: what it cost.
-        flow: how many people and records went where.
-        weights: strength of each dependency, by (parent, child); none where the attributes are independent.
-        measured: what the model was made of, where its learner says so.
-        utility: what the evaluation of utility found.
-        risk: what the evaluation of risk found.
-        spending: what is spent of the dataset's budget; None where no ledger knows the dataset.
-        verification: what verifying the published record said, a line a check; none where it was not verified.
-        approval: who approved the release; None where no person did.
-        outcome: why it does not publish by itself, on the page that is decided upon; None on the last one.
-        links: where else the release can be looked at.
+        spec: the specification of the release.
+        accounts: its privacy costs.
+        flow: the numbers of people and records at each stage.
+        weights: strength of each dependency, by (parent, child); empty if the attributes are independent.
+        measured: the measurements behind the model, if its learner publishes them.
+        utility: results of the utility evaluation.
+        risk: results of the risk evaluation.
+        spending: spending of the dataset's budget; None if the dataset is not in a ledger.
+        verification: results of verifying the published record, one line per check; empty if it was not verified.
+        approval: who approved the release; None if no person did.
+        outcome: why the release is not published automatically, on the page for the decision; None on the final page.
+        links: links to other places that show the release.
     """
 
     release_id: str
@@ -76,11 +76,11 @@ class ReportContent:
 
 @dataclass(frozen=True)
 class VerifiedLine:
-    """A line that verification said.
+    """One line of the verification results.
 
     Attributes:
-        text: what was checked, and what was found.
-        outcome: whether it holds, or could not be looked at; None for a line that is no check.
+        text: the check and its result.
+        outcome: whether it holds, fails or was not made; None for a line that is not a check.
     """
 
     text: str
@@ -88,11 +88,11 @@ class VerifiedLine:
 
 
 def write_report(workspace: Workspace, content: ReportContent) -> Reference:
-    """Write `report.html` for the internal audience, or beside it the page that is decided upon.
+    """Write `report.html` for the internal audience, or the page for the decision next to it.
 
     Args:
         workspace: the release.
-        content: what to show.
+        content: the content.
 
     Returns:
         A reference to the page.
@@ -107,7 +107,7 @@ def render_report(content: ReportContent) -> str:
     """Make the page.
 
     Args:
-        content: what to show.
+        content: the content.
 
     Returns:
         HTML that refers to nothing outside itself.
@@ -140,7 +140,7 @@ def render_report(content: ReportContent) -> str:
 
 
 def _verified(lines: Iterable[str]) -> list[VerifiedLine]:
-    """The lines of verification, each with whether it holds."""
+    """The lines of the verification results, each with its outcome."""
     said = []
     for line in lines:
         word, _, rest = line.partition(" ")
@@ -155,8 +155,8 @@ class Pairs:
 
     Attributes:
         heatmap: the picture.
-        most: the error that has the full colour.
-        shown: the worst ones, side by side.
+        most: the error shown in full colour.
+        shown: the worst pairs, side by side.
     """
 
     heatmap: Markup
@@ -165,7 +165,7 @@ class Pairs:
 
 
 def _pairs(content: ReportContent) -> Pairs | None:
-    """The errors of all pairs; none where there is no pair."""
+    """The errors of all pairs; None if there is no pair."""
     table, series = DescribedTable.of(content.spec), content.utility.series
     errors = pair_errors(table.domain, series)
     if not errors:
@@ -186,21 +186,21 @@ def _panels(content: ReportContent) -> list[Panel]:
 
 
 def _pictures(content: ReportContent) -> dict[str, Markup]:
-    """All pictures as parts of the page, each with what it shows in words."""
+    """All pictures as parts of the page, each with a description of what it shows."""
     utility, risk = content.utility.figures, content.risk.figures
     domain, weights = content.spec.domain, content.weights
     words = {
-        "budget": "Epsilon spent on the dataset release by release, its cap, and what planned refreshes would add.",
+        "budget": "Epsilon spent on the dataset, release by release, its cap, and what planned refreshes would add.",
         "flow": f"From {content.flow.stages[0].people:,} people in the source to {content.flow.released:,} records.",
-        "graph": f"Which of {len(domain)} attributes depend on which; the target is {domain.target}.",
+        "graph": f"The dependences between {len(domain)} attributes; the target is {domain.target}.",
         "distances": "Box plots of distances to the holdout; "
         f"the mean over pairs of attributes is {utility['tvd_2way']:.3f} for the release "
         f"and {utility['tvd_2way_training']:.3f} for real training records.",
         "learning": "Accuracy and agreement of classifiers, and the distinguishing game; "
-        f"released records are told from real ones with accuracy {utility['distinguished']:.3f}.",
-        "attacks": f"Copies: {risk['exact_match_training']:.2%} of the release equal a training record, "
-        f"{risk['exact_match_holdout']:.2%} a holdout record.",
-        "inference": "How often an intruder guesses a sensitive attribute of people who were used and who were not.",
+        f"released records are distinguished from real ones with accuracy {utility['distinguished']:.3f}.",
+        "attacks": f"Copies: {risk['exact_match_training']:.2%} of the released records equal a training record, "
+        f"{risk['exact_match_holdout']:.2%} to a holdout record.",
+        "inference": "How often an intruder guesses a sensitive attribute of people used and of people not used.",
     }
     spent = content.spending
     drawn = {
@@ -214,17 +214,17 @@ def _pictures(content: ReportContent) -> dict[str, Markup]:
 
 
 def _cards(content: ReportContent) -> list[Card]:
-    """What is seen first."""
+    """The key figures at the top of the page."""
     utility, risk = content.utility.figures, content.risk.figures
     classifiers = content.spec.evaluation.classifiers
     classifier = "forest" if "forest" in classifiers else classifiers[0]
     independent = f", independent {utility['tvd_2way_baseline']:.3f}" if "tvd_2way_baseline" in utility else ""
     copies = reach_of(content.risk, "exact_match_excess")
     return [
-        Card("Records released", count(content.flow.released), f"of {count(content.spec.synthesis.records)} wanted"),
+        Card("Records released", count(content.flow.released), f"of {count(content.spec.synthesis.records)} requested"),
         *cost_cards(content.spec, content.accounts),
         Card(
-            "Distance in pairs",
+            "Distance, pairs",
             rounded(utility["tvd_2way"], reach_of(content.utility, "tvd_2way")),
             f"real records {rounded(utility['tvd_2way_training'], reach_of(content.utility, 'tvd_2way_training'))}"
             f"{independent}",
@@ -239,13 +239,13 @@ def _cards(content: ReportContent) -> list[Card]:
 
 
 def _points(share: float, reach: float | None) -> str:
-    """A difference of shares in percentage points, as many places as chance leaves."""
+    """A difference of shares in percentage points, to the precision that sampling error supports."""
     places = digits_of(100 * reach) if reach else 2
     return f"{100 * share:+.{places}f} points"
 
 
 def _copies_in_words(risk: EvaluationFigures) -> str:
-    """What the excess of copies is the difference of, and how far chance may have moved it."""
+    """The two shares whose difference is the excess of copies, with its sampling uncertainty."""
     figures, reach = risk.figures, reach_of(risk, "exact_match_excess")
     chance = f", ± {100 * reach:.{digits_of(100 * reach)}f} by chance" if reach else ""
     return (

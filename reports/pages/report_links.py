@@ -1,6 +1,6 @@
-"""Where a report leads: to the public folder, the records, MLflow, Prefect, and the release before.
+"""The links of a report: to the public folder, the records, MLflow, Prefect, and the previous release.
 
-Places beside the report are relative to it, so that they hold wherever the state folder lies.
+Links to files near the report are relative, so they work wherever the state folder is.
 """
 
 from dataclasses import dataclass
@@ -18,12 +18,12 @@ _REPORT = "report.html"
 
 @dataclass(frozen=True)
 class Link:
-    """Something that a report leads to.
+    """A link of a report.
 
     Attributes:
-        title: what it is.
-        address: where it is.
-        said: what must be known of it; may be empty.
+        title: its title.
+        address: its target.
+        said: a remark on the target; may be empty.
     """
 
     title: str
@@ -32,7 +32,7 @@ class Link:
 
 
 def links_of(workspace: Workspace) -> tuple[Link, ...]:
-    """Where the report of a release leads; before its publication, to its runs alone.
+    """The links of a release's report; before publication, only those to its runs.
 
     Args:
         workspace: the release.
@@ -41,14 +41,14 @@ def links_of(workspace: Workspace) -> tuple[Link, ...]:
 
 
 def _published(workspace: Workspace) -> list[Link]:
-    """What lies in the state folder, once the release is public."""
+    """Links into the state folder, once the release is public."""
     if not (workspace.release_folder / RECORD).is_file():
         return []
     folder = f"../../releases/{workspace.release_id}"
     links = [
         Link("Public folder", f"{folder}/index.html", f"releases/{workspace.release_id} in the state folder"),
         Link("Public record", f"{folder}/{RECORD}", "signed"),
-        Link("Internal record", RECORD, "signed, beside this page"),
+        Link("Internal record", RECORD, "signed, next to this page"),
     ]
     previous = read_signed(workspace.release_folder / RECORD).record.release.previous
     if previous is not None:
@@ -59,7 +59,7 @@ def _published(workspace: Workspace) -> list[Link]:
 
 
 def _runs(workspace: Workspace) -> list[Link]:
-    """Its runs in MLflow and in Prefect."""
+    """Links to its runs in MLflow and in Prefect."""
     with recording(workspace.state) as client:
         experiment = client.get_run(workspace.mlflow_run_id).info.experiment_id
     page = f"{mlflow_pages()}/{run_page(experiment, workspace.mlflow_run_id)}"

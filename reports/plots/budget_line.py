@@ -1,6 +1,6 @@
-"""Draws how a dataset's budget was spent, release by release, with its cap and the refreshes that are planned.
+"""Draws the spending of a dataset's budget, release by release, with its cap and the planned refreshes.
 
-What was spent is for `reports.figures.spending`.
+The amounts come from `reports.figures.spending`.
 """
 
 from collections.abc import Sequence
@@ -17,10 +17,10 @@ _HEADROOM = 1.14
 
 
 def draw_budget_line(spending: Spending) -> Figure:
-    """Epsilon spent over the lifetime, a step a release; dashed, what the planned refreshes would add.
+    """Draw epsilon spent over the lifetime, one step per release; the planned refreshes are dashed.
 
     Args:
-        spending: what was spent, when, of what, and what is planned.
+        spending: the amounts spent, with dates, caps and plans.
 
     Returns:
         The picture.
@@ -45,15 +45,15 @@ def draw_budget_line(spending: Spending) -> Figure:
     end = last + max(len(ahead), 1)
     axes.set(xlim=(0, end), ylim=(0, _HEADROOM * most), ylabel="ε spent")
     axes.set_xticks(*_dates(past, len(ahead)), color=MUTED)
-    note = "the point is this release" + ("; dashed, the refreshes that are planned" if ahead else "")
+    note = "the point marks this release" + ("; the planned refreshes are dashed" if ahead else "")
     set_title(axes, "Epsilon spent, release by release", note)
     return figure
 
 
 def _dates(past: Sequence[SpentAt], ahead: int) -> tuple[list[int], list[str]]:
-    """Where the days of releases are written, as many as can be read, and how the planned ones are called."""
+    """Positions and labels of the release dates, as many as are legible, and of the planned releases."""
     step = max(1, ceil((len(past) + ahead) / _MOST_DATES))
-    # The newest release is named in any case.
+    # The newest release is always labelled.
     numbers = list(range(len(past), 0, -step))[::-1]
     names = [past[number - 1].day for number in numbers]
     if ahead:

@@ -1,6 +1,6 @@
-"""Draws a dependency graph: attributes in layers, each below all that it depends on, the target highlighted.
+"""Draws a dependency graph: attributes in layers, each below its parents, with the target highlighted.
 
-Which graph it is, and where the picture goes, does not belong here.
+The choice of the graph and the use of the picture do not belong here.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +20,7 @@ from reports.plots.theme import BASELINE, INK, MUTED, PAPER, RELEASED, TARGET, T
 Edge = tuple[str, str]
 """A dependency: parent and child."""
 Change = Literal["kept", "added", "removed", "turned"]
-"""What became of a dependency from one graph to another."""
+"""How a dependency changed from one graph to another."""
 
 # Inches, which are also the units of the axes.
 _BOX_HEIGHT = 0.36
@@ -39,12 +39,12 @@ _MOST_BEYOND_A_TREE = 15
 
 @dataclass(frozen=True)
 class EdgeStyle:
-    """How an arrow looks.
+    """The style of an arrow.
 
     Attributes:
         colour: its colour.
         width: width of its line.
-        dashes: lengths of dashes and gaps; none for a solid line.
+        dashes: lengths of dashes and gaps; empty for a solid line.
         upwards: whether it points from the lower box to the upper one.
     """
 
@@ -68,14 +68,14 @@ def draw_graph(
     target: str | None,
     weights: Mapping[tuple[str, str], float] | None = None,
 ) -> Figure:
-    """Draw a directed acyclic graph, the target and what it depends on highlighted.
+    """Draw a directed acyclic graph, with the target and its dependencies highlighted.
 
     Args:
         names: the attributes.
-        parents: the parents of each attribute; one that is not listed has none.
+        parents: the parents of each attribute; an attribute that is not listed has none.
         target: the attribute to highlight, if any.
-        weights: strength in [0, 1] of each dependency, by (parent, child): the width of its arrow, beside the
-            strongest. Only those that `strongest` picks are drawn.
+        weights: strength in [0, 1] of each dependency, by (parent, child); it sets the width of the arrow, relative to
+            the strongest one. Only the dependencies selected by `strongest` are drawn.
 
     Returns:
         The picture.
@@ -99,11 +99,11 @@ def draw_graph(
 
 
 def strongest(weights: Mapping[Edge, float], attributes: int) -> list[Edge]:
-    """The dependencies that a picture has room for: each attribute's strongest, and the strongest of all others.
+    """Select the dependencies that a picture has room for: each attribute's strongest, and the strongest of the others.
 
     Args:
         weights: strength of each dependency, by (parent, child).
-        attributes: number of attributes; as many dependencies are shown, and some more.
+        attributes: number of attributes; at least as many dependencies are shown, if there are that many.
 
     Returns:
         The dependencies, the strongest first.
@@ -122,7 +122,7 @@ def weights_of(graph: Mapping[str, Any]) -> dict[Edge, float]:
 
 
 def parents_of(weights: Mapping[Edge, float]) -> dict[str, list[str]]:
-    """The parents of each attribute that has some."""
+    """The parents of each attribute that has any."""
     parents: dict[str, list[str]] = {}
     for parent, child in weights:
         parents.setdefault(child, []).append(parent)
@@ -130,15 +130,15 @@ def parents_of(weights: Mapping[Edge, float]) -> dict[str, list[str]]:
 
 
 def draw_graph_changes(names: Sequence[str], edges: Mapping[tuple[str, str], Change], target: str | None) -> Figure:
-    """Draw what became of the dependencies of one graph in another, told apart by dashes as well as by colour.
+    """Draw how the dependencies changed from one graph to another, distinguished by dashes as well as by colour.
 
     Args:
         names: the attributes of both graphs.
-        edges: by (parent, child), what became of each dependency; those of the second graph have no cycle.
+        edges: by (parent, child), how each dependency changed; those of the second graph have no cycle.
         target: the attribute to highlight, if any.
 
     Returns:
-        The picture; a dependency that is gone and that would close a circle is drawn upwards.
+        The picture; a removed dependency that would close a cycle is drawn upwards.
     """
     parents: dict[str, list[str]] = {}
     upwards = set()
@@ -188,7 +188,7 @@ def _draw(
 
 
 def _draw_box(axes: Axes, name: str, centre: Place, width: float, *, highlighted: bool) -> None:
-    """A box with a name; the target's is filled."""
+    """A box with a name; the target's box is filled."""
     x, y = centre
     axes.add_patch(
         FancyBboxPatch(
@@ -207,8 +207,8 @@ def _draw_box(axes: Axes, name: str, centre: Place, width: float, *, highlighted
 
 
 def _draw_arrow(axes: Axes, route: Sequence[Place], look: EdgeStyle) -> None:
-    """A smooth line from the foot of one box to the head of another, upright at every point of its route."""
-    # Drawn from where it starts to where it points; `down` is -1 where that is upwards.
+    """A smooth line from the bottom of one box to the top of another, vertical at every point of its route."""
+    # Drawn from its start to its tip; `down` is -1 for an arrow that points upwards.
     (x0, y0), *bends, (x1, y1) = route[::-1] if look.upwards else route
     down = -1 if look.upwards else 1
     tip = (x1, y1 - down * _BOX_HEIGHT / 2)

@@ -1,7 +1,7 @@
 """Lays out a directed acyclic graph in layers, parents above children, with few crossings.
 
-An arrow that spans several layers bends in each that it passes; a bend takes its place among the boxes of its layer.
-How boxes and arrows look does not belong here.
+An arrow that spans several layers bends in each layer that it passes; a bend is placed among the boxes of its layer.
+The style of boxes and arrows does not belong here.
 
 Source: Sugiyama, Tagawa, Toda 1981, with the barycentre heuristic.
 """
@@ -14,7 +14,7 @@ from itertools import pairwise
 from deniable.foundation.errors import InvalidInput
 
 Bend = tuple[str, str, int]
-"""Where the arrow from a parent to a child passes a layer."""
+"""The point where the arrow from a parent to a child passes a layer."""
 Node = str | Bend
 Layers = list[list[Node]]
 Links = list[tuple[Node, Node]]
@@ -25,12 +25,12 @@ _SWEEPS = 24
 
 @dataclass(frozen=True)
 class Layout:
-    """Where everything goes; the units are the caller's, y grows downwards.
+    """The positions of all elements; the units are the caller's, and y grows downwards.
 
     Attributes:
         places: centre of each attribute's box.
-        routes: the points that each arrow, by (parent, child), runs through, both boxes' centres included.
-        width: width of the whole, from 0.
+        routes: the points on the route of each arrow, by (parent, child), including the centres of both boxes.
+        width: total width, from 0.
         depth: number of layers; layer i lies at y = i.
     """
 
@@ -52,10 +52,10 @@ def lay_out(
 
     Args:
         names: the attributes.
-        parents: the parents of each attribute; one that is not listed has none.
+        parents: the parents of each attribute; an attribute that is not listed has none.
         widths: width of each attribute's box.
         gap: space between neighbours of a layer.
-        row_width: attributes without any dependency fill rows of about this width, below all others.
+        row_width: attributes without dependencies fill rows of about this width, below all others.
 
     Returns:
         The layout.
@@ -86,7 +86,7 @@ def lay_out(
 
 
 def _depths(names: Sequence[str], edges: Sequence[tuple[str, str]]) -> dict[str, int]:
-    """Layer of each attribute: below its lowest parent, and one without parents just above its highest child."""
+    """Layer of each attribute: below its lowest parent; without parents, just above its highest child."""
     unknown = sorted({parent for parent, _ in edges} - set(names))
     if unknown:
         msg = f"every parent must be one of the attributes, got {', '.join(unknown)}."
@@ -109,7 +109,7 @@ def _depths(names: Sequence[str], edges: Sequence[tuple[str, str]]) -> dict[str,
 
 
 def _path(edge: tuple[str, str], depth: Mapping[str, int]) -> list[Node]:
-    """The nodes that an arrow runs through, bends included."""
+    """The nodes on the route of an arrow, including bends."""
     parent, child = edge
     return [parent, *((parent, child, layer) for layer in range(depth[parent] + 1, depth[child])), child]
 
@@ -131,7 +131,7 @@ def _with_bends(
 
 
 def _neighbours(links: Links) -> tuple[dict[Node, list[Node]], dict[Node, list[Node]]]:
-    """Of each node, the nodes that it is linked with above and below."""
+    """For each node, the linked nodes above and below."""
     above: dict[Node, list[Node]] = {}
     below: dict[Node, list[Node]] = {}
     for upper, lower in links:
@@ -184,7 +184,7 @@ def _width(node: Node, widths: Mapping[str, float]) -> float:
 
 
 def _coordinates(layers: Layers, links: Links, widths: Mapping[str, float], gap: float) -> dict[Node, float]:
-    """Centres along the layers: each node as near to the mean of its neighbours as its own layer allows."""
+    """Centres along the layers: each node as close to the mean of its neighbours as its own layer allows."""
     above, below = _neighbours(links)
     x: dict[Node, float] = {}
     for layer in layers:
@@ -199,7 +199,7 @@ def _coordinates(layers: Layers, links: Links, widths: Mapping[str, float], gap:
 
 
 def _spread(layer: Sequence[Node], wishes: Sequence[float], widths: Mapping[str, float], gap: float) -> list[float]:
-    """The places nearest to the wishes, in squares, that keep order and distance: isotonic regression."""
+    """The least-squares positions closest to the wishes that keep order and distance: isotonic regression."""
     offsets = [0.0]
     for left, right in pairwise(layer):
         offsets.append(offsets[-1] + (_width(left, widths) + _width(right, widths)) / 2 + gap)
@@ -213,14 +213,14 @@ def _spread(layer: Sequence[Node], wishes: Sequence[float], widths: Mapping[str,
 
 
 def _centred(layer: Sequence[Node], widths: Mapping[str, float], gap: float, centre: float) -> dict[Node, float]:
-    """One node beside the other, the middle of the whole at `centre`."""
+    """Nodes side by side, with the middle of the row at `centre`."""
     places = _spread(layer, [0.0] * len(layer), widths, gap)
     shift = centre - (places[0] + places[-1]) / 2
     return {node: place + shift for node, place in zip(layer, places, strict=True)}
 
 
 def _rows(names: Sequence[str], widths: Mapping[str, float], gap: float, row_width: float) -> list[list[Node]]:
-    """Fill rows of about the asked width."""
+    """Fill rows of about the given width."""
     rows: list[list[Node]] = []
     used = row_width
     for name in names:

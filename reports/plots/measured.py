@@ -1,6 +1,6 @@
-"""Prepares what a learner measured to be looked at: with what budget, and how the denoiser moved it.
+"""Prepares a learner's measurements for display: the budget of each, and how the denoiser changed it.
 
-All of it is public: it is made of `measured.json`, the graph and the public domain. How pictures are drawn does not
+Everything is public: it is made from `measured.json`, the graph and the public domain. How pictures are drawn does not
 belong here (ratio_pictures).
 """
 
@@ -26,22 +26,22 @@ MEASURED: Final = "measured.json"
 _REASONS: Final = {
     "tree": "chosen for the tree",
     "target": "with the target",
-    "extra": "the model was far off",
+    "extra": "large error of the model",
     "values": "values within buckets",
 }
 Entry = Mapping[str, Any]
-"""What `measured.json` says of one thing that was counted, in the form of its first version: with its noisy counts."""
+"""The entry of one counted table in `measured.json`, in the form of its first version, which has noisy counts."""
 _PICTURES = 6
 _REACHES: Final = {"gaussian": 1.96, "laplace": 2.12}
 """Standard deviations of noise within which 95 of 100 draws lie."""
 _TELLING, _MOST_CELLS = 12, 1_000
-"""Cells from which on a picture says more than the figures, and up to which they can be told apart."""
+"""The smallest number of cells for which a picture is useful, and the largest number that it can show."""
 _A_PAIR = 2
 
 
 @dataclass(frozen=True)
 class Noise:
-    """What noise something was counted with.
+    """The noise of one counted table.
 
     Attributes:
         share: share of the budget for all counts, in percent.
@@ -56,14 +56,14 @@ class Noise:
 
 @dataclass(frozen=True)
 class SingleLine:
-    """An attribute by itself.
+    """A single attribute.
 
     Attributes:
         name: its name.
         values: number of its values.
-        buckets: number of buckets that tables of several attributes tell apart.
+        buckets: number of buckets used in tables of several attributes.
         reason: why these buckets.
-        noise: what noise it was counted with; none where it has one value, which needs no counting.
+        noise: the noise of its counts; None if it has only one value, which needs no counting.
     """
 
     name: str
@@ -81,9 +81,9 @@ class TableLine:
         names: its attributes.
         reason: why it was measured.
         shape: number of buckets, or of values, of each.
-        differences: those of which only the difference of their two buckets was asked for.
-        noise: what noise it was counted with.
-        strength: symmetrical uncertainty of its attributes in [0, 1]; None for what is no edge of the model.
+        differences: attributes for which only the difference between their two buckets was measured.
+        noise: the noise of its counts.
+        strength: symmetrical uncertainty of its attributes in [0, 1]; None if it is not an edge of the model.
     """
 
     names: tuple[str, ...]
@@ -96,13 +96,13 @@ class TableLine:
 
 @dataclass(frozen=True, eq=False)
 class Ratios:
-    """A table of two attributes, each count compared with what it would be if they were independent.
+    """A table of two attributes, with the ratio of each count to its expected value under independence.
 
     Attributes:
-        line: what is known of the table.
-        noisy: logarithms to base 2 of the ratios before the denoiser, minus infinity where a count is not positive.
-        denoised: the same after it.
-        names: what its rows and its columns are.
+        line: the description of the table.
+        noisy: logarithms to base 2 of the ratios before denoising; minus infinity for a count that is not positive.
+        denoised: the same after denoising.
+        names: names of its rows and of its columns.
     """
 
     line: TableLine
@@ -113,18 +113,18 @@ class Ratios:
 
 @dataclass(frozen=True)
 class Measured:
-    """All that is shown.
+    """Everything that is shown.
 
     Attributes:
-        records: number of records, by noisy counts.
-        records_deviation: standard deviation that the noise gives the best of these counts, in records.
+        records: number of records, from noisy counts.
+        records_deviation: standard deviation of the noise in the best of these counts, in records.
         order: the attributes in the order in which a record is drawn.
         singles: the attributes, in that order.
         tables: the tables, the strongest first.
-        largest_share: the largest share of the budget that a table was given, in percent.
+        largest_share: the largest share of the budget that a table received, in percent.
         panels: the distribution of every attribute, noisy and denoised.
-        ratios: the strongest tables of a size that can be looked at.
-        bands: by attribute, an interval for the share of each of its values, by the noise on its counts alone.
+        ratios: the strongest tables of a size that can be shown.
+        bands: by attribute, an interval for the share of each of its values, from the noise on its counts alone.
     """
 
     records: float
@@ -139,11 +139,11 @@ class Measured:
 
 
 def read_measured(file: Path, table: DescribedTable, weights: Mapping[Edge, float]) -> Measured | None:
-    """Read what was measured.
+    """Read the measurements.
 
     Args:
-        file: `measured.json`; where it is not there, the learner was another one.
-        table: the attributes and what they mean.
+        file: `measured.json`; it does not exist if a different learner was used.
+        table: the attributes and their meanings.
         weights: strength of each dependency, by (parent, child).
     """
     if not file.exists():
@@ -152,11 +152,11 @@ def read_measured(file: Path, table: DescribedTable, weights: Mapping[Edge, floa
 
 
 def measured_of(found: Mapping[str, Any], table: DescribedTable, weights: Mapping[Edge, float]) -> Measured:
-    """Prepare what was measured.
+    """Prepare the measurements.
 
     Args:
-        found: what the learner wrote of it, in this version's form or in the first.
-        table: the attributes and what they mean.
+        found: the document that the learner wrote, in the form of this version or of the first.
+        table: the attributes and their meanings.
         weights: strength of each dependency, by (parent, child).
     """
     found = _with_noisy_counts(found)
@@ -204,17 +204,17 @@ def measured_of(found: Mapping[str, Any], table: DescribedTable, weights: Mappin
 
 
 def interval(entry: Entry, law: str, records: float) -> Band:
-    """Intervals for the shares of counted cells, 95 in 100 of which hold what was counted.
+    """Intervals for the shares of counted cells; 95 in 100 contain the true share.
 
-    A released count is the true one and noise of a known law, so the true one lies within 1.96 standard deviations
-    of it in 95 of 100 cases if the noise is Gaussian, and within 2.12 (ln 20 / sqrt 2) if it is Laplace noise. The sum
-    of several draws of Laplace noise has a lighter tail than one. Nothing but published integers, the multiplier and
-    the law of the noise goes in, and the denoiser plays no part.
+    A released count is the true count plus noise from a known distribution, so the true count lies within 1.96 standard
+    deviations of it in 95 of 100 cases if the noise is Gaussian, and within 2.12 (ln 20 / sqrt 2) if it is Laplace
+    noise. The sum of several Laplace draws has a lighter tail than one draw. The intervals depend only on published
+    integers, the multiplier and the distribution of the noise; the denoiser plays no part.
 
     Args:
-        entry: what was counted, with its noisy counts.
-        law: law of the noise, `gaussian` or `laplace`.
-        records: number of records, by noisy counts.
+        entry: the counted table, with its noisy counts.
+        law: distribution of the noise, `gaussian` or `laplace`.
+        records: number of records, from noisy counts.
 
     Returns:
         Lower and upper ends, in [0, 1].
@@ -231,9 +231,10 @@ class CountedTable:
     """A table that was counted value by value.
 
     Attributes:
-        noisy: its noisy counts, in whole records, the last attribute running fastest.
-        reach: half of the interval that holds a true count in 95 of 100 cases, in whole records, rounded up.
-        records: number of all records that were counted, by noisy counts.
+        noisy: its noisy counts, in whole records; the last attribute varies fastest.
+        reach: half the width of the interval that contains a true count in 95 of 100 cases, in whole records, rounded
+            up.
+        records: number of all records that were counted, from noisy counts.
     """
 
     noisy: tuple[int, ...]
@@ -245,11 +246,11 @@ def counted_by_value(file: Path, domain: Domain) -> dict[tuple[str, ...], Counte
     """The attributes and pairs of attributes that were counted value by value, with noise of their own.
 
     Args:
-        file: `measured.json`; where it is not there, the learner was another one and nothing is known.
+        file: `measured.json`; it does not exist if a different learner was used, and then nothing is known.
         domain: the attributes.
 
     Returns:
-        The tables, by their attributes; none where some values were counted together or only differences were.
+        The tables, by their attributes; a table is left out if some values were counted together, or only differences.
     """
     if not file.exists():
         return {}
@@ -262,7 +263,7 @@ def counted_by_value(file: Path, domain: Domain) -> dict[tuple[str, ...], Counte
         noisy = np.asarray(entry["noisy"], np.float64)
         whole = tuple(domain.attributes[domain.index(name)].cardinality for name in names)
         if len(names) <= _A_PAIR and noisy.shape == whole:
-            # Half a record is what rounding to whole ones may move a count by.
+            # Rounding to whole records changes a count by at most half a record.
             reach = ceil(_REACHES[law] * entry["deviation"] + 0.5)
             known[names] = CountedTable(
                 tuple(np.rint(noisy).astype(int).ravel().tolist()), reach, round(found["records"])
@@ -271,7 +272,7 @@ def counted_by_value(file: Path, domain: Domain) -> dict[tuple[str, ...], Counte
 
 
 def _with_noisy_counts(found: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The document with the noisy counts that its integers come to, as the first version of it had them."""
+    """The document with noisy counts computed from its integers, as its first version had them."""
     if "format" not in found:
         return found
 
@@ -289,18 +290,18 @@ def _with_noisy_counts(found: Mapping[str, Any]) -> Mapping[str, Any]:
 def _single_line(attribute: Attribute, bucket_of: list[int], noise: Noise | None) -> SingleLine:
     buckets = max(bucket_of) + 1
     if noise is None:
-        reason = "it has one value"
+        reason = "only one value"
     elif buckets == len(bucket_of):
-        reason = "each value by itself"
+        reason = "one bucket per value"
     elif attribute.kind == "numeric":
-        reason = "neighbours together until they hold enough records"
+        reason = "neighbouring values merged until they have enough records"
     else:
-        reason = "rare values together"
+        reason = "rare values merged"
     return SingleLine(attribute.name, len(bucket_of), buckets, reason, noise)
 
 
 def _panels(found: Mapping[str, Any], table: DescribedTable) -> list[Panel]:
-    """The distributions of the attributes; noisy counts below 0 are nothing to be drawn."""
+    """The distributions of the attributes; noisy counts below 0 are drawn as 0."""
     series: list[dict[str, tuple[float, ...]]] = [{}, {}]
     for attribute in table.domain.attributes:
         entry = found["attributes"].get(attribute.name, {"noisy": [1.0], "denoised": [1.0]})
@@ -311,13 +312,13 @@ def _panels(found: Mapping[str, Any], table: DescribedTable) -> list[Panel]:
 
 
 def _worth_looking_at(falling: Sequence[tuple[TableLine, Entry]]) -> list[tuple[TableLine, Entry]]:
-    """The strongest tables of a size that can be looked at; tiny ones only where there are no others."""
+    """The strongest tables of a size that can be shown; very small ones only if there are no others."""
     pairs = [pair for pair in falling if len(pair[0].shape) == _A_PAIR and prod(pair[0].shape) <= _MOST_CELLS]
     return sorted(pairs, key=lambda pair: prod(pair[0].shape) < _TELLING)[:_PICTURES]
 
 
 def _ratios(line: TableLine, entry: Entry, table: DescribedTable, buckets: Mapping[str, Sequence[int]]) -> Ratios:
-    """Counts over those of independent attributes with the denoised table's margins."""
+    """Ratios of counts to those of independent attributes with the margins of the denoised table."""
     denoised = np.asarray(entry["denoised"], np.float64)
     total = max(float(denoised.sum()), 1.0)
     expected = np.maximum(denoised.sum(axis=1, keepdims=True) * denoised.sum(axis=0) / total, 1e-9)
@@ -333,13 +334,13 @@ def _ratios(line: TableLine, entry: Entry, table: DescribedTable, buckets: Mappi
 
 
 def _names_along(table: DescribedTable, name: str, size: int, buckets: Sequence[int]) -> tuple[str, ...]:
-    """What stands along one side of a table: values, or buckets of them."""
+    """Names along one side of a table: values, or buckets of values."""
     attribute = table.domain.attributes[table.domain.index(name)]
     groups = buckets if size == max(buckets) + 1 else range(attribute.cardinality)
     return group_names(attribute, groups, table.labels.get(name, {}))
 
 
 def _noisy_cells(entry: Entry) -> NDArray[np.float64]:
-    """Noisy counts of all cells: where a difference was released, with the denoised table's sum of the two."""
+    """Noisy counts of all cells; if a difference was released, with the sum of the two from the denoised table."""
     noisy, denoised = (np.asarray(entry[kind], np.float64) for kind in ("noisy", "denoised"))
     return with_contrast(denoised, noisy) if entry.get("differences") else noisy

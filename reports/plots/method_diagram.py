@@ -1,7 +1,7 @@
-"""Draws how a release is made: what is confidential on the left, what is public on the right, and what lies between.
+"""Draws how a release is made: confidential data on the left, published data on the right, and what lies between.
 
-All of it is public: the probabilities of the split, the parameters and the guarantees. How many people there are, and
-how many candidates passed, is not.
+The diagram is public: it shows the probabilities of the split, the parameters and the guarantees. It does not show how
+many people there are or how many candidates passed.
 """
 
 from collections.abc import Mapping
@@ -21,12 +21,12 @@ from schemas.spec.accounts import Accounts
 from schemas.spec.release_spec import ReleaseSpec
 
 _PURPOSES = {
-    "shared": "all is learnt from these",
-    "seeds": "records are started from these",
-    "structure": "tell what depends on what",
-    "parameters": "tell how probable what is",
-    "holdout": "judge the release, inside",
-    "unused": "take no part",
+    "shared": "everything is learnt from these",
+    "seeds": "records start from these",
+    "structure": "the graph is learnt from these",
+    "parameters": "probabilities learnt from these",
+    "holdout": "for internal evaluation only",
+    "unused": "not used",
 }
 _LEARNT = {"learn_structure": "Graph"}
 _READ = ("shared", "structure", "parameters", "seeds")
@@ -46,13 +46,13 @@ _RECORDS_SIZE = (1.2, 0.72)
 
 @dataclass(frozen=True)
 class _Taken:
-    """What is taken from a part of the table, with noise.
+    """Something taken from a part of the table, with noise.
 
     Attributes:
-        title: what it is.
-        lines: what it costs.
+        title: its title.
+        lines: its cost.
         part: the part.
-        learnt: whether it becomes the model, or records begin with it.
+        learnt: whether it becomes part of the model; otherwise records start from it.
     """
 
     title: str
@@ -65,16 +65,16 @@ def draw_method_diagram(spec: ReleaseSpec, accounts: Accounts, records: int) -> 
     """Draw how a release is made.
 
     Args:
-        spec: what is released.
-        accounts: what it costs.
-        records: how many records it has.
+        spec: the specification of the release.
+        accounts: its privacy costs.
+        records: its number of records.
 
     Returns:
         The picture.
     """
     shares = _shares(spec)
     taken = _taken(spec, accounts)
-    # A model for which nothing is read has a place of its own, above what is taken for the records.
+    # A model that reads no records has its own place, above what is taken for the records.
     above = 0 if any(item.learnt for item in taken) else 1
     boxes = (len(taken) + above) * (_BOX_HEIGHT + _BOX_GAP) - _BOX_GAP
     spans, bottom = _spans(shares)
@@ -101,7 +101,7 @@ def draw_method_diagram(spec: ReleaseSpec, accounts: Accounts, records: int) -> 
 
 
 def method_in_words(spec: ReleaseSpec, accounts: Accounts, records: int) -> str:
-    """The same in a sentence or two."""
+    """Describe the diagram in a few sentences."""
     shares = ", ".join(f"{_chance(share)} to {name}" for name, share in _shares(spec).items())
     taken = _taken(spec, accounts)
     learnt = "; ".join(
@@ -111,20 +111,20 @@ def method_in_words(spec: ReleaseSpec, accounts: Accounts, records: int) -> str:
     box = _box(spec)
     begun = "" if box is None else " " + box.begun.format(started=started)
     return (
-        f"Each record of the confidential table goes to one part by chance, {shares}. "
+        f"Each record of the confidential table is assigned at random to one part: {shares}. "
         f"{f'Learnt with noise: {learnt}' if learnt else 'Nothing is learnt'}.{begun} {records:,} records are made."
     )
 
 
 def _shares(spec: ReleaseSpec) -> dict[str, Fraction]:
-    """Probability of each part that a record may go to, and of none."""
+    """Probability of each part that a record may be assigned to, and of none."""
     shares = {name: share for name, share in spec.split.probabilities.items() if share > 0}
     unused = Fraction(1) - sum(shares.values(), Fraction(0))
     return {**shares, **({"unused": unused} if unused > 0 else {})}
 
 
 def _taken(spec: ReleaseSpec, accounts: Accounts) -> list[_Taken]:
-    """All that is taken from the confidential table."""
+    """Everything that is taken from the confidential table."""
     taken = [
         _Taken(_LEARNT.get(step.step, "Probabilities"), _spent(step.guarantee), step.part) for step in accounts.learnt
     ]
@@ -144,7 +144,7 @@ def _chance(share: Fraction) -> str:
 
 
 def _box(spec: ReleaseSpec) -> Box | None:
-    """What the sampler takes from the seeds."""
+    """The part that the sampler takes from the seeds."""
     return words_of(spec.synthesis.guarantee).box(spec.synthesis.model_dump(mode="json", fallback=str))
 
 
@@ -155,7 +155,7 @@ def _spent(guarantee: Guarantee | None) -> tuple[str, ...]:
 
 
 def _spans(shares: Mapping[str, Fraction]) -> tuple[dict[str, Place], float]:
-    """Top and bottom of each part's bar, apart enough for two lines of text, in the order that they are read in."""
+    """Top and bottom of each part's bar, with room for two lines of text, in reading order."""
     spans, place = {}, _TOP
     for name in sorted(shares, key=lambda name: _READ.index(name) if name in _READ else len(_READ)):
         height = float(shares[name]) * _FULL
@@ -166,7 +166,7 @@ def _spans(shares: Mapping[str, Fraction]) -> tuple[dict[str, Place], float]:
 
 
 def _draw_sides(axes: Axes, height: float, between: str) -> None:
-    """Say which side is confidential, and draw what lies between."""
+    """Label the confidential side and the published side, and draw the line between them."""
     axes.plot([_NOISE, _NOISE], [0.5, height - 0.05], color=TARGET, linewidth=1.6, linestyle=(0, (2, 2)), zorder=2)
     away = 0.16 + 0.048 * len(between)
     axes.text(_NOISE, 0.26, between, color=TARGET, fontsize=10, fontweight="bold", ha="center", va="center")
@@ -177,7 +177,7 @@ def _draw_sides(axes: Axes, height: float, between: str) -> None:
 
 
 def _draw_parts(axes: Axes, shares: Mapping[str, Fraction], spans: Mapping[str, Place]) -> None:
-    """Draw the parts one below the other, with the probability of each and what it is for."""
+    """Draw the parts below each other, with the probability and the purpose of each."""
     source = _TOP
     for name, (top, bottom) in spans.items():
         colour = TRAINING if name in _READ else HOLDOUT
@@ -192,7 +192,7 @@ def _draw_parts(axes: Axes, shares: Mapping[str, Fraction], spans: Mapping[str, 
 def _draw_records(
     axes: Axes, accounts: Accounts, released: int, taken: tuple[list[float], list[float]], first: float
 ) -> None:
-    """Draw the model, and the records that come of it, beside what is learnt and what records begin with."""
+    """Draw the model and the records made from it, next to what is learnt and what records start from."""
     learnt, others = taken
     model = sum(learnt) / len(learnt) if learnt else first
     records = (model + others[0]) / 2 if others else model
@@ -208,7 +208,7 @@ def _draw_records(
         (_RECORDS, records - _RECORDS_SIZE[1] / 2),
         _RECORDS_SIZE,
         f"{released:,}",
-        ("made-up records",),
+        ("synthetic records",),
         colour=RELEASED,
         filled=True,
     )

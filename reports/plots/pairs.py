@@ -1,6 +1,6 @@
-"""Errors of all pairs of attributes: a release against the holdout, beside real records against it, and the worst ones.
+"""Errors of all pairs of attributes relative to the holdout, for a release and for real records, and the worst pairs.
 
-What is shown was measured elsewhere (tasks.evaluation.evaluate_utility), on real records and without noise: it is
+The figures were measured elsewhere (tasks.evaluation.evaluate_utility), on real records and without noise: they are
 internal.
 """
 
@@ -20,7 +20,7 @@ from reports.figures.value_groups import group_names, groups_to_show
 from reports.plots.ratio_pictures import pair_svg
 
 SHOWN: Final = 6
-"""Pairs that are shown side by side."""
+"""Number of pairs shown side by side."""
 
 _PAIRS: Final = 2
 _LEVELS: Final = 8
@@ -31,12 +31,12 @@ _LONGEST_NAME = 14
 
 @dataclass(frozen=True)
 class PairError:
-    """How far a table of two attributes is from the holdout's.
+    """The distance between a table of two attributes and the same table of the holdout.
 
     Attributes:
         names: the attributes.
         released: total variation distance of the release.
-        real: that of real training records.
+        real: total variation distance of real training records.
     """
 
     names: tuple[str, str]
@@ -45,7 +45,7 @@ class PairError:
 
     @property
     def beyond(self) -> float:
-        """What the release adds to what chance does to real records as well."""
+        """The error of the release in excess of the chance error of real records."""
         return self.released - self.real
 
 
@@ -54,9 +54,9 @@ class ShownPair:
     """A pair of attributes side by side.
 
     Attributes:
-        error: how far the release is off.
-        anchor: name of its place on the page.
-        picture: the real table and the released one; None in an evaluation that kept neither.
+        error: the error of the release.
+        anchor: id of its place on the page.
+        picture: the real table and the released one; None if the evaluation kept neither.
     """
 
     error: PairError
@@ -72,17 +72,17 @@ def pair_errors(domain: Domain, series: Mapping[str, Sequence[float]]) -> tuple[
 
 
 def worst_pairs(errors: Sequence[PairError]) -> list[PairError]:
-    """The pairs to which the release adds most error, the worst first."""
+    """The pairs for which the release adds the most error, the worst first."""
     return sorted(errors, key=lambda error: (-error.beyond, error.names))[:SHOWN]
 
 
 def series_of_pair(table: str, names: Sequence[str]) -> str:
-    """Name of the series that holds a table of two attributes."""
+    """Name of the series that contains a table of two attributes."""
     return f"pair_{table}/{'/'.join(names)}"
 
 
 def shares_of_pair(codes: Codes, domain: Domain, names: Sequence[str]) -> NDArray[np.float64]:
-    """Shares of a table of two attributes, by groups of values that a picture can tell apart."""
+    """Shares of a table of two attributes, by groups of values that a picture can show."""
     chosen = [domain.attributes[domain.index(name)] for name in names]
     groups = [np.asarray(groups_to_show(attribute)) for attribute in chosen]
     table = np.zeros([int(group.max()) + 1 for group in groups])
@@ -101,7 +101,7 @@ def shown_pairs(table: DescribedTable, series: Mapping[str, Sequence[float]]) ->
 
 
 def _side_by_side(table: DescribedTable, series: Mapping[str, Sequence[float]], error: PairError) -> Markup | None:
-    """Both tables, each share beside what it would be if the attributes were independent in the real one."""
+    """Both tables, with the ratio of each share to its expected value under independence in the real table."""
     if series_of_pair("holdout", error.names) not in series:
         return None
     chosen = [table.domain.attributes[table.domain.index(name)] for name in error.names]
@@ -125,7 +125,7 @@ def heatmap_svg(domain: Domain, errors: Sequence[PairError], linked: Mapping[tup
     Args:
         domain: the attributes.
         errors: the errors of all pairs.
-        linked: places on the page that pairs lead to, by their names.
+        linked: anchors on the page that pairs link to, by the names of the attributes.
 
     Returns:
         One `svg` element.
@@ -161,8 +161,8 @@ def heatmap_svg(domain: Domain, errors: Sequence[PairError], linked: Mapping[tup
     ]
     width, height = 2 * (margin + side) + _GAP, 20 + side + margin
     return Markup('<svg class="heat" role="img" aria-label="{}" viewBox="0 0 {:.0f} {:.0f}">{}</svg>').format(
-        f"Distance of each pair of attributes to the holdout, the release beside real training records; the largest is "
-        f"{most:.3f}.",
+        f"Distance of each pair of attributes to the holdout, for the release and for real training records; "
+        f"the largest is {most:.3f}.",
         width,
         height,
         Markup("").join(parts),
@@ -170,12 +170,12 @@ def heatmap_svg(domain: Domain, errors: Sequence[PairError], linked: Mapping[tup
 
 
 def largest(errors: Sequence[PairError]) -> float:
-    """The largest error, which has the full colour."""
+    """The largest error, which is shown in full colour."""
     return max((max(error.released, error.real) for error in errors), default=0.0) or 1.0
 
 
 def _names(names: Sequence[str], place: float, cell: float) -> Markup:
-    """The attributes, downwards and across, as many as can be read."""
+    """The names of rows and columns, as many as are legible."""
     step = max(1, ceil(_FONT / cell))
     bottom = 20 + cell * len(names)
     rows = [
@@ -196,7 +196,7 @@ def _names(names: Sequence[str], place: float, cell: float) -> Markup:
 def _cells(
     domain: Domain, errors: Sequence[PairError], most: float, place: float, cell: float, *, released: bool
 ) -> Markup:
-    """The cells of one heatmap, one path a depth of colour, which the root of an error gives."""
+    """The cells of one heatmap, one path per depth of colour, which is the square root of the error."""
     levels: dict[int, list[str]] = {}
     for error in errors:
         value = error.released if released else error.real

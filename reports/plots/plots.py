@@ -1,6 +1,6 @@
-"""Draws what an evaluation found: distances, classifiers, marginals and attacks.
+"""Draws the results of an evaluation: distances, classifiers, marginals and attacks.
 
-Every function takes plain values and returns a picture. What is measured, and where a picture goes, is not for here.
+Every function takes plain values and returns a picture. The measurements and the use of pictures do not belong here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,7 +41,7 @@ _SIGMAS = 1.96
 def distance_boxes(
     distances: Mapping[int, Mapping[str, Sequence[float]]], marginals: Mapping[int, Sequence[str]]
 ) -> Figure:
-    """Box plots of the total variation distances to the holdout, a panel an order, a box a table.
+    """Box plots of the total variation distances to the holdout, one panel per order and one box per table.
 
     Args:
         distances: by order and table, the distance of each marginal.
@@ -70,8 +70,8 @@ def distance_boxes(
 
 
 def _draw_box(axes: Axes, row: int, values: Sequence[float], colour: str) -> None:
-    """One box, lying, with its values behind and its mean in words."""
-    # Multiples of the golden ratio spread neighbours apart, and the same values give the same picture.
+    """One horizontal box, with its values behind it and its mean as text."""
+    # Multiples of the golden ratio separate neighbours, and the same values give the same picture.
     jitter = [row + 0.44 * ((i * _GOLDEN_RATIO) % 1 - 0.5) for i in range(len(values))]
     axes.scatter(values, jitter, s=7, color=colour, alpha=0.3, linewidths=0, zorder=2)
     axes.boxplot(
@@ -105,13 +105,13 @@ def learning_panels(
     distinguished: Mapping[str, float],
     majority: float,
 ) -> Figure:
-    """What machines make of the release: accuracy and agreement of classifiers, and the distinguishing game.
+    """Draw accuracy and agreement of classifiers, and the distinguishing game.
 
     Args:
-        accuracies: by classifier and the table it learnt from, its accuracy on the holdout.
-        agreements: by classifier and table, how often it says the same as the one that learnt from real records.
-        distinguished: by table, the accuracy of telling its records from the holdout's.
-        majority: accuracy of always predicting the commonest class.
+        accuracies: by classifier and training table, its accuracy on the holdout.
+        agreements: by classifier and table, how often it agrees with the classifier trained on real records.
+        distinguished: by table, the accuracy of distinguishing its records from those of the holdout.
+        majority: accuracy of always predicting the most common class.
 
     Returns:
         The picture.
@@ -140,7 +140,7 @@ def learning_panels(
     left.set_yticks(range(len(classifiers)), [_CLASSIFIER_NAMES[name] for name in classifiers], color=INK)
     left.axvline(majority, color=MUTED, linewidth=1.1, linestyle=(0, (3, 3)))
     left.annotate(
-        "commonest class",
+        "most common class",
         (majority, -0.55),
         xytext=(3, -1),
         textcoords="offset points",
@@ -149,20 +149,20 @@ def learning_panels(
         va="top",
     )
     set_title(left, "Accuracy on the holdout")
-    left.set_xlabel("share predicted right")
+    left.set_xlabel("share predicted correctly")
     middle.set_yticks([])
-    set_title(middle, "Agreement with real-trained ones")
-    middle.set_xlabel("share predicted alike")
+    set_title(middle, "Agreement, trained on real records")
+    middle.set_xlabel("share with the same prediction")
     _draw_bars(right, distinguished)
     right.axvline(0.5, color=MUTED, linewidth=1.1, linestyle=(0, (3, 3)))
-    right.set(xlim=(min(0.48, *distinguished.values()), 1.04), xlabel="share told apart: 0.5 is a coin, 1 is all")
-    set_title(right, "Told from real records")
+    right.set(xlim=(min(0.48, *distinguished.values()), 1.04), xlabel="accuracy: 0.5 by chance, 1 perfect")
+    set_title(right, "Distinguished from real records")
     _draw_legend(figure, {name: TABLE_COLOURS[table] for table, name in _TABLE_NAMES.items() if table in distinguished})
     return figure
 
 
 def _draw_bars(axes: Axes, shares: Mapping[str, float]) -> None:
-    """Lying bars from one half, a table each, with the share at the end."""
+    """Horizontal bars from one half, one per table, with the share at the end."""
     plain_axes(axes, grid="x")
     for row, (table, share) in enumerate(shares.items()):
         axes.barh(row, share - 0.5, left=0.5, height=0.5, color=TABLE_COLOURS[table], zorder=2)
@@ -177,13 +177,13 @@ def marginal_panels(
     released: Mapping[str, Sequence[float]],
     distances: Mapping[str, float],
 ) -> Figure:
-    """The distribution of every attribute, real against released, a panel each.
+    """The distribution of every attribute, real and released, one panel each.
 
     Args:
-        attributes: the attributes, for their values' names.
-        real: by attribute, the shares of its values in the holdout, or of equal runs of them where they are too many.
-        released: the same in the release.
-        distances: by attribute, the total variation distance between both.
+        attributes: the attributes, for the names of their values.
+        real: by attribute, the shares of its values in the holdout, or of equal runs of values if there are too many.
+        released: the same for the release.
+        distances: by attribute, the total variation distance between the two.
 
     Returns:
         The picture.
@@ -203,7 +203,7 @@ def marginal_panels(
 
 
 def _draw_marginal(axes: Axes, attribute: Attribute, real: Sequence[float], released: Sequence[float]) -> None:
-    """Real shares as a grey ground, released ones as a blue line, or as points where values are few."""
+    """Real shares as a grey area, released shares as a blue line, or as points if there are few values."""
     places = np.arange(len(real))
     axes.bar(places, real, width=1.0 if len(real) > _MANY_VALUES else 0.72, color=HOLDOUT, alpha=0.5, linewidth=0)
     if len(real) > _MANY_VALUES:
@@ -228,13 +228,13 @@ class Attack:
     """Success of one attack on people who were used and on people who were not, with standard errors.
 
     Attributes:
-        name: what is attacked.
+        name: name of the attack.
         training: share of successes on the training data.
         training_error: its standard error.
         holdout: share of successes on the holdout.
         holdout_error: its standard error.
-        note: what is counted.
-        guess: success without any attack, if that is known.
+        note: what the attack counts.
+        guess: share of successes without an attack, if it is known.
     """
 
     name: str
@@ -252,10 +252,10 @@ class Attack:
 
 
 def attack_panels(attacks: Sequence[Attack]) -> Figure:
-    """Each attack's success on people who were used and on people who were not, a panel each, for scales differ.
+    """Each attack's success on people who were used and on people who were not, in panels with their own scales.
 
     Args:
-        attacks: what was found.
+        attacks: the results.
 
     Returns:
         The picture.
@@ -283,10 +283,10 @@ def attack_panels(attacks: Sequence[Attack]) -> Figure:
 
 
 def inference_panel(inferences: Sequence[Attack]) -> Figure:
-    """How often an intruder guesses each sensitive attribute right, used or not, and by guessing alone.
+    """How often an intruder guesses each sensitive attribute correctly, for people used or not used, and at baseline.
 
     Args:
-        inferences: what was found, an attribute each.
+        inferences: the results, one per attribute.
 
     Returns:
         The picture.
@@ -302,16 +302,16 @@ def inference_panel(inferences: Sequence[Attack]) -> Figure:
         if inference.guess is not None:
             axes.plot([inference.guess] * 2, [row - 0.3, row + 0.3], color=INK, linewidth=2, zorder=2)
     axes.set_yticks(range(len(inferences)), [inference.name for inference in inferences], color=INK)
-    axes.set(ylim=(len(inferences) - 0.4, -0.6), xlabel="share of people guessed right")
+    axes.set(ylim=(len(inferences) - 0.4, -0.6), xlabel="share of people guessed correctly")
     axes.xaxis.set_major_formatter(_percent)
     _draw_legend(
-        figure, {"people used": TRAINING, "people not used": HOLDOUT, "the commonest value for everybody": INK}
+        figure, {"people used": TRAINING, "people not used": HOLDOUT, "always guessing the most common value": INK}
     )
     return figure
 
 
 def _draw_legend(figure: Figure, colours: Mapping[str, str]) -> None:
-    """Say below all panels what the colours stand for."""
+    """Explain the colours below all panels."""
     handles = [
         Line2D([], [], marker="|" if colour == INK else "o", linestyle="", markersize=8, mew=2, color=colour)
         for colour in colours.values()
@@ -329,7 +329,7 @@ def _draw_legend(figure: Figure, colours: Mapping[str, str]) -> None:
 
 
 def _percent(share: float, _: object = None) -> str:
-    """A share as a percentage without needless digits."""
+    """A share as a percentage without superfluous digits."""
     return f"{100 * share:.3g}%"
 
 

@@ -1,4 +1,4 @@
-"""Pictures of what a learner made, for the record of its step."""
+"""Pictures of a learner's output, for the record of its step."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
@@ -20,7 +20,7 @@ def _graph(made: Products, spec: ReleaseSpec) -> Figure:
 
 
 def _measured(made: Products, spec: ReleaseSpec) -> Figure | None:
-    """The pairs of attributes that depend on each other the most; none where no pair was measured."""
+    """The pairs of attributes with the strongest dependence; None if no pair was measured."""
     shown = measured_of(made["measured"], DescribedTable.of(spec), weights_of(made["graph"]))
     return draw_ratios(shown.ratios) if shown.ratios else None
 
@@ -32,11 +32,11 @@ _PICTURES: Final[Mapping[str, Callable[[Products, ReleaseSpec], Figure | None]]]
 
 
 def picture_of(name: str, made: Products, spec: ReleaseSpec) -> Figure | None:
-    """Draw something that a step made; None where there is no picture of such things.
+    """Draw one output of a step; None if there is no picture for this kind of output.
 
     Args:
-        name: what it is.
-        made: all that the step made, by name.
+        name: name of the output.
+        made: all outputs of the step, by name.
         spec: the release spec.
     """
     draw = _PICTURES.get(name)

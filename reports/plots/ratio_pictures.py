@@ -1,7 +1,7 @@
-"""Draws a table of two attributes by how far each count is from independence, for pages and for MLflow.
+"""Draws a table of two attributes by the deviation of each count from independence, for pages and for MLflow.
 
-Blue where there are more records than independent attributes would have, orange where there are fewer; the deeper, the
-further, up to eight times. What is drawn does not belong here.
+Blue cells have more records than independent attributes would have, orange cells fewer. The deeper the colour, the
+larger the ratio, up to a factor of eight. The choice of tables does not belong here.
 """
 
 from collections.abc import Sequence
@@ -20,17 +20,17 @@ from reports.plots.measured import Ratios
 from reports.plots.theme import BASELINE, PAPER, RELEASED, make_figure, plain_axes, set_title
 
 _FULL: Final = 3.0
-"""Logarithm to base 2 of the ratio that has the full colour."""
+"""Logarithm to base 2 of the ratio shown in full colour."""
 _LEVELS: Final = 5
 _HEIGHT_IN: Final = 3.4
 
-# Units of a picture on a page, which are pixels where it has all its room.
+# Units of a picture on a page; they are pixels if the picture has its full width.
 _TABLE, _TOP, _PAD = 190.0, 16.0, 6.0
 _ROW, _LEAST, _MOST = 13.0, 60.0, 200.0
 _FONT, _LETTER = 9.5, 5.2
 _LONGEST_NAME = 18
 _DOWN, _ACROSS = 20, 30
-"""Names that have room along a picture for MLflow."""
+"""Numbers of names that fit along the sides of a picture for MLflow."""
 
 Names = Sequence[str]
 
@@ -42,12 +42,12 @@ def pair_svg(
 
     Args:
         tables: logarithms to base 2 of ratios, shape (rows, columns) each.
-        titles: what each table is.
+        titles: title of each table.
         names: names of the rows and of the columns.
-        words: what is to be seen, for those who cannot see it.
+        words: a description, for readers who cannot see the picture.
 
     Returns:
-        One `svg` element; of names that have no room, some are left out.
+        One `svg` element; some names are left out if there is no room.
     """
     rows, columns = ([_short(name) for name in those] for those in names)
     height = min(max(_ROW * len(rows), _LEAST), _MOST)
@@ -66,7 +66,7 @@ def pair_svg(
 
 
 def _levels(ratios: NDArray[np.float64], x: float, height: float) -> Markup:
-    """The cells of a table, those of one depth of colour as one path, on a ground with an edge."""
+    """The cells of a table, one path per depth of colour, on a background with a border."""
     rows, columns = ratios.shape
     level = np.rint(np.clip(ratios / _FULL, -1, 1) * _LEVELS).astype(int)
     paths = [
@@ -86,12 +86,12 @@ def _levels(ratios: NDArray[np.float64], x: float, height: float) -> Markup:
 
 
 def _short(name: str) -> str:
-    """A name, cut where it is too long."""
+    """A name, shortened if it is too long."""
     return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1].rstrip()}…"
 
 
 def _row_names(names: Sequence[str], x: float, height: float) -> Markup:
-    """Names at the left of rows, as many as can be read."""
+    """Names to the left of rows, as many as are legible."""
     step, each = ceil(_FONT * len(names) / height), height / len(names)
     return Markup("").join(
         Markup('<text class="row" x="{:.1f}" y="{:.1f}">{}</text>').format(x, _TOP + each * (i + 0.5) + 3, name)
@@ -101,7 +101,7 @@ def _row_names(names: Sequence[str], x: float, height: float) -> Markup:
 
 
 def _column_names(names: Sequence[str], x: float, y: float) -> Markup:
-    """Names below columns, upright, as many as can be read."""
+    """Vertical names below columns, as many as are legible."""
     step, each = ceil(_FONT * len(names) / _TABLE), _TABLE / len(names)
     return Markup("").join(
         Markup('<text class="row" transform="translate({:.1f} {:.1f}) rotate(-90)">{}</text>').format(
@@ -113,7 +113,7 @@ def _column_names(names: Sequence[str], x: float, y: float) -> Markup:
 
 
 def draw_ratios(tables: Sequence[Ratios]) -> Figure:
-    """Tables one below the other, each before and after the denoiser."""
+    """Tables below each other, each before and after denoising."""
     figure = make_figure(10, _HEIGHT_IN * len(tables))
     colours = LinearSegmentedColormap.from_list("ratios", [BASELINE, PAPER, RELEASED])
     for row, table in zip(figure.subplots(len(tables), 2, squeeze=False), tables, strict=True):
@@ -127,7 +127,7 @@ def draw_ratios(tables: Sequence[Ratios]) -> Figure:
 
 
 def _name_ticks(axes: Axes, names: tuple[Names, Names]) -> None:
-    """Write names of values along both axes, as many as can be read."""
+    """Write names of values along both axes, as many as are legible."""
     rows, columns = ([_short(name) for name in those] for those in names)
     down, across = ceil(len(rows) / _DOWN), ceil(len(columns) / _ACROSS)
     axes.set_yticks(range(0, len(rows), down), rows[::down])
@@ -136,7 +136,7 @@ def _name_ticks(axes: Axes, names: tuple[Names, Names]) -> None:
 
 
 def _squares(cells: NDArray[np.bool_]) -> str:
-    """Cells as one path, neighbours of a row in one piece."""
+    """Cells as one path, with neighbours in a row joined."""
     pieces = []
     for y, row in enumerate(cells.tolist()):
         x = 0

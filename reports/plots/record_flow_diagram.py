@@ -1,6 +1,6 @@
-"""Draws the way from people to released records: how many remain after each step, and what became of the others.
+"""Draws the flow from people to released records: how many remain after each step, and what happened to the others.
 
-Two scales: people are on one, candidates on another, for a candidate is a draw and no person. Nothing is counted here.
+People and candidates have different scales, because a candidate is a draw and not a person. Nothing is counted here.
 """
 
 from collections.abc import Mapping
@@ -13,12 +13,12 @@ from reports.plots.shapes import draw_band, draw_bar, draw_ribbon, make_sheet
 from reports.plots.theme import HOLDOUT, INK, MUTED, RELEASED, TRAINING
 
 _PURPOSES = {
-    "shared": ("shared", "all is learnt from these"),
-    "seeds": ("seeds", "where candidates start from"),
-    "structure": ("structure", "tells what depends on what"),
-    "parameters": ("parameters", "tells how much"),
-    "holdout": ("holdout", "judges the release"),
-    "unused": ("unused", "takes no part"),
+    "shared": ("shared", "everything is learnt from these"),
+    "seeds": ("seeds", "candidates start from these"),
+    "structure": ("structure", "for learning the graph"),
+    "parameters": ("parameters", "for learning probabilities"),
+    "holdout": ("holdout", "for evaluating the release"),
+    "unused": ("unused", "not used"),
 }
 
 # Inches, which are also the units of the axes.
@@ -35,12 +35,12 @@ _HALF_A_LINE = 0.09
 
 @dataclass(frozen=True)
 class Stage:
-    """How many people are left at one point of the way.
+    """The number of people left at one stage.
 
     Attributes:
-        title: what they are there.
-        people: how many they are.
-        lost: what those are who were there before and are no more.
+        title: description of the people at this stage.
+        people: their number.
+        lost: description of the people lost since the previous stage.
     """
 
     title: str
@@ -50,15 +50,15 @@ class Stage:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordFlow:
-    """How many went where.
+    """The numbers of people and records at each stage.
 
     Attributes:
-        stages: the way from the source to the table that is split, at least one stage.
-        parts: people in each part, in the order of the parts; what is missing took no part.
+        stages: the stages from the source to the table that is split; at least one.
+        parts: people in each part, in the order of the parts; people in no part are unused.
         candidates: candidates drawn.
-        passed: candidates that may be released; all of them where there is no test.
-        released: records released: those that passed first, up to the number that is wanted.
-        from_seeds: whether candidates start from seeds, or come from the model alone.
+        passed: candidates that may be released; all of them if there is no test.
+        released: records released: the first that passed, up to the number requested.
+        from_seeds: whether candidates start from seeds; otherwise they come from the model alone.
     """
 
     stages: tuple[Stage, ...]
@@ -70,7 +70,7 @@ class RecordFlow:
 
     @property
     def shares(self) -> dict[str, int]:
-        """People in each part that has any, and those in none."""
+        """People in each non-empty part, and people in no part."""
         unused = self.stages[-1].people - sum(self.parts.values())
         return {name: people for name, people in {**self.parts, "unused": unused}.items() if people > 0}
 
@@ -105,7 +105,7 @@ def draw_record_flow(flow: RecordFlow) -> Figure:
 
 
 def _tops(flow: RecordFlow, scale: float) -> tuple[dict[str, float], float]:
-    """Where each part's bar starts, apart enough for two lines of text each, and where the last one ends."""
+    """Top of each part's bar, with room for two lines of text each, and the bottom of the last bar."""
     tops, place = {}, _TOP
     for name, people in flow.shares.items():
         tops[name] = place + max(_ROOM_FOR_TEXT - people * scale, 0) / 2
@@ -114,7 +114,7 @@ def _tops(flow: RecordFlow, scale: float) -> tuple[dict[str, float], float]:
 
 
 def _draw_parts(axes: Axes, flow: RecordFlow, start: float, tops: Mapping[str, float], scale: float) -> None:
-    """Draw the parts one below the other, with what each is for."""
+    """Draw the parts below each other, with the purpose of each."""
     source = _TOP
     for name, people in flow.shares.items():
         top, height = tops[name], people * scale
@@ -129,7 +129,7 @@ def _draw_parts(axes: Axes, flow: RecordFlow, start: float, tops: Mapping[str, f
 
 
 def _draw_candidates(axes: Axes, flow: RecordFlow, seeds: tuple[float, float]) -> None:
-    """Draw the candidates, at a scale of their own, those that are released, and what became of the others."""
+    """Draw the candidates, on their own scale, the released ones, and what happened to the others."""
     height = 0.8 * _FULL
     scale = height / max(flow.candidates, 1)
     kept, passed = _TOP + flow.released * scale, _TOP + flow.passed * scale
@@ -142,19 +142,19 @@ def _draw_candidates(axes: Axes, flow: RecordFlow, seeds: tuple[float, float]) -
     if failed := flow.candidates - flow.passed:
         _draw_lost(axes, end, passed, _TOP + height, f"{failed:,} did not pass")
     if unwanted := flow.passed - flow.released:
-        _draw_unwanted(axes, end, kept, passed, f"{unwanted:,} passed, not wanted")
+        _draw_unwanted(axes, end, kept, passed, f"{unwanted:,} passed, not needed")
     draw_bar(axes, (_RELEASED, _TOP, kept), _BAR, RELEASED)
     _draw_heading(axes, _RELEASED, flow.released, "released", colour=RELEASED)
 
 
 def _draw_heading(axes: Axes, x: float, number: int, title: str, *, colour: str = INK) -> None:
-    """A number and what it counts, above a bar."""
+    """A number and its description, above a bar."""
     axes.text(x, _TOP - 0.25, f"{number:,}", color=colour, fontsize=12, fontweight="bold", va="bottom")
     axes.text(x, _TOP - 0.09, title, color=MUTED, fontsize=8.5, va="bottom")
 
 
 def _draw_lost(axes: Axes, x: float, top: float, bottom: float, label: str) -> None:
-    """A band that bends down and ends: those who go no further."""
+    """A band that bends down and ends: people or candidates that are dropped."""
     if bottom - top <= 0:
         return
     inner, outer, floor = x + 0.3, x + 0.3 + min(bottom - top, 0.5), bottom + _LOST
@@ -165,7 +165,7 @@ def _draw_lost(axes: Axes, x: float, top: float, bottom: float, label: str) -> N
 
 
 def _draw_unwanted(axes: Axes, x: float, top: float, bottom: float, label: str) -> None:
-    """A band that goes on a while and ends: those that passed when there were enough already."""
+    """A band that continues for a while and ends: candidates that passed when there were already enough."""
     draw_ribbon(axes, (x, top, bottom), (_UNWANTED, top, bottom), RELEASED, opacity=0.1)
     middle = max((top + bottom) / 2, top + _HALF_A_LINE)
     axes.text(_UNWANTED + 0.1, middle, label, color=MUTED, fontsize=8.5, va="center")

@@ -1,6 +1,6 @@
-"""The shapes that diagrams are drawn of: bars, ribbons between them, boxes and arrows, all in inches, y downwards.
+"""The shapes of diagrams: bars, ribbons between them, boxes and arrows, all in inches, with y downwards.
 
-What a diagram shows does not belong here.
+The content of a diagram does not belong here.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from reports.plots.theme import INK, MUTED, PAPER, make_figure
 
 Place = tuple[float, float]
 Edge = tuple[float, float, float]
-"""An upright edge: x, its top and its bottom."""
+"""A vertical edge: x, top and bottom."""
 
 _THINNEST = 0.015
 _ARROW_LENGTH = 0.11
@@ -22,7 +22,7 @@ _ARROW_HALF_WIDTH = 0.045
 
 
 def make_sheet(width: float, height: float) -> tuple[Figure, Axes]:
-    """A sheet to draw on, in inches from its upper left corner."""
+    """Make a sheet for drawing, with coordinates in inches from its upper left corner."""
     figure = make_figure(width, height, arranged=False)
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set(xlim=(0, width), ylim=(height, 0))
@@ -31,14 +31,14 @@ def make_sheet(width: float, height: float) -> tuple[Figure, Axes]:
 
 
 def draw_bar(axes: Axes, edge: Edge, width: float, colour: str, *, opacity: float = 1.0) -> None:
-    """An upright bar whose left edge is given."""
+    """Draw a vertical bar, given its left edge."""
     x, top, bottom = edge
     height = max(bottom - top, _THINNEST)
     axes.add_patch(Rectangle((x, top), width, height, facecolor=colour, edgecolor="none", alpha=opacity, zorder=3))
 
 
 def draw_ribbon(axes: Axes, left: Edge, right: Edge, colour: str, *, opacity: float = 0.22, bend: float = 0.5) -> None:
-    """A band from one upright edge to another, bent at a share of the way."""
+    """Draw a band from one vertical edge to another that bends at a fraction of the distance."""
     (x0, top0, bottom0), (x1, top1, bottom1) = left, right
     middle = x0 + bend * (x1 - x0)
     there = [(x0, top0), (middle, top0), (middle, top1), (x1, top1)]
@@ -47,7 +47,7 @@ def draw_ribbon(axes: Axes, left: Edge, right: Edge, colour: str, *, opacity: fl
 
 
 def draw_band(axes: Axes, there: Sequence[Place], back: Sequence[Place], colour: str, opacity: float) -> None:
-    """The area between two curves of four points each, the second one running back."""
+    """Draw the area between two curves of four points each; the second curve runs backwards."""
     codes = [Path.MOVETO, *[Path.CURVE4] * 3, Path.LINETO, *[Path.CURVE4] * 3, Path.CLOSEPOLY]
     outline = Path([*there, *back, there[0]], codes)
     axes.add_patch(PathPatch(outline, facecolor=colour, edgecolor="none", alpha=opacity, zorder=1))
@@ -56,7 +56,7 @@ def draw_band(axes: Axes, there: Sequence[Place], back: Sequence[Place], colour:
 def draw_box(
     axes: Axes, corner: Place, size: Place, title: str, lines: Sequence[str] = (), *, colour: str, filled: bool = False
 ) -> None:
-    """A box with rounded corners, a title and lines of text in it."""
+    """Draw a box with rounded corners that contains a title and lines of text."""
     (x, y), (width, height) = corner, size
     axes.add_patch(
         FancyBboxPatch(
@@ -88,7 +88,7 @@ def draw_box(
 
 
 def draw_arrow(axes: Axes, start: Place, end: Place, colour: str) -> None:
-    """A line that leaves and arrives level, with a head."""
+    """Draw an arrow that starts and ends horizontally."""
     (x0, y0), (x1, y1) = start, end
     base, middle = x1 - _ARROW_LENGTH, (x0 + x1 - _ARROW_LENGTH) / 2
     line = Path([(x0, y0), (middle, y0), (middle, y1), (base, y1)], [Path.MOVETO, *[Path.CURVE4] * 3])

@@ -1,6 +1,6 @@
-"""The look of every picture: its colours, its type, and how it takes on the colours of the page it stands in.
+"""The style of all pictures: colours, fonts, and the adoption of the colours of the surrounding page.
 
-One thing has one colour wherever it is shown. What a picture shows does not belong here.
+Each thing has the same colour everywhere. The content of a picture does not belong here.
 """
 
 import io
@@ -42,16 +42,16 @@ _SVG = "{http://www.w3.org/2000/svg}"
 _LEFT_OUT = {f"{_SVG}metadata", f"{_SVG}style"}
 _POINTS_PER_INCH = 72
 _LARGEST_MAGNIFICATION = 1.6
-"""Pixels a point; four thirds are as large as it was drawn."""
+"""Pixels per point; at four thirds a picture has the size at which it was drawn."""
 
 
 def make_figure(width_in: float, height_in: float, *, arranged: bool = True) -> Figure:
-    """Make an empty figure on paper, sizes in inches, that arranges its axes itself unless told not to."""
+    """Make an empty figure, with sizes in inches; it arranges its axes itself unless `arranged` is false."""
     return Figure(figsize=(width_in, height_in), facecolor=PAPER, layout="constrained" if arranged else None)
 
 
 def plain_axes(axes: Axes, *, grid: Literal["x", "y"] | None = None) -> Axes:
-    """Take from axes all that carries no information, and draw grid lines across one axis, `x` or `y`, if asked."""
+    """Remove everything from axes that carries no information, and draw grid lines for `x` or `y` if requested."""
     axes.set_facecolor("none")
     axes.set_axisbelow(True)
     for side, spine in axes.spines.items():
@@ -66,7 +66,7 @@ def plain_axes(axes: Axes, *, grid: Literal["x", "y"] | None = None) -> Axes:
 
 
 def set_title(axes: Axes, title: str, note: str = "") -> None:
-    """Write a title above axes, flush left, and a note below it."""
+    """Write a left-aligned title above axes, and a note below the title."""
     pad = 18 if note else 6
     axes.set_title(title, loc="left", color=INK, fontsize=10, fontweight="bold", pad=pad)
     if note:
@@ -74,23 +74,23 @@ def set_title(axes: Axes, title: str, note: str = "") -> None:
 
 
 def page_svg(figure: Figure, *, title: str) -> str:
-    """Draw a figure as an SVG element that can stand in a page: text stays text, colours are the page's variables.
+    """Draw a figure as an SVG element for a page: text stays text, and colours are variables of the page.
 
-    It refers to nothing outside itself, and the same figure gives the same text.
+    The element refers to nothing outside itself, and the same figure gives the same text.
 
     Args:
         figure: the figure.
-        title: what the picture shows, for those who cannot see it; no two pictures of a page have one title.
+        title: a description for readers who cannot see the picture; it must be unique within a page.
 
     Returns:
-        One `svg` element, as wide as its container, but not magnified much.
+        One `svg` element, as wide as its container, but with limited magnification.
     """
     drawn = io.BytesIO()
     if (arranging := figure.get_layout_engine()) is not None:
-        # Arranged here, a figure is drawn once; otherwise matplotlib draws it once more for its layout.
+        # Arranging the figure here avoids a second drawing by matplotlib for its layout.
         arranging.execute(figure)
         figure.set_layout_engine(None)
-    # The salt goes into the names of markers and clip paths, which all pictures of a page share.
+    # The salt enters the names of markers and clip paths, which share one namespace within a page.
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": title}):
         figure.savefig(drawn, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     root = ET.fromstring(drawn.getvalue())  # noqa: S314 - drawn two lines above
@@ -112,5 +112,5 @@ def page_svg(figure: Figure, *, title: str) -> str:
 
 
 def _local(name: str) -> str:
-    """A name without its namespace: within a page, SVG has none."""
+    """A name without its namespace: SVG within a page has none."""
     return name.rpartition("}")[2]

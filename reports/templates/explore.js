@@ -1,5 +1,5 @@
 "use strict";
-// The explorer of a public table: nothing is fetched, stored or sent, and nothing happens before the reader asks.
+// The explorer of a public table: nothing is fetched, stored or sent, and nothing happens until the reader starts it.
 (() => {
   const $ = (id) => document.getElementById(id);
   const make = (tag, text, attributes = {}) => {
@@ -11,7 +11,7 @@
   const percent = (share) => (share > 0 && share < 0.0005 ? "<0.1%" : (100 * share).toFixed(1) + "%");
   const number = (count) => String(count).replace(/\B(?=(\d{3})+$)/g, ",");
 
-  // Codes of an attribute: `bits` bits each, one behind the other, the lowest bit first.
+  // Codes of an attribute: `bits` bits each, packed without gaps, the lowest bit first.
   const unpack = (text, bits, rows) => {
     const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
     const codes = new Uint16Array(rows);
@@ -45,12 +45,12 @@
     const inWords = (ends) => ends.map((end) => (100 * end).toFixed(2) + "%").join(" to ");
     const about = (counted) => {
       if (counted && !filters.size) {
-        return "Intervals are for the confidential records that were counted: 95 of 100 hold the true share. They follow " +
-          "from the published noisy counts alone.";
+        return "The intervals are for the confidential records that were counted: 95 of 100 contain the true share. They are " +
+          "computed from the published noisy counts alone.";
       }
       return filters.size
-        ? "There are no intervals: of records that a filter keeps nothing was counted."
-        : "There are no intervals: this was not counted value by value with noise of its own.";
+        ? "No intervals are shown: no confidential counts were made for filtered records."
+        : "No intervals are shown: these values were not counted one by one with noise of their own.";
     };
 
     const histogram = () => {
@@ -91,7 +91,7 @@
       const counted = straight || turned;
       table.replaceChildren();
       const head = table.createTHead().insertRow();
-      head.append(make("td", one.name + " downwards, " + other.name + " across"));
+      head.append(make("td", one.name + " in rows, " + other.name + " in columns"));
       for (const value of other.values) head.append(make("th", value, { scope: "col", class: "number" }));
       head.append(make("th", "All", { scope: "col", class: "number" }));
       const body = table.createTBody();
@@ -110,7 +110,7 @@
         line.append(make("td", number(sums[y]), { class: "number" }));
       });
       $("cross-about").textContent =
-        as === "row" ? "There are no intervals for shares of a row." : about(counted);
+        as === "row" ? "No intervals are shown for shares of a row." : about(counted);
     };
 
     const showFilters = () => {

@@ -1,7 +1,7 @@
-"""The key of a dataset: what its arrivals are recognised by, and who may work on them. Never a release's key.
+"""The key of a dataset: recognises arriving snapshots and serves as the lock for refreshes. Never a release's key.
 
-It is made at the first use and kept beside the signing key, readable by its owner alone. Whoever lost it recognises
-arrivals again by the snapshots in the vault, which are committed to anew.
+It is created at the first use and kept next to the signing key, readable by its owner alone. If it is lost, arriving
+snapshots are recognised by new commitments to the snapshots in the vault.
 """
 
 import os
@@ -21,12 +21,12 @@ _OTHERS = 0o077
 
 
 class DatasetInUse(Refused):
-    """Another refresh of the dataset is under way."""
+    """Another refresh of the dataset is in progress."""
 
 
 @contextmanager
 def dataset_to_itself(state: Path, dataset: str) -> Iterator[ReleaseKey]:
-    """Keep all other refreshes of a dataset away; the kernel ends that with the process, however that ends.
+    """Prevent other refreshes of a dataset during the context; the kernel ends the lock when the process ends.
 
     Args:
         state: the state folder.
@@ -36,8 +36,8 @@ def dataset_to_itself(state: Path, dataset: str) -> Iterator[ReleaseKey]:
         The dataset's key.
 
     Raises:
-        DatasetInUse: another refresh of it is under way.
-        InvalidInput: the key cannot be read or made, or others may read it.
+        DatasetInUse: another refresh of it is in progress.
+        InvalidInput: the key cannot be read or created, or other accounts may read it.
     """
     place = state / "keys" / f"dataset-{dataset}.key"
     make_keys_folder(place.parent)
@@ -71,13 +71,13 @@ def _key_in(held: bytes, place: Path, mode: int) -> ReleaseKey:
         return ReleaseKey(held)
     except InvalidInput:
         raise InvalidInput(
-            f"the key of a dataset must be 32 bytes, got {place}, which holds something else; remove it, and another "
-            "is made."
+            f"the key of a dataset must be 32 bytes, got {place}, which holds something else; remove it, and a new "
+            "one is created."
         ) from None
 
 
 def _make(place: Path) -> None:
-    """Make a key, whole or not at all; of two processes that make one at once, one has its way."""
+    """Create a key, completely or not at all; if two processes do so at the same time, one of them wins."""
     try:
         make_once(place, new_secret())
     except OSError as error:

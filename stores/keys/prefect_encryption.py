@@ -1,7 +1,7 @@
-"""What Prefect's server on the state folder encrypts its secret blocks with: a file beside the signing key.
+"""The key with which Prefect's server on the state folder encrypts its secret blocks: a file next to the signing key.
 
-Prefect would keep it in the same database as the blocks, and whoever has a copy of the database would have the release
-keys in it. One that Prefect has kept there is taken over, for blocks are encrypted with it, and taken out.
+Prefect itself would keep it in the same database as the blocks, so anyone with a copy of the database would have the
+release keys. A key that Prefect has kept there is moved to the file, because blocks are encrypted with it.
 """
 
 import base64
@@ -25,10 +25,10 @@ _KEPT = "FROM configuration WHERE key = 'ENCRYPTION_KEY'"
 
 
 def encryption_key(state: Path) -> str:
-    """The key, as Prefect takes it; it is made at the first use.
+    """The key in Prefect's format; it is created at the first use.
 
     Raises:
-        InvalidInput: it cannot be read or made, or others may read it.
+        InvalidInput: it cannot be read or created, or other accounts may read it.
     """
     place, database = state / "keys" / "prefect-blocks.key", state / "prefect" / "prefect.db"
     make_keys_folder(place.parent)
@@ -66,13 +66,13 @@ def _read(place: Path) -> bytes:
     except ValueError:
         raise InvalidInput(
             f"the key of Prefect's secret blocks must be as it was made, got {place}, which holds something else; "
-            "bring it back from a backup."
+            "restore it from a backup."
         ) from None
     return held
 
 
 def _kept_by_prefect(database: Path) -> bytes | None:
-    """The key that Prefect keeps in its database, if it does."""
+    """The key in Prefect's database, if there is one."""
     if not database.exists():
         return None
     with _opened(database) as connection:
@@ -83,10 +83,10 @@ def _kept_by_prefect(database: Path) -> bytes | None:
 
 @contextmanager
 def _opened(database: Path) -> Iterator[sqlite3.Connection]:
-    """Prefect's database; what is done with it is done as a whole.
+    """Prefect's database, in one transaction.
 
     Raises:
-        InvalidInput: it does not let itself be read or written to.
+        InvalidInput: it cannot be read or written.
     """
     try:
         with closing(sqlite3.connect(database, timeout=_PATIENCE_S)) as connection, connection:

@@ -1,9 +1,9 @@
-"""The file of a private key: written once, readable by its owner alone, replaced whole or not at all.
+"""The file of a private key: written once, readable by its owner alone, replaced completely or not at all.
 
-A new key waits beside the old one under another name until it is trusted, then takes its place by a rename. A process
-that is killed in between leaves a key that waits: `settle` puts it in its place where it is trusted, else removes it.
-Which keys are trusted does not belong here (signing_keys). No error says anything of what is in the file, and no
-variable of a function that raises one holds it.
+A new key waits next to the old one under another name until it is trusted, and then takes its place by a rename. A
+process that is killed in between leaves a waiting key: `settle` puts it in place if it is trusted, and removes it
+otherwise. Which keys are trusted does not belong here (signing_keys). No error reveals the content of the file, and no
+variable of a function that raises an error contains it.
 """
 
 import os
@@ -35,7 +35,8 @@ def load_private_key(place: Path) -> Ed25519PrivateKey:
     """Read a private key.
 
     Raises:
-        InvalidInput: there is none, others may read it, or it is no Ed25519 key as PKCS8 PEM without a password.
+        InvalidInput: there is none, other accounts may read it, or it is not an Ed25519 key as PKCS8 PEM without a
+            password.
     """
     try:
         with opened_regular(place, "the signing key") as file:
@@ -58,10 +59,10 @@ def load_private_key(place: Path) -> Ed25519PrivateKey:
 
 
 def keep_waiting_key(key: Ed25519PrivateKey, place: Path) -> None:
-    """Write a key beside the place that it is to have; nobody else may be at work on it.
+    """Write a key next to its future place; no other process may be working on it.
 
     Raises:
-        InvalidInput: the folder cannot be written to.
+        InvalidInput: the folder is not writable.
     """
     waiting = _waiting(place)
     try:
@@ -77,15 +78,15 @@ def keep_waiting_key(key: Ed25519PrivateKey, place: Path) -> None:
 
 
 def put_in_place(place: Path, *, replacing: bool) -> None:
-    """Give the key that waits its place.
+    """Move the waiting key to its place.
 
     Args:
         place: the place.
-        replacing: whether a key that is there goes; it is never overwritten otherwise.
+        replacing: whether an existing key is replaced; otherwise it is never overwritten.
 
     Raises:
-        Refused: there is a key already, and it is not to go.
-        InvalidInput: the folder cannot be written to.
+        Refused: there is already a key that is not to be replaced.
+        InvalidInput: the folder is not writable.
     """
     waiting = _waiting(place)
     try:
@@ -93,24 +94,24 @@ def put_in_place(place: Path, *, replacing: bool) -> None:
             waiting.replace(place)
         else:
             place.hardlink_to(waiting)
-        # Two names of one file are left as they are by a rename.
+        # A rename leaves two names of the same file unchanged.
         waiting.unlink(missing_ok=True)
         flush_to_disk(place.parent)
     except FileExistsError:
-        raise Refused(f"a signing key must never be overwritten, and there is one in {place}; it stays.") from None
+        raise Refused(f"a signing key must never be overwritten, and there is one in {place}; it was kept.") from None
     except OSError as error:
         raise _cannot_write(place, error) from None
 
 
 def settle(place: Path, trusted: Collection[str]) -> None:
-    """Finish what a process that was killed began; nobody else may be at work on it.
+    """Complete the work of a killed process; no other process may be working on it.
 
     Args:
         place: the place of the key.
         trusted: keyids of the keys that may sign.
 
     Raises:
-        InvalidInput: the folder cannot be written to.
+        InvalidInput: the folder is not writable.
     """
     waiting = _waiting(place)
     if not waiting.is_file():
@@ -129,7 +130,7 @@ def settle(place: Path, trusted: Collection[str]) -> None:
 
 
 def _key_in(pem: bytes) -> Ed25519PrivateKey | None:
-    """The key that a text holds; None if it is of another kind, or none."""
+    """The key in a text; None if it is of another kind, or there is none."""
     with suppress(ValueError, TypeError, UnsupportedAlgorithm):
         key = load_pem_private_key(pem, password=None)
         return key if isinstance(key, Ed25519PrivateKey) else None

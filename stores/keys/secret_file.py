@@ -1,4 +1,4 @@
-"""The file of a secret that is made once: whole or not at all, for its owner alone, and never overwritten."""
+"""The file of a secret that is created once: completely or not at all, for its owner alone, never overwritten."""
 
 import os
 from contextlib import suppress
@@ -9,10 +9,10 @@ from stores.vault.disk import flush_to_disk
 
 
 def make_once(place: Path, secret: bytes) -> None:
-    """Write a secret into a file, unless there is one; of two processes that do so at once, one has its way.
+    """Write a secret to a file, unless it exists; if two processes do so at the same time, one of them wins.
 
     Raises:
-        OSError: the folder cannot be written to.
+        OSError: the folder is not writable.
     """
     with NamedTemporaryFile(dir=place.parent, prefix=f".{place.name}.", delete=False) as file:
         temporary = Path(file.name)

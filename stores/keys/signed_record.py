@@ -1,6 +1,6 @@
-"""Signs a provenance record as a statement about files, and reads signed ones back.
+"""Signs a provenance record as a statement about files, and reads signed records.
 
-What a record says does not belong here (stores.record.provenance), nor whether a signature counts
+The content of a record does not belong here (stores.record.provenance), nor does trust in signatures
 (deniable.record.trust).
 """
 
@@ -21,12 +21,12 @@ _TO_THE_MINUTE = len("2026-11-20T07:45")
 
 @dataclass(frozen=True)
 class SignedRecord:
-    """A record as it was signed.
+    """A signed record.
 
     Attributes:
-        subjects: SHA-256 of each file that it is about, by name.
-        record: what it says.
-        payload: the statement of it, as it was signed.
+        subjects: SHA-256 of each file that it describes, by name.
+        record: its content.
+        payload: the signed statement.
         digest: SHA-256 of the record's own file.
     """
 
@@ -37,22 +37,22 @@ class SignedRecord:
 
 
 def signed_now(key: SigningKey) -> Signed:
-    """When a record is signed, in whole minutes, and by which key.
+    """Time and key of a signature made now, in whole minutes.
 
-    It is as fine as the ledger says what happened when: how long the last steps took is a side channel. A key that was
-    made within the minute signs at the first moment at which it may.
+    The time has the same resolution as in the ledger, because the duration of the last steps is a side channel. A key
+    that was created within the same minute signs at the first moment at which it is valid.
     """
     minute = f"{signing_time()[:_TO_THE_MINUTE]}:00Z"
     return Signed(time=max(minute, key.trusted.valid_from), keyid=key.keyid)
 
 
 def signed_text(key: SigningKey, subjects: Mapping[str, str], record: Provenance) -> str:
-    """Sign a record about files; the text is what its file is to hold."""
+    """Sign a record about files; the result is the content of its file."""
     return key.sign(statement(subjects, record.to_predicate())).to_text()
 
 
 def read_signed(path: Path) -> SignedRecord:
-    """Read a record, without asking whose signature it has.
+    """Read a record without checking its signature.
 
     Raises:
         InvalidInput: there is none, or it is not of the form that records have.
@@ -61,26 +61,26 @@ def read_signed(path: Path) -> SignedRecord:
 
 
 def read_record(path: Path) -> bytes:
-    """What the file of a record holds.
+    """The content of a record's file.
 
     Raises:
-        InvalidInput: there is none.
+        InvalidInput: there is no such file.
     """
     try:
         return path.read_bytes()
     except FileNotFoundError:
-        raise InvalidInput(f"the record must be in {path}, and there is none.") from None
+        raise InvalidInput(f"the record must be in {path}, and there is none; check the path.") from None
 
 
 def signed_content(content: bytes, place: str) -> SignedRecord:
-    """Read a record out of what its file holds, without asking whose signature it has.
+    """Read a record from the content of its file without checking its signature.
 
     Args:
-        content: what the file holds.
-        place: where it is, to be told.
+        content: the content of the file.
+        place: its location, for the message.
 
     Raises:
-        InvalidInput: it is not of the form that records have.
+        InvalidInput: it does not have the form of records.
     """
     payload = Envelope.from_text(content).payload
     said = Statement.from_payload(payload)
@@ -92,9 +92,9 @@ def signed_content(content: bytes, place: str) -> SignedRecord:
 
 
 def kept_or_signed(path: Path, key: SigningKey, subjects: Mapping[str, str], record: Provenance) -> str:
-    """The text of a record: that of the one at a path, if the same key signed the same, else one that is signed now.
+    """The text of a record: the existing one at a path, if the same key signed the same content, else a new one.
 
-    When it is signed, and in which runs of Prefect's and MLflow's, makes no other record of it.
+    The time of the signature and the runs in Prefect and MLflow do not count as different content.
     """
     try:
         before = read_signed(path)

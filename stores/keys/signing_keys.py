@@ -1,8 +1,8 @@
-"""The key that releases are signed with: made, found, replaced, revoked.
+"""The key that signs releases: creation, loading, replacement and revocation.
 
-DENIABLE_SIGNING_KEY names the private key's file where it is not in the state folder. One process at a time changes
-keys. What a trusted key is does not belong here (deniable.record.trust), nor how files are written (private_key_file,
-trust_file).
+DENIABLE_SIGNING_KEY names the file of the private key if it is not in the state folder. One process at a time changes
+keys. The definition of a trusted key does not belong here (deniable.record.trust), nor does the writing of files
+(private_key_file, trust_file).
 """
 
 import getpass
@@ -34,21 +34,21 @@ from stores.keys.trust_file import (
 SIGNING_KEY_VARIABLE = "DENIABLE_SIGNING_KEY"
 
 YEARS = 2
-"""How long a key is valid. Source: NIST SP 800-57 part 1, 5.3.6: a private signature key is used for one to three."""
+"""Validity of a key in years. Source: NIST SP 800-57 part 1, 5.3.6: one to three years for a private signature key."""
 _MOST_YEARS = 20
 _FEWEST_DIGITS = 8
 _EXPIRES_SOON = timedelta(days=30)
-_MAKE_ONE = "make one by python -m flows keys new --owner NAME"
+_MAKE_ONE = "create one with python -m flows keys new --owner NAME"
 
 
 @dataclass(frozen=True, kw_only=True)
 class SigningKey:
-    """A key to sign with. It is shown by no repr and refuses to be pickled.
+    """A signing key. No repr shows it, and it refuses to be pickled.
 
     Attributes:
-        trusted: its public half, as the trust file has it.
+        trusted: its public half, as in the trust file.
         private: its private half.
-        to_tell: what the person who runs this should know, in sentences; mostly nothing.
+        to_tell: messages for the user, in sentences; usually empty.
     """
 
     trusted: TrustedKey
@@ -66,30 +66,30 @@ class SigningKey:
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         """Refuse to be pickled or copied."""
-        raise TypeError("a signing key must not be pickled, got asked to; ask for it where it is needed.")
+        raise TypeError("a signing key must not be pickled, got such a request; load the key where it is needed.")
 
 
 def signing_key_place(state: Path) -> Path:
-    """Where the private key is: the path in DENIABLE_SIGNING_KEY, else a file in the state folder."""
+    """Location of the private key: the path in DENIABLE_SIGNING_KEY, or else a file in the state folder."""
     return named_place(SIGNING_KEY_VARIABLE) or keys_folder(state) / "signing.pem"
 
 
 def signing_time() -> str:
-    """The time by this machine's clock, as a signed record says it."""
+    """The time of this machine's clock, in the format of a signed record."""
     return _written(datetime.now(UTC))
 
 
 def signing_key(state: Path) -> SigningKey:
-    """The key to sign with now. Where there never was one, one is made for whoever runs this.
+    """The current signing key. If there never was one, one is created for the current user.
 
-    Ask at the beginning of a release too: what is to be refused should be refused before anything is spent.
+    Call this at the start of a release as well, so that a refusal comes before anything is spent.
 
     Args:
         state: the state folder.
 
     Raises:
         InvalidInput: the key cannot be read, or is not in the trust file.
-        Refused: the key may not sign now, or is gone.
+        Refused: the key may not sign now, or is missing.
     """
     place, trust = signing_key_place(state), trusted_keys_place(state)
     if place.parent == trust.parent == keys_folder(state):
@@ -104,7 +104,7 @@ def signing_key(state: Path) -> SigningKey:
 
 
 def current_keyid(state: Path) -> str:
-    """The id of the key that is to sign, whether or not it may.
+    """The id of the signing key, whether or not it may sign.
 
     Raises:
         InvalidInput: the key cannot be read, or there is none.
@@ -113,16 +113,16 @@ def current_keyid(state: Path) -> str:
 
 
 def new_key(state: Path, *, owner: str, years: int = YEARS) -> SigningKey:
-    """Make a key and trust it. A private key that is there and is not trusted yet is trusted, and none is made.
+    """Create a key and trust it. An existing private key that is not trusted yet is trusted instead.
 
     Args:
         state: the state folder.
-        owner: who is to sign with it.
-        years: how long it is to be valid.
+        owner: the person who will sign with it.
+        years: its validity.
 
     Raises:
-        InvalidInput: owner or years make no sense, or a file cannot be read or written.
-        Refused: there is a key that is trusted, or was.
+        InvalidInput: owner or years are not valid, or a file cannot be read or written.
+        Refused: there is a key that is or was trusted.
     """
     place, trust = signing_key_place(state), trusted_keys_place(state)
     make_keys_folder(trust.parent)
@@ -136,7 +136,7 @@ def new_key(state: Path, *, owner: str, years: int = YEARS) -> SigningKey:
         known = known or TrustedKeys()
         if (before := known.get(key.keyid)) is not None:
             raise Refused(
-                f"a signing key must be made where there is none, and {place} holds {before.name}; replace it by "
+                f"a signing key must be created where there is none, and {place} holds {before.name}; replace it with "
                 "python -m flows keys rotate."
             )
         write_trusted_keys(known.with_key(key), trust)
@@ -145,11 +145,11 @@ def new_key(state: Path, *, owner: str, years: int = YEARS) -> SigningKey:
 
 @dataclass(frozen=True, kw_only=True)
 class Rotated:
-    """A key that took another's place.
+    """A replaced key.
 
     Attributes:
-        before: the key that signed until now; its private half is gone.
-        after: the key that signs from now on.
+        before: the previous key; its private half no longer exists.
+        after: the new key.
     """
 
     before: TrustedKey
@@ -157,14 +157,14 @@ class Rotated:
 
 
 def rotate_key(state: Path, *, years: int = YEARS) -> Rotated:
-    """Put a new key of the same owner in the place of the one that signs; what that one signed still counts.
+    """Replace the signing key by a new one of the same owner; signatures of the previous key remain valid.
 
     Args:
         state: the state folder.
-        years: how long the new one is to be valid.
+        years: validity of the new key.
 
     Raises:
-        InvalidInput: years make no sense, the key is not there or not trusted, or a file cannot be read or written.
+        InvalidInput: years is not valid, the key is missing or not trusted, or a file cannot be read or written.
     """
     place, trust = signing_key_place(state), trusted_keys_place(state)
     if not trust.parent.is_dir():
@@ -185,18 +185,18 @@ def rotate_key(state: Path, *, years: int = YEARS) -> Rotated:
 
 
 def revoke_key(state: Path, keyid: str, reason: Reason) -> TrustedKey:
-    """Trust a key no longer.
+    """Revoke a key.
 
     Args:
         state: the state folder.
-        keyid: its id, or how that begins, at least eight digits.
-        reason: `compromised`, and nothing that it signed counts; `superseded`, and what it signed before now does.
+        keyid: its id, or at least the first eight digits of it.
+        reason: `compromised`: none of its signatures are valid; `superseded`: its earlier signatures remain valid.
 
     Returns:
-        The key, revoked.
+        The revoked key.
 
     Raises:
-        InvalidInput: no key, or more than one, is meant; it was revoked before; or the file cannot be written.
+        InvalidInput: no key or several keys match; it was already revoked; or the file cannot be written.
     """
     trust = trusted_keys_place(state)
     known = read_trusted_keys(trust)
@@ -207,8 +207,8 @@ def revoke_key(state: Path, keyid: str, reason: Reason) -> TrustedKey:
         meant = [key for key in known if key.keyid.startswith(keyid)] if len(keyid) >= _FEWEST_DIGITS else []
         if len(meant) != 1:
             raise InvalidInput(
-                f"a key must be named by its id, or by at least {_FEWEST_DIGITS} digits with which it alone begins, "
-                f"got {keyid}; nothing was revoked. python -m flows keys show lists them."
+                f"a key must be named by its id, or by at least its first {_FEWEST_DIGITS} digits if they are unique, "
+                f"got {keyid}; nothing was revoked. python -m flows keys show lists the keys."
             )
         revoked = known.with_revoked(meant[0].keyid, Revocation(time=_after_now(), reason=reason))
         write_trusted_keys(revoked, trust)
@@ -216,7 +216,7 @@ def revoke_key(state: Path, keyid: str, reason: Reason) -> TrustedKey:
 
 
 def _refuse_unless_first(state: Path, known: TrustedKeys | None) -> None:
-    """Refuse to make a key where somebody will look for another."""
+    """Refuse to create a key where a different key is expected."""
     place, trust = signing_key_place(state), trusted_keys_place(state)
     if named_place(SIGNING_KEY_VARIABLE):
         raise InvalidInput(
@@ -225,8 +225,8 @@ def _refuse_unless_first(state: Path, known: TrustedKeys | None) -> None:
         )
     if known is not None:
         raise Refused(
-            f"the signing key must be in {place}, and is gone, while the trust file {trust} is there; bring it back, "
-            f"or {_MAKE_ONE} and revoke the lost one by python -m flows keys revoke."
+            f"the signing key must be in {place}, and is missing, while the trust file {trust} exists; restore it, "
+            f"or {_MAKE_ONE} and revoke the lost one with python -m flows keys revoke."
         )
     if named_place(TRUSTED_KEYS_VARIABLE):
         raise InvalidInput(
@@ -235,62 +235,62 @@ def _refuse_unless_first(state: Path, known: TrustedKeys | None) -> None:
         )
     if any((state / "releases").glob(f"*/{RECORD}")):
         raise Refused(
-            f"the signing key must be in {place}, and is gone with the trust file, while releases that were signed are "
-            f"here; bring both back, or {_MAKE_ONE}."
+            f"the signing key must be in {place}, and is missing together with the trust file, while there are signed "
+            f"releases; restore both, or {_MAKE_ONE}."
         )
 
 
 def _first(state: Path) -> SigningKey:
-    """Make the first key of a state folder, for whoever runs this."""
+    """Create the first key of a state folder, for the current user."""
     place = signing_key_place(state)
     made = _made(place, trusted_keys_place(state), owner=_user(), years=YEARS)
     key = made.trusted
     told = (
-        f"A key to sign releases with was made for {key.owner}: {place}, valid until {key.valid_until}; python -m "
-        "flows keys export FILE writes what auditors need to know of it."
+        f"A key for signing releases was created for {key.owner}: {place}, valid until {key.valid_until}; python -m "
+        "flows keys export FILE writes the information that auditors need."
     )
     return replace(made, to_tell=told)
 
 
 def _loaded(place: Path, trust: Path, known: TrustedKeys | None) -> SigningKey:
-    """The key that is there, if it may sign now."""
+    """The existing key, if it may sign now."""
     private = load_private_key(place)
     key = _trusted(place, trust, known, private)
-    # A key that is about to be superseded, within this second, signs nothing more.
+    # A key that is superseded within this second signs nothing more.
     if (objection := key.objection_at(_after_now())) is not None:
         early = moment(_after_now()) < moment(key.valid_from)
-        remedy = "set this machine's clock" if early else "replace it by python -m flows keys rotate"
+        remedy = "set this machine's clock" if early else "replace it with python -m flows keys rotate"
         raise Refused(f"the signing key must be valid now, and {key.name} {objection}; {remedy}.")
     told = ""
     if moment(_written(datetime.now(UTC) + _EXPIRES_SOON)) >= moment(key.valid_until):
         told = (
-            f"The signing key {key.name} is valid until {key.valid_until} only; replace it by python -m flows keys "
+            f"The signing key {key.name} is valid only until {key.valid_until}; replace it with python -m flows keys "
             "rotate."
         )
     return SigningKey(trusted=key, private=private, to_tell=told)
 
 
 def _trusted(place: Path, trust: Path, known: TrustedKeys | None, private: Ed25519PrivateKey) -> TrustedKey:
-    """What the trust file says of a private key."""
+    """The entry of a private key in the trust file."""
     keyid = keyid_of(private.public_key())
     key = None if known is None else known.get(keyid)
     if key is None:
         raise InvalidInput(
-            f"the signing key must be one of the trusted keys in {trust}, and {keyid} in {place} is not; have it "
-            "trusted by python -m flows keys new --owner NAME, or name the right files."
+            f"the signing key must be one of the trusted keys in {trust}, and {keyid} in {place} is not; trust "
+            "it with python -m flows keys new --owner NAME, or name the right files."
         )
     return key
 
 
 def _made(place: Path, trust: Path, *, owner: str, years: int) -> SigningKey:
-    """Make a key, trust it, and give it its place: in this order, so that being killed in between does no harm."""
+    """Create a key, trust it, and put it in place: in this order, an interruption does no harm."""
     private = _drawn()
     key = _valid_from_now(private, owner, years)
     known = (read_trusted_keys(trust) or TrustedKeys()).with_key(key)
     keep_waiting_key(private, place)
     write_trusted_keys(known, trust)
     put_in_place(place, replacing=False)
-    return SigningKey(trusted=key, private=private, to_tell=f"A key was made for {key.owner}: {place}.")
+    return SigningKey(trusted=key, private=private, to_tell=f"A key was created for {key.owner}: {place}.")
 
 
 def _drawn() -> Ed25519PrivateKey:
@@ -300,7 +300,7 @@ def _drawn() -> Ed25519PrivateKey:
 
 def _valid_from_now(private: Ed25519PrivateKey, owner: str, years: int) -> TrustedKey:
     if not 1 <= years <= _MOST_YEARS:
-        raise InvalidInput(f"a key must be valid for 1 to {_MOST_YEARS} years, got {years}.")
+        raise InvalidInput(f"a key must be valid for 1 to {_MOST_YEARS} years, got {years}; give such a number.")
     now = datetime.now(UTC)
     # The last day of February that every year has.
     day = now.replace(day=min(now.day, 28)) if now.month == 2 else now
@@ -317,7 +317,7 @@ def _may_sign(known: TrustedKeys | None) -> set[str]:
 
 
 def _after_now() -> str:
-    """The next whole second: what was signed in this one still counts."""
+    """The next whole second: signatures made in this one remain valid."""
     now = datetime.now(UTC)
     return _written(now if now.microsecond == 0 else now + timedelta(seconds=1))
 
@@ -330,5 +330,5 @@ def _user() -> str:
     try:
         return getpass.getuser()
     except (KeyError, OSError):
-        # A container may run under a number that has no name.
+        # A container may run under a user number without a name.
         return f"user {os.getuid()}"

@@ -1,7 +1,7 @@
-"""The trust file: whose signatures count, read and written whole.
+"""The trust file: the keys whose signatures are trusted, read and written as a whole.
 
-A state folder has it in `keys`; DENIABLE_TRUSTED_KEYS names another place. What a trusted key is does not belong here
-(deniable.record.trust), nor do private keys (signing_keys).
+A state folder has it in `keys`; DENIABLE_TRUSTED_KEYS names another location. The definition of a trusted key does not
+belong here (deniable.record.trust), nor do private keys (signing_keys).
 """
 
 import os
@@ -27,24 +27,24 @@ def keys_folder(state: Path) -> Path:
 
 
 def trusted_keys_place(state: Path) -> Path:
-    """Where the trust file is: the path in DENIABLE_TRUSTED_KEYS, else a file in the state folder."""
+    """Location of the trust file: the path in DENIABLE_TRUSTED_KEYS, or else a file in the state folder."""
     return named_place(TRUSTED_KEYS_VARIABLE) or keys_folder(state) / "trusted.json"
 
 
 def trusted_keys(state: Path) -> TrustedKeys:
-    """The keys that are trusted; none where there is no trust file yet.
+    """The trusted keys; none if there is no trust file yet.
 
     Raises:
-        InvalidInput: the trust file cannot be read, or is none.
+        InvalidInput: the trust file cannot be read, or is not valid.
     """
     return read_trusted_keys(trusted_keys_place(state)) or TrustedKeys()
 
 
 def read_trusted_keys(place: Path) -> TrustedKeys | None:
-    """Read a trust file; None where there is none.
+    """Read a trust file; None if there is none.
 
     Raises:
-        InvalidInput: it cannot be read, or is none.
+        InvalidInput: it cannot be read, or is not valid.
     """
     try:
         text = read_regular(place, "the trust file", _LONGEST_TRUST_FILE).decode()
@@ -61,7 +61,7 @@ def read_trusted_keys(place: Path) -> TrustedKeys | None:
 
 
 def write_trusted_keys(keys: TrustedKeys, place: Path) -> None:
-    """Write a trust file, whole or not at all; whoever could read the one before can read this one.
+    """Write a trust file, completely or not at all; it keeps the permissions of the previous one.
 
     Raises:
         InvalidInput: it cannot be written.
@@ -89,7 +89,7 @@ def named_place(variable: str) -> Path | None:
     """The path in a variable of the environment, if it is set.
 
     Raises:
-        InvalidInput: it is relative: then the folder that one stands in would decide whom to trust.
+        InvalidInput: it is relative; the current folder would then decide which keys are trusted.
     """
     path = os.environ.get(variable)
     if not path:
@@ -101,21 +101,21 @@ def named_place(variable: str) -> Path | None:
 
 
 def make_keys_folder(folder: Path) -> None:
-    """Make a folder that only its owner may enter, where there is none.
+    """Make a folder that only its owner may enter, if it does not exist.
 
     Raises:
-        InvalidInput: it cannot be made.
+        InvalidInput: it cannot be created.
     """
     try:
         if not folder.is_dir():
             make_private_folder(folder)
     except OSError as error:
-        raise InvalidInput(f"keys must be in a folder that can be made, got {folder}: {error.strerror}.") from None
+        raise InvalidInput(f"keys must be in a folder that can be created, got {folder}: {error.strerror}.") from None
 
 
 @contextmanager
 def with_keys_to_itself(folder: Path) -> Iterator[None]:
-    """Keep all others from changing keys meanwhile; where there is no folder there is nothing to change.
+    """Prevent other processes from changing keys during the context; without a folder there is nothing to change.
 
     Raises:
         InvalidInput: the folder cannot be locked.

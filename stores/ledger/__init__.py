@@ -1,9 +1,8 @@
-"""The privacy ledger's database, and what a state folder knows of it.
+"""The privacy ledger's database, and its copies in a state folder.
 
 ledger: charge, read, verify. charging: charges a step before it draws. state_ledger: opens the ledger of a state
-folder. database, migrations, roles: SQLite or PostgreSQL. anchor, evidence, recovery: its copies, and how it is taken
-up again.
-moving: into another database. refresh_share: what a refresh may spend. settled_ledger: for a replay.
+folder. database, migrations, roles: SQLite or PostgreSQL. anchor, evidence, recovery: copies of the ledger, and its
+recovery. moving: transfer to another database. refresh_share: the budget of a refresh. settled_ledger: for a replay.
 
-What entries and charges are is for `deniable.ledger`.
+Entries and charges are defined in `deniable.ledger`.
 """

@@ -1,11 +1,11 @@
-"""What a state folder knows of its ledger: a copy of the entries, kept outside the ledger's database.
+"""A state folder's copy of its ledger: the entries, kept outside the ledger's database.
 
-The database keeps an entry first, then this copy does, on disk; only then may anything be drawn that the entry pays
-for. So a process that was killed in between leaves a ledger that is ahead of the copy, which is in order, and nothing
-was drawn from what the copy lacks. A ledger that is behind the copy, or that goes otherwise, was lost or replaced: what
-it lacks was paid for, and would be paid out again.
+An entry is stored first in the database and then in this copy, on disk; only then may the draw that it pays for be
+made. A process that is killed in between leaves a ledger ahead of the copy, which is harmless: nothing was drawn under
+an entry that the copy lacks. A ledger behind the copy, or different from it, was lost or replaced: the missing charges
+were spent and could be spent again.
 
-What else proves charges is for stores.ledger.evidence, how a ledger is brought back for stores.ledger.recovery.
+Other evidence of charges belongs to stores.ledger.evidence, the recovery of a ledger to stores.ledger.recovery.
 """
 
 import os
@@ -18,17 +18,17 @@ from stores.locks import lock
 from stores.vault.disk import flush_to_disk
 
 ANCHOR = "ledger-anchor.jsonl"
-"""Name of the copy in the state folder: not beside the database, so that it does not go where that goes."""
+"""Name of the copy in the state folder; it is not next to the database, so it is not lost together with it."""
 
 _PRIVATE_FILE = 0o600
 
 
 class LedgerReplaced(LedgerBroken):
-    """A ledger lacks entries that its state folder knows of."""
+    """A ledger lacks entries of its state folder's copy."""
 
 
 class Anchor:
-    """A state folder's copy of its ledger's entries; threads must take turns, processes do by themselves.
+    """A state folder's copy of its ledger's entries; threads must take turns, while processes use a lock.
 
     Args:
         state: the state folder.
@@ -41,16 +41,16 @@ class Anchor:
 
     @property
     def exists(self) -> bool:
-        """Whether the state folder knows of any entry."""
+        """Whether the copy has any entry."""
         return bool(self.lines())
 
     @property
     def changed(self) -> bool:
-        """Whether there may be more in it than was seen last."""
+        """Whether the copy may have changed since it was last read."""
         return self._size() != self._seen[0]
 
     def lines(self) -> list[str]:
-        """The entries, a line each, in order; of the last one only a part may be there, which does not count."""
+        """The entries in order, one line each; an incomplete last line is ignored."""
         try:
             whole, _, _ = self.place.read_bytes().rpartition(b"\n")
         except FileNotFoundError:
@@ -60,38 +60,38 @@ class Anchor:
         return whole.decode().split("\n") if whole else []
 
     def require_in(self, read: Callable[[], Sequence[str]], place: str) -> None:
-        """Refuse a ledger that lacks an entry that the state folder knows of.
+        """Refuse a ledger that lacks an entry of this copy.
 
         Args:
-            read: reads the ledger's entries; after this copy is read, for others may append to both meanwhile.
-            place: where the ledger is, for people.
+            read: reads the ledger's entries; called after this copy is read, because others may append to both.
+            place: location of the ledger, for messages.
 
         Raises:
-            LedgerReplaced: it lacks one.
+            LedgerReplaced: it lacks an entry.
         """
         known = self.lines()
         fault = difference(known, read()) if known else None
         if fault is not None:
             raise LedgerReplaced(
                 f"the ledger must hold the {len(known)} entries that {self.state} knows of, got {fault} at {place}; "
-                "nothing was read or drawn: bring that ledger back, or name it by DENIABLE_LEDGER. One that cannot be "
-                "brought back is rebuilt by python -m flows ledger recover --reason ..., from this folder's own copy "
-                "or from an export by --from FILE, and with --accept is taken as it is."
+                "nothing was read or drawn: restore that ledger, or name it in DENIABLE_LEDGER. If it cannot be "
+                "restored, rebuild it with python -m flows ledger recover --reason ..., from this folder's own copy "
+                "or from an export with --from FILE, or accept it unchanged with --accept."
             )
         self._seen = (sum(len(line.encode()) + 1 for line in known), len(known))
 
     def extend(self, first: int, lines: Sequence[str]) -> bool:
-        """Keep entries that the ledger holds, on disk; those that are here already are left as they are.
+        """Store entries of the ledger on disk; existing ones are left unchanged.
 
         Args:
             first: number of the first of them.
             lines: the entries.
 
         Returns:
-            Whether they are kept; they are not where entries before them are missing here.
+            Whether they were stored; they are not if entries before them are missing here.
 
         Raises:
-            LedgerUnavailable: they cannot be kept here, so that nothing may be drawn.
+            LedgerUnavailable: they cannot be stored, so nothing may be drawn.
         """
         try:
             fresh = not self.place.exists()
@@ -118,10 +118,10 @@ class Anchor:
         return True
 
     def replace(self, lines: Sequence[str]) -> None:
-        """Keep other entries from now on; what was known before, if it goes otherwise, is kept beside.
+        """Replace the entries; if the previous ones contradict them, they are kept in another file.
 
         Raises:
-            LedgerUnavailable: they cannot be kept here.
+            LedgerUnavailable: they cannot be stored.
         """
         known = self.lines()
         try:
@@ -152,11 +152,11 @@ class Anchor:
 
 
 def difference(known: Sequence[str], lines: Sequence[str]) -> str | None:
-    """Say how a ledger lacks what is known of it; None where it does not.
+    """Describe how a ledger lacks known entries; None if it lacks none.
 
     Args:
-        known: entries that are known, a line each, in order.
-        lines: the ledger's.
+        known: the known entries in order, one line each.
+        lines: the ledger's entries.
     """
     if list(known) == list(lines[: len(known)]):
         return None
@@ -171,6 +171,6 @@ def difference(known: Sequence[str], lines: Sequence[str]) -> str | None:
 
 
 def _whole(content: bytes) -> tuple[int, int]:
-    """Size and number of the lines that are whole."""
+    """Size and number of the complete lines."""
     end = content.rfind(b"\n") + 1
     return end, content.count(b"\n")

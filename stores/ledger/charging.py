@@ -1,6 +1,6 @@
 """Charges a release's steps to the ledger of its dataset: before they draw, once, and never beyond a cap.
 
-What a step costs is for `schemas.spec.accounts`, what charges add up to for `deniable.ledger.budget`.
+The costs of steps belong to `schemas.spec.accounts`, the sums of charges to `deniable.ledger.budget`.
 """
 
 import getpass
@@ -31,7 +31,7 @@ def open_ledger(workspace: Workspace) -> Ledger:
 
 
 def policy_of(spec: ReleaseSpec, budget: Budget) -> Policy:
-    """What a spec says may be spent on its dataset."""
+    """The policy for a dataset from the budget in a spec."""
     period = budget.period
     return Policy(
         dataset=spec.dataset_name,
@@ -45,17 +45,17 @@ def policy_of(spec: ReleaseSpec, budget: Budget) -> Policy:
 
 
 def require_room(workspace: Workspace, accounts: Accounts) -> None:
-    """Refuse a release that the dataset's budget has no room for; the spec's budget counts where there is none yet.
+    """Refuse a release that does not fit into the dataset's budget; the spec's budget applies if there is none yet.
 
     Steps that were charged under the same key, in an earlier run of this release or by the release that this one
-    replays, are not asked for again: what they draw again costs nothing. Should it be another draw, it is refused then.
+    replays, are not counted again: repeating their draws costs nothing. A different draw is refused later.
 
     Args:
         workspace: the release.
-        accounts: what it will cost.
+        accounts: its future costs.
 
     Raises:
-        NoPolicy: neither the ledger nor the spec says what may be spent.
+        NoPolicy: neither the ledger nor the spec has a budget.
         BudgetExceeded: it would cost more than is left; nothing was charged.
     """
     ledger, spec = open_ledger(workspace), workspace.spec
@@ -64,7 +64,7 @@ def require_room(workspace: Workspace, accounts: Accounts) -> None:
     commitment = workspace.key().commitment()
     made = [charged.charge for charged in ledger.charges(spec.dataset_name) if charged.charge.commitment == commitment]
     for charge in made:
-        # Before anything is read: what this version draws would be other noise, and what was charged was the old one.
+        # Before anything is read: this version would draw different noise than the noise that was charged.
         require_same_version(charge, _mechanism(spec, charge.step))
     known = {charge.step for charge in made}
     planned = [
@@ -86,7 +86,7 @@ def require_room(workspace: Workspace, accounts: Accounts) -> None:
 
 
 def planned_charges(spec: ReleaseSpec, accounts: Accounts) -> list[Charge]:
-    """The charges that a release will make, but for the digests of what it will read, which are not known yet."""
+    """The charges that a release will make, without the digests of its inputs, which are not known yet."""
     return [
         _charge("planned", spec, step, commitment="planned", split="planned", inputs="planned", parameters={})
         for step in accounts.steps
@@ -115,7 +115,7 @@ def _charge(
         per_record=Claim.of(cost.record) if cost.record is not None else None,
         events=cost.events,
         inputs=inputs,
-        # The events hold every scale: another scale is another draw.
+        # The events contain every scale: a different scale is a different draw.
         parameters=parameters
         | {"events": digest_of([event.to_record() for event in cost.events]), "domain": spec.domain.digest},
         commitment=commitment,
@@ -123,17 +123,17 @@ def _charge(
 
 
 def _mechanism(spec: ReleaseSpec, step: str) -> str:
-    """What a step draws by, and its version."""
+    """The mechanism of a step, with its version."""
     return mechanism_name(drawing_of(spec.learner.kind, step), step)
 
 
 def opened_streams(workspace: Workspace, step: str, inputs: str) -> Callable[..., WordStream]:
-    """What opens the streams that a step draws from, under the key of the release and the version of what draws.
+    """Return the function that opens a step's streams, under the key of the release and the version of the mechanism.
 
     Args:
         workspace: the release.
         step: the step.
-        inputs: digests of all that is read.
+        inputs: digests of all inputs.
     """
     name = stream_name(drawing_of(workspace.spec.learner.kind, step), step)
     return partial(workspace.key().stream, step=name, inputs=inputs)
@@ -146,10 +146,10 @@ def reserve(
 
     Args:
         workspace: the release.
-        cost: what the step costs.
+        cost: the cost of the step.
         part: the part of the data that it reads.
-        others: what else decides what is drawn.
-        parameters: all that decides what is drawn beside these and the key.
+        others: other inputs that determine the draw.
+        parameters: all other parameters, besides these and the key, that determine the draw.
 
     Returns:
         The identity of the charge; the same draw is charged once, however often this is called.
@@ -171,7 +171,7 @@ def reserve(
 
 
 def commit(workspace: Workspace, identity: str, output: Reference) -> None:
-    """Note that what was drawn is stored."""
+    """Note that the output of a draw is stored."""
     open_ledger(workspace).commit(identity, output.digest)
 
 
@@ -181,7 +181,7 @@ def note_publication(workspace: Workspace, published: Reference) -> None:
 
 
 def was_charged(workspace: Workspace) -> bool:
-    """Whether anything was charged for a release, so that it must be taken up again rather than begun anew."""
+    """Whether anything was charged for a release, so that it must be resumed rather than started again."""
     return is_charged(workspace.state, workspace.spec.dataset_name, workspace.release_id)
 
 
@@ -192,7 +192,7 @@ def is_charged(state: Path, dataset: str, release_id: str) -> bool:
 
 
 def is_known_to_be_charged(state: Path, dataset: str, release_id: str) -> bool | None:
-    """Whether anything was charged to a dataset for a release; None where the ledger cannot be asked just now."""
+    """Whether anything was charged to a dataset for a release; None if the ledger cannot be read at the moment."""
     try:
         return is_charged(state, dataset, release_id)
     except DeniableError:
@@ -206,7 +206,7 @@ def charged_under(state: Path, dataset: str, commitment: str) -> set[str]:
 
 
 def spent_so_far(workspace: Workspace) -> SpentSoFar | None:
-    """What all releases of the dataset come to, this one included; None where no ledger knows the dataset."""
+    """The joint cost of all releases of the dataset, including this one; None if the dataset is not in the ledger."""
     ledger, dataset = open_ledger(workspace), workspace.spec.dataset_name
     try:
         policy = ledger.policy(dataset)

@@ -1,6 +1,6 @@
-"""The database of a ledger: SQLite in the state folder, or PostgreSQL for an agency; locks, schema, and clear failures.
+"""The database of a ledger: SQLite in the state folder, or PostgreSQL for an agency; locks, schema, clear failures.
 
-What the entries say, and which may be made, does not belong here.
+The content of entries and the rules for them do not belong here.
 """
 
 import json
@@ -52,7 +52,7 @@ _PRIVATE_FILE = 0o600
 _OTHERS = 0o077
 _PATIENCE_S = 60
 _CONNECT_S = 10
-# "deniable" in ASCII: whoever writes to the ledger holds this lock of the database, which needs no privilege.
+# "deniable" in ASCII: a process that writes to the ledger holds this database lock, which needs no privilege.
 _LOCK = 0x64656E6961626C65
 _EXCLUSIVE = "deniable_exclusive"
 _CREDENTIALS = {"28000", "28P01"}
@@ -65,20 +65,20 @@ class LedgerUnavailable(DeniableError):
 
 
 class LedgerUnreachable(LedgerUnavailable):
-    """The ledger cannot be reached just now; it may be in a moment."""
+    """The ledger cannot be reached at the moment; a later attempt may succeed."""
 
 
 class LedgerServerDown(LedgerUnreachable, ServerDown):
-    """The server of the ledger's database cannot be reached just now; it may be starting again."""
+    """The server of the ledger's database cannot be reached at the moment; it may be restarting."""
 
 
 @dataclass(frozen=True)
 class LedgerDatabase:
-    """Where the entries of a ledger are kept.
+    """The database of a ledger's entries.
 
     Attributes:
-        engine: SQLAlchemy's engine; each transaction has a connection of its own, so none goes stale or is shared.
-        place: path or URL, without password, for people.
+        engine: SQLAlchemy's engine; each transaction has its own connection, so none becomes stale or is shared.
+        place: path or URL, without a password, for messages.
     """
 
     engine: Engine
@@ -86,11 +86,11 @@ class LedgerDatabase:
 
     @classmethod
     def at(cls, place: str | Path) -> "LedgerDatabase":
-        """Take a path of a SQLite file, which is made if need be, or a URL.
+        """Use the path of a SQLite file, which is created if necessary, or a URL.
 
         Raises:
-            InvalidInput: the URL is none of a database that ledgers can be kept in.
-            LedgerUnavailable: the file cannot be made.
+            InvalidInput: the URL does not name a supported database.
+            LedgerUnavailable: the file cannot be created.
         """
         url = _url(place)
         shown = url.database or "" if url.drivername == "sqlite" else url.render_as_string(hide_password=True)
@@ -102,22 +102,22 @@ class LedgerDatabase:
 
     @property
     def name(self) -> str:
-        """A name for a new ledger: of the database and of the machine that it is on."""
+        """A name for a new ledger, from the database and its machine."""
         url = self.engine.url
         host = url.host or socket.gethostname()
         return f"{Path(url.database or '').name or 'ledger'} at {host}"
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Yield a connection to read by."""
+        """Yield a connection for reading."""
         with _clear_failures(self.place), self.engine.connect() as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """Yield a connection while no other process writes; what was written is kept, on disk, if the block ends well.
+        """Yield a connection while no other process writes; the changes are stored on disk if the block succeeds.
 
-        Either all of it is kept or nothing, also where the connection, the process or the machine dies.
+        Either all of them are stored or none, even if the connection, the process or the machine fails.
         """
         with _clear_failures(self.place), self.engine.connect() as connection:
             connection.execution_options(**{_EXCLUSIVE: True})
@@ -125,10 +125,10 @@ class LedgerDatabase:
                 yield connection
 
     def bring_up_to_date(self) -> None:
-        """Make the schema, or apply what revisions it lacks, once, however many processes ask for it.
+        """Create the schema, or apply missing revisions, once, even if many processes call this.
 
         Raises:
-            LedgerUnavailable: the schema is of a later version, or cannot be made.
+            LedgerUnavailable: the schema has a later version, or cannot be created.
         """
         with self.reading() as connection:
             if self._is_current(connection):
@@ -138,7 +138,7 @@ class LedgerDatabase:
                 _migrate(connection)
 
     def now(self, connection: Connection) -> str:
-        """The time, by the clock of the database's machine: one clock for all who share a ledger."""
+        """The time of the clock of the database's machine: one clock for all users of a ledger."""
         if connection.dialect.name == "sqlite":
             return written_time(datetime.now(UTC))
         utc = connection.execute(text("SELECT clock_timestamp() AT TIME ZONE 'UTC'")).scalar_one()
@@ -163,7 +163,7 @@ def entry_rows(connection: Connection, first: int) -> list[str]:
 
 
 def insert_lines(connection: Connection, lines: Sequence[str]) -> None:
-    """Append entries as they are; whoever does so has seen that they follow."""
+    """Append entries unchanged; the caller has checked that they follow from the existing ones."""
     rows = [
         {"number": record["number"], "previous": record["previous"], "digest": record["digest"], "entry": line}
         for record, line in ((json.loads(line), line) for line in lines)
@@ -173,7 +173,7 @@ def insert_lines(connection: Connection, lines: Sequence[str]) -> None:
 
 
 def written_time(time: datetime) -> str:
-    """A time as entries have it."""
+    """A time in the format of entries."""
     return f"{time.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
 
 
@@ -188,7 +188,7 @@ def _url(place: str | Path) -> URL:
         return _url(Path(url.database))
     if url is not None and url.get_backend_name() in {"postgresql", "postgres"}:
         return url.set(drivername="postgresql+psycopg")
-    # A URL may hold a password, so it is not quoted.
+    # A URL may contain a password, so it is not quoted.
     raise InvalidInput(
         "the place of a ledger must be a path or a URL like postgresql://user:password@host/database, got another; "
         "correct DENIABLE_LEDGER."
@@ -196,7 +196,7 @@ def _url(place: str | Path) -> URL:
 
 
 def _make_private_file(path: Path) -> None:
-    """Make the file, empty and for its owner alone; SQLite gives its journal the same mode."""
+    """Create the file, empty and for its owner alone; SQLite gives its journal the same mode."""
     path.parent.mkdir(mode=_PRIVATE_FOLDER, parents=True, exist_ok=True)
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, _PRIVATE_FILE))
     if path.stat().st_mode & _OTHERS:
@@ -204,7 +204,7 @@ def _make_private_file(path: Path) -> None:
 
 
 def _sqlite(url: URL) -> Engine:
-    # The driver must not begin transactions by itself: it would begin them after the reading that they must protect.
+    # The driver must not begin transactions by itself: it would begin them after the read that they must protect.
     engine = create_engine(url, poolclass=NullPool, connect_args={"timeout": _PATIENCE_S, "isolation_level": None})
 
     @on.listens_for(engine, "connect")
@@ -220,7 +220,7 @@ def _sqlite(url: URL) -> Engine:
 
 
 def _postgresql(url: URL) -> Engine:
-    # With a snapshot taken before the lock, as of REPEATABLE READ, what others just wrote would not be seen.
+    # REPEATABLE READ takes its snapshot before the lock, so the latest entries of others would be missed.
     engine = create_engine(
         url,
         poolclass=NullPool,
@@ -240,7 +240,7 @@ def _postgresql(url: URL) -> Engine:
 
 def _migrate(connection: Connection) -> None:
     """Apply the revisions that are missing, within the connection's transaction."""
-    # Slow to import, and needed once in a ledger's life.
+    # Slow to import, and needed only once per ledger.
     from alembic import command  # noqa: PLC0415
     from alembic.config import Config  # noqa: PLC0415
 
@@ -252,7 +252,7 @@ def _migrate(connection: Connection) -> None:
 
 @contextmanager
 def _clear_failures(place: str) -> Iterator[None]:
-    """Turn whatever goes wrong with the database into one clear sentence."""
+    """Turn every failure of the database into one clear sentence."""
     try:
         yield
     except (SQLAlchemyError, OSError, ImportError) as error:
@@ -274,18 +274,18 @@ def _failure(place: str, error: Exception) -> LedgerUnavailable:
         )
     if state in _FORBIDDEN:
         return LedgerUnavailable(
-            f"the user of the ledger at {place} must be allowed to read and to append, got: {reason}; have its owner "
-            "bring it up to date and grant that: make stack does, and elsewhere python -m flows ledger prepare."
+            f"the user of the ledger at {place} must be allowed to read and to append, got: {reason}; its owner "
+            "must update it and grant these rights: make stack does so, and elsewhere python -m flows ledger prepare."
         )
     if state in _BUSY or "database is locked" in reason:
         return LedgerUnavailable(
             f"the ledger at {place} must be free within {_PATIENCE_S} seconds, got another process "
-            "that keeps it; see which one hangs, then try again, which is safe."
+            "that uses it; find out which one hangs, then try again, which is safe."
         )
     if "not a database" in reason or "malformed" in reason:
         return LedgerUnavailable(
             f"the ledger must be an undamaged database, got {place}, which is not one; restore it from a copy, and "
-            "compare that with what was last exported."
+            "compare that with the last export."
         )
     unreachable = LedgerServerDown if "://" in place else LedgerUnreachable
     return unreachable(

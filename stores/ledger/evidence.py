@@ -1,8 +1,7 @@
-"""What a state folder proves of its ledger beside its own copy: signed records of releases, and what the vault holds.
+"""Evidence about the ledger in a state folder besides its own copy: signed records of releases, and the vault.
 
-A state folder without a copy of its ledger's entries, as earlier versions left it, is believed only if nothing in it
-speaks against the ledger. Whose signature a record has does not matter here: one that was forged stops, and opens
-nothing.
+A state folder without a copy of its ledger's entries, from an earlier version, accepts a ledger only if nothing in the
+folder contradicts it. Signatures of records are not checked here: a forged record can only block, never permit.
 """
 
 import json
@@ -18,17 +17,17 @@ from schemas.provenance import RECORD
 from stores.keys.signed_record import read_signed
 
 _CHARGED = "steps/learn_parameters-*.json"
-"""What the vault holds once a release was charged: every release learns parameters, and pays for that before."""
+"""Files in the vault once a release was charged: every release learns parameters and is charged for it before."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a state folder proves of its ledger.
+    """The evidence in a state folder about its ledger.
 
     Attributes:
         places: digests of entries by their numbers, and the release whose record names them.
-        policies: policies that records show, by dataset.
-        charges: charges that records show.
+        policies: policies in records, by dataset.
+        charges: charges in records.
         commitments: commitments to the keys under which releases in the vault were charged, and those releases.
     """
 
@@ -44,12 +43,12 @@ class Evidence:
         return sorted(lacking)
 
     def missing_of_vault(self, commitments: set[str]) -> list[str]:
-        """The releases of the vault that were charged, but under none of these keys."""
+        """The charged releases in the vault whose keys are not among these."""
         return sorted(release for commitment, release in self.commitments.items() if commitment not in commitments)
 
 
 def evidence_in(state: Path) -> Evidence:
-    """Collect what a state folder proves of its ledger."""
+    """Collect the evidence in a state folder about its ledger."""
     places: dict[int, tuple[str, str]] = {}
     policies: dict[str, Policy] = {}
     charges: dict[str, Charge] = {}
@@ -67,13 +66,13 @@ def evidence_in(state: Path) -> Evidence:
 
 
 def charged_keys(lines: Sequence[str]) -> set[str]:
-    """Commitments to all keys that a ledger was charged under."""
+    """Commitments to the keys of all charges in a ledger."""
     contents = (json.loads(line)["content"] for line in lines)
     return {content["commitment"] for content in contents if "commitment" in content}
 
 
 def _recorded(state: Path) -> Iterator[tuple[str, list[Mapping[str, Any]]]]:
-    """The entries that the records of releases show or name, the oldest release first."""
+    """The entries that records of releases contain or name, the oldest release first."""
     for place in sorted((*state.glob(f"releases/*/{RECORD}"), *state.glob(f"shelf/*/{RECORD}"))):
         with suppress(DeniableError, OSError):
             segment = read_signed(place).record.ledger
@@ -82,7 +81,7 @@ def _recorded(state: Path) -> Iterator[tuple[str, list[Mapping[str, Any]]]]:
 
 
 def _charged(state: Path) -> Iterator[tuple[str, str]]:
-    """Commitments to the keys of releases in the vault that were charged."""
+    """Commitments to the keys of charged releases in the vault."""
     for place in sorted(state.glob("vault/*/release.json")):
         with suppress(OSError, ValueError, KeyError, TypeError):
             if any(place.parent.glob(_CHARGED)):

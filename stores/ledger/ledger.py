@@ -1,13 +1,13 @@
-"""The privacy ledger of all releases: what was spent on a dataset, charged before it is drawn, never beyond its cap.
+"""The privacy ledger of all releases: spending on a dataset is charged before a draw and never exceeds its cap.
 
-One lock of the database covers reading what was spent, comparing it with the cap and appending the charge, so that no
-number of processes exceeds a cap together. An entry's time is that of the database's machine, but never before the
-entry before: setting the clock back opens no period again. A clock that is set ahead opens the next period early, and
-keeps it: until the calendar has caught up all is charged to that period. The cap over the lifetime knows no clock.
-Times are whole minutes: entries are published, and must not tell how long a draw from confidential data took.
+One database lock covers reading the amount spent, comparing it with the cap and appending the charge, so processes
+cannot exceed a cap together, whatever their number. The time of an entry is that of the database's machine, but never
+before the previous entry: setting the clock back does not reopen a period. A clock that is ahead opens the next period
+early: until the calendar has caught up, everything is charged to that period. The lifetime cap does not depend on the
+clock. Times are whole minutes: entries are published and must not reveal the duration of a draw from confidential data.
 
-What charges add up to does not belong here (deniable.ledger.budget, deniable.ledger.state), nor does the database
-itself (ledger_database). Nothing restricted is ever written here: digests are keyed before they arrive.
+Sums of charges do not belong here (deniable.ledger.budget, deniable.ledger.state), nor does the database itself
+(stores.ledger.database). Nothing restricted is ever written here: digests are keyed before they arrive.
 """
 
 import json
@@ -58,22 +58,22 @@ T = TypeVar("T")
 LEDGER_VARIABLE = "DENIABLE_LEDGER"
 
 _WAITS_S = (0.5, 2.0)
-"""A file that another process keeps is free by then; servers are waited for longer (stores.servers.patience)."""
+"""Waiting times for a file locked by another process; servers get more time (stores.servers.patience)."""
 
 
 class OtherOutput(Refused):
-    """A draw that was made again gave something else."""
+    """A repeated draw gave a different output."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reserved:
-    """A charge that stands in the ledger, so that its draw may be made.
+    """A charge in the ledger, which permits its draw.
 
     Attributes:
-        entry: the entry that made it.
-        charge: the charge as it was first made.
-        fresh: whether it was made just now; else it costs nothing again.
-        output: digest of what was drawn, where it was drawn and stored before.
+        entry: the entry of the charge.
+        charge: the charge as first made.
+        fresh: whether it was made just now; otherwise it costs nothing again.
+        output: digest of the output, if it was already drawn and stored.
     """
 
     entry: Entry
@@ -83,21 +83,21 @@ class Reserved:
 
     @property
     def identity(self) -> str:
-        """What the draw is known by."""
+        """Identity of the draw."""
         return self.charge.identity
 
 
 def ledger_place(state: Path) -> str | Path:
-    """Where the ledger is: the URL or path in DENIABLE_LEDGER, else a file in the state folder, always in scratch."""
+    """Location of the ledger: the URL or path in DENIABLE_LEDGER except in scratch, else a file in the state folder."""
     named = None if is_scratch(state) else os.environ.get(LEDGER_VARIABLE)
     return named or state / "ledger" / "ledger.db"
 
 
 def kept_lines(place: str | Path) -> list[str]:
-    """All entries of a ledger as they are kept, in order, a line each, in whatever state they are.
+    """All stored entries of a ledger in order, one line each, in any state.
 
     Raises:
-        LedgerUnavailable: the database cannot be reached, does not accept us, or is of a later version.
+        LedgerUnavailable: the database cannot be reached, refuses access, or has a later version.
     """
     database = LedgerDatabase.at(place)
     _patiently(database.place, database.bring_up_to_date)
@@ -105,13 +105,13 @@ def kept_lines(place: str | Path) -> list[str]:
 
 
 def kept_lines_of(database: LedgerDatabase) -> list[str]:
-    """All entries that a database keeps, a line each."""
+    """All stored entries in a database, one line each."""
     with database.reading() as connection:
         return entry_rows(connection, 0)
 
 
 def write_lines(lines: Sequence[str], path: Path) -> None:
-    """Write entries to a file for whoever verifies them elsewhere, whole or not at all; it replaces what is there.
+    """Write entries to a file for verification elsewhere, completely or not at all; an existing file is replaced.
 
     Raises:
         InvalidInput: the file cannot be written.
@@ -133,7 +133,7 @@ def write_lines(lines: Sequence[str], path: Path) -> None:
 
 
 def _patiently(place: str, work: Callable[[], T]) -> T:
-    """Do something again while the database cannot be reached; safe, because a charge is known by its identity."""
+    """Repeat work while the database cannot be reached; this is safe, because a charge has an identity."""
     is_server = "://" in place
     for wait in pauses(place) if is_server else _WAITS_S:
         try:
@@ -151,12 +151,12 @@ def _patiently(place: str, work: Callable[[], T]) -> T:
 
 
 class Ledger:
-    """A ledger that is open; threads may share it, other processes open their own.
+    """An open ledger; threads may share it, and each process opens its own.
 
     Args:
-        database: where its entries are kept.
-        clock: says the time, as entries have it, in tests; by default the database's machine does.
-        anchor: what a state folder knows of the ledger, which is kept up; none for a ledger that is by itself.
+        database: the database of its entries.
+        clock: returns the time in the format of entries, for tests; by default, the database's machine does.
+        anchor: the copy in a state folder, which is updated; None for a ledger without one.
     """
 
     def __init__(
@@ -172,17 +172,17 @@ class Ledger:
 
     @classmethod
     def open(cls, place: str | Path, clock: Callable[[], str] | None = None, anchor: Anchor | None = None) -> "Ledger":
-        """Open a ledger, which is made if there is none.
+        """Open a ledger; it is created if it does not exist.
 
         Args:
             place: path of a SQLite file, or URL of a database.
-            clock: says the time, in tests.
-            anchor: what a state folder knows of the ledger.
+            clock: returns the time, for tests.
+            anchor: the copy in a state folder.
 
         Raises:
-            InvalidInput: the place is none of a database that ledgers can be kept in.
-            LedgerUnavailable: the database cannot be reached, does not accept us, or is of a later version.
-            LedgerBroken: what is kept there was altered, or lacks what the state folder knows of.
+            InvalidInput: the place does not name a supported database.
+            LedgerUnavailable: the database cannot be reached, refuses access, or has a later version.
+            LedgerBroken: the ledger was altered, or lacks entries of the state folder's copy.
         """
         database = LedgerDatabase.at(place)
         _patiently(database.place, database.bring_up_to_date)
@@ -196,24 +196,24 @@ class Ledger:
 
     @property
     def place(self) -> str:
-        """Where the ledger is, for people."""
+        """Location of the ledger, for messages."""
         return self._database.place
 
     def policy(self, dataset: str) -> Policy:
         """The policy in force for a dataset.
 
         Raises:
-            NoPolicy: there is none.
+            NoPolicy: there is no policy.
         """
         with self._reading() as (books, _):
             return books.policy(dataset)
 
     def set_policy(self, policy: Policy, *, unless_set: bool = False) -> Policy:
-        """Set what may be spent on a dataset from now on; what was spent stays spent.
+        """Set the budget of a dataset from now on; earlier spending still counts.
 
         Args:
             policy: the policy.
-            unless_set: leave the policy in force as it is, if there is one.
+            unless_set: keep an existing policy unchanged.
 
         Returns:
             The policy in force.
@@ -230,10 +230,10 @@ class Ledger:
         """Charge a draw before it is made. The same draw is charged once, however often it is reserved.
 
         Raises:
-            NoPolicy: nobody has said what may be spent on the dataset.
+            NoPolicy: the dataset has no budget.
             BudgetExceeded: a cap of the dataset would be exceeded; nothing was written.
-            Refused: the draw was charged before, and not as this one.
-            InvalidInput: its part does not fit with the other parts of its split.
+            Refused: the draw was charged before with different properties.
+            InvalidInput: its part is not consistent with the other parts of its split.
             LedgerUnavailable: the ledger cannot be written; trying again is safe.
         """
 
@@ -249,38 +249,38 @@ class Ledger:
         return Reserved(entry=charged.entry, charge=charged.charge, fresh=entry is not None, output=charged.output)
 
     def check(self, *charges: Charge) -> None:
-        """Refuse a plan that the caps have no room for now; nothing is written, and room is not kept.
+        """Refuse a plan that does not fit into the caps now; nothing is written, and nothing is reserved.
 
         Args:
-            charges: the charges of a whole release to one dataset. Digests that are not known yet may be any text,
-                as long as they are the same where they will be the same.
+            charges: the charges of a whole release to one dataset. Unknown digests may be any text, as long as digests
+                that will be equal have the same text.
 
         Raises:
-            NoPolicy: nobody has said what may be spent on the dataset.
+            NoPolicy: the dataset has no budget.
             BudgetExceeded: a cap of the dataset would be exceeded.
         """
         with self._reading() as (books, now):
             books.require_room(charges, now)
 
     def commit(self, identity: str, output: str) -> None:
-        """Note that what was drawn is stored.
+        """Note that the output of a draw is stored.
 
         Args:
             identity: identity of the charge.
-            output: keyed digest of what was drawn.
+            output: keyed digest of the output.
 
         Raises:
             Refused: the draw was never charged.
-            OtherOutput: it gave another output before.
+            OtherOutput: it gave a different output before.
         """
 
         def stored(books: LedgerState, _: str) -> Output | None:
             charged = books.charged(identity)
             if charged.output not in (None, output):
                 raise OtherOutput(
-                    f"a draw must give the same output whenever it is repeated, got another one than step "
-                    f"{charged.charge.step} of release {charged.charge.release} gave; keep it from everyone: together "
-                    "the two may say more than was charged."
+                    f"a draw must give the same output whenever it is repeated, got a different one than step "
+                    f"{charged.charge.step} of release {charged.charge.release} gave; do not disclose it: together, "
+                    "the two may reveal more than was charged."
                 )
             return None if charged.output == output else Output(identity=identity, output=output)
 
@@ -295,24 +295,24 @@ class Ledger:
             output: digest of what was published.
 
         Raises:
-            Refused: another release of that id is public.
+            Refused: a different release with that id is public.
         """
         publication = Publication(dataset=dataset, release=release, output=output)
 
         def published(books: LedgerState, _: str) -> Publication | None:
             before = books.published.get(release)
             if before not in (None, publication):
-                raise Refused(f"a release must be published once, got {release}, of which another is public.")
+                raise Refused(f"a release must be published once, got {release}, of which another is already public.")
             return publication if before is None else None
 
         self._append(published)
 
     def balances(self, dataset: str, at: datetime | None = None) -> tuple[Balance, ...]:
-        """The caps of a dataset and what was spent of them: lifetime first, then the period at a time.
+        """The caps of a dataset and the amounts spent: first the lifetime, then the period at a given time.
 
         Args:
             dataset: the dataset's name.
-            at: a time in the period that is meant; by default the time that a charge would be entered at now.
+            at: a time in the period; by default, the time at which a charge would be entered now.
 
         Raises:
             NoPolicy: the dataset has no policy.
@@ -321,14 +321,14 @@ class Ledger:
             return books.balances(dataset, now if at is None else written_time(at))
 
     def spent(self, dataset: str, at: datetime | None = None) -> Cost:
-        """What was spent on a dataset over its lifetime, up to a time; by default until now."""
+        """The amount spent on a dataset over its lifetime, up to a given time; by default, until now."""
         with self._reading() as (books, now):
             until = now if at is None else written_time(at)
             charges = [charged.charge for charged in books.charges(dataset) if charged.entry.time <= until]
             return cost_of(charges, books.policy(dataset).seed_cost)
 
     def remaining(self, dataset: str, at: datetime | None = None) -> Cost:
-        """What may still be spent on a dataset at a time, whichever of its caps is nearer; by default now."""
+        """The amount left for a dataset at a given time, by the tighter of its caps; by default, now."""
         left = [balance.left for balance in self.balances(dataset, at)]
         return Cost(epsilon=min(cost.epsilon for cost in left), delta=min(cost.delta for cost in left))
 
@@ -343,23 +343,23 @@ class Ledger:
             return books.charges(dataset)
 
     def published(self) -> dict[str, Publication]:
-        """The releases that are public, by id."""
+        """The public releases, by id."""
         with self._reading() as (books, _):
             return dict(books.published)
 
     def recover(self, recovery: Recovery) -> Entry:
-        """Note that the ledger was taken up again by a person, although it lacked entries."""
+        """Note that a person recovered the ledger, although it lacked entries."""
         entry = self._append(lambda _books, _now: recovery)
         if entry is None:
             raise ValueError("a recovery is always entered")
         return entry
 
     def restore(self, charge: Charge) -> None:
-        """Enter a charge that is proved to have been made, whatever the caps say by now."""
+        """Enter a charge that is proved to have been made, regardless of the caps."""
         self._append(lambda books, _: None if books.known(charge) is not None else charge)
 
     def recoveries(self) -> list[Entry]:
-        """The entries by which the ledger was taken up again although it had lacked some."""
+        """The entries of recoveries of the ledger after it had lacked entries."""
         with self._reading() as (books, _):
             return list(books.recoveries)
 
@@ -369,7 +369,7 @@ class Ledger:
             return [_parsed(line) for line in entry_rows(connection, 0)]
 
     def export(self, path: Path) -> Entry:
-        """Write all entries to a file, one a line; the digest of the last, returned, is what to check it by later.
+        """Write all entries to a file, one per line; the digest of the returned last entry serves for later checks.
 
         Raises:
             InvalidInput: the file cannot be written.
@@ -380,27 +380,27 @@ class Ledger:
 
     @contextmanager
     def _reading(self) -> Iterator[tuple[LedgerState, str]]:
-        """Yield the books as of now, which no other thread changes meanwhile, and the time an entry would have."""
+        """Yield the current books, locked against other threads, and the time that an entry would have."""
         with self._turn:
             yield self._books, _patiently(self.place, self._catch_up_now)
 
     def _catch_up_now(self) -> str:
-        """Take into account what was appended since; the time that an entry would have."""
+        """Read the entries appended since; return the time that an entry would have."""
         with self._database.reading() as connection:
             self._catch_up(connection)
             return self._now(connection)
 
     def _append(self, decide: Callable[[LedgerState, str], Fact | None]) -> Entry | None:
-        """Append what is decided on the newest books, while nobody else appends; None where nothing is to be."""
+        """Append the fact decided from the latest books, while no other process appends; None if there is none."""
         with self._turn:
             entry = _patiently(self.place, lambda: self._append_once(decide))
-            # Before anything is drawn, also where the entry stood already: what the state folder does not know of
-            # could be taken back by an old copy of the database.
+            # Before any draw, even for an existing entry: an old copy of the database could drop entries that are not
+            # in the state folder's copy.
             self._anchor_now()
             return entry
 
     def _anchor_now(self) -> None:
-        """Have the state folder know of all entries that were seen."""
+        """Add all entries read so far to the state folder's copy."""
         first, lines = self._ahead
         if self._anchor is not None and lines and not self._anchor.extend(first, lines):
             self._anchor.extend(0, kept_lines_of(self._database))
@@ -416,7 +416,7 @@ class Ledger:
                 if fact is None:
                     return None
                 entry = self._books.next_entry(fact, now, fresh_salt())
-                # Before it is written: what the books cannot take must never stand in the ledger.
+                # Before it is written: an entry that the books do not accept must never be in the ledger.
                 entered = True
                 self._books.enter(entry)
                 connection.execute(
@@ -429,7 +429,7 @@ class Ledger:
             self._ahead[1].append(entry.to_line())
         finally:
             if entered:
-                # Whether it was written is for the database to say.
+                # Only the database shows whether it was written.
                 self._books = LedgerState()
         return entry
 
@@ -439,9 +439,9 @@ class Ledger:
         return now if self._books.head is None else max(now, self._books.head.time)
 
     def _catch_up(self, connection: Connection) -> None:
-        """Take into account what was appended since, after making sure that what was there still is.
+        """Read the entries appended since, after checking that the earlier entries still exist.
 
-        A database that was restored from a copy, or whose place a lagging one took, may have lost entries.
+        A database that was restored from a copy, or replaced by an outdated one, may have lost entries.
         """
         known = 0 if self._books.head is None else self._books.head.number
         if self._anchor is not None and self._anchor.changed:
@@ -460,13 +460,13 @@ class Ledger:
         except LedgerBroken as error:
             raise LedgerBroken(
                 f"each entry of a ledger must follow from those before, got another at {self.place}: {error}; spend "
-                "nothing more, leave the ledger as it is and compare it with what was exported."
+                "nothing more, leave the ledger unchanged, and compare it with its last export."
             ) from None
         self._confirmed = self._books.head
 
 
 def _minute(time: str) -> str:
-    """The whole minute that a time is in."""
+    """The time, rounded down to a whole minute."""
     return f"{time[: len('2026-11-20T07:45')]}:00.000000Z"
 
 

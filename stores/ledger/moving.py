@@ -1,7 +1,7 @@
-"""Moves the ledger of a state folder into another database and back, entry by entry: a dataset has one ledger.
+"""Moves the ledger of a state folder to another database and back, entry by entry: a dataset has one ledger.
 
-Nothing is entered or altered here; the chain is the same in both places. That no release is under way meanwhile is for
-the caller to see to.
+Nothing is entered or altered here; the chain is the same in both places. The caller must make sure that no release is
+in progress.
 """
 
 from pathlib import Path
@@ -16,17 +16,17 @@ _MOVED = ".moved"
 
 
 def move_ledger(state: Path, place: str) -> int:
-    """Move the ledger that lies in a state folder to a database, if there is one that was not moved yet.
+    """Move the ledger in a state folder to a database, if there is one that was not moved yet.
 
     Args:
         state: the state folder.
         place: URL of the database.
 
     Returns:
-        Number of entries that are in the database afterwards and came from the file.
+        Number of entries from the file that are now in the database.
 
     Raises:
-        Refused: the ledger does not hold, or the database has another one.
+        Refused: the ledger fails verification, or the database has a different one.
     """
     file = ledger_file(state)
     if not file.exists():
@@ -37,23 +37,23 @@ def move_ledger(state: Path, place: str) -> int:
 
 
 def move_ledger_back(state: Path, place: str) -> int:
-    """Copy a ledger from a database into the state folder that it is of.
+    """Copy a ledger from a database to its state folder.
 
     Args:
         state: the state folder.
-        place: URL of the database, which keeps its copy; whoever charges there from now on is refused (ledger_anchor).
+        place: URL of the database, which keeps its copy; later charges there are refused (stores.ledger.anchor).
 
     Returns:
         Number of entries.
 
     Raises:
-        Refused: the ledger does not hold, or the state folder has another one.
+        Refused: the ledger fails verification, or the state folder has a different one.
     """
     return _move(state, place, str(ledger_file(state)))
 
 
 def ledger_file(state: Path) -> Path:
-    """The ledger of a state folder that has no other."""
+    """The ledger file of a state folder."""
     return state / "ledger" / "ledger.db"
 
 
@@ -72,11 +72,11 @@ def _move(state: Path, source: str, target: str) -> int:
             return len(lines)
         if lines[: len(there)] != there:
             msg = (
-                f"a dataset must have one ledger, and both {shown} and {goal.place} have entries of their own; find "
-                "out which one counts, and move the other away."
+                f"a dataset must have one ledger, and both {shown} and {goal.place} have entries of their own; "
+                "decide which one is valid, and move the other away."
             )
             raise Refused(msg)
-        # Before it becomes the only one: an old copy would take what it lacks with it.
+        # Before it becomes the only one: an old copy would lose the entries that it lacks.
         Anchor(state).require_in(lambda: lines, shown)
         insert_lines(connection, lines[len(there) :])
     return len(lines)

@@ -1,7 +1,7 @@
-"""Takes a ledger up again that was lost or replaced: rebuilt from copies and signed records, or accepted by a person.
+"""Recovers a ledger that was lost or replaced: rebuilt from copies and signed records, or accepted by a person.
 
-Whatever is done stands in the ledger itself, with who did it and why. What is proved is entered in any case: a charge
-that a record shows is charged again where the entry that made it is gone.
+Every recovery is recorded in the ledger itself, with the person and the reason. Proved charges are entered in any case:
+a charge in a record is charged again if its entry is missing.
 """
 
 import shutil
@@ -22,28 +22,28 @@ from stores.ledger.ledger import Ledger, kept_lines, ledger_place
 from stores.vault.lease import leased, turn
 
 _SQLITE = b"SQLite format 3"
-_ACCEPT = "--accept takes the ledger as it is, and says so in it"
+_ACCEPT = "--accept takes the ledger as it is, and records that in it"
 
 
 def recover(state: Path, copies: Sequence[Path], *, by: str, reason: str, accept: bool) -> list[str]:
-    """Have a state folder and its ledger agree again.
+    """Make a state folder and its ledger consistent again.
 
     Args:
-        state: the state folder; no release of it may be under way.
-        copies: exports of the ledger, or ledgers out of backups.
-        by: who does it.
-        reason: why, in their words.
-        accept: whether entries that no copy has are given up, and another ledger is accepted.
+        state: the state folder; none of its releases may be in progress.
+        copies: exports of the ledger, or ledgers from backups.
+        by: the person who does it.
+        reason: the reason, in their words.
+        accept: whether to accept the loss of entries that no copy has, or a different ledger.
 
     Returns:
         What was done, in words.
 
     Raises:
-        Refused: it cannot be rebuilt from what there is, and is not to be accepted; nothing was changed.
+        Refused: it cannot be rebuilt from the available material, and is not to be accepted; nothing was changed.
         InvalidInput: a copy cannot be read.
     """
     if not reason.strip():
-        raise InvalidInput("anyone who recovers a ledger must say why, got nothing; give it by --reason.")
+        raise InvalidInput("the recovery of a ledger must have a reason, got none; give it with --reason.")
     place, anchor = ledger_place(state), Anchor(state)
     with ExitStack() as kept:
         kept.enter_context(turn(state, "recovery"))
@@ -78,14 +78,14 @@ def recover(state: Path, copies: Sequence[Path], *, by: str, reason: str, accept
         again = _charge_again(ledger, evidence.charges if missing else (), evidence.policies, by)
         anchor.replace(kept_lines(place))
     said = (
-        f"{len(whole) - len(there)} entries were brought back from copies, and {again} charges from signed records; "
-        f"the ledger at {ledger.place} says who recovered it and why."
+        f"{len(whole) - len(there)} entries were restored from copies, and {again} charges from signed records; "
+        f"the ledger at {ledger.place} records who recovered it and why."
     )
     return [said, *([f"Accepted: entries that {state} knows of, or proves, may be lost."] if accept else [])]
 
 
 def _read(copy: Path, state: Path) -> list[str]:
-    """The entries of a copy: an export, or a ledger's file out of a backup, which is left as it is."""
+    """The entries of a copy: an export, or a ledger's file from a backup, which is left unchanged."""
     try:
         with copy.open("rb") as file:
             is_database = file.read(len(_SQLITE)) == _SQLITE
@@ -100,29 +100,29 @@ def _read(copy: Path, state: Path) -> list[str]:
 
 
 def _rebuilt(there: list[str], sources: Mapping[str, list[str]], place: str) -> list[str]:
-    """The longest that ledger and copies say together.
+    """The longest sequence of entries in the ledger and its copies.
 
     Raises:
-        Refused: a copy does not hold, or they contradict each other.
+        Refused: a copy fails verification, or they contradict each other.
     """
     whole, of = there, place
     for name, lines in sources.items():
         report = verify(records_of(lines)) if lines else None
         if report is not None and not report.holds:
-            raise Refused(f"a ledger is rebuilt from copies that hold, and {name} does not: {report.verdict}")
+            raise Refused(f"a ledger must be rebuilt from copies that hold, and {name} does not: {report.verdict}")
         if len(lines) > len(whole):
             whole, of = lines, name
     for name, lines in {place: there, **sources}.items():
         if difference(lines, whole) is not None:
             raise Refused(
-                f"what a ledger is rebuilt from must be of one ledger, and {name} goes otherwise than {of}; move the "
-                f"one away that does not count, or name another place by DENIABLE_LEDGER. Without --from, {_ACCEPT}."
+                f"a ledger must be rebuilt from copies of one ledger, and {name} and {of} contradict each other; move "
+                f"the invalid one away, or name another place in DENIABLE_LEDGER. Without --from, {_ACCEPT}."
             )
     return whole
 
 
 def _require_covered(known: list[str], whole: list[str], evidence: Evidence, *, accept: bool) -> None:
-    """Refuse to go on where a charge is known to be lost and nobody accepts that."""
+    """Refuse to continue if a charge is known to be lost and the loss is not accepted."""
     fault = difference(known, whole) if known else None
     keys = charged_keys(whole) | {charge.commitment for charge in evidence.charges}
     lost = evidence.missing_of_vault(keys)
@@ -133,28 +133,28 @@ def _require_covered(known: list[str], whole: list[str], evidence: Evidence, *, 
             f"the ledger must be rebuilt with all {len(known)} entries that are known, got {fault}; {_ACCEPT}."
         )
     raise Refused(
-        f"the ledger must be rebuilt with all that was charged, and what {lost[0]} was charged stands in no copy and "
-        f"no record; give an export by --from FILE, or {_ACCEPT}."
+        f"the ledger must be rebuilt with all charges, and the charges of {lost[0]} are in no copy and in no "
+        f"record; give an export with --from FILE, or {_ACCEPT}."
     )
 
 
 def _bring_back(place: str | Path, there: list[str], whole: list[str]) -> None:
-    """Append to the database what it lacks."""
+    """Append the missing entries to the database."""
     database = LedgerDatabase.at(place)
     with database.writing() as connection:
         if entry_rows(connection, 0) != there:
-            raise Refused("nobody may use a ledger while it is recovered, and somebody has; try again.")
+            raise Refused("no process may use a ledger during its recovery, and one has; try again.")
         insert_lines(connection, whole[len(there) :])
 
 
 def _charge_again(ledger: Ledger, charges: Sequence[Charge], policies: Mapping[str, Policy], by: str) -> int:
-    """Charge what records show and the ledger does not; the number of charges."""
+    """Make the charges that are in records but not in the ledger; return their number."""
     made = {charged.charge.identity for charged in ledger.charges()}
     fresh = [charge for charge in charges if charge.identity not in made]
     for dataset in sorted({charge.dataset for charge in fresh}):
         own = [charge for charge in fresh if charge.dataset == dataset]
         if dataset not in ledger.datasets():
-            # Where nobody knows what may be spent, there is room for what was spent.
+            # If the budget is unknown, there is room for the amount already spent.
             spent = cost_of(own, "total")
             limit = type(spent)(epsilon=max(spent.epsilon, Fraction(1, 10**60)), delta=min(spent.delta, Fraction(1)))
             ledger.set_policy(policies.get(dataset, Policy(dataset=dataset, limit=limit, set_by=f"{by}, recovering")))
@@ -164,5 +164,5 @@ def _charge_again(ledger: Ledger, charges: Sequence[Charge], policies: Mapping[s
 
 
 def _head(lines: Sequence[str]) -> str:
-    """Digest of the last entry; empty where there is none."""
+    """Digest of the last entry; empty if there is none."""
     return verify(records_of(lines[-1:])).head if lines else ""

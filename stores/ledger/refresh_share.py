@@ -1,6 +1,6 @@
-"""What one refresh may spend of its dataset's budget, by the policy of the spec, and whether its release asks more.
+"""The share of a refresh in its dataset's budget, by the policy of the spec, and whether its release exceeds it.
 
-The dataset's caps are the ledger's, which decides in the end; nothing is charged here.
+The dataset's caps belong to the ledger, which makes the final decision; nothing is charged here.
 """
 
 from pathlib import Path
@@ -18,11 +18,11 @@ from stores.ledger.state_ledger import state_ledger
 
 
 class ShareExceeded(Refused):
-    """A refresh asks more than its share of the dataset's budget; nothing was charged.
+    """A refresh requests more than its share of the dataset's budget; nothing was charged.
 
     Attributes:
-        asked: what it asks.
-        share: what it may spend.
+        asked: the requested amount.
+        share: its share.
     """
 
     def __init__(self, message: str, *, asked: Cost, share: Cost) -> None:
@@ -34,35 +34,37 @@ def require_share(spec: ReleaseSpec, state: Path) -> None:
     """Refuse a refresh whose release costs more than its share.
 
     Args:
-        spec: the release spec, which says how refreshes share the budget.
+        spec: the release spec, with the policy for sharing the budget.
         state: the state folder, for its ledger.
 
     Raises:
-        NoPolicy: neither the ledger nor the spec says what may be spent on the dataset.
-        ShareExceeded: it costs more.
+        NoPolicy: neither the ledger nor the spec has a budget for the dataset.
+        ShareExceeded: the release costs more.
     """
     if spec.refresh is None:
-        raise InvalidInput("a spec must have an entry refresh to be refreshed, got none; say what each may spend.")
+        raise InvalidInput(
+            "a spec must have an entry refresh to be refreshed, got none; add one with the share of each refresh."
+        )
     balance = _lifetime(spec, state)
     share = share_of(balance, spec.refresh.budget)
     asked = cost_of(planned_charges(spec, accounts_of(spec)), balance.seed_cost)
     if asked.epsilon > share.epsilon or asked.delta > share.delta:
         raise ShareExceeded(
             f"a refresh of dataset {balance.dataset} may spend epsilon {rounded_down(share.epsilon)} and delta "
-            f"{rounded_down(share.delta)}, {_reckoned(spec.refresh.budget)}, and its release asks epsilon "
+            f"{rounded_down(share.delta)}, {_reckoned(spec.refresh.budget)}, and its release requests epsilon "
             f"{rounded_up(asked.epsilon)} and delta {rounded_up(asked.delta)}{counted(balance.seed_cost)}; nothing was "
-            "charged: ask for less in the spec, or change its entry refresh.budget.",
+            "charged: request less in the spec, or change its entry refresh.budget.",
             asked=asked,
             share=share,
         )
 
 
 def share_of(balance: Balance, policy: RefreshBudget) -> Cost:
-    """What one refresh may spend.
+    """The share of one refresh.
 
     Args:
-        balance: the dataset's lifetime cap, and what is spent of it.
-        policy: how refreshes share it.
+        balance: the dataset's lifetime cap, and the amount spent.
+        policy: the policy for sharing it.
     """
     whole = balance.limit if policy.kind == "equal_share" else balance.left
     return Cost(epsilon=whole.epsilon / policy.parts, delta=whole.delta / policy.parts)
@@ -77,7 +79,7 @@ def _reckoned(policy: RefreshBudget) -> str:
 
 
 def _lifetime(spec: ReleaseSpec, state: Path) -> Balance:
-    """The dataset's lifetime cap; the spec's budget counts where the ledger does not know the dataset."""
+    """The dataset's lifetime cap; the spec's budget if the dataset is not in the ledger."""
     try:
         balances = state_ledger(state).balances(spec.dataset_name)
     except NoPolicy:

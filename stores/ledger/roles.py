@@ -1,7 +1,7 @@
-"""Owner and user of a ledger in PostgreSQL: one makes and updates the schema, the other reads and appends.
+"""Owner and user of a ledger in PostgreSQL: one creates and updates the schema, the other reads and appends.
 
-Whoever owns a table may switch its triggers off, and whoever may alter rows needs no trigger's leave. So the role that
-the program works as owns nothing, and has no right but to read and to append.
+The owner of a table can disable its triggers. Therefore, the role of the program owns nothing, and its only rights are
+to read and to append.
 """
 
 import os
@@ -17,9 +17,9 @@ from stores.ledger.ledger import LEDGER_VARIABLE
 from stores.ledger.migrations import VERSION_TABLE
 
 OWNER_VARIABLE = "DENIABLE_LEDGER_OWNER"
-"""Names the ledger as its owner reaches it; only the command that prepares the ledger reads it."""
+"""URL of the ledger for its owner; only the command that prepares the ledger reads it."""
 
-# A temporary table would stand before the ledger's own of the same name, for the trigger too.
+# A temporary table of the same name would take precedence over the ledger's own table, even in the trigger.
 _RIGHTS = (
     "REVOKE ALL ON DATABASE {database} FROM PUBLIC, {user}",
     "GRANT CONNECT ON DATABASE {database} TO {user}",
@@ -38,19 +38,19 @@ WHERE pg_has_role(:user, relowner, 'MEMBER') AND relnamespace = current_schema()
 
 
 def prepare_ledger(place: str, user: str) -> None:
-    """Make a ledger's schema, or bring it up to date, as its owner, and let a user read and append, and no more.
+    """Create or update a ledger's schema as its owner, and grant a user the rights to read and append only.
 
     Args:
-        place: URL of the database, as the owner of the database reaches it.
-        user: name of the role that the program works as.
+        place: URL of the database for its owner.
+        user: role of the program.
 
     Raises:
-        Refused: the user is the owner, is one of its members, or is above all rights.
+        Refused: the user is the owner, is a member of the owner role, or is a superuser.
         LedgerUnavailable: the database cannot be reached, or the owner may not do this.
     """
     database = LedgerDatabase.at(place)
     if database.engine.dialect.name != "postgresql":
-        raise Refused("a ledger has users where it is in PostgreSQL, got a file; the owner of the file may do all.")
+        raise Refused("a ledger must be in PostgreSQL to have users, got a file; the owner of a file has all rights.")
     with database.reading() as connection:
         _require_apart(connection, user)
     database.bring_up_to_date()
@@ -68,16 +68,16 @@ def prepare_ledger(place: str, user: str) -> None:
 
 
 def prepare_named_ledger() -> str:
-    """Prepare the ledger that the environment names, by its owner and by its user; the sentence says what was done.
+    """Prepare the ledger named in the environment for its owner and its user; return a sentence about the result.
 
     Raises:
-        InvalidInput: the environment does not name it by both, as a database of PostgreSQL's.
+        InvalidInput: the environment does not name it for both, as a PostgreSQL database.
         DeniableError: as for `prepare_ledger`.
     """
     owner, used = (_named(variable) for variable in (OWNER_VARIABLE, LEDGER_VARIABLE))
     if owner.database != used.database or not used.username:
         raise InvalidInput(
-            f"{OWNER_VARIABLE} and {LEDGER_VARIABLE} must name one database, by its owner and by its user, and name "
+            f"{OWNER_VARIABLE} and {LEDGER_VARIABLE} must name the same database, for its owner and for its user, got "
             f"{owner.database} and {used.database}; correct them."
         )
     prepare_ledger(owner.render_as_string(hide_password=False), used.username)
@@ -85,7 +85,7 @@ def prepare_named_ledger() -> str:
 
 
 def _named(variable: str) -> URL:
-    """The database that a variable names; its URL may hold a password and is not quoted."""
+    """The database named in a variable; its URL may contain a password and is not quoted."""
     with suppress(ArgumentError):
         url = make_url(os.environ.get(variable, ""))
         if url.get_backend_name() in {"postgresql", "postgres"}:
@@ -94,13 +94,15 @@ def _named(variable: str) -> URL:
 
 
 def _require_apart(connection: Connection, user: str) -> None:
-    """Refuse a user whom no right can keep from altering the ledger."""
+    """Refuse a user that rights cannot prevent from altering the ledger."""
     above = connection.execute(text(_KNOWN), {"user": user}).scalar()
     if above is None:
-        raise Refused(f"the ledger's user must be a role of its database, got {user}, which is none; create it first.")
+        raise Refused(
+            f"the ledger's user must be a role of its database, got {user}, which is not one; create it first."
+        )
     owned = connection.execute(text(_OWNED), {"user": user}).scalars().all()
     if above or owned or connection.execute(text(_MAY_BE_OWNER), {"user": user}).scalar():
         raise Refused(
-            f"the ledger's user must not be its owner, got {user}, which may do all that its owner may; have the "
-            f"administrator make another role the owner, and REASSIGN OWNED BY {user} TO it."
+            f"the ledger's user must not be its owner, got {user}, which has all rights of its owner; the "
+            f"administrator must make another role the owner, and REASSIGN OWNED BY {user} TO it."
         )

@@ -1,8 +1,8 @@
-"""A ledger in which one release is paid for, as its record says, and in which there is room for nothing else.
+"""A ledger with the charges of one release from its record, and without room for any other charge.
 
-A replay draws on it: a draw that is the same costs nothing again and must give the same, any other is refused before it
-is made. What a ledger is does not belong here (stores.ledger.ledger), nor whether the record's entries hold
-(deniable.verification.release).
+A replay uses it: the same draw costs nothing again and must give the same result; any other draw is refused before it
+is made. The ledger itself does not belong here (stores.ledger.ledger), nor does the verification of the record's
+entries (deniable.verification.release).
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,17 +17,17 @@ from deniable.ledger.state import LedgerState
 from stores.ledger.database import LedgerDatabase, insert_lines
 
 _NO_ROOM = Cost(epsilon=Fraction(1, 10**60), delta=Fraction(0))
-"""A cap must be above 0; what was spent already is above this one, so that nothing can be added."""
+"""A cap must be above 0; the amount already spent exceeds this one, so nothing can be added."""
 
 
 def write_settled_ledger(place: Path, dataset: str, entries: Sequence[Mapping[str, Any]], free_since: str = "") -> None:
-    """Write a new ledger that holds the charges of a release and what they gave.
+    """Write a new ledger with the charges of a release and their outputs.
 
     Args:
         place: path of its file.
-        dataset: the dataset that paid.
+        dataset: the charged dataset.
         entries: the entries of the release's record, shown or sealed.
-        free_since: when the release began, if it costs nothing; any other must show what was charged for it.
+        free_since: start of the release, if it costs nothing; any other release must show its charges.
 
     Raises:
         InvalidInput: the record shows no charge.
@@ -38,7 +38,9 @@ def write_settled_ledger(place: Path, dataset: str, entries: Sequence[Mapping[st
     own = {fact.identity for _, fact in facts if isinstance(fact, Charge) and fact.dataset == dataset}
     settled = [(time, fact) for time, fact in facts if isinstance(fact, Charge | Output) and fact.identity in own]
     if not settled and not free_since:
-        raise InvalidInput("the record of a release must show what was charged for it, got no charge.")
+        raise InvalidInput(
+            "the record of a release must show what was charged for it, got no charge; use its complete record."
+        )
     begun = settled[0][0] if settled else free_since
     policy = Policy(dataset=dataset, limit=_NO_ROOM, set_by="replay")
     opened: list[tuple[str, Fact]] = [(begun, Opening(ledger="replay")), (begun, policy)]

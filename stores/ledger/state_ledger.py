@@ -1,7 +1,7 @@
-"""Opens the ledger of a state folder: the one that the folder knows, and no other.
+"""Opens the ledger of a state folder, and refuses any other ledger.
 
-What the folder knows is its own copy of the entries (stores.ledger.anchor); where it has none, what else it proves
-(stores.ledger.evidence).
+The folder recognizes its ledger by its own copy of the entries (stores.ledger.anchor), or without a copy by other
+evidence (stores.ledger.evidence).
 """
 
 from functools import lru_cache
@@ -17,7 +17,7 @@ def state_ledger(state: Path) -> Ledger:
     """The ledger of a state folder, or the one that DENIABLE_LEDGER names.
 
     Raises:
-        LedgerReplaced: it lacks entries that the state folder knows of, or that it proves.
+        LedgerReplaced: it lacks entries of the state folder's copy, or entries that are proved otherwise.
         LedgerBroken: it was altered.
         LedgerUnavailable: it cannot be reached.
     """
@@ -26,7 +26,7 @@ def state_ledger(state: Path) -> Ledger:
 
 @lru_cache(maxsize=4)
 def _opened(state: Path, place: str) -> Ledger:
-    # What is done again in a scratch folder has a ledger of its own there.
+    # A repeated run in a scratch folder has its own ledger there.
     anchor = None if is_scratch(state) else Anchor(state)
     if anchor is not None and not anchor.exists:
         require_proven(state, kept_lines(place))
@@ -34,14 +34,14 @@ def _opened(state: Path, place: str) -> Ledger:
 
 
 def require_proven(state: Path, lines: list[str]) -> None:
-    """Refuse a ledger that lacks what the releases of a state folder prove.
+    """Refuse a ledger that lacks entries proved by the releases of a state folder.
 
     Args:
         state: the state folder.
         lines: the ledger's entries.
 
     Raises:
-        LedgerReplaced: it lacks something.
+        LedgerReplaced: it lacks such an entry.
     """
     evidence = evidence_in(state)
     missing = evidence.missing_of_records(lines) or evidence.missing_of_vault(charged_keys(lines))
@@ -49,7 +49,7 @@ def require_proven(state: Path, lines: list[str]) -> None:
         raise LedgerReplaced(
             f"the ledger must hold what the releases in {state} were charged, got one that lacks entries of "
             f"{missing[0]}{f' and {len(missing) - 1} others' if len(missing) > 1 else ''}; nothing was read or drawn: "
-            "bring the ledger back, or name it by DENIABLE_LEDGER. One that cannot be brought back is rebuilt by "
-            "python -m flows ledger recover --reason ..., from an export by --from FILE, and with --accept is taken "
-            "as it is."
+            "restore the ledger, or name it in DENIABLE_LEDGER. If it cannot be restored, rebuild it with "
+            "python -m flows ledger recover --reason ..., from an export with --from FILE, or accept it unchanged "
+            "with --accept."
         )

@@ -1,4 +1,4 @@
-"""The public folder: staged, checked, and renamed whole, or not there at all.
+"""The public folder: staged, checked and moved into place as a whole, or not created at all.
 
-release_folder: its files. data_package: datapackage.json, for other people's tools.
+release_folder: its files. data_package: datapackage.json, for other tools.
 """

@@ -1,6 +1,6 @@
-"""Describes a release's table to other people's tools: `datapackage.json`, a Frictionless Data Package (version 2).
+"""Describes a release's table for other tools: `datapackage.json`, a Frictionless Data Package (version 2).
 
-The description follows from the spec, the public domain and the files' bytes. What is guaranteed does not belong here.
+The description follows from the spec, the public domain and the bytes of the files. Guarantees do not belong here.
 """
 
 from collections.abc import Mapping
@@ -22,25 +22,25 @@ DIALECT: Final = {
     "doubleQuote": True,
     "skipInitialSpace": False,
 }
-"""How a table is written as CSV, said so that no reader has to guess."""
+"""The CSV dialect of the table, stated so that no reader has to guess."""
 
 _PROFILE = "https://datapackage.org/profiles/2.0/datapackage.json"
 _PARQUET_MEDIA = "application/vnd.apache.parquet"
 _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string"}
 _DESCRIPTION = """\
-These people are made up. The records stand for a confidential table and follow its format; no record is about \
-anybody. What is guaranteed to the people in that table is in `PRIVACY.md`; the signed record of how the records were \
-made is in `record.dsse.json`."""
+These records are made up. They represent a confidential table and have its format; no record describes a real person. \
+`PRIVACY.md` states what is guaranteed to the people in that table; `record.dsse.json` is the signed record of how the \
+records were made."""
 
 
 def data_package(folder: Path, *, release_id: str, day: str, spec: ReleaseSpec) -> dict[str, Any]:
     """Describe the table of a staged release, byte for byte.
 
     Args:
-        folder: holds the table, as CSV and as Parquet.
+        folder: contains the table, as CSV and as Parquet.
         release_id: the release's name.
         day: day of publication, `YYYY-MM-DD`.
-        spec: what is released.
+        spec: the specification of the release.
 
     Returns:
         The descriptor, for `datapackage.json` in the same folder.
@@ -63,25 +63,28 @@ def data_package(folder: Path, *, release_id: str, day: str, spec: ReleaseSpec) 
             },
             {
                 **_file(
-                    folder / PARQUET, name="synthetic-parquet", title="The same as Parquet", media_type=_PARQUET_MEDIA
+                    folder / PARQUET,
+                    name="synthetic-parquet",
+                    title="The same records as Parquet",
+                    media_type=_PARQUET_MEDIA,
                 ),
-                # Called by its extension, frictionless reads it as a table and then checks neither size nor digest.
+                # Under the name of its extension, frictionless reads it as a table and checks neither size nor digest.
                 "format": "apache-parquet",
-                "description": "The records of `synthetic` in the same order, of the same types.",
+                "description": "The records of `synthetic`, in the same order and with the same types.",
             },
         ],
     }
 
 
 def table_schema(domain: Domain, titles: Mapping[str, str], labels: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
-    """A public domain as a Table Schema: the fields in column order, every value that each may have.
+    """A public domain as a Table Schema: the fields in column order, with all values that each may have.
 
-    No value of a release is ever missing, so that nothing in it is to be read as missing, not even an empty text.
+    No value of a release is ever missing, so nothing in it is to be read as missing, not even an empty text.
 
     Args:
         domain: the domain.
-        titles: what an attribute is, in words, by its name.
-        labels: what a value stands for, by attribute and by value as text.
+        titles: description of each attribute, by its name.
+        labels: meaning of each value, by attribute and by value as text.
     """
     return {
         "fields": [
@@ -94,7 +97,7 @@ def table_schema(domain: Domain, titles: Mapping[str, str], labels: Mapping[str,
 
 
 def _file(path: Path, *, name: str, title: str, media_type: str) -> dict[str, Any]:
-    """What holds of any file: its place, its size and its digest."""
+    """The properties of any file: its path, its size and its digest."""
     return {
         "name": name,
         "title": title,
@@ -107,11 +110,11 @@ def _file(path: Path, *, name: str, title: str, media_type: str) -> dict[str, An
 
 
 def _field(attribute: Attribute, title: str, labels: Mapping[str, str]) -> dict[str, Any]:
-    """An attribute: its type, and the values that it may have, by bounds where these say it all."""
+    """An attribute: its type and its possible values, as bounds if these are sufficient."""
     values, field_type = attribute.values, _TYPES[type(attribute.values[0])]
     field: dict[str, Any] = {"name": attribute.name, "type": field_type, **({"title": title} if title else {})}
     if attribute.kind == "nominal" and field_type in {"string", "integer"}:
-        # The enumeration once more, for readers that load categories, with what each value stands for.
+        # The enumeration again, for readers that load categories, with the meaning of each value.
         field |= {"categories": [_category(value, labels) for value in values], "categoriesOrdered": False}
     elif field_type == "integer" and all(after == int(before) + 1 for before, after in pairwise(values)):
         return field | {"constraints": {"required": True, "minimum": values[0], "maximum": values[-1]}}

@@ -1,6 +1,6 @@
-"""The folder that a release is published as: staged, checked, and renamed whole, or not there at all.
+"""The public folder of a release: staged, checked and moved into place as a whole, or not created at all.
 
-What the statement says, and what may be public, is decided elsewhere.
+The content of the statement and the choice of what may be public are decided elsewhere.
 """
 
 import json
@@ -32,18 +32,18 @@ _DAY_S = 24 * 60 * 60
 
 
 def write_table(folder: Path, domain: Domain, chunks: Iterable[Codes]) -> int:
-    """Write the synthetic records in the format of the input, as Parquet and as CSV, a chunk at a time.
+    """Write the synthetic records in the format of the input, as Parquet and as CSV, one chunk at a time.
 
     Args:
-        folder: where the two files go.
-        domain: what the codes stand for.
+        folder: the folder for both files.
+        domain: the values that the codes stand for.
         chunks: codes, shape (rows, m) each.
 
     Returns:
         Number of records.
     """
     written = CsvText(domain, pa)
-    # As pandas has it, types and metadata, for those who read it back with pandas.
+    # The schema of pandas, with types and metadata, for readers that use pandas.
     schema = pa.Schema.from_pandas(decode(np.zeros((1, len(domain)), np.uint16), domain), preserve_index=False)
     values = [pa.array(of.values, schema.field(of.name).type) for of in domain.attributes]
     rows = 0
@@ -89,21 +89,21 @@ def write_document(path: Path, value: Any) -> None:
 
 
 def check_files(folder: Path, files: Sequence[str]) -> None:
-    """Check that a staged release has its files; what is in its tables is not looked at.
+    """Check that a staged release has its files; the content of its tables is not checked.
 
     Args:
         folder: the staged release.
-        files: names of the files that there must be, and no others.
+        files: names of the required files; there must be no others.
 
     Raises:
-        Refused: a file is missing, empty or one too many.
+        Refused: a file is missing, empty or not expected.
     """
     found = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*")}
     if missing := sorted(set(files) - set(found)):
         raise Refused(f"a release must be complete, got one without {', '.join(missing)}; nothing was published.")
     if strangers := sorted(set(found) - set(files)):
         raise Refused(
-            f"a release must hold nothing but its files, got {', '.join(strangers)} too; nothing was published."
+            f"a release must contain only its files, got {', '.join(strangers)} as well; nothing was published."
         )
     if empty := sorted(name for name, path in found.items() if path.is_symlink() or path.stat().st_size == 0):
         raise Refused(
@@ -112,12 +112,12 @@ def check_files(folder: Path, files: Sequence[str]) -> None:
 
 
 def check_tables(folder: Path, domain: Domain, records: int) -> None:
-    """Check that both tables of a staged release are what they must be.
+    """Check that both tables of a staged release are valid and complete.
 
     Args:
         folder: the staged release.
-        domain: what values may appear.
-        records: how many records there must be.
+        domain: the values that may appear.
+        records: the required number of records.
 
     Raises:
         Refused: a value lies outside the domain; columns or records are missing.
@@ -126,7 +126,7 @@ def check_tables(folder: Path, domain: Domain, records: int) -> None:
         holds = check_parquet(parquet, domain, pq) == TableFindings(records)
         if holds and is_text_of(text, parquet, domain, pq):
             return
-    # What is wrong is said by whoever reads both.
+    # Reading both tables again gives the exact error message.
     _check_records(PARQUET, _read_parquet(folder / PARQUET), domain, records, as_text=False)
     _check_records(CSV, _read_csv(folder / CSV), domain, records, as_text=True)
 
@@ -134,7 +134,7 @@ def check_tables(folder: Path, domain: Domain, records: int) -> None:
 def _check_records(
     file_name: str, chunks: Iterable[pd.DataFrame], domain: Domain, records: int, *, as_text: bool
 ) -> None:
-    """Check that a table has the domain's columns, no value from outside it, and all of its records."""
+    """Check that a table has the domain's columns, no value outside the domain, and all of its records."""
     seen = 0
     allowed = {attribute.name: _allowed(attribute, as_text=as_text) for attribute in domain.attributes}
     for chunk in chunks:
@@ -145,11 +145,11 @@ def _check_records(
             if not chunk[name].isin(values).all():
                 raise Refused(f"{file_name} must stay inside the domain, and {name} does not; nothing was published.")
     if seen != records:
-        raise Refused(f"{file_name} must hold {records} records, got {seen}; nothing was published.")
+        raise Refused(f"{file_name} must contain {records} records, got {seen}; nothing was published.")
 
 
 def _allowed(attribute: Attribute, *, as_text: bool) -> "pd.Series[Any]":
-    """The values that an attribute may take, as they are or as they are written in CSV."""
+    """The values that an attribute may take, unchanged or as written in CSV."""
     values = pd.Series(attribute.values)
     return values.astype(str) if as_text else values
 
@@ -164,13 +164,15 @@ def _read_csv(path: Path) -> Iterator[pd.DataFrame]:
 
 
 def publish_folder(staged: Path, destination: Path) -> None:
-    """Give a checked release its place: everything on the disk first, then one rename.
+    """Move a checked release into place: flush everything to disk, then rename once.
 
     Raises:
-        Refused: there is a release of that name; what is published is never overwritten.
+        Refused: a release of that name exists; a published release is never overwritten.
     """
     if destination.exists():
-        raise Refused(f"a release must have a name of its own, and {destination.name} is published; choose another.")
+        raise Refused(
+            f"a release must have a new name, got {destination.name}, which is already published; choose another name."
+        )
     destination.parent.mkdir(parents=True, exist_ok=True)
     for path in staged.iterdir():
         path.chmod(PUBLIC_FILE)
@@ -184,6 +186,6 @@ def publish_folder(staged: Path, destination: Path) -> None:
 
 
 def _round_time(path: Path) -> None:
-    """Say of a file that it was written as the day began: how long a release took depends on the data."""
+    """Set a file's time to the start of the day: the duration of a release depends on the data."""
     day = int(path.stat().st_mtime) // _DAY_S * _DAY_S
     os.utime(path, (day, day))

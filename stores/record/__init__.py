@@ -1,6 +1,6 @@
-"""The provenance record: collected, found again, and compared.
+"""The provenance record: collected, found and compared.
 
-provenance: collects it. record_reader: finds the record of a published release. audit_target: what an auditor compares.
-folder_verification: verifies a public folder. found_release: a release as a search shows it. replay_comparison: whether
-a replay gave the same.
+provenance: collects it. record_reader: finds the record of a published release. audit_target: the material of an audit.
+folder_verification: verifies a public folder. found_release: a release in search results. replay_comparison: whether a
+replay gave the same result.
 """

@@ -1,9 +1,9 @@
-"""A sealed release as an auditor finds it: where its folder, its records and its keys lie; none of it is believed yet.
+"""A sealed release before its audit: locations of its folder, its records and its keys; nothing is trusted yet.
 
-An auditor who is elsewhere has the public folder, a trust file, and perhaps MLflow's server and an export of the
-ledger; the state folder there knows nothing of the release.
+An external auditor has the public folder, a trust file, and perhaps access to MLflow's server and an export of the
+ledger; their own state folder contains nothing of the release.
 
-What an audit compares is for `tasks`; how a record's signature is judged, for `stores.record.record_reader`.
+The comparisons of an audit belong to `tasks`, the check of a record's signature to `stores.record.record_reader`.
 """
 
 import os
@@ -27,8 +27,8 @@ from stores.tracking.client import tracking_uri
 from stores.tracking.run_tree import RECORD_ARTIFACT, record_in_mlflow
 
 NO_SHELF = "the shelf is in the state folder that made the release, which is not this one"
-NO_MLFLOW = "name MLflow's server by DENIABLE_MLFLOW_TRACKING_URI"
-NO_LEDGER = "give an export of the ledger by --ledger, or name the ledger by DENIABLE_LEDGER"
+NO_MLFLOW = "name MLflow's server in DENIABLE_MLFLOW_TRACKING_URI"
+NO_LEDGER = "give an export of the ledger with --ledger, or name the ledger in DENIABLE_LEDGER"
 
 _KEPT_IN = ("releases", "shelf", "vault")
 _SERVERS = ("http://", "https://")
@@ -37,15 +37,15 @@ _LONGEST_EXPORT = 1 << 30
 
 @dataclass(frozen=True)
 class AuditTarget:
-    """Where a release is found; small, and safe to hand to a task.
+    """The locations of a release; small, and safe to pass to a task.
 
     Attributes:
-        state: the state folder that it was made in.
+        state: the state folder in which it was made.
         release_id: its name.
         folder: its public folder.
-        keys: the trust file, where one is named.
-        ledger: an export of the ledger, where one is given.
-        elsewhere: whether the state folder is not the one that it was made in.
+        keys: the trust file, if one is named.
+        ledger: an export of the ledger, if one is given.
+        elsewhere: whether the state folder is not the one in which it was made.
     """
 
     state: Path
@@ -57,45 +57,45 @@ class AuditTarget:
 
     @property
     def shelf(self) -> Path:
-        """Folder of its internal things."""
+        """Folder of its internal files."""
         return self.state / "shelf" / self.release_id
 
     def trusted(self) -> TrustedKeys:
-        """Whose signatures count.
+        """The trusted keys.
 
         Raises:
-            InvalidInput: there is no trust file, or it is none.
+            InvalidInput: there is no trust file, or the file is not one.
         """
         return keys_to_trust(self.state, self.keys)
 
     @property
     def trusted_where(self) -> str:
-        """Where the trust file was found, to be read after `trusted keys`."""
+        """The source of the trust file, as a continuation of `trusted keys`."""
         return trusted_where(self.state, self.keys)
 
     def public(self) -> SignedRecord:
-        """The public record, whoever signed it.
+        """The public record, without a check of its signature.
 
         Raises:
-            InvalidInput: there is none, or it is not of the form that records have.
+            InvalidInput: there is none, or it does not have the form of records.
         """
         return read_signed(self.folder / RECORD)
 
     @property
     def mlflow_is_out_of_reach(self) -> bool:
-        """Whether nothing says where MLflow's server is: elsewhere, a store of one's own has other releases."""
+        """Whether the location of MLflow's server is unknown: an external auditor's own store has other releases."""
         return self.elsewhere and not tracking_uri(self.state).startswith(_SERVERS)
 
     @property
     def ledger_is_out_of_reach(self) -> bool:
-        """Whether nothing says where the ledger is: elsewhere, a ledger of one's own has other charges."""
+        """Whether the location of the ledger is unknown: an external auditor's own ledger has other charges."""
         return self.elsewhere and self.ledger is None and not os.environ.get(LEDGER_VARIABLE)
 
     def internal(self) -> SignedRecord:
-        """The internal record that a trusted key signed: from the shelf, or where that one is lost, from MLflow.
+        """The internal record signed by a trusted key: from the shelf, or from MLflow if that one is lost.
 
         Raises:
-            DeniableError: there is none whose signature counts.
+            DeniableError: there is no record with a trusted signature.
         """
         trusted = self.trusted()
         if self.elsewhere:
@@ -113,17 +113,17 @@ class AuditTarget:
         raise failure
 
     def most_said(self) -> SignedRecord:
-        """The internal record, or where MLflow is out of reach, the public one; a trusted key signed either.
+        """The internal record, or the public one if MLflow is out of reach; a trusted key signed either.
 
         Raises:
-            DeniableError: there is none whose signature counts.
+            DeniableError: there is no record with a trusted signature.
         """
         if self.mlflow_is_out_of_reach:
             return trusted_record(self.folder / RECORD, self.trusted(), self.trusted_where)
         return self.internal()
 
     def ledger_lines(self) -> list[str]:
-        """All entries of the ledger as they are kept, a line each, in whatever state they are; nothing is made.
+        """All stored entries of the ledger, one line each, in any state; nothing is created.
 
         Raises:
             LedgerUnavailable: there is no ledger, or it cannot be read.
@@ -131,20 +131,20 @@ class AuditTarget:
         if self.ledger is not None:
             return exported_lines(self.ledger)
         if self.ledger_is_out_of_reach:
-            raise LedgerUnavailable(f"the ledger must be named where a release was not made, got none; {NO_LEDGER}.")
+            raise LedgerUnavailable(f"the ledger must be named for an audit elsewhere, got none; {NO_LEDGER}.")
         place = ledger_place(self.state)
         file = _file_of(place)
         if file is not None and not file.is_file():
-            raise LedgerUnavailable(f"the ledger must be at {file}, and is gone; bring it back, or say where it is.")
+            raise LedgerUnavailable(f"the ledger must be at {file}, and is missing; restore it, or give its location.")
         with LedgerDatabase.at(place).reading() as connection:
             return entry_rows(connection, 0)
 
     def _internal_in_mlflow(self, trusted: TrustedKeys) -> SignedRecord:
-        """The internal record where MLflow has the only copy that is in reach."""
+        """The internal record, if MLflow has the only copy within reach."""
         kept = record_in_mlflow(self.state, self.public().record.runs.mlflow_run).content
         if kept is None:
             raise Refused(
-                f"MLflow must have the internal record of {self.release_id}, and the artifact {RECORD_ARTIFACT} of its "
+                f"MLflow must have the internal record of {self.release_id}, but the artifact {RECORD_ARTIFACT} of its "
                 "run, or the run itself, was deleted."
             )
         with suppress(DeniableError), TemporaryDirectory(dir=self.state) as folder:
@@ -157,7 +157,7 @@ class AuditTarget:
         )
 
     def _of_this(self, signed: SignedRecord) -> SignedRecord:
-        """Refuse the record of another release, and the public one."""
+        """Refuse the record of another release, and the public record."""
         internal_part(signed)
         if signed.record.release.id != self.release_id:
             raise InvalidInput(
@@ -167,7 +167,7 @@ class AuditTarget:
 
 
 def _file_of(place: str | Path) -> Path | None:
-    """The file of a ledger; None where it is in the database of a server."""
+    """The file of a ledger; None if it is in the database of a server."""
     if isinstance(place, Path) or "://" not in place:
         return Path(place).expanduser()
     with suppress(ArgumentError):
@@ -177,7 +177,7 @@ def _file_of(place: str | Path) -> Path | None:
 
 
 def internal_part(signed: SignedRecord) -> Internal:
-    """What only the internal record says.
+    """The part that only the internal record has.
 
     Raises:
         InvalidInput: the record is the public one.
@@ -188,13 +188,13 @@ def internal_part(signed: SignedRecord) -> Internal:
 
 
 def exported_lines(file: Path) -> list[str]:
-    """The entries of an exported ledger, a line each.
+    """The entries of an exported ledger, one line each.
 
     Raises:
         InvalidInput: the file cannot be read.
     """
     try:
-        # Only the end of a line ends an entry: text within may hold other things that look like one.
+        # Only a line feed ends an entry: text in an entry may contain other line separators.
         lines = read_regular(file, "the export", _LONGEST_EXPORT).decode().removesuffix("\n").split("\n")
     except (OSError, UnicodeDecodeError):
         raise InvalidInput(f"an export of the ledger must be a readable file, got {file}; name another.") from None
@@ -202,16 +202,16 @@ def exported_lines(file: Path) -> list[str]:
 
 
 def find_sealed(release: str, state: Path, keys: Path | None = None, ledger: Path | None = None) -> AuditTarget:
-    """Find a release by its name or by its folder; what is left of it, where something is gone.
+    """Find a release by its name or by its folder, even if parts of it are missing.
 
     Args:
-        release: its name in the state folder, or the path of its public folder, wherever that is.
-        state: the state folder that it was made in, or that of whoever is elsewhere.
+        release: its name in the state folder, or the path of its public folder anywhere.
+        state: the state folder in which it was made, or that of an external auditor.
         keys: the trust file; by default as for `keys_to_trust`.
-        ledger: an export of the ledger, to be looked at in its place.
+        ledger: an export of the ledger, used instead of the ledger.
 
     Raises:
-        InvalidInput: the state folder knows no such release.
+        InvalidInput: there is no such release.
     """
     path = Path(release).expanduser()
     names = [path.resolve().name]
@@ -226,5 +226,5 @@ def find_sealed(release: str, state: Path, keys: Path | None = None, ledger: Pat
         return AuditTarget(state, names[-1], path.resolve(), keys, ledger, elsewhere=True)
     raise InvalidInput(
         f"the release must be one that was made in {state}, got {release}; give its name or the path of its folder, "
-        "and name its state folder by --state. Elsewhere, give the path of its public folder."
+        "and give its state folder with --state. For an audit elsewhere, give the path of its public folder."
     )

@@ -1,6 +1,6 @@
-"""Holds a release folder against its own signed record, as an auditor would who has the package alone.
+"""Checks a release folder against its own signed record, like an auditor who has only the package.
 
-What is checked is for `deniable.verification.release`; who is trusted is for whoever asks.
+The checks are in `deniable.verification.release`; the caller decides which keys to trust.
 """
 
 from collections.abc import Sequence
@@ -20,22 +20,22 @@ def verified_release(
 
     Args:
         folder: the release folder.
-        keys: whose signatures count.
-        found: where the keys were found, to be read after `trusted keys`.
-        ledger: the lines of the whole ledger, where it is at hand.
+        keys: the trusted keys.
+        found: the source of the keys, as a continuation of `trusted keys`.
+        ledger: the lines of the whole ledger, if available.
 
     Returns:
-        What was found; it never raises for what is wrong with the release.
+        The results; faults of the release are reported there and never raised.
     """
     exported = None if ledger is None else records_of(ledger)
     return verify_release(FolderOnDisk(folder), Trust(keys, found), exported)
 
 
 def require_verified(report: ReleaseReport) -> None:
-    """Refuse a release that does not hold.
+    """Refuse a release that fails a check.
 
     Raises:
-        Refused: something does not hold; the message has the first of it.
+        Refused: a check fails; the message names the first one.
     """
     wrong = next((check for check in report.checks if not check.holds), None)
     if wrong is not None:

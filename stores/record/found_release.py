@@ -1,7 +1,7 @@
-"""A release as a search shows it: what its signed record says, and where MLflow says otherwise.
+"""A release in search results: the content of its signed record, and the differences in MLflow.
 
-Whoever may write to MLflow may change what it says of a release. Its record cannot be changed: it is read from the
-public folder, or where there is none, from MLflow's copy, and counts if a trusted key signed it for this very run.
+Anyone with write access to MLflow can change what it shows for a release. The signed record cannot be changed: it is
+read from the public folder, or else from MLflow's copy, and is accepted if a trusted key signed it for this very run.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,7 +29,7 @@ _ARTIFACT = f"public/{RECORD}"
 _UNKNOWN = "?"
 
 Told = Mapping[str, str]
-"""What is said of a release, by the names of MLflow's tags."""
+"""The facts about a release, by the names of MLflow's tags."""
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,10 @@ class FoundRelease:
     """A release that was found.
 
     Attributes:
-        told: what is said of it: by its record, or where none can be believed, by MLflow.
-        page: experiment and run that show it; None where MLflow has none.
-        doubt: why its record is not believed; empty where it is.
-        otherwise: where MLflow does not say what the record does, a phrase each.
+        told: its facts, from its record, or from MLflow if no record can be trusted.
+        page: experiment and run that show it; None if MLflow has none.
+        doubt: why its record is not trusted; empty if it is trusted.
+        otherwise: differences of MLflow from the record, one phrase each.
     """
 
     told: Told
@@ -51,13 +51,13 @@ class FoundRelease:
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which releases are looked for; None where any will do.
+    """The search conditions; None for no condition.
 
     Attributes:
         dataset: name of the dataset.
         since: first day of publication.
-        epsilon_above: what the whole release cost more than.
-        approved_by: who approved it.
+        epsilon_above: the whole release cost more than this.
+        approved_by: the approver.
     """
 
     dataset: str | None = None
@@ -66,7 +66,7 @@ class Wanted:
     approved_by: str | None = None
 
     def has(self, record: Provenance) -> bool:
-        """Whether a record is that of such a release."""
+        """Whether the release of a record meets the conditions."""
         told = _told(record)
         return (
             self.dataset in {None, told[DATASET]}
@@ -77,13 +77,13 @@ class Wanted:
 
 
 def found_release(client: MlflowClient, state: Path, run: Run, trusted: TrustedKeys) -> FoundRelease:
-    """Hold what MLflow says of a release against its record.
+    """Compare what MLflow shows for a release with its record.
 
     Args:
-        client: MLflow's.
-        state: the state folder, which may hold the public folder.
+        client: the MLflow client.
+        state: the state folder, which may contain the public folder.
         run: the release's run.
-        trusted: whose signatures count.
+        trusted: the trusted keys.
 
     Raises:
         MlflowException: MLflow does not answer.
@@ -97,21 +97,21 @@ def found_release(client: MlflowClient, state: Path, run: Run, trusted: TrustedK
 
 
 def not_held(run: Run, why: str) -> FoundRelease:
-    """A release of which only MLflow has said anything yet, and why."""
+    """A release known only from MLflow, with the reason."""
     return FoundRelease(reported_by_mlflow(run), (run.info.experiment_id, run.info.run_id), doubt=why)
 
 
 def unseen_releases(
     client: MlflowClient, state: Path, wanted: Wanted, seen: set[str], trusted: TrustedKeys
 ) -> Iterator[FoundRelease]:
-    """The releases in a state folder that are looked for, and that MLflow's search did not find.
+    """The releases in a state folder that meet the conditions but were not found by MLflow's search.
 
     Args:
-        client: MLflow's.
+        client: the MLflow client.
         state: the state folder.
-        wanted: which releases are looked for.
+        wanted: the search conditions.
         seen: runs that the search found.
-        trusted: whose signatures count.
+        trusted: the trusted keys.
     """
     for place in sorted(state.glob(f"releases/*/{RECORD}"), reverse=True):
         with suppress(DeniableError, OSError):
@@ -122,14 +122,14 @@ def unseen_releases(
 
 
 def _page_of(client: MlflowClient, run_id: str) -> tuple[str, str] | None:
-    """Experiment and run, where MLflow still has the run, deleted or not."""
+    """Experiment and run, if MLflow still has the run, deleted or not."""
     with suppress(MlflowException):
         return client.get_run(run_id).info.experiment_id, run_id
     return None
 
 
 def reported_by_mlflow(run: Run) -> Told:
-    """What MLflow says of a release."""
+    """The facts about a release in MLflow."""
     tags, metrics = run.data.tags, run.data.metrics
     epsilon = tags.get(EPSILON_TOTAL) or (rounded_up(metrics[EPSILON_TOTAL]) if EPSILON_TOTAL in metrics else _UNKNOWN)
     names = (DATASET, PUBLISHED, GUARANTEE, STARTED_BY, APPROVED_BY)
@@ -139,7 +139,7 @@ def reported_by_mlflow(run: Run) -> Told:
 
 
 def _record_of(client: MlflowClient, state: Path, run: Run, trusted: TrustedKeys) -> Provenance:
-    """The record of a run's release, if it is believed."""
+    """The record of a run's release, if it is trusted."""
     name = run.info.run_name or ""
     place = state / "releases" / name / RECORD
     if Path(name).name == name and place.is_file():
@@ -152,14 +152,14 @@ def _record_of(client: MlflowClient, state: Path, run: Run, trusted: TrustedKeys
 
 
 def _of_run(record: Provenance, run: Run) -> Provenance:
-    """Refuse the record of another release, which whoever writes to MLflow can put anywhere."""
+    """Refuse the record of another release, which anyone with write access to MLflow could have put there."""
     if record.runs.mlflow_run != run.info.run_id:
         raise Refused(f"its record is that of {record.release.id}, which is another run")
     return record
 
 
 def _told(record: Provenance) -> Told:
-    """What a record says of its release."""
+    """The facts about a release in its record."""
     approval, epsilon = record.people.approval, _epsilon(record)
     return {
         _RELEASE: record.release.id,
@@ -173,13 +173,13 @@ def _told(record: Provenance) -> Told:
 
 
 def _epsilon(record: Provenance) -> float:
-    """What a release cost; what no epsilon bounds costs more than any."""
+    """Epsilon of a release; infinite if no epsilon bounds its cost."""
     total = record.cost.total
     return inf if total is None or total.epsilon is None else total.epsilon
 
 
 def _otherwise(record: Provenance, run: Run) -> Iterator[str]:
-    """Where MLflow does not say what a record does."""
+    """The differences of MLflow from a record."""
     signed, shown = _told(record), reported_by_mlflow(run)
     for name, value in signed.items():
         if shown[name] != value:

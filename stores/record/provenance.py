@@ -1,7 +1,7 @@
-"""Collects the provenance record of a release: from its notes in the vault, its accounts, the ledger and the machine.
+"""Collects the provenance record of a release from its notes in the vault, its accounts, the ledger and the machine.
 
-Two renderings of one model: the public record is made as the release is published, the internal one is the same with
-what only cleared staff may see. How a record is signed does not belong here (stores.keys.signed_record).
+The model has two renderings: the public record is made when the release is published; the internal one contains the
+same and the material for cleared staff. Signing does not belong here (stores.keys.signed_record).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -41,7 +41,7 @@ from stores.vault.step_log import noted_steps, spent
 from stores.vault.workspace import Workspace
 
 SEAL = "seal"
-"""The step that signs the internal record, and so is not in it."""
+"""The step that signs the internal record and is therefore not in it."""
 
 _AFTER_PUBLICATION = ("publish", "report", SEAL)
 _METHOD = (
@@ -54,14 +54,14 @@ _METHOD = (
 def public_record(
     workspace: Workspace, accounts: Accounts, publishing: Step, *, records: int, signed: Signed
 ) -> Provenance:
-    """Say how a release was made, as it is about to be published.
+    """Describe how a release was made, just before its publication.
 
     Args:
         workspace: the release.
-        accounts: what it costs.
-        publishing: the step that publishes it, as far as it has come.
+        accounts: its privacy costs.
+        publishing: the publication step, as far as it has progressed.
         records: number of records.
-        signed: when the record is signed, on the day of publication, and by which key.
+        signed: time and key of the signature, on the day of publication.
 
     Returns:
         The public rendering.
@@ -80,7 +80,7 @@ def public_record(
             dataset=spec.dataset_name,
             records=records,
             previous=_previous(entries, workspace),
-            # A ledger that a fast clock once wrote to is ahead of the day of publication.
+            # The ledger may be ahead of the day of publication if a clock was once fast.
             begun=min([signed.day, *(day_of(entry["time"]) for entry in segment.entries[:1])]),
             published=signed.day,
         ),
@@ -103,7 +103,7 @@ def public_record(
 
 
 def with_publication(record: Provenance, publishing: Step) -> Provenance:
-    """A public record with publication, its last step, as far as it has come by now."""
+    """A public record with the current progress of publication, its last step."""
     return record.model_copy(update={"steps": (*record.steps[:-1], publishing.public())})
 
 
@@ -116,14 +116,14 @@ def internal_record(
     signed: Signed,
     shelf: Mapping[str, str],
 ) -> Provenance:
-    """Say the same as the public record, and what only cleared staff may see.
+    """Extend the public record by the material for cleared staff.
 
     Args:
         workspace: the release, which is published.
         public: its public record.
         public_digest: SHA-256 of that record's file.
         run_tree: MLflow's runs of the release.
-        signed: when the record will be signed, and by which key.
+        signed: time and key of the signature.
         shelf: digests of the files on its shelf.
 
     Returns:
@@ -162,13 +162,13 @@ def internal_record(
 
 
 def spec_document(spec: ReleaseSpec) -> dict[str, Any]:
-    """A spec as the record has it: not where the source lies, and of the schema's file only its name."""
+    """A spec in the form of the record: without the location of the source, and only with the name of the schema."""
     document: dict[str, Any] = spec.model_dump(mode="json", fallback=str, exclude={"source"})
     return document | {"dataset": Path(spec.dataset).name}
 
 
 def cost_of(spec: ReleaseSpec, accounts: Accounts) -> Cost:
-    """What a release costs, as the record has it."""
+    """The costs of a release in the form of the record."""
     model = spent(accounts.model)
     if model is None:
         raise ValueError("a model has a guarantee")
@@ -194,17 +194,17 @@ def cost_of(spec: ReleaseSpec, accounts: Accounts) -> Cost:
 def ledger_segment(
     entries: Sequence[Entry], *, release: str, dataset: str, commitment: str, first: int | None = None
 ) -> LedgerSegment:
-    """The entries from a release's first charge to the last there is; what concerns others is sealed.
+    """The entries from a release's first charge to the end of the ledger; entries that concern others are sealed.
 
-    Charges under the release's key are its own, whichever release they were first made for: a replay draws what they
+    Charges under the release's key belong to it, whichever release they were first made for: a replay draws what they
     paid for.
 
     Args:
         entries: all entries of the ledger.
         release: the release's name.
-        dataset: the dataset's name, whose policies are shown too.
+        dataset: the dataset's name; its policies are also shown.
         commitment: commitment to the release key.
-        first: the number of the first of them, where it is known; a release that was charged nothing has none yet.
+        first: the number of the first of these entries, if known; a release without charges has none yet.
     """
     facts = [entry.fact() for entry in entries]
     charged = {fact.identity for fact in facts if isinstance(fact, Charge) and fact.commitment == commitment}
@@ -233,7 +233,7 @@ def _place(entry: Entry) -> LedgerPlace:
 
 
 def _previous(entries: Iterable[Entry], workspace: Workspace) -> str | None:
-    """The release of the dataset that was published last, before this one."""
+    """The previously published release of the dataset."""
     previous = None
     for fact in (entry.fact() for entry in entries if entry.kind == Publication.kind):
         if isinstance(fact, Publication) and fact.dataset == workspace.spec.dataset_name:
@@ -248,18 +248,18 @@ def _steps(workspace: Workspace) -> tuple[Step, ...]:
 
 
 def _commitment(steps: Iterable[Step]) -> str:
-    """Keyed digest of the snapshot, as the step that made it noted it."""
+    """Keyed digest of the snapshot, from the note of the step that made it."""
     for step in steps:
         for made in step.outputs:
             if made.name == "snapshot":
                 return made.digest
     raise Refused(
-        "a release must have noted in its vault what each step did, and has not; give it up by python -m flows discard."
+        "a release must have notes on each step in its vault, and has not; abandon it with python -m flows discard."
     )
 
 
 def _table_schema(spec: ReleaseSpec) -> TableSchema:
-    """The file that describes the table, as it is."""
+    """The file that describes the table, unchanged."""
     shipped = Path(datasets.__path__[0]) / f"{spec.dataset}.py"
     path = spec.folder / spec.dataset if spec.dataset.endswith(".py") else shipped
     return TableSchema(

@@ -1,6 +1,6 @@
-"""Finds the record of a published release, sees that its signature counts, and takes spec and schema out of it.
+"""Finds the record of a published release, checks its signature, and extracts spec and schema from it.
 
-Whether all that a record says holds is for deniable.verification.release.
+Whether the statements of a record hold is checked in deniable.verification.release.
 """
 
 import json
@@ -19,7 +19,7 @@ def find_release_folder(release: str | Path, state: Path) -> Path:
     """Find the folder of a published release.
 
     Args:
-        release: the release's name in the state folder, or the path of its folder, wherever that is.
+        release: the release's name in the state folder, or the path of its folder anywhere.
         state: the state folder.
 
     Raises:
@@ -30,19 +30,19 @@ def find_release_folder(release: str | Path, state: Path) -> Path:
             return folder.resolve()
     raise InvalidInput(
         f"the release must be published in {state}, or be the path of a release's folder, got {release}, where there "
-        f"is no {RECORD}; check its name, or name its state folder by --state."
+        f"is no {RECORD}; check its name, or give its state folder with --state."
     )
 
 
 def keys_to_trust(state: Path, keys: Path | None = None) -> TrustedKeys:
-    """Whose signatures count; never those of keys that came with a release.
+    """The trusted keys; keys that came with a release are never trusted.
 
     Args:
         state: the state folder.
-        keys: the trust file; by default the one that DENIABLE_TRUSTED_KEYS names, else that of the state folder.
+        keys: the trust file; by default the one named by DENIABLE_TRUSTED_KEYS, or else that of the state folder.
 
     Raises:
-        InvalidInput: there is no trust file, or it is none.
+        InvalidInput: there is no trust file, or the file is not one.
     """
     place = keys or trusted_keys_place(state)
     trusted = read_trusted_keys(place)
@@ -55,7 +55,7 @@ def keys_to_trust(state: Path, keys: Path | None = None) -> TrustedKeys:
 
 
 def trusted_where(state: Path, keys: Path | None = None) -> str:
-    """Which trust file `keys_to_trust` takes, to be read after `trusted keys`."""
+    """The trust file that `keys_to_trust` uses, as a continuation of `trusted keys`."""
     if keys is not None:
         return f"as given, {keys}"
     place = trusted_keys_place(state)
@@ -65,34 +65,34 @@ def trusted_where(state: Path, keys: Path | None = None) -> str:
 
 
 def trusted_record(place: Path, trusted: TrustedKeys, where: str = "") -> SignedRecord:
-    """Read a record whose signature counts.
+    """Read a record with a trusted signature.
 
     Args:
         place: the record's file.
-        trusted: whose signatures count.
-        where: which trust file says so, where that is to be told.
+        trusted: the trusted keys.
+        where: the trust file, for the message, if it is to be named.
 
     Raises:
-        InvalidInput: there is none, or it is not of the form that records have.
+        InvalidInput: there is no record, or it does not have the form of records.
         SignatureBroken: it is not what a known key signed.
-        Refused: the key that signed it must not be trusted.
+        Refused: the key that signed it is not trusted.
     """
     return trusted_content(read_record(place), str(place), trusted, where)
 
 
 def trusted_content(content: bytes, place: str, trusted: TrustedKeys, where: str = "") -> SignedRecord:
-    """Read a record whose signature counts out of what its file holds.
+    """Read a record with a trusted signature from the content of its file.
 
     Args:
-        content: what the file holds.
-        place: where it is, to be told.
-        trusted: whose signatures count.
-        where: which trust file says so, where that is to be told.
+        content: the content of the file.
+        place: its location, for the message.
+        trusted: the trusted keys.
+        where: the trust file, for the message, if it is to be named.
 
     Raises:
-        InvalidInput: it is not of the form that records have.
+        InvalidInput: it does not have the form of records.
         SignatureBroken: it is not what a known key signed.
-        Refused: the key that signed it must not be trusted.
+        Refused: the key that signed it is not trusted.
     """
     signed = signed_content(content, place)
     envelope = Envelope.from_text(content)
@@ -100,7 +100,7 @@ def trusted_content(content: bytes, place: str, trusted: TrustedKeys, where: str
     said = signed.record.signed
     fault = trusted.judge(envelope.keyid, said.time)
     if said.keyid != envelope.keyid:
-        fault = "it says that it was signed by another key"
+        fault = "it states that another key signed it"
     if fault is not None:
         told = f"; trusted keys {where}" if where else ""
         raise Refused(f"the record must be signed by a key that is trusted, got {place}: {fault}{told}.")
@@ -111,7 +111,7 @@ def internal_record_of(public: SignedRecord, state: Path, trusted: TrustedKeys) 
     """The internal record of a release, if the state folder has it.
 
     Raises:
-        Refused: it is that of another release, or must not be trusted.
+        Refused: it belongs to another release, or is not trusted.
         SignatureBroken: it is not what a known key signed.
     """
     place = state / "shelf" / public.record.release.id / RECORD
@@ -119,29 +119,29 @@ def internal_record_of(public: SignedRecord, state: Path, trusted: TrustedKeys) 
         return None
     internal = trusted_record(place, trusted)
     if internal.record.internal is None or internal.record.internal.public_record != public.digest:
-        raise Refused(f"the internal record must be that of the release, got {place}, which is of another.")
+        raise Refused(f"the internal record must belong to the release, got {place}, which belongs to another.")
     return internal
 
 
 def recorded_spec(record: Provenance, folder: Path, source: Path | str | None = None) -> ReleaseSpec:
     """Write spec and schema of a record into a folder, and load them from there.
 
-    A schema that ships is taken from the checkout, whatever the record says. One that does not is run: its code is
-    part of what was signed.
+    A schema that is part of the package is taken from the checkout, whatever the record contains. The code of any other
+    schema is run; it is part of what was signed.
 
     Args:
-        record: the record, whose signature counts.
-        folder: an empty folder that nobody else may enter.
-        source: where the records come from; by default nowhere, for a release whose snapshot is at hand.
+        record: the record, whose signature is trusted.
+        folder: an empty folder that no other account may enter.
+        source: the source of the records; not needed for a release whose snapshot is available.
 
     Raises:
-        InvalidInput: the spec is none that this version knows, or the schema is none.
+        InvalidInput: this version does not know the form of the spec, or the schema is not valid.
     """
     document = record.spec.document
     schema = record.table_schema
     if schema.dataset.endswith(".py"):
         if Path(schema.dataset).name != schema.dataset or document.get("dataset") != schema.dataset:
-            raise InvalidInput("the schema in a record must be a file beside the spec, got one elsewhere.")
+            raise InvalidInput("the schema in a record must be a file next to the spec, got one elsewhere.")
         (folder / schema.dataset).write_bytes(schema.source.encode())
     taken = {"kind": "file", "path": whole_place(source) if source else "snapshot.parquet"}
     path = folder / "spec.yaml"

@@ -1,7 +1,7 @@
-"""Whether a release that was run again gave what its record says, step by step, and why it did not where it did not.
+"""Compares a repeated run of a release with its record, step by step, with the reasons for differences.
 
-Only digests, names and versions are said, so that whoever reads it learns nothing that is confidential. How a release
-is run again does not belong here (flows.replay).
+The comparison contains only digests, names and versions, so it reveals nothing confidential. The repeated run itself
+does not belong here (flows.replay).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,13 +18,13 @@ _SHOWN_DIGITS = 12
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found of one step.
+    """The result for one step.
 
     Attributes:
         step: its name.
-        outcome: whether it gave what the record says.
-        said: what differs, or why nothing can be said.
-        inputs: names of what it read that the record does not know.
+        outcome: whether it gave the result in the record.
+        said: the differences, or why there is no comparison.
+        inputs: names of inputs that differ from the record.
     """
 
     step: str
@@ -34,31 +34,31 @@ class Finding:
 
     @property
     def contradicts(self) -> bool:
-        """Whether the step did not give what the record says."""
+        """Whether the step gave a different result than the record states."""
         return self.outcome in {"differs", "failed"}
 
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a step may have given something else."""
+    """A possible reason for a different result."""
 
     kind: Literal["input", "key", "code", "environment", "unexplained"]
     said: str
 
     def __str__(self) -> str:
-        """The reason in a sentence without its full stop."""
+        """The reason as a sentence without a full stop."""
         return f"{self.kind}: {self.said}"
 
 
 @dataclass(frozen=True)
 class Replayed:
-    """What came of running a release again.
+    """The result of running a release again.
 
     Attributes:
         release: its name.
-        findings: what was found, step by step, in the order of the flow.
-        reasons: why the first step that gave something else may have; what is different where all is the same.
-        kept: the scratch folder, where it was to be kept.
+        findings: the results, step by step, in the order of the flow.
+        reasons: possible reasons for the first difference; if there is none, differences of the circumstances.
+        kept: the scratch folder, if it was kept.
     """
 
     release: str
@@ -68,24 +68,24 @@ class Replayed:
 
     @property
     def first(self) -> Finding | None:
-        """The first step that did not give what the record says."""
+        """The first step with a different result than the record states."""
         return next((finding for finding in self.findings if finding.contradicts), None)
 
     @property
     def same(self) -> bool:
-        """Whether every step that was run gave what the record says, to the bit."""
+        """Whether every step that was run gave exactly the result in the record."""
         return self.first is None and all(finding.outcome != "not reached" for finding in self.findings)
 
     @property
     def verdict(self) -> str:
-        """What came of it, in a sentence."""
+        """The overall result, in one sentence."""
         if self.first is None:
             return "Every step gives the same bytes."
         what = "whose output differs" if self.first.outcome == "differs" else "that fails"
         return f"The first step {what} is {self.first.step}: {self.first.said}."
 
     def lines(self) -> Iterator[str]:
-        """One line a step, the verdict, and why, or what else is not as it was."""
+        """One line per step, the verdict, and the reasons or other differences."""
         width = max(len(finding.step) for finding in self.findings)
         for finding in self.findings:
             yield f"{finding.step:<{width}}  {finding.outcome}{f': {finding.said}' if finding.said else ''}"
@@ -95,12 +95,12 @@ class Replayed:
 
 
 def compared(name: str, recorded: Sequence[Step], again: Sequence[Step]) -> Finding:
-    """Hold what a step did against its record.
+    """Compare a repeated step with its record.
 
     Args:
         name: the step.
-        recorded: the step, or its parts where it was mapped, as recorded.
-        again: the same as they were done again.
+        recorded: the step in the record, or its parts if it was mapped.
+        again: the same from the repeated run.
     """
     done = {step.part: step for step in again}
     inputs: list[str] = []
@@ -108,11 +108,11 @@ def compared(name: str, recorded: Sequence[Step], again: Sequence[Step]) -> Find
     for then in recorded:
         now = done.pop(then.part, None)
         if now is None:
-            said.append(f"{then.part or 'it'} was not done again")
+            said.append(f"{then.part or 'it'} was not repeated")
             continue
         read = _other(then.inputs, now.inputs)
         inputs += [item for item in read if item not in inputs]
-        found = [*_differences(then, now), *([f"it read another {' and '.join(read)}"] if read else [])]
+        found = [*_differences(then, now), *([f"its inputs differ: {' and '.join(read)}"] if read else [])]
         said += [f"{then.part}: {difference}" if then.part else difference for difference in found]
     said += [f"{part or 'it'} is not in the record" for part in done]
     if said:
@@ -122,24 +122,24 @@ def compared(name: str, recorded: Sequence[Step], again: Sequence[Step]) -> Find
 
 
 def _differences(then: Step, now: Step) -> Iterator[str]:
-    """What a step gave that is not what it gave then."""
+    """The differences between a repeated step and the recorded one."""
     if made := _other(then.outputs, now.outputs):
-        yield f"it made another {' and '.join(made)}"
+        yield f"its outputs differ: {' and '.join(made)}"
     if (then.cost, then.events) != (now.cost, now.events):
-        yield "it spent something else"
+        yield "its cost differs"
     if then.figures is not None and then.figures != now.figures:
-        yield f"it measured another {' and '.join(_other_figures(then.figures, now.figures or {}))}"
+        yield f"its figures differ: {' and '.join(_other_figures(then.figures, now.figures or {}))}"
 
 
 def _other(then: Sequence[Resource], now: Sequence[Resource]) -> list[str]:
-    """Names of the things that are not the same, or are there only once."""
+    """Names of inputs or outputs that differ or exist on only one side."""
     before, after = ({thing.name: thing for thing in things} for things in (then, now))
     if len(before) == len(then) and len(after) == len(now):
         names = dict.fromkeys([*before, *after])
         return [name for name in names if before.get(name) != after.get(name)]
-    # Parts of a mapped step have one name; they are told apart by their places.
+    # Parts of a mapped step have the same name and are distinguished by their positions.
     if len(then) != len(now):
-        return ["number of things"]
+        return ["number of items"]
     return list(dict.fromkeys(one.name for one, other in zip(then, now, strict=True) if one != other))
 
 
@@ -148,13 +148,13 @@ def _other_figures(then: Mapping[str, float], now: Mapping[str, float]) -> list[
 
 
 def differing(record: Provenance, code: Code, environment: Environment, schema: str) -> tuple[Reason, ...]:
-    """What is not as it was when a release was made, and may make a difference.
+    """Differences in the circumstances of a release that may affect its result.
 
     Args:
         record: the record of the release.
-        code: the code that ran it again.
-        environment: what that ran on.
-        schema: digest of the file that described the table.
+        code: the code of the repeated run.
+        environment: the environment of the repeated run.
+        schema: digest of the schema file.
     """
     return (
         *_other_schema(record, schema),
@@ -168,13 +168,13 @@ def _other_schema(record: Provenance, schema: str) -> Iterator[Reason]:
     if schema != known.code:
         yield Reason(
             "code",
-            f"the schema {known.dataset} is another, {_short(schema)} here, {_short(known.code)} in the record",
+            f"the schema {known.dataset} is different, {_short(schema)} here, {_short(known.code)} in the record",
         )
 
 
 def _other_code(then: Code, now: Code) -> Iterator[Reason]:
     if then.package != now.package:
-        yield Reason("code", f"the package is another, {_named(now)} here, {_named(then)} in the record")
+        yield Reason("code", f"the package is different, {_named(now)} here, {_named(then)} in the record")
 
 
 def _other_place(then: Environment, now: Environment) -> Iterator[Reason]:
@@ -192,13 +192,13 @@ def _other_place(then: Environment, now: Environment) -> Iterator[Reason]:
         if here != there
     ]
     if not said and None not in (now.requirements, then.requirements) and now.requirements != then.requirements:
-        said = ["the pinned requirements are others, and what is installed is the same"]
+        said = ["the pinned requirements are different, but the installed packages are the same"]
     if said:
         yield Reason("environment", "; ".join(said))
 
 
 def _named(code: Code) -> str:
-    """A version of the code, as people know it."""
+    """A version of the code in readable form."""
     changes = " and changes" if code.dirty else ""
     commit = f", commit {_short(code.commit)}{changes}" if code.commit else ""
     return f"{_short(code.package)} (version {code.version}{commit})"
@@ -209,5 +209,5 @@ def _short(digest: str) -> str:
 
 
 def names_in_order(steps: Iterable[Step]) -> list[str]:
-    """Names of the steps, each once, in their order."""
+    """Names of the steps, each listed once, in order."""
     return list(dict.fromkeys(step.step for step in steps))

@@ -1,6 +1,6 @@
-"""Whether a release may be published: what its policy makes of it, and what a person decided upon the same candidate.
+"""Whether a release may be published: the result of its policy, and the decision of a person on the same candidate.
 
-How persons decide is for stores.vault.decisions.
+The decisions of persons are made in stores.vault.decisions.
 """
 
 import json
@@ -32,15 +32,15 @@ def candidate_digest(
     figures: Sequence[EvaluationFigures],
     page: Reference,
 ) -> str:
-    """Digest of what is to be looked at and would be published; keyed, for it stands in the public record.
+    """Digest of the material that is reviewed and would be published; keyed, because the public record contains it.
 
     Args:
         workspace: the release.
         released: codes of the records.
-        learnt: what was learnt and is public.
-        accounts: what it costs.
-        figures: what was found of utility and risk.
-        page: the report that is looked at.
+        learnt: the learnt files that are public.
+        accounts: the privacy costs.
+        figures: figures of utility and risk.
+        page: the report under review.
     """
     said = {
         "release": workspace.release_id,
@@ -54,19 +54,19 @@ def candidate_digest(
 
 
 def require_decision(workspace: Workspace, candidate: str, outcome: Outcome, page: Reference) -> None:
-    """Let a release be published that its policy or a person lets be, and no other.
+    """Return only if the policy or a person permits the publication of a release.
 
-    What once was held, or beyond its policy, needs a person, whatever its spec says by now.
+    A release that was held once, or was outside its policy, needs a decision by a person, even if its spec has changed.
 
     Args:
         workspace: the release.
         candidate: digest of what would be published.
-        outcome: what its policy makes of its figures.
-        page: the report that is looked at.
+        outcome: the result of the policy for its figures.
+        page: the report under review.
 
     Raises:
-        Held: a person must decide, and has not.
-        NotPublished: it was refused.
+        Held: a person must decide and has not decided yet.
+        NotPublished: the release was refused.
     """
     before = held_note(workspace.state, workspace.release_id)
     refusal = next((made for made in decisions(workspace.vault) if made.decision == "refused"), None)
@@ -92,13 +92,13 @@ def require_decision(workspace: Workspace, candidate: str, outcome: Outcome, pag
 
 
 def _note(workspace: Workspace, candidate: str, outcome: Outcome, page: Reference, before: HeldNote | None) -> HeldNote:
-    """What is noted of a release that does not publish by itself."""
+    """The note on a release that is not published automatically."""
     spec = workspace.spec
     why = list(outcome.reasons)
     if before is not None and before.candidate != candidate:
-        why.append("it is not what was held before, and so needs a decision of its own")
+        why.append("it differs from the candidate that was held before, and needs a new decision")
     elif before is not None and outcome.action == "publish":
-        why.append("it was held before, and stays so until somebody decides")
+        why.append("it was held before, and remains held until a person decides")
     same = before is not None and before.candidate == candidate
     return HeldNote(
         release=workspace.release_id,
@@ -118,5 +118,5 @@ def _note(workspace: Workspace, candidate: str, outcome: Outcome, page: Referenc
 
 
 def _waiting_flow_run() -> str | None:
-    """The run of a deployment that this happens in: that one can be suspended."""
+    """The current run, if it belongs to a deployment and can therefore be suspended."""
     return str(runtime.flow_run.id) if runtime.deployment.id and runtime.flow_run.id else None

@@ -1,4 +1,4 @@
-"""Decides upon a release that is held: writes the decision down, and ends its run in MLflow where it is refused."""
+"""Records a decision on a held release, and ends its MLflow run if it is refused."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
 def decide(
     state: Path, note: HeldNote, word: "DecisionWord", *, by: str, identity: "Identity", reason: str
 ) -> Approval:
-    """Write down a decision, and end the MLflow run of a release that is refused.
+    """Record a decision, and end the MLflow run of a refused release.
 
     Args:
         state: the state folder.
-        note: what is known of the release.
+        note: the note on the release.
         word: approved or refused.
-        by: who decides.
-        identity: whether that is the account that decides, or what somebody said.
-        reason: why.
+        by: the person who decides.
+        identity: whether `by` is the account that runs the command, or a stated name.
+        reason: the reason.
 
     Returns:
-        The decision that counts.
+        The valid decision.
     """
     made = take_decision(state, note, word, by=by, identity=identity, reason=reason)
     if made.decision == "refused":

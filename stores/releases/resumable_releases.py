@@ -1,6 +1,6 @@
-"""Releases that were begun: which spec they are of, whether somebody works on one, and which were never finished.
+"""Releases that were started: their specs, whether a process works on them, and which were never finished.
 
-What a release has done so far is for the journal.
+The completed work of a release is in the journal.
 """
 
 import json
@@ -22,25 +22,25 @@ from stores.vault.workspace import Workspace
 _RECORD = "release.json"
 _END = "end.json"
 
-# What decides neither what is drawn nor what it costs; to change it does not begin another release.
+# Entries that affect neither the draws nor the costs; changing them does not start another release.
 _WITHOUT_EFFECT = {"title", "evaluation", "thresholds", "decision", "budget", "refresh"}
 
 
 @dataclass(frozen=True)
 class ResumableRelease:
-    """What the vault says of a release.
+    """The note of a release in the vault.
 
     Attributes:
         release_id: the release's name.
         dataset: the dataset's name.
-        spec: digest of what it is of.
+        spec: digest of its spec.
         commitment: commitment to its key.
         finished: whether nothing is left to do.
         destroy_key: whether its key is to be destroyed when it is finished.
-        reported: whether whoever started it was told of its end; notes of earlier versions do not say, and were.
+        reported: whether its end was reported to the user; notes of earlier versions lack this and count as reported.
         mlflow_run: its run in MLflow.
-        code: digest of the code that has worked on it; empty where several have, or an earlier version noted none.
-        runs: Prefect's runs that worked on it: the one that began it, then those that went on with it.
+        code: digest of the code that worked on it; empty if there were several, or an earlier version noted none.
+        runs: the Prefect runs that worked on it: first the one that started it, then those that resumed it.
     """
 
     release_id: str
@@ -56,45 +56,45 @@ class ResumableRelease:
 
     @property
     def ended(self) -> bool:
-        """Whether it is finished and reported, so that the same command begins another release."""
+        """Whether it is finished and reported, so that the same command starts another release."""
         return self.finished and self.reported
 
 
 def spec_digest(spec: ReleaseSpec) -> str:
-    """Digest of all in a spec, and in the schema that it names, that decides what is drawn."""
+    """Digest of everything in a spec and its schema that affects the draws."""
     said = spec.model_dump(mode="json", fallback=str, exclude=_WITHOUT_EFFECT)
     facts = [said, spec.domain.digest, schema_code(spec.dataset, spec.folder)]
     return sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
 def note_beginning(workspace: Workspace, run: str | None = None) -> None:
-    """Note in the vault what the release is of; from now on it can be taken up again.
+    """Note the start of a release in the vault; from now on it can be resumed.
 
     Args:
         workspace: the release.
-        run: Prefect's run that begins it.
+        run: the Prefect run that starts it.
     """
     _write(workspace, finished=False, runs=(run,) if run else ())
 
 
 def note_work(state: Path, release_id: str, run: str | None) -> None:
-    """Note that a run of Prefect's goes on with a release."""
+    """Note that a Prefect run resumes a release."""
     begun = find_release(state, release_id)
     if run and run not in begun.runs:
         _replace(state, replace(begun, runs=(*begun.runs, run)))
 
 
 def releases_of_run(state: Path, run: str) -> list[ResumableRelease]:
-    """The releases that a run of Prefect's has begun or gone on with, the oldest first."""
+    """The releases that a Prefect run has started or resumed, the oldest first."""
     return [begun for begun in begun_releases(state) if run in begun.runs]
 
 
 def note_end(workspace: Workspace, said: str) -> None:
-    """Note that nothing is left to do but to tell whoever started the release.
+    """Note that nothing is left to do except to report the end of the release to the user.
 
     Args:
         workspace: the release.
-        said: what is to be told, as `ended_with` gives it back.
+        said: the report, which `ended_with` returns.
     """
     with workspace.writing(_END, Audience.RESTRICTED) as path:
         path.write_text(said, encoding="utf-8")
@@ -102,14 +102,14 @@ def note_end(workspace: Workspace, said: str) -> None:
 
 
 def note_reported(state: Path, release_id: str) -> None:
-    """Note that whoever started a finished release was told of its end: the same command begins another from now on."""
+    """Note that the end of a finished release was reported: from now on the same command starts another."""
     begun = find_release(state, release_id)
     if begun.finished and not begun.reported:
         _replace(state, replace(begun, reported=True))
 
 
 def _replace(state: Path, begun: ResumableRelease) -> None:
-    """Note something else of a release, whole or not at all."""
+    """Replace the note of a release, completely or not at all."""
     place = state / "vault" / begun.release_id / _RECORD
     with NamedTemporaryFile("w", dir=place.parent, prefix=f".{_RECORD}.", delete=False) as file:
         temporary = Path(file.name)
@@ -122,7 +122,7 @@ def _replace(state: Path, begun: ResumableRelease) -> None:
 
 
 def ended_with(workspace: Workspace) -> str | None:
-    """What is to be told of a finished release; None of one that is not finished."""
+    """The report on a finished release; None for one that is not finished."""
     if not find_release(workspace.state, workspace.release_id).finished:
         return None
     return (workspace.vault / _END).read_text(encoding="utf-8")
@@ -147,20 +147,20 @@ def _write(workspace: Workspace, *, finished: bool, runs: tuple[str, ...] = ()) 
 
 
 def begun_releases(state: Path) -> list[ResumableRelease]:
-    """All releases that the state folder knows and whose notes can be read, the oldest first."""
+    """All releases in the state folder whose notes can be read, the oldest first."""
     return [begun for begun in map(_begun, _vaults(state)) if begun is not None]
 
 
 def releases_of(state: Path, spec: ReleaseSpec) -> list[ResumableRelease]:
-    """The releases of a spec's dataset that were begun, the oldest first.
+    """The started releases of a spec's dataset, the oldest first.
 
-    What a note says that cannot be read is not guessed at: what was paid for might be paid for again. It stops the
-    datasets that it may be of, and no other. It may be of a spec's dataset where its folder is called as the spec's
-    releases are (the name is a part of what a release is of), where what is left of it names the dataset, or where the
-    ledger has charged the dataset for it: what never was charged has nothing to be paid for again.
+    The content of an unreadable note is not guessed, because a release might then be charged twice. Such a note blocks
+    the datasets that it may belong to, and no others. It may belong to a spec's dataset if its folder is named like the
+    spec's releases, if the readable part of it names the dataset, or if the ledger has charged the dataset for it; a
+    release that was never charged cannot be charged twice.
 
     Raises:
-        Refused: a note that may be of the dataset cannot be read, or is of a version that noted other things.
+        Refused: a note that may belong to the dataset cannot be read, or comes from a version with a different format.
     """
     found = []
     for vault in _vaults(state):
@@ -173,12 +173,12 @@ def releases_of(state: Path, spec: ReleaseSpec) -> list[ResumableRelease]:
 
 
 def _vaults(state: Path) -> list[Path]:
-    """Folders of the releases that were begun, the oldest of a spec first."""
+    """Folders of the started releases, the oldest of a spec first."""
     return sorted(vault for vault in (state / "vault").glob("*") if _is_noted(vault))
 
 
 def _is_noted(vault: Path) -> bool:
-    """Whether there is a note in a folder; one that may not be looked into may hold one."""
+    """Whether a folder contains a note; a folder that cannot be read may contain one."""
     try:
         (vault / _RECORD).stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -189,7 +189,7 @@ def _is_noted(vault: Path) -> bool:
 
 
 def _begun(vault: Path) -> ResumableRelease | None:
-    """What the vault says of one release; None where that cannot be read."""
+    """The note of one release in the vault; None if it cannot be read."""
     try:
         said = json.loads((vault / _RECORD).read_text())
         return ResumableRelease(**{**said, "runs": tuple(said.get("runs", ()))})
@@ -198,7 +198,7 @@ def _begun(vault: Path) -> ResumableRelease | None:
 
 
 def _may_be_of(spec: ReleaseSpec, state: Path, vault: Path) -> bool:
-    """Whether a note that cannot be read may be of a spec's dataset."""
+    """Whether an unreadable note may belong to a spec's dataset."""
     return (
         vault.name.rpartition("-")[0] == spec.name
         or _named_dataset(vault) == spec.dataset_name
@@ -207,7 +207,7 @@ def _may_be_of(spec: ReleaseSpec, state: Path, vault: Path) -> bool:
 
 
 def _named_dataset(vault: Path) -> object:
-    """The dataset that a note names which says otherwise what this version does not understand."""
+    """The dataset named in a note that this version cannot otherwise read."""
     try:
         said = json.loads((vault / _RECORD).read_text())
     except (OSError, ValueError):
@@ -218,19 +218,19 @@ def _named_dataset(vault: Path) -> object:
 def _unreadable(vault: Path) -> Refused:
     msg = (
         f"{vault / _RECORD} must be as this version of the program writes it, and is not, so that {vault.name} might "
-        f"be paid for twice; go on with it by the version that it was begun with, or a later one, or bring the folder "
-        f"{vault} back from a backup."
+        f"be charged twice; resume it with the version that started it, or a later one, or restore the folder "
+        f"{vault} from a backup."
     )
     return Refused(msg)
 
 
 def unfinished_release(state: Path, spec: ReleaseSpec) -> ResumableRelease | None:
-    """The release of a spec that was begun and whose end was never reported, the newest if there are several.
+    """The started release of a spec whose end was never reported; the newest if there are several.
 
-    One that is finished is only to be reported: between its end and that of its command, the command may be killed.
+    A finished release only remains to be reported: the command may have been killed between the two.
 
     Raises:
-        Refused: a note that may be of the spec's dataset cannot be read.
+        Refused: a note that may belong to the spec's dataset cannot be read.
     """
     digest = spec_digest(spec)
     unfinished = [begun for begun in releases_of(state, spec) if not begun.ended and begun.spec == digest]
@@ -238,46 +238,46 @@ def unfinished_release(state: Path, spec: ReleaseSpec) -> ResumableRelease | Non
 
 
 def what_comes_next(state: Path, spec: ReleaseSpec, *, anew: bool = False) -> str:
-    """Say in one sentence which release of a spec the next command goes on with, or that there is none.
+    """State in one sentence which release of a spec the next command resumes, or that there is none.
 
     Args:
         state: the state folder.
         spec: the spec.
-        anew: whether another release is to begin in any case.
+        anew: whether to start another release in any case.
 
     Raises:
-        Refused: a note that may be of the spec's dataset cannot be read.
+        Refused: a note that may belong to the spec's dataset cannot be read.
     """
     if anew:
-        return f"A new release of {spec.name} begins, as was asked for, and is charged."
+        return f"A new release of {spec.name} starts, as requested, and is charged."
     begun = unfinished_release(state, spec)
     if begun is None:
-        return f"A new release of {spec.name}, charged as planned: none that was begun is unfinished."
+        return f"A new release of {spec.name}, charged as planned: there is no unfinished release."
     if begun.finished:
         return (
-            f"To be reported: {begun.release_id}, which is finished, and whose command ended before it said so; "
-            "nothing is charged for that."
+            f"To be reported: {begun.release_id}, which is finished, but whose command ended before it reported that; "
+            "nothing is charged for this."
         )
     return (
-        f"Going on with {begun.release_id}, which was not finished, from the data as they were then; python -m flows "
-        f"discard {begun.release_id} gives it up."
+        f"Resuming {begun.release_id}, which was not finished, with the data as they were then; to abandon it, run "
+        f"python -m flows discard {begun.release_id}."
     )
 
 
 def other_unfinished_releases(state: Path, spec: ReleaseSpec) -> list[ResumableRelease]:
-    """Unfinished releases of the same dataset, of other specs: paid for, and not gone on with.
+    """Unfinished releases of the same dataset with other specs: charged, and not resumed.
 
     Raises:
-        Refused: a note that may be of the spec's dataset cannot be read.
+        Refused: a note that may belong to the spec's dataset cannot be read.
     """
     digest = spec_digest(spec)
     return [begun for begun in releases_of(state, spec) if not begun.finished and begun.spec != digest]
 
 
 def destroy_left_keys(state: Path) -> None:
-    """Destroy the keys that a process was killed before it destroyed.
+    """Destroy the keys that a killed process should have destroyed.
 
-    Where a note cannot be read, the key stays until it can: the release may not be finished, and would need it.
+    If a note cannot be read, the key is kept: the release may be unfinished and may still need it.
     """
     for begun in begun_releases(state):
         if begun.finished and begun.destroy_key:
@@ -288,8 +288,8 @@ def find_release(state: Path, release_id: str) -> ResumableRelease:
     """A release by its name.
 
     Raises:
-        InvalidInput: there is none of that name.
-        Refused: what the vault says of it cannot be read.
+        InvalidInput: there is no release of that name.
+        Refused: its note in the vault cannot be read.
     """
     for vault in _vaults(state):
         if vault.name == release_id:
@@ -297,46 +297,46 @@ def find_release(state: Path, release_id: str) -> ResumableRelease:
             if begun is None:
                 raise _unreadable(vault)
             return begun
-    msg = f"the release must be one that was begun, got {release_id}, of which {state} knows nothing; check its name."
+    msg = f"the release must be one that was started, got {release_id}, which is not in {state}; check its name."
     raise InvalidInput(msg)
 
 
 def left_in_words(state: Path) -> list[str]:
-    """Say of each release that a command would go on with, a line each, how far it is; the oldest of a spec first."""
+    """Describe each release that a command would resume, one line each; the oldest of a spec first."""
     lines = []
     for begun in begun_releases(state):
         if not begun.ended:
             left = "finished, not reported" if begun.finished else "not finished"
-            at_work = ", a command works on it now" if is_leased(state / "vault" / begun.release_id) else ""
+            at_work = ", a command is working on it now" if is_leased(state / "vault" / begun.release_id) else ""
             lines.append(f"{begun.release_id}  of the dataset {begun.dataset}: {left}{at_work}")
     return lines
 
 
 def require_same_code(state: Path, dataset: str, commitment: str) -> None:
-    """Refuse a key under which other code has drawn, or nobody can tell which: the same charge would give other noise.
+    """Refuse a key under which other or unknown code has drawn: the same charge would give different noise.
 
     Args:
         state: the state folder.
-        dataset: the dataset that pays.
-        commitment: commitment to a key that is given, and not made for the release.
+        dataset: the dataset that is charged.
+        commitment: commitment to a key that was given, not generated for the release.
 
     Raises:
-        Refused: it was charged for before, and not by this code.
+        Refused: the key was used in a charge before, and not by this code.
     """
     for release_id in sorted(charged_under(state, dataset, commitment)):
         begun = _begun(state / "vault" / release_id)
         if begun is None or begun.code != code_digest():
-            said = "nobody can tell by which code" if begun is None or not begun.code else "by other code"
+            said = "by unknown code" if begun is None or not begun.code else "by other code"
             msg = (
-                f"a key must be used again by the code that has drawn under it, got the key of {release_id}, drawn "
-                f"{said}; compare by python -m flows replay {release_id}, which publishes nothing, or leave the key "
-                "out."
+                f"a key must be reused only by the code that has drawn under it, got the key of {release_id}, drawn "
+                f"{said}; compare by python -m flows replay {release_id}, which publishes nothing, or do not give "
+                "a key."
             )
             raise Refused(msg)
 
 
 def sweep_claims(state: Path) -> None:
-    """Remove the vaults of releases that a process was killed in before it had noted what they are of."""
+    """Remove the vaults of releases whose process was killed before it noted their start."""
     for lease in (state / "vault").glob(f"*/{LEASE}"):
         if not (lease.parent / _RECORD).exists():
             with suppress(Refused), leased(lease.parent):

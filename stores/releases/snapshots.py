@@ -1,7 +1,7 @@
-"""Recognises the snapshot of a dataset that arrives: whether a release of exactly these rows is published.
+"""Recognises an arriving snapshot of a dataset: whether a release of exactly these rows is already published.
 
-Rows are compared by what their cells say, not by their order or by how a file stores them. What is noted lies in the
-vault; nothing of it is published or recorded elsewhere.
+Rows are compared by the content of their cells, not by their order or by their storage in a file. The notes are in the
+vault; nothing of them is published or recorded elsewhere.
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,11 +25,11 @@ from stores.vault.private_files import PRIVATE_FILE
 _NOTE = "arrival.json"
 _SNAPSHOT = "snapshot.parquet"
 _ROWS = 1 << 16
-_WHOLE = float(1 << 53)  # beyond it not every whole number is a floating-point number
+_WHOLE = float(1 << 53)  # beyond this, not every whole number is a floating-point number
 
 
 class _Note(BaseModel):
-    """What a release was made of, as far as the dataset's key can say it again."""
+    """The snapshot of a release, as a commitment under the dataset's key."""
 
     key: str
     columns: tuple[str, ...]
@@ -38,11 +38,11 @@ class _Note(BaseModel):
 
 @dataclass(frozen=True)
 class Snapshots:
-    """The snapshots of a dataset that are known.
+    """The known snapshots of a dataset.
 
     Attributes:
         state: the state folder.
-        spec: the release spec; what its schema reads is what is compared.
+        spec: the release spec; the columns that its schema reads are compared.
         key: the dataset's key.
     """
 
@@ -52,14 +52,14 @@ class Snapshots:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that count, in an order of their own."""
+        """The columns that are compared, in sorted order."""
         return tuple(sorted(columns_read(self.spec.schema)))
 
     def arrived(self) -> str:
-        """Commit to what the spec's source holds now.
+        """Commit to the current content of the spec's source.
 
         Raises:
-            InvalidInput: the source is not there, not whole, or lacks columns.
+            InvalidInput: the source is missing, incomplete, or lacks columns.
         """
         with opened_source(self.spec, self.state / "cache") as source:
             made = SnapshotCommitment(self.key)
@@ -67,15 +67,15 @@ class Snapshots:
             return made.digest(self.columns, source.malformed_rows)
 
     def published(self) -> dict[str, str]:
-        """Commitments to what the dataset's published releases were made of, by release, the oldest first.
+        """Commitments to the snapshots of the dataset's published releases, by release, the oldest first.
 
-        A release whose snapshot is no longer in the vault, and was not noted before, is left out.
+        A release is left out if its snapshot is no longer in the vault and was not noted before.
         """
         known = {begun.release_id: self.taken(begun) for begun in published_releases(self.state, self.spec)}
         return {release: commitment for release, commitment in known.items() if commitment is not None}
 
     def taken(self, begun: ResumableRelease) -> str | None:
-        """Commit to what a release has taken; None where it has taken nothing that can be compared."""
+        """Commit to the snapshot of a release; None if it has no snapshot that can be compared."""
         vault = self.state / "vault" / begun.release_id
         noted = self._noted(vault / _NOTE)
         if noted is not None:
@@ -87,13 +87,13 @@ class Snapshots:
         with pq.ParquetFile(snapshot, pre_buffer=False) as file:
             _add(made, file.iter_batches(_ROWS, columns=list(self.columns), use_threads=False), self.columns)
         commitment = made.digest(self.columns, malformed_rows(snapshot))
-        if begun.finished:  # else the rows may be taken again
+        if begun.finished:  # otherwise the rows may be read again
             note = _Note(key=self.key.commitment(), columns=self.columns, commitment=commitment)
             _write(vault / _NOTE, note.model_dump_json())
         return commitment
 
     def _noted(self, place: Path) -> str | None:
-        """What was noted before under the same key of the same columns."""
+        """The earlier note under the same key for the same columns."""
         try:
             note = _Note.model_validate_json(place.read_bytes())
         except (FileNotFoundError, ValidationError):
@@ -105,14 +105,14 @@ def published_releases(state: Path, spec: ReleaseSpec) -> list[ResumableRelease]
     """The published releases of a spec's dataset, the oldest first.
 
     Raises:
-        Refused: what the vault says of a release that may be one of them cannot be read.
+        Refused: the note of a release that may be one of them cannot be read.
     """
     found = [begun for begun in releases_of(state, spec) if (state / "releases" / begun.release_id).is_dir()]
     return sorted(found, key=lambda begun: begun.release_id.rpartition("-")[2])
 
 
 def _write(place: Path, text: str) -> None:
-    """Write a note, whole or not at all."""
+    """Write a note, completely or not at all."""
     temporary = place.with_name(f".{place.name}")
     temporary.unlink(missing_ok=True)
     temporary.touch(mode=PRIVATE_FILE)
@@ -121,7 +121,7 @@ def _write(place: Path, text: str) -> None:
 
 
 def _add(made: SnapshotCommitment, batches: Iterable[pa.RecordBatch], columns: Sequence[str]) -> None:
-    """Add the rows of a table, equal ones at once."""
+    """Add the rows of a table, counting equal rows together."""
     for batch in batches:
         for start in range(0, len(batch), _ROWS):
             part = batch.slice(start, _ROWS)
@@ -131,7 +131,7 @@ def _add(made: SnapshotCommitment, batches: Iterable[pa.RecordBatch], columns: S
 
 
 def _rows(columns: Sequence[pa.Array]) -> pa.Array:
-    """Each row as text that no other row is written as: its cells, each with its kind and its length before it."""
+    """Each row as an unambiguous text: its cells, each preceded by its kind and its length."""
     cells = []
     for column in columns:
         kind, text = _text(column)
@@ -142,7 +142,7 @@ def _rows(columns: Sequence[pa.Array]) -> pa.Array:
 
 
 def _text(column: pa.Array) -> tuple[str, pa.Array]:
-    """A column as text, and of which kind it is; a whole number is written alike whatever type stores it."""
+    """A column as text, with its kind; a whole number has the same text whatever type stores it."""
     if pa.types.is_string(column.type):
         return "t", column
     if pa.types.is_boolean(column.type):

@@ -1,5 +1,5 @@
-"""Servers that stores talk to: how long they are waited for, what to say when they fail, and their addresses.
+"""Servers that stores use: waiting for them, messages for their failures, and their addresses.
 
-patience: the waiting. prefect_failures: failures in a sentence. mlflow_database: made once. webhook: reports a refresh
-that failed. ui_links: links to pages of MLflow and Prefect.
+patience: waiting. prefect_failures: one sentence per failure. mlflow_database: created once. webhook: reports failed
+refreshes. ui_links: links to pages of MLflow and Prefect.
 """

@@ -1,6 +1,6 @@
-"""Makes MLflow's database once, however many processes of a fresh state folder ask for it: its migrations race.
+"""Creates MLflow's database once, even if many processes of a new state folder start at the same time.
 
-What is recorded there does not belong here.
+MLflow's own migrations have race conditions. The content of the database does not belong here.
 """
 
 from pathlib import Path
@@ -16,17 +16,17 @@ def ready_client(uri: str) -> MlflowClient:
     """A client whose store has all of its tables.
 
     Args:
-        uri: where MLflow keeps its records; a server makes its own database.
+        uri: location of MLflow's records; a server creates its own database.
 
     Raises:
-        MlflowException: the store cannot be made, or is of another version.
-        OSError: its folder cannot be written to.
+        MlflowException: the store cannot be created, or has a different version.
+        OSError: its folder is not writable.
     """
     if not uri.startswith(_SQLITE):
         return MlflowClient(uri)
     with locked(Path(uri.removeprefix(_SQLITE)).parent / "making.lock", wait=True):
         client = MlflowClient(uri)
-        # The store of runs and that of models make their tables when they are first asked.
+        # The stores of runs and of models create their tables at the first request.
         client.search_experiments(max_results=1)
         client.search_registered_models(max_results=1)
     return client

@@ -1,7 +1,7 @@
-"""How long a server that does not answer is waited for: the same time for the ledger's, for MLflow's and for Prefect's.
+"""Waiting for a server that does not answer: the same time for the ledger, for MLflow and for Prefect.
 
-A server that was waited for in vain is asked only briefly until it answers again: whoever fails because of it has more
-to ask of it on the way out.
+After an unsuccessful wait, later requests wait only briefly until the server answers again, because a process that
+fails sends further requests while it ends.
 """
 
 import math
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from deniable.foundation.errors import DeniableError, InvalidInput
 
 PATIENCE_VARIABLE = "DENIABLE_PATIENCE_S"
-"""For how many seconds a server is waited for."""
+"""Number of seconds to wait for a server."""
 
 DEFAULT_PATIENCE_S = 120.0
 _FIRST_S, _LONGEST_S = 0.5, 30.0
@@ -25,10 +25,10 @@ class ServerDown(DeniableError):
 
 
 def patience_s() -> float:
-    """For how many seconds a server that does not answer is waited for.
+    """Number of seconds to wait for a server that does not answer.
 
     Raises:
-        InvalidInput: DENIABLE_PATIENCE_S holds no number of seconds.
+        InvalidInput: DENIABLE_PATIENCE_S is not a number of seconds.
     """
     said = os.environ.get(PATIENCE_VARIABLE, "")
     try:
@@ -36,15 +36,15 @@ def patience_s() -> float:
     except ValueError:
         seconds = math.nan
     if not 0 <= seconds < math.inf:
-        raise InvalidInput(f"{PATIENCE_VARIABLE} must be a number of seconds from 0 on, got {said}; correct it.")
+        raise InvalidInput(f"{PATIENCE_VARIABLE} must be a number of seconds, 0 or more, got {said}; correct it.")
     return seconds
 
 
 def pauses(server: str) -> Iterator[float]:
-    """Seconds to pause between asking a server again and again, longer and longer, until its time is up.
+    """Increasing pauses between requests to a server, in seconds, until the waiting time is over.
 
     Args:
-        server: what it is known by.
+        server: its identifier.
     """
     left, pause = min(_BRIEFLY_S, patience_s()) if server in _in_vain else patience_s(), _FIRST_S
     while left > 0:
@@ -54,7 +54,7 @@ def pauses(server: str) -> Iterator[float]:
 
 
 def doublings(first_s: float) -> int:
-    """How often a client asks again that doubles its pauses from a first one, so that they add up to the patience.
+    """Number of retries of a client that doubles its pauses, so that they add up to the waiting time.
 
     Args:
         first_s: the first pause, in seconds.
@@ -63,7 +63,7 @@ def doublings(first_s: float) -> int:
 
 
 def is_given_up(server: str) -> bool:
-    """Whether a server was waited for in vain, and has not answered since."""
+    """Whether waiting for a server failed, and it has not answered since."""
     return server in _in_vain
 
 

@@ -1,6 +1,6 @@
-"""What to say where Prefect's server does not do its part.
+"""Messages for failures of Prefect's server.
 
-What to do where MLflow's does not is for stores.tracking.client.
+Failures of MLflow's server are handled in stores.tracking.client.
 """
 
 import logging
@@ -18,33 +18,33 @@ T = TypeVar("T")
 
 _UNREACHED, _OTHER_VERSION = "Failed to reach API", "Found incompatible versions"
 
-# It counts, after all else was said, what it could not tell a server that is gone.
+# At the end, it logs the number of events that it could not send to a missing server.
 logging.getLogger("EventsWorker").setLevel(logging.CRITICAL)
 
 
 class PrefectDown(ServerDown):
-    """Prefect's server does not answer, or not as it should."""
+    """Prefect's server does not answer, or does not answer correctly."""
 
 
 def asking_prefect(work: Callable[[], T]) -> T:
-    """Ask Prefect's server for something, and again while it does not answer, as long as servers are waited for.
+    """Send a request to Prefect's server, and repeat it while the server does not answer, up to the waiting time.
 
-    Prefect's own client waits only where it was answered before.
+    Prefect's own client waits only for a server that has answered before.
 
     Args:
-        work: asks; asking twice does no harm.
+        work: sends the request; sending it twice does no harm.
 
     Returns:
-        What it was asked for.
+        The result of the request.
 
     Raises:
-        PrefectDown: it did not answer in that time, or refuses; the message says what to do.
+        PrefectDown: the server did not answer in time, or refused; the message explains what to do.
     """
     address = _address()
     for pause in (*pauses(address), None):
         try:
             done = work()
-        except Exception as error:  # noqa: BLE001 - Prefect has its own around those of its client
+        except Exception as error:  # noqa: BLE001 - Prefect wraps the errors of its client
             failure = error
         else:
             note_answer(address, answered=True)
@@ -60,7 +60,7 @@ def asking_prefect(work: Callable[[], T]) -> T:
 
 
 def _may_answer(error: BaseException) -> bool:
-    """Whether it may be another answer in a moment."""
+    """Whether a later request may get a different answer."""
     return not any(
         isinstance(cause, HTTPStatusError) and cause.response.status_code < HTTPStatus.INTERNAL_SERVER_ERROR
         for cause in _causes(error)
@@ -72,16 +72,16 @@ def _address() -> str:
 
 
 def prefect_failure(error: BaseException) -> str | None:
-    """One sentence for an error that is of Prefect's server; None for any other.
+    """One sentence for an error of Prefect's server; None for any other error.
 
     Args:
-        error: what was raised.
+        error: the error.
     """
     return next((said for cause in _causes(error) if (said := _sentence(cause)) is not None), None)
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """An error, and what it was raised from."""
+    """An error, and the errors that caused it."""
     cause: BaseException | None = error
     while cause is not None:
         yield cause
@@ -92,18 +92,18 @@ def _sentence(error: BaseException) -> str | None:
     address = _address()
     if isinstance(error, HTTPStatusError):
         if error.response.status_code == HTTPStatus.UNAUTHORIZED:
-            return f"Prefect at {address} must accept its password, and refuses it; correct PREFECT_API_AUTH_STRING."
+            return f"Prefect at {address} must accept its password, got a refusal; correct PREFECT_API_AUTH_STRING."
         return (
-            f"Prefect at {address} must do its part, and answers {error.response.status_code}; see that its database "
-            "runs (make stack starts what is down; its log says more), and give the same command again."
+            f"Prefect at {address} must handle the request, and answers {error.response.status_code}; check that its "
+            "database runs (make stack starts it; its log has details), and run the same command again."
         )
     if isinstance(error, RuntimeError) and str(error).startswith(_OTHER_VERSION):
         return (
-            f"Prefect at {address} must be of the version that is installed here, and is not; run them of one version."
+            f"Prefect at {address} must have the version that is installed here, and has not; use one version for both."
         )
     if isinstance(error, HTTPError | InvalidURL) or (isinstance(error, RuntimeError) and _UNREACHED in str(error)):
         return (
-            f"Prefect must answer at {address}, and does not; start its server (make stack starts what is down), and "
-            "give the same command again."
+            f"Prefect must answer at {address}, and does not; start its server (make stack starts it), and "
+            "run the same command again."
         )
     return None

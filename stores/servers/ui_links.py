@@ -1,7 +1,7 @@
-"""Addresses of the pages on which releases can be looked at, each with what makes it open the right view.
+"""Addresses of the pages that show releases, with the parameters for the right view.
 
-Those of MLflow's are relative to wherever it is served, so that they hold on every machine and port. What a page shows
-does not belong here, and nothing that takes long to import.
+Addresses of MLflow pages are relative to its server, so they are valid on every machine and port. The content of pages
+does not belong here, nor do slow imports.
 """
 
 import os
@@ -16,14 +16,14 @@ _NOT_IN_NAMES = re.compile(r"[^a-z0-9]+")
 _ONLY_WHILE = "while `make ui` runs"
 
 TRAINING_PAGES = "workflowType=machine_learning"
-"""Without it MLflow opens its pages for language models, where a release is hard to find."""
+"""Without this parameter, MLflow opens its pages for language models, where a release is hard to find."""
 
 RELEASES_VIEW = "releases"
-"""The view that MLflow's page of a dataset opens with, kept with its experiment (stores.tracking.experiment_page)."""
+"""The initial view of MLflow's page of a dataset, stored with its experiment (stores.tracking.experiment_page)."""
 
 
 def is_loopback_host(host: str) -> bool:
-    """Whether a host is this machine, for this machine alone."""
+    """Whether a host is this machine and cannot be reached from others."""
     try:
         return host == "localhost" or ip_address(host).is_loopback
     except ValueError:
@@ -31,39 +31,39 @@ def is_loopback_host(host: str) -> bool:
 
 
 def mlflow_pages() -> str:
-    """Where MLflow's pages are: at its server, or where `make ui` serves them, if nothing else is there."""
+    """Address of MLflow's pages: its server, or else the address of `make ui`."""
     store = os.environ.get("MLFLOW_TRACKING_URI", "")
     return _page_address(store) if store.startswith("http") else _MLFLOW_PAGES
 
 
 def mlflow_shown_when() -> str:
-    """When they are there, in words."""
+    """When the pages are available, in words."""
     return _ONLY_WHILE if mlflow_pages() == _MLFLOW_PAGES else "by MLflow's server"
 
 
 def prefect_pages() -> str:
-    """Where Prefect's pages are: at a server that stays, or where `make ui` serves them, if nothing else is there."""
+    """Address of Prefect's pages: a permanent server, or else the address of `make ui`."""
     server = os.environ.get("DENIABLE_PREFECT_API_URL", "")
     return _page_address(server).removesuffix("/api") if server else _PREFECT_PAGES
 
 
 def prefect_shown_when() -> str:
-    """When they are there, in words."""
+    """When the pages are available, in words."""
     return _ONLY_WHILE if prefect_pages() == _PREFECT_PAGES else "by Prefect's server"
 
 
 def registered_name(dataset: str) -> str:
-    """What MLflow's registry calls the models of a dataset; some characters it takes in no name."""
+    """Name of a dataset's models in MLflow's registry, without the characters that it does not accept in names."""
     return dataset.translate(str.maketrans("/:", "__"))
 
 
 def releases_page(experiment_id: str) -> str:
-    """All releases of a dataset, with what they cost and how good they are."""
+    """All releases of a dataset, with their costs and their quality."""
     return _page(f"experiments/{experiment_id}/runs", viewStateShareKey=RELEASES_VIEW)
 
 
 def search_page(experiment_ids: Sequence[str], found_by: str) -> str:
-    """The runs of some experiments that a filter finds."""
+    """The runs in some experiments that match a filter."""
     if len(experiment_ids) == 1:
         return _page(f"experiments/{experiment_ids[0]}/runs", searchFilter=found_by)
     named = "[" + ",".join(f'"{number}"' for number in experiment_ids) + "]"
@@ -91,22 +91,22 @@ def registered_model_page(dataset: str) -> str:
 
 
 def version_page(dataset: str, version: str) -> str:
-    """The model of one of them."""
+    """The model of one release."""
     return _page(f"models/{quote(registered_name(dataset), safe='')}/versions/{version}")
 
 
 def flow_run_page(flow_run_id: str) -> str:
-    """How a release ran, in Prefect."""
+    """The run of a release in Prefect."""
     return f"{prefect_pages()}/runs/flow-run/{flow_run_id}"
 
 
 def artifact_name(*words: str) -> str:
-    """What Prefect calls an artifact: it takes small letters, digits and dashes, and lists all of one name together."""
+    """Name of an artifact in Prefect: lower-case letters, digits and dashes; equal names are listed together."""
     return _NOT_IN_NAMES.sub("-", "-".join(words).lower()).strip("-")
 
 
 def _page_address(server: str) -> str:
-    """The address of a server, without a user and a password that may stand in it."""
+    """The address of a server, without a user name and password in it."""
     parts = urlsplit(server)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
 

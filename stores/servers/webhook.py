@@ -1,7 +1,7 @@
-"""Tells whoever is named in the spec that a refresh did not succeed: a POST of JSON to a webhook, tried several times.
+"""Notifies the recipient named in the spec that a refresh did not succeed: a POST of JSON to a webhook, with retries.
 
-What is sent holds no confidential value and no internal figure: which dataset, what happened, and where to look. That
-nobody could be told is not a failure of its own, and never hides the one that was to be told.
+The message contains no confidential value and no internal figure: only the dataset, the event, and where to look. A
+failed notification is not an error of its own, and never hides the failure that it was to report.
 """
 
 import os
@@ -26,15 +26,15 @@ _PATIENCE_S = (5, 15)
 
 @dataclass(frozen=True)
 class Message:
-    """What is told.
+    """The content of a notification.
 
     Attributes:
         event: `refresh refused`, `refresh failed` or `refresh held`.
         dataset: the dataset's name.
         spec: the spec's name.
-        reason: why, in a sentence that holds nothing confidential.
-        run: the Prefect run that says more; empty where there is none.
-        time: when, in UTC.
+        reason: the reason, in a sentence without confidential content.
+        run: the Prefect run with details; empty if there is none.
+        time: time of the event, in UTC.
     """
 
     event: str
@@ -49,15 +49,15 @@ def tell(notify: Notify, message: Message) -> str | None:
     """Post a message.
 
     Args:
-        notify: whom to tell.
-        message: what.
+        notify: the recipient.
+        message: the message.
 
     Returns:
-        None, or why nobody could be told, in a sentence that does not say the address: it may hold a password.
+        None, or why no notification was sent, in a sentence without the address, which may contain a password.
     """
     hook = _hook(notify.webhook)
     if hook is None:
-        return f"nobody was told: {_named(notify.webhook)} must hold the address of a webhook, and does not."
+        return f"no notification was sent: {_named(notify.webhook)} must hold the address of a webhook, and does not."
     try:
         with requests.Session() as session:
             for scheme in ("http://", "https://"):
@@ -73,21 +73,25 @@ def tell(notify: Notify, message: Message) -> str | None:
             )
         if answer.status_code not in _TAKEN:
             return (
-                f"nobody was told: {_named(notify.webhook)} must name a webhook, got the answer {answer.status_code}."
+                f"no notification was sent: {_named(notify.webhook)} must name a webhook, got the answer "
+                f"{answer.status_code}."
             )
     except requests.RequestException as error:
-        return f"nobody was told: {_named(notify.webhook)} must name a webhook that answers ({type(error).__name__})."
+        return (
+            f"no notification was sent: {_named(notify.webhook)} must name a webhook that answers, got "
+            f"{type(error).__name__}."
+        )
     return None
 
 
 def are_one(webhook: str, other: str) -> bool:
-    """Whether two webhooks, called as a spec calls them, have one address; where that cannot be said, they have not."""
+    """Whether two webhooks, as named in a spec, have the same address; false if that cannot be determined."""
     hook, beside = _hook(webhook), _hook(other)
     return hook is not None and beside is not None and hook.url == beside.url
 
 
 def _hook(webhook: str) -> Webhook | None:
-    """What is posted to; a block of Prefect's may ask for headers and another method."""
+    """The webhook; a Prefect block may specify headers and a different method."""
     if webhook.isupper():
         address = os.environ.get(webhook)
         return Webhook(url=SecretStr(address)) if address else None

@@ -1,7 +1,7 @@
-"""The privacy statement of a release: what is guaranteed, for whom, at what figures, and what is not.
+"""The privacy statement of a release: what is guaranteed, to whom, with which parameters, and what is not guaranteed.
 
-It is built from the spec and from what accounting found, never from the data, so that it may be public. Its vocabulary
-is that of NIST SP 800-226; its prose is in `templates/`. No figure is computed here.
+The statement is built from the spec and from the results of privacy accounting, never from the data, so it may be
+public. Its vocabulary is that of NIST SP 800-226; its prose is in `templates/`. No figure is computed here.
 """
 
 import math
@@ -34,18 +34,28 @@ from stores.statement.words import words_of_mechanisms
 
 NOT_COVERED = tuple(
     """\
-People with several records. Of r records epsilon is r times as large, delta up to r e^((r-1) epsilon) times.
-Records that depend on each other, such as those of a household: what one says about another is not protected.
-What is learnt about everybody. That two attributes go together is found with or without any one person's record.
-Other releases made from the same records. Their costs add up, as far as the ledger knows that the records are the same.
-That the release was published, and when: it depends on exact figures of the real records, as PRIVACY.md says.
-The schema and the parameters of this release. They count as public, and must not be chosen by looking at the records.
-The schema's own code. It must look at one row at a time; that it does is the word of those who wrote it.
-Utility and risk as the producers measured them on real records: for cleared staff, without noise, not in this release.
-Side channels: the time, the memory and the power that the machines took to make the release.
-The release key. All chance is drawn from it: whoever holds it, or breaks ChaCha20 or HMAC-SHA256, can undo the noise.
-Faults of the program. What is proved is what it should do; that it does so is tested and not proved.
-Those who made the release. They hold the records; that they did what the record says cannot be seen from this folder.
+People with several records. With r records, epsilon is r times as large, and delta is up to r e^((r-1) epsilon) \
+times as large.
+Records that depend on each other, such as those of one household. What one record reveals about another is not \
+protected.
+What is learnt about the population. An association between two attributes is found with or without any one person's \
+record.
+Other releases made from the same records. Their costs add up; the ledger adds them only as far as it knows that the \
+records are the same.
+The fact that the release was published, and the time of its publication. Both depend on exact figures of the real \
+records, as PRIVACY.md explains.
+The schema and the parameters of this release. They are treated as public and must not be chosen by looking at the \
+records.
+The schema's own code. It must process one row at a time; the only assurance that it does so is the word of its \
+authors.
+Utility and risk as the producers measured them on real records. These figures contain no noise; they are for cleared \
+staff and are not in this release.
+Side channels: the time, the memory and the power that the machines used to make the release.
+The release key. All random numbers are derived from it: anyone who holds it, or breaks ChaCha20 or HMAC-SHA256, can \
+undo the noise.
+Errors in the program. The proofs are about what the program should do; that it does so is tested, not proved.
+The producers of the release. They hold the records, and this folder cannot show that they did what the record \
+states.
 """.splitlines()
 )
 
@@ -57,12 +67,12 @@ _PROOFS = {
     "zcdp": "zero-concentrated differential privacy",
     "pld": "privacy loss distributions",
     "calibrated": "noise calibrated to this budget",
-    "parallel": "disjoint parts of the data: the largest of their costs",
-    "joint_split": "what a record is used for, if at all, is drawn secretly and for itself",
+    "parallel": "parallel composition: disjoint parts of the data, so the largest of their costs",
+    "joint_split": "a secret random split: each record is assigned independently to at most one use",
     "theorem_1": "Theorem 1 of Bindschaedler, Shokri and Gunter 2017",
-    "theorem_1_exact": "an exact form of Theorem 1 of Bindschaedler et al. 2017, our proof, not peer-reviewed",
-    "theorem_b": "Theorem B: noisy counts of prefixes, cut off at a threshold, our proof, not peer-reviewed",
-    "theorem_a": "Theorem A: every attempt counts, also one that releases nothing, our proof, not peer-reviewed",
+    "theorem_1_exact": "an exact form of Theorem 1 of Bindschaedler et al. 2017, our own proof, not peer-reviewed",
+    "theorem_b": "Theorem B: noisy counts of prefixes, truncated at a threshold, our own proof, not peer-reviewed",
+    "theorem_a": "Theorem A: every attempt counts, including one without a release, our own proof, not peer-reviewed",
 }
 
 _MARKUP = re.compile(r"([\\`*_\[\]<>|&#~])")
@@ -76,7 +86,7 @@ TEMPLATES = Environment(
 
 
 def as_text(text: str) -> str:
-    """A text of somebody's as Markdown shows it letter by letter: nothing in it is markup, HTML or a link."""
+    """Escape text from outside so that Markdown shows it literally: nothing in it is markup, HTML or a link."""
     return _MARKUP.sub(r"\\\1", text)
 
 
@@ -86,7 +96,7 @@ TEMPLATES.filters["as_text"] = as_text
 def statement(
     release_id: str, spec: ReleaseSpec, accounts: Accounts, so_far: SpentSoFar | None = None
 ) -> dict[str, Any]:
-    """The statement for machines: privacy.json."""
+    """The machine-readable statement: privacy.json."""
     said: dict[str, Any] = {
         "statement": VERSION,
         "release": release_id,
@@ -138,7 +148,7 @@ def statement(
 
 
 def spent_so_far_in(said: Mapping[str, Any]) -> SpentSoFar | None:
-    """What a statement for machines says of all releases of the dataset together."""
+    """What a machine-readable statement states about all releases of the dataset together."""
     so_far = said["dataset_so_far"]
     if so_far is None:
         return None
@@ -185,14 +195,14 @@ def statement_in_short(accounts: Accounts) -> str:
 
 
 def _said_of(accounts: Accounts) -> dict[str, Any]:
-    """The accounts as templates know them."""
+    """The accounts as variables of the templates."""
     names = ("kind", "tested", "model", "total", "structure", "parameters", "record", "candidates", "histogram")
     said = {name: getattr(accounts, name) for name in names}
     return {**said, "words": in_words, "proof": proof_in_words, "number": _number, "number_up": rounded_up}
 
 
 def in_words(guarantee: Guarantee) -> str:
-    """A guarantee as it stands in a sentence, and that it is vacuous where it is."""
+    """A guarantee as part of a sentence, marked as vacuous if it is."""
     said = f"epsilon = {rounded_up(guarantee.epsilon)}, delta = {rounded_up(guarantee.delta)}"
     return f"{said} (vacuous)" if guarantee.is_vacuous else said
 
@@ -203,18 +213,18 @@ def proof_in_words(guarantee: Guarantee) -> str:
 
 
 def _number(value: Fraction | int) -> str:
-    """A parameter, in six digits."""
+    """A parameter to six significant digits."""
     return f"{value:,}" if isinstance(value, int) else f"{float(value):g}"
 
 
 def _document(spec: ReleaseSpec) -> dict[str, Any]:
-    """The spec as the record has it."""
+    """The spec in the form of the record."""
     document: dict[str, Any] = spec.model_dump(mode="json", fallback=str, exclude={"source"})
     return document
 
 
 def _plain_steps(accounts: Accounts) -> list[dict[str, Any]]:
-    """The costs of the steps as the record has them."""
+    """The costs of the steps in the form of the record."""
     return [
         {
             "step": step.step,
@@ -230,7 +240,7 @@ def _percent(share: float) -> str:
 
 
 def _figures(guarantee: Guarantee | None) -> dict[str, Any] | None:
-    """Epsilon and delta for JSON, which knows no infinity."""
+    """Epsilon and delta for JSON, which has no infinity."""
     if guarantee is None:
         return None
     epsilon = guarantee.epsilon if math.isfinite(guarantee.epsilon) else None

@@ -1,4 +1,4 @@
-"""The templates that learners and samplers bring along, each by the name of its folder."""
+"""The templates that learners and samplers provide, each under the name of its folder."""
 
 from pathlib import Path
 
@@ -8,6 +8,6 @@ from deniable import learners, samplers
 
 
 def words_of_mechanisms() -> BaseLoader:
-    """What loads them."""
+    """Return the loader of these templates."""
     rooms = {"learners": learners, "samplers": samplers}
     return PrefixLoader({name: FileSystemLoader(Path(room.__path__[0])) for name, room in rooms.items()})

@@ -1,4 +1,4 @@
-"""The columns of a table as MLflow describes them: a name, and the widest type among the values."""
+"""The columns of a table in MLflow's format: a name, and the widest type among the values."""
 
 from mlflow.types import ColSpec, DataType, Schema
 
@@ -9,7 +9,7 @@ _TYPES = {str: DataType.string, float: DataType.double, int: DataType.long, bool
 
 
 def columns_of(domain: Domain) -> Schema:
-    """The columns that a table of a domain has."""
+    """The columns of a table of a domain."""
     return Schema([_column(attribute) for attribute in domain.attributes])
 
 

@@ -1,10 +1,10 @@
-"""Tables in many Parquet files, in a folder or in an object store, read one file after the other, a chunk at a time.
+"""Tables in many Parquet files, in a folder or in an object store, read file by file in chunks.
 
-The files are read in the order of their paths below the folder, by their bytes: that order is a part of what a release
-is made of. `key=value` in a path, as Hive writes partitions, is a column of text.
+The files are read in the byte order of their relative paths; this order is part of the input of a release. `key=value`
+in a path, the Hive notation for partitions, is a column of text.
 
-Where an object store is, and who asks, its own variables say: AWS_ENDPOINT_URL, AWS_ACCESS_KEY_ID,
-AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION, or what else the S3 client of Arrow finds.
+The location of an object store and the credentials come from its own variables: AWS_ENDPOINT_URL, AWS_ACCESS_KEY_ID,
+AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION, or from other sources of Arrow's S3 client.
 """
 
 import os
@@ -24,7 +24,7 @@ from stores.servers.ui_links import is_loopback_host
 
 _MOST_FILES = 1_000_000
 _HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
-_PASSED_OVER = ("_", ".")  # what programs write beside the data
+_PASSED_OVER = ("_", ".")  # files that programs write next to the data
 _BUFFER_BYTES = 4 << 20
 _CONNECT_S, _ANSWER_S, _ATTEMPTS = 10, 60, 4
 _NOBODY_THERE = ("NO_SUCH_BUCKET", "NO_SUCH_KEY", "RESOURCE_NOT_FOUND")
@@ -45,10 +45,10 @@ class ParquetPart:
     """One of the files.
 
     Args:
-        system: where it lies.
+        system: its file system.
         path: its path there.
-        name: what it is called in messages.
-        columns: columns that its path says, and their value in all its rows.
+        name: its name in messages.
+        columns: columns given by its path, with their value in all rows.
     """
 
     malformed_rows = 0
@@ -64,12 +64,12 @@ class ParquetPart:
         self.types = {field.name: field.type for field in schema} | dict.fromkeys(columns, pa.string())
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
-        """Read some columns, so many rows at a time."""
+        """Read some columns, in batches of a given number of rows."""
         own = [name for name in columns if name not in self._columns]
         with (
             _reading(self.name),
             self._system.open_input_file(self._path) as opened,
-            # Neither a row group nor a column of it is held in memory.
+            # Neither a row group nor one of its columns is held in memory.
             pq.ParquetFile(opened, pre_buffer=False, buffer_size=_BUFFER_BYTES) as file,
         ):
             for batch in file.iter_batches(rows, columns=own, use_threads=False):
@@ -85,15 +85,15 @@ class ParquetPart:
 
 
 def is_in_a_store(place: str) -> bool:
-    """Whether a place is an address in an object store."""
+    """Whether a location is an address in an object store."""
     return "://" in place
 
 
 def parts_in_folder(folder: Path) -> list[ParquetPart]:
-    """The files of a folder and of the folders in it.
+    """The files of a folder and its subfolders.
 
     Raises:
-        InvalidInput: the folder cannot be read, or holds other things than Parquet files, or none.
+        InvalidInput: the folder cannot be read, contains anything other than Parquet files, or contains none.
     """
     with _reading(str(folder)):
         paths = sorted(_files_below(folder))
@@ -101,10 +101,10 @@ def parts_in_folder(folder: Path) -> list[ParquetPart]:
 
 
 def _files_below(folder: Path) -> Iterator[str]:
-    """The files of a folder and of the folders in it, links to folders not followed: they may lead in a circle.
+    """The files of a folder and its subfolders; links to folders are not followed, because they may form a cycle.
 
     Raises:
-        InvalidInput: it holds other things, which might be waited for without end, or more than a source has.
+        InvalidInput: it contains special files, which might block reading, or too many files.
     """
     waiting, seen = [folder], 0
     while waiting:
@@ -112,7 +112,9 @@ def _files_below(folder: Path) -> Iterator[str]:
             for entry in entries:
                 seen += 1
                 if seen > _MOST_FILES:
-                    raise InvalidInput(f"the source {folder} must hold at most {_MOST_FILES:,} files, and holds more.")
+                    raise InvalidInput(
+                        f"the source {folder} must hold at most {_MOST_FILES:,} files, and holds more; split it."
+                    )
                 if entry.name.startswith(_PASSED_OVER):
                     continue
                 if entry.is_dir(follow_symlinks=False):
@@ -127,7 +129,7 @@ def _files_below(folder: Path) -> Iterator[str]:
 
 
 def _kind(path: Path) -> str:
-    """What something is that is no file."""
+    """Description of something that is not a file."""
     if path.is_symlink() and path.is_dir():
         return "a link to a folder"
     return kind_of(path) or "a link that leads nowhere"
@@ -140,13 +142,17 @@ def parts_in_store(address: str) -> list[ParquetPart]:
         address: `s3://BUCKET/PREFIX`.
 
     Raises:
-        InvalidInput: there are none, or the store does not let itself be read.
+        InvalidInput: there are none, or the store cannot be read.
     """
     parts = urlsplit(address)
     if parts.scheme != "s3" or not parts.hostname or parts.query or parts.fragment:
-        raise InvalidInput(f"a source in an object store must be as s3://BUCKET/PREFIX, got {parts.scheme}://...")
+        raise InvalidInput(
+            f"a source in an object store must have the form s3://BUCKET/PREFIX, got {parts.scheme}://..."
+        )
     if parts.username or parts.password:
-        raise InvalidInput("credentials must stand in the environment, and not in a source's address; take them out.")
+        raise InvalidInput(
+            "credentials must be in the environment and not in the address of a source, got some there; remove them."
+        )
     place = f"{parts.netloc}/{parts.path.strip('/')}".rstrip("/")
     system = _store(address)
     if place.endswith(PARQUET_SUFFIXES):
@@ -157,16 +163,16 @@ def parts_in_store(address: str) -> list[ParquetPart]:
 
 
 def _store(address: str) -> fs.FileSystem:
-    """The object store that the environment names; what it does not name is Amazon's.
+    """The object store that the environment names; Amazon's by default.
 
     Raises:
-        InvalidInput: records would come over a network for everybody on it to read.
+        InvalidInput: records would be sent unencrypted over a network.
     """
     endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
     if endpoint and urlsplit(endpoint).scheme == "http" and not is_loopback_host(urlsplit(endpoint).hostname or ""):
         raise InvalidInput(
             "an object store on another machine must be reached by https://, got http:// in AWS_ENDPOINT_URL: anyone "
-            "who is on the way could read the records; give the store a certificate."
+            "on the network could read the records; install a certificate on the store."
         )
     with _reading(address):
         return fs.S3FileSystem(
@@ -180,13 +186,13 @@ def _store(address: str) -> fs.FileSystem:
 
 
 def _parts(system: fs.FileSystem, place: str, name: str, paths: Iterable[str]) -> list[ParquetPart]:
-    """Files below a place, which must be Parquet files, in their order."""
+    """The files below a location in order; they must be Parquet files."""
     below = {path: path.removeprefix(place).lstrip("/") for path in paths}
     files = {path: inside for path, inside in below.items() if not _is_passed_over(inside)}
     if not files or any(not inside.endswith(PARQUET_SUFFIXES) for inside in files.values()):
         raise InvalidInput(
             f"the source {name} must hold Parquet files and nothing else, and "
-            f"{'holds others too' if files else 'holds none'}; name the folder or the prefix that they are below."
+            f"{'holds others too' if files else 'holds none'}; give the folder or the prefix that contains them."
         )
     return [
         ParquetPart(system, path, f"{name.rstrip('/')}/{_without_values(inside)}, file {number}", _columns_of(inside))
@@ -199,13 +205,13 @@ def _is_passed_over(inside: str) -> bool:
 
 
 def _columns_of(inside: str) -> dict[str, str | None]:
-    """The columns that a path says, as Hive writes them."""
+    """The columns given by a path in Hive's notation."""
     said = [step.split("=", 1) for step in inside.split("/")[:-1] if "=" in step]
     return {unquote(name): None if value == _HIVE_NULL else unquote(value) for name, value in said}
 
 
 def _without_values(inside: str) -> str:
-    """A path as messages may have it: what Hive writes into paths are values of records."""
+    """A path for messages, without the values in Hive's notation, which are values of records."""
     *folders, file = inside.split("/")
     hidden = [f"{step.partition('=')[0]}=..." if "=" in step else step for step in folders]
     return "/".join([*hidden, file])
@@ -213,13 +219,13 @@ def _without_values(inside: str) -> str:
 
 @contextmanager
 def _reading(name: str) -> Iterator[None]:
-    """Say what is wrong with a file, a folder or a store, without quoting a row of it."""
+    """Describe a fault of a file, a folder or a store without quoting a row of it."""
     try:
         yield
     except FileNotFoundError:
-        failed = InvalidInput(f"the source must be there, but {name} does not exist; correct its path.")
+        failed = InvalidInput(f"the source must be a file or a folder, and {name} does not exist; correct its path.")
     except PermissionError:
-        failed = InvalidInput(f"the source must be readable by this user, and {name} is not; see who owns it.")
+        failed = InvalidInput(f"the source must be readable by this user, and {name} is not; check who owns it.")
     except (pa.ArrowException, OSError, EOFError) as error:
         failed = InvalidInput(_complaint(name, str(error)))
     else:
@@ -228,17 +234,17 @@ def _reading(name: str) -> Iterator[None]:
 
 
 def _complaint(name: str, said: str) -> str:
-    """What is wrong, by what Arrow says of it."""
+    """Describe a fault from Arrow's message."""
     if any(word in said for word in _NOBODY_THERE):
-        return f"the source must be there, but {name} does not exist; correct its bucket, or its path."
+        return f"the source must be in the object store, and {name} does not exist; correct its bucket or its path."
     if any(word in said for word in _NOT_ALLOWED):
         return (
             f"the source {name} must be readable with the credentials of the environment, and the store refuses them; "
-            "see AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and what they are allowed."
+            "check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and their permissions."
         )
     if "AWS Error" in said or "curlCode" in said or is_in_a_store(name):
         return (
-            f"the object store must answer until {name} is read, and does not; see AWS_ENDPOINT_URL and that the store "
-            "is up, and begin again: nothing was charged."
+            f"the object store must answer until {name} is read, and does not; check AWS_ENDPOINT_URL and that the "
+            "store is running, and start again: nothing was charged."
         )
-    return f"the source {name} must be whole, a Parquet file as its name says, and is not; get it again."
+    return f"the source {name} must be a complete Parquet file, as its name says, and is not; get it again."

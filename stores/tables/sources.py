@@ -1,9 +1,8 @@
-"""Where confidential records come from: files, folders, object stores, and wheels of the package index.
+"""Sources of confidential records: files, folders, object stores, and wheels of the package index.
 
-They are read a chunk at a time.
-
-Only the columns that a schema reads are ever taken out of a source. What their values mean is not for this module to
-know: text is trimmed, empty text is null, and that is all that is done to a cell.
+They are read in chunks. Only the columns that a schema reads are ever taken from a source. This module does not
+interpret
+values: it trims text and replaces empty text by null, and changes nothing else in a cell.
 """
 
 import codecs
@@ -39,10 +38,10 @@ _ENDLESS_ROW = "straddling object"  # Arrow's word for a row that is longer than
 
 
 class TableFile(Protocol):
-    """A file that holds a table.
+    """A file that contains a table.
 
     Attributes:
-        name: what the file is called in messages.
+        name: name of the file in messages.
         types: type of each column.
     """
 
@@ -51,22 +50,22 @@ class TableFile(Protocol):
 
     @property
     def malformed_rows(self) -> int:
-        """Rows met so far that have too few or too many fields; they are left out."""
+        """Rows read so far with too few or too many fields; they are left out."""
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
-        """Read some columns, about so many rows at a time."""
+        """Read some columns, in batches of about a given number of rows."""
 
 
 class Source:
-    """The records of a release, found and checked for their columns, not read yet.
+    """The source of a release, found and checked for its columns, but not read yet.
 
     Args:
-        tables: the tables, one below the other.
-        columns: the columns that are wanted of each.
-        rows: rows in memory at a time.
+        tables: the tables, which are concatenated.
+        columns: the required columns of each.
+        rows: number of rows in memory at a time.
 
     Raises:
-        InvalidInput: a table lacks a column, or a column holds neither numbers nor text.
+        InvalidInput: a table lacks a column, or a column contains neither numbers nor text.
     """
 
     def __init__(self, tables: Sequence[TableFile], columns: Sequence[str], rows: int) -> None:
@@ -84,7 +83,7 @@ class Source:
         return sum(table.malformed_rows for table in self._tables)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Read everything once, a chunk at a time; all chunks have the source's schema."""
+        """Read everything once, in chunks; all chunks have the source's schema."""
         for table in self._tables:
             for batch in table.batches(self.schema.names, self._rows):
                 columns = [_tidy(batch.column(field.name), field.type) for field in self.schema]
@@ -93,17 +92,17 @@ class Source:
 
 @contextmanager
 def opened_source(spec: ReleaseSpec, cache: Path) -> Iterator[Source]:
-    """Find the source of a release and see that it has the columns that the schema reads.
+    """Find the source of a release and check that it has the columns that the schema reads.
 
     Args:
         spec: the release.
-        cache: where downloads that anyone may have are kept.
+        cache: folder for downloads that anyone may read.
 
     Yields:
         The source, which can be read until the block ends.
 
     Raises:
-        InvalidInput: there is no such source, or not as the spec says.
+        InvalidInput: there is no such source, or it does not match the spec.
     """
     columns = columns_read(spec.schema)
     if isinstance(spec.source, FileSource):
@@ -125,14 +124,14 @@ def fetch_wheel(source: PackageSource, cache: Path) -> Path:
     """Download a wheel, or find it in the cache; either way its digest is checked before it is opened.
 
     Args:
-        source: which wheel.
-        cache: where it is kept.
+        source: the wheel.
+        cache: folder in which it is kept.
 
     Returns:
-        Where it is.
+        Its path.
 
     Raises:
-        InvalidInput: it cannot be downloaded, or its digest is another.
+        InvalidInput: it cannot be downloaded, or its digest is different.
     """
     kept = cache / f"{source.package}-{source.version}-{source.sha256[:16]}.whl"
     if kept.is_file() and _sha256(kept) == source.sha256:
@@ -140,8 +139,8 @@ def fetch_wheel(source: PackageSource, cache: Path) -> Path:
     cache.mkdir(parents=True, exist_ok=True)
     requirement = f"{source.package}=={source.version}"
     with TemporaryDirectory(dir=cache) as folder:
-        # Wheels only, no dependencies: nothing that is downloaded is ever run. What pip says is not passed on, for it
-        # may name the index and whoever uses it.
+        # Wheels only, no dependencies: nothing that is downloaded is ever run. The messages of pip are not shown,
+        # because they may name the index and its user.
         command = ["-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--ignore-requires-python"]
         done = subprocess.run(  # noqa: S603 - the spec allows no name or version that could be an option
             [sys.executable, *command, "--disable-pip-version-check", "--retries=2", "--dest", folder, requirement],
@@ -158,7 +157,7 @@ def fetch_wheel(source: PackageSource, cache: Path) -> Path:
         if found != source.sha256:
             raise InvalidInput(
                 f"the wheel {requirement} must have the SHA-256 {source.sha256}, got {found}; it was not opened. "
-                f"Find out which of the two is right before the spec is changed."
+                f"Determine which of the two is right before you change the spec."
             )
         wheels[0].replace(kept)
     return kept
@@ -168,8 +167,8 @@ class ParquetTable:
     """A Parquet file.
 
     Args:
-        path: where it is.
-        name: what it is called in messages.
+        path: its path.
+        name: its name in messages.
     """
 
     malformed_rows = 0
@@ -190,11 +189,11 @@ class ParquetTable:
 
 
 class CsvTable:
-    """A CSV file, perhaps compressed: UTF-8, comma separated, its first row naming the columns. All of it is text.
+    """A CSV file, possibly compressed: UTF-8, comma separated, with column names in its first row. All cells are text.
 
     Args:
-        path: where it is.
-        name: what it is called in messages.
+        path: its path.
+        name: its name in messages.
     """
 
     def __init__(self, path: Path, name: str) -> None:
@@ -205,7 +204,7 @@ class CsvTable:
             _require_text(path, name)
         with _reading(name), _opened_csv(path, lambda _: "skip") as reader:
             self._header: list[str] = reader.schema.names
-        # Spaces may surround the names, and quotes stand behind a space, where Arrow takes them for a part of the name.
+        # Spaces may surround the names, and quotes may follow a space, which Arrow treats as part of the name.
         names = [written.strip().strip('"') for written in self._header]
         _require_different(name, names)
         self._written = dict(zip(names, self._header, strict=True))
@@ -216,17 +215,17 @@ class CsvTable:
         return _regrouped(self._blocks(columns), rows)
 
     def _blocks(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Read some columns, a block of the file at a time."""
+        """Read some columns, one block of the file at a time."""
         written = [self._written[name] for name in columns]
         places = [self._header.index(name) for name in written]
         repaired: list[list[str]] = []
 
         def second_look(row: arrow_csv.InvalidRow) -> str:
-            # Arrow does not see that a quote behind a space opens a field; Python's reader does. Nothing may be raised
-            # here, for Arrow prints what is.
+            # Arrow does not recognize that a quote after a space opens a field; Python's reader does. This function
+            # must not raise an error, because Arrow would print it.
             try:
                 fields = next(csv.reader([row.text], skipinitialspace=True), [])
-            except csv.Error:  # an endless field, most likely behind a quote that is never closed
+            except csv.Error:  # an endless field, most likely after a quote that is never closed
                 fields = []
             if len(fields) == len(self._header):
                 repaired.append(fields)
@@ -244,16 +243,16 @@ class CsvTable:
 
 
 class JoinedTable:
-    """A table whose rows have further columns in a second one, which is held in memory.
+    """A table with further columns in a second table, which is held in memory.
 
     Args:
         table: the table.
         other: the second table.
-        join: which column both have.
-        columns: the columns that will be asked for.
+        join: the common column.
+        columns: the columns that will be requested.
 
     Raises:
-        InvalidInput: a table lacks the column, or rows of the second one share a value of it.
+        InvalidInput: a table lacks the column, or its values in the second table are not unique.
     """
 
     def __init__(self, table: TableFile, other: TableFile, join: Join, columns: Sequence[str]) -> None:
@@ -272,7 +271,9 @@ class JoinedTable:
         self._keys = _tidy(held.column(join.on).combine_chunks(), self._key_type)
         self._held = held.select(self._from_other)
         if pc.count_distinct(self._keys).as_py() != len(self._keys):
-            raise InvalidInput(f"the column {join.on} of {other.name} must be different in every row, and is not.")
+            raise InvalidInput(
+                f"the column {join.on} of {other.name} must be different in every row, and is not; correct the table."
+            )
 
     @property
     def malformed_rows(self) -> int:
@@ -280,7 +281,7 @@ class JoinedTable:
         return self._table.malformed_rows
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
-        """Read some columns, so many rows at a time; where the second table has no such row, its columns are null."""
+        """Read some columns in batches; columns of the second table are null if it has no matching row."""
         own = [name for name in columns if name not in self._from_other]
         for batch in self._table.batches([*own, *({self._on} - set(own))], rows):
             found = pc.index_in(_tidy(batch.column(self._on), self._key_type), value_set=self._keys)
@@ -292,7 +293,7 @@ class JoinedTable:
 def _opened_csv(
     path: Path, on_malformed: Callable[[arrow_csv.InvalidRow], str], columns: Sequence[str] = ()
 ) -> arrow_csv.CSVStreamingReader:
-    """Start reading a CSV file, compressed or not, as text; all columns if none are named."""
+    """Open a CSV file, compressed or not, as text; all columns if none are named."""
     return arrow_csv.open_csv(
         str(path),
         read_options=arrow_csv.ReadOptions(use_threads=False, block_size=_BLOCK_BYTES),
@@ -304,12 +305,13 @@ def _opened_csv(
 
 
 def _locate(source: FileSource, folder: Path) -> Path | str:
-    """Where a source is, as the environment says, else as the spec says: a path, or an address in a store."""
+    """Location of a source, from the environment or else from the spec: a path, or an address in a store."""
     by_environment = os.environ.get(source.environment, "") if source.environment else ""
     place = by_environment or source.path
     if place is None:
         raise InvalidInput(
-            f"the environment variable {source.environment} must say where the source is; set it to a path."
+            f"the environment variable {source.environment} must give the location of the source, got none; set it to "
+            "a path."
         )
     if is_in_a_store(place):
         return place
@@ -317,7 +319,7 @@ def _locate(source: FileSource, folder: Path) -> Path | str:
 
 
 def _tables(place: Path | str) -> Sequence[TableFile]:
-    """The tables of a source, one below the other."""
+    """The tables of a source, in order."""
     if isinstance(place, str):
         return parts_in_store(place)
     with _reading(str(place)):
@@ -325,18 +327,18 @@ def _tables(place: Path | str) -> Sequence[TableFile]:
             return parts_in_folder(place)
     require_regular(place, "the source")
     if not place.name.endswith(TABLE_SUFFIXES):
-        raise InvalidInput(f"the source must be {KNOWN_FORMATS}, got {place}.")
+        raise InvalidInput(f"the source must be {KNOWN_FORMATS}, got {place}; give such a file.")
     return [_open(place)]
 
 
 def _open(path: Path, name: str | None = None) -> TableFile:
-    """Open a file by the ending of its name."""
+    """Open a file according to its file name extension."""
     name = name or str(path)
     return ParquetTable(path, name) if path.suffix in {".parquet", ".pq"} else CsvTable(path, name)
 
 
 def _extract(archive: zipfile.ZipFile, member: str, folder: Path) -> Path:
-    """Copy a member of a wheel out of it, for Parquet is not read from front to back."""
+    """Extract a member of a wheel, because Parquet needs random access."""
     names = archive.namelist()
     if member not in names:
         close = get_close_matches(member, names, n=1)
@@ -356,27 +358,27 @@ def _sha256(path: Path) -> str:
 
 @contextmanager
 def _reading(name: str) -> Iterator[None]:
-    """Say what is wrong with a file without quoting a row of it, as Arrow's messages do."""
+    """Describe a fault of a file without quoting a row of it, as Arrow's messages would."""
     try:
         yield
     except FileNotFoundError:
-        raise InvalidInput(f"the source must be a file, but {name} does not exist; correct its path.") from None
+        raise InvalidInput(f"the source must be a file, and {name} does not exist; correct its path.") from None
     except PermissionError:
-        raise InvalidInput(f"the source must be readable by this user, and {name} is not; see who owns it.") from None
+        raise InvalidInput(f"the source must be readable by this user, and {name} is not; check who owns it.") from None
     except (pa.ArrowException, OSError, EOFError, zlib.error, UnicodeError) as error:
         if _ENDLESS_ROW in str(error):
             raise InvalidInput(
                 f"the rows of the source {name} must each be shorter than {_BLOCK_BYTES >> 20} MiB, and one is not; "
-                f"see whether a quote in it is never closed."
+                f"check whether a quote in it is never closed."
             ) from None
         raise InvalidInput(
-            f"the source {name} must be whole, a CSV file in UTF-8 or a Parquet file as its name says, and is not; "
-            f"get it again, or save it anew."
+            f"the source {name} must be a complete CSV file in UTF-8 or a Parquet file, as its name says, and is not; "
+            f"get it again, or save it again."
         ) from None
 
 
 def _require_text(path: Path, name: str) -> None:
-    """Refuse a CSV file that has no records, or that is not UTF-8 to its end: Arrow would print where it is not."""
+    """Refuse a CSV file without records or with bytes that are not UTF-8, which Arrow would print."""
     has_rows = False
     try:
         with pa.input_stream(str(path)) as stream:
@@ -385,33 +387,33 @@ def _require_text(path: Path, name: str) -> None:
     except UnicodeDecodeError:
         raise InvalidInput(
             f"the source {name} must be text in UTF-8, and has bytes that are not; "
-            f"save it anew in UTF-8, or change it with `iconv -f latin1 -t utf-8` if it is in Latin-1."
+            f"save it again in UTF-8, or convert it with `iconv -f latin1 -t utf-8` if it is in Latin-1."
         ) from None
     if not has_rows:
         raise InvalidInput(
             f"the source {name} must have a row that names the columns and records below it, and has no record; "
-            f"see that it is the right file, and that it was written to its end."
+            f"check that it is the right file, and that it is complete."
         )
 
 
 def _require_columns(table: TableFile, columns: Iterable[str]) -> None:
-    """Refuse a table that lacks columns. Those it has are not named: without a header they would be a record."""
+    """Refuse a table that lacks columns. Its own columns are not named: without a header they would be a record."""
     missing = [name for name in columns if name not in table.types]
     if missing:
         raise InvalidInput(
             f"the source {table.name} must have the columns that the schema reads, and lacks {', '.join(missing)}; "
-            f"see that its first row names the columns, or correct the schema."
+            f"check that its first row names the columns, or correct the schema."
         )
 
 
 def _require_different(table: str, names: Sequence[str]) -> None:
-    """Refuse a table in which it is not clear which column is meant."""
+    """Refuse a table with duplicate column names."""
     if len(set(names)) != len(names):
         raise InvalidInput(f"the columns of the source {table} must have different names, and do not; rename one.")
 
 
 def _common_type(name: str, types: Sequence[pa.DataType]) -> pa.DataType:
-    """The type that all tables' values of a column have a place in."""
+    """A type that can represent the values of a column in all tables."""
     plain = {_plain_type(name, of) for of in types}
     if len(plain) == 1:
         return plain.pop()
@@ -419,7 +421,7 @@ def _common_type(name: str, types: Sequence[pa.DataType]) -> pa.DataType:
 
 
 def _plain_type(name: str, of: pa.DataType) -> pa.DataType:
-    """Numbers and truth values as they are, anything else that can be written as text as text."""
+    """Keep numeric and Boolean types; treat any other type that can be written as text as text."""
     if pa.types.is_dictionary(of):
         return _plain_type(name, of.value_type)
     if pa.types.is_integer(of) or pa.types.is_floating(of) or pa.types.is_boolean(of):
@@ -430,7 +432,7 @@ def _plain_type(name: str, of: pa.DataType) -> pa.DataType:
 
 
 def _tidy(column: pa.Array, wanted: pa.DataType) -> pa.Array:
-    """Give a column its type; trim text, take off quotes that stood behind a space, and make empty text null."""
+    """Give a column its type; trim text, remove quotes that followed a space, and replace empty text by null."""
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     column = column.cast(wanted, safe=False)
@@ -444,7 +446,7 @@ def _tidy(column: pa.Array, wanted: pa.DataType) -> pa.Array:
 
 
 def _regrouped(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:
-    """The same rows in batches of a given size, the last one smaller."""
+    """The same rows in batches of a given size; the last one may be smaller."""
     waiting: list[pa.RecordBatch] = []
     for batch in batches:
         waiting.append(batch)

@@ -1,6 +1,6 @@
-"""Tables on disk, as Parquet in the vault: snapshots as they were read, recoded rows, and codes.
+"""Tables on disk, as Parquet in the vault: unchanged snapshots, recoded rows, and codes.
 
-Nothing is judged or drawn here.
+Nothing is validated or drawn here.
 """
 
 from collections.abc import Iterable, Iterator
@@ -18,17 +18,17 @@ from deniable.foundation.errors import InvalidInput
 from stores.tables.sources import Source
 
 VALID = "row is valid"
-"""Name of the column that marks recoded rows; no attribute is called so."""
+"""Name of the column that marks valid recoded rows; no attribute has this name."""
 
 _MALFORMED = b"malformed_rows"
 
 
 def write_snapshot(path: Path, source: Source) -> int:
-    """Copy the columns that are needed out of a source.
+    """Copy the required columns from a source.
 
     Args:
-        path: where the snapshot goes.
-        source: what is read, once.
+        path: path of the snapshot.
+        source: the source, which is read once.
 
     Returns:
         Number of rows.
@@ -43,29 +43,29 @@ def write_snapshot(path: Path, source: Source) -> int:
 
 
 def malformed_rows(path: Path) -> int:
-    """How many rows of the source could not be told apart into fields and are not in the snapshot."""
+    """Number of rows of the source that could not be split into fields and are not in the snapshot."""
     return int(pq.read_metadata(path).metadata[_MALFORMED])
 
 
 def read_frames(path: Path) -> Iterator[pd.DataFrame]:
-    """Read a snapshot or recoded rows a row group at a time; text is categorical, for that is fast."""
+    """Read a snapshot or recoded rows one row group at a time; text is categorical, which is faster."""
     schema = pq.read_schema(path)
     text = [field.name for field in schema if pa.types.is_string(field.type)]
     footer = pq.read_metadata(path)
-    # Each chunk has its own dictionary of texts, or the distinct values of a whole column would gather in memory; the
-    # footer grows with the table and is read once.
+    # Each chunk has its own dictionary of texts; otherwise the distinct values of a whole column would accumulate in
+    # memory. The footer grows with the table and is read once.
     for group in range(footer.num_row_groups):
         with pq.ParquetFile(path, read_dictionary=text, metadata=footer) as file:
             yield file.read_row_group(group, use_threads=False).to_pandas()
 
 
 class CodesWriter:
-    """Writes codes, a row group of a given size at a time.
+    """Writes codes in row groups of a given size.
 
     Args:
-        path: where they go.
-        domain: what they stand for.
-        group_rows: rows of a row group; without it, what is written at a time is a row group.
+        path: path of the file.
+        domain: the values that the codes stand for.
+        group_rows: rows per row group; by default, each call writes one row group.
     """
 
     def __init__(self, path: Path, domain: Domain, group_rows: int | None = None) -> None:
@@ -73,7 +73,7 @@ class CodesWriter:
         self._group_rows = group_rows
         self._waiting = np.empty((0, len(domain)), np.uint16)
         self._schema = _codes_schema(domain)
-        # Codes are data: no statistics of them stand in the footer.
+        # Codes are data: the footer must not contain statistics of them.
         self._writer = pq.ParquetWriter(path, self._schema, write_statistics=False)
 
     def __enter__(self) -> Self:
@@ -83,7 +83,7 @@ class CodesWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Write what waits for a row group to be full, and close the file."""
+        """Write the incomplete row group, and close the file."""
         if kind is None and len(self._waiting):
             self._write_group(self._waiting)
         self._writer.close()
@@ -106,11 +106,11 @@ class CodesWriter:
 
 
 def write_codes(path: Path, domain: Domain, chunks: Iterable[Codes]) -> int:
-    """Write codes, each chunk a row group.
+    """Write codes, one row group per chunk.
 
     Args:
-        path: where they go.
-        domain: what they stand for.
+        path: path of the file.
+        domain: the values that the codes stand for.
         chunks: codes, shape (rows, m) each.
 
     Returns:
@@ -123,28 +123,28 @@ def write_codes(path: Path, domain: Domain, chunks: Iterable[Codes]) -> int:
 
 
 def _rows_in(path: Path) -> int:
-    """How many rows a file has."""
+    """Number of rows in a file."""
     return int(pq.read_metadata(path).num_rows)
 
 
 def row_groups(path: Path) -> int:
-    """How many row groups a file has."""
+    """Number of row groups in a file."""
     return int(pq.read_metadata(path).num_row_groups)
 
 
 def read_codes(path: Path, domain: Domain, groups: range | None = None) -> Iterator[Codes]:
-    """Read codes a row group at a time.
+    """Read codes one row group at a time.
 
     Args:
-        path: where they are.
-        domain: what they stand for.
+        path: path of the file.
+        domain: the values that the codes stand for.
         groups: numbers of the row groups; all by default.
 
     Yields:
         Codes, shape (rows, m), contiguous by row.
 
     Raises:
-        InvalidInput: the file does not hold codes of that domain.
+        InvalidInput: the file does not contain codes of that domain.
     """
     with pq.ParquetFile(path) as file:
         if not file.schema_arrow.equals(_codes_schema(domain)):
@@ -160,12 +160,12 @@ def read_codes(path: Path, domain: Domain, groups: range | None = None) -> Itera
 
 
 def load_codes(path: Path, domain: Domain, limit: int | None = None) -> Codes:
-    """Read all codes, or the first so many.
+    """Read all codes, or the first ones.
 
     Args:
-        path: where they are.
-        domain: what they stand for.
-        limit: how many rows at most.
+        path: path of the file.
+        domain: the values that the codes stand for.
+        limit: the largest number of rows.
 
     Returns:
         Codes, shape (rows, m), contiguous by row.
@@ -186,8 +186,8 @@ def encode(frame: pd.DataFrame, domain: Domain) -> Codes:
     """Replace values by their codes.
 
     Args:
-        frame: rows with a column for each attribute, every value of the domain.
-        domain: what the codes stand for.
+        frame: rows with one column per attribute; every value is in the domain.
+        domain: the values that the codes stand for.
 
     Returns:
         Codes, shape (rows, m), contiguous by row.
@@ -205,14 +205,14 @@ def encode(frame: pd.DataFrame, domain: Domain) -> Codes:
 
 
 def decode(codes: Codes, domain: Domain) -> pd.DataFrame:
-    """Replace codes by what they stand for: the table in the format of the input.
+    """Replace codes by their values: the table in the format of the input.
 
     Args:
         codes: shape (rows, m).
-        domain: what the codes stand for.
+        domain: the values that the codes stand for.
 
     Returns:
-        A column for each attribute, of the attribute's own type.
+        One column per attribute, with the attribute's own type.
     """
     columns = zip(domain.attributes, codes.T, strict=True)
     return pd.DataFrame({attribute.name: pd.Index(attribute.values).take(column) for attribute, column in columns})

@@ -1,6 +1,7 @@
-"""The client of MLflow: one for all threads of a process, with one clear sentence for whatever goes wrong.
+"""The MLflow client: one for all threads of a process, with one clear sentence for every failure.
 
-Where MLflow is, whether its server is waited for, and how a run is closed. What is recorded does not belong here.
+This module decides where MLflow is, whether to wait for its server, and how to close a run. The content of records does
+not belong here.
 """
 
 import logging
@@ -26,53 +27,54 @@ from stores.vault.pending_approval import Held
 from stores.vault.scratch import is_scratch
 
 PARENT, USER, FAILURE = "mlflow.parentRunId", "mlflow.user", "failure"
-"""Tags of runs: the run that one is within, who made it, and why it failed."""
-_WAITING = "SCHEDULED"  # what MLflow calls a run that goes on later
+"""Tags of runs: the parent run, the user who started it, and the reason for a failure."""
+_WAITING = "SCHEDULED"  # MLflow's status for a run that continues later
 _BRIEFLY = 2
-"""How often a server is asked again that is not waited for: at once, and after four seconds."""
+"""Number of retries for a server that is not waited for: immediately, and after four seconds."""
 
 _one_at_a_time = Lock()
 
-# MLflow logs its errors with the errors that they happened in, and those may quote records.
+# MLflow logs its errors together with their causes, and those may quote records.
 logging.getLogger("mlflow").setLevel(logging.CRITICAL)
-logging.getLogger("urllib3.connectionpool").setLevel(logging.ERROR)  # tells of every time that it asks again
+logging.getLogger("urllib3.connectionpool").setLevel(logging.ERROR)  # it logs every retry
 
 
 class RecordFailed(DeniableError):
-    """MLflow or Prefect did not take what must be recorded."""
+    """MLflow or Prefect did not accept a required record."""
 
 
 class RecordServerDown(RecordFailed, ServerDown):
-    """MLflow's server does not answer, or the database below it."""
+    """MLflow's server or its database does not answer."""
 
 
 class UserRefused(RecordFailed):
-    """MLflow does not know its user, or does not let them do what was asked."""
+    """MLflow does not know its user, or does not permit the requested action."""
 
 
 def tracking_uri(state: Path) -> str:
-    """Where MLflow keeps its records: MLFLOW_TRACKING_URI, else a database in the state folder, always in scratch."""
+    """Location of MLflow's records: MLFLOW_TRACKING_URI, except in scratch, or else a database in the state folder."""
     named = None if is_scratch(state) else os.environ.get("MLFLOW_TRACKING_URI")
     return named or f"sqlite:///{state / 'mlflow' / 'mlflow.db'}"
 
 
 @lru_cache
 def client_of(uri: str) -> MlflowClient:
-    """The client for an address, made once."""
+    """The client for an address; it is created once."""
     return ready_client(uri)
 
 
 @contextmanager
 def recording(state: Path, *, patiently: bool = True) -> Iterator[MlflowClient]:
-    """Yield the client, to one thread at a time; what goes wrong with it is one clear sentence.
+    """Yield the client to one thread at a time; every failure becomes one clear sentence.
 
-    MLflow's store has a few connections, and threads that find none free give up after half a minute. A server that
-    does not answer may be starting again: it is waited for, but only once in vain. How long MLflow's client waits is
-    a setting of the process's (infra.environment); a server that is not to be waited for must answer first.
+    MLflow's store has few connections, and threads that find no free one give up after half a minute. A server that
+    does not answer may be restarting, so this waits for it, but after one unsuccessful wait it does not wait again. The
+    waiting time of MLflow's client is a setting of the process (infra.environment); a server that is not to be waited
+    for must answer a short request first.
 
     Args:
         state: the state folder.
-        patiently: whether a server that does not answer is waited for, stores.servers.patience.
+        patiently: whether to wait for a server that does not answer (stores.servers.patience).
     """
     uri = tracking_uri(state)
     try:
@@ -90,10 +92,10 @@ def recording(state: Path, *, patiently: bool = True) -> Iterator[MlflowClient]:
 
 
 def _require_answer(uri: str) -> None:
-    """Ask a server for one experiment, and briefly: its own client would wait for as long as for any other question.
+    """Send a server a short request for one experiment; its own client would wait as long as for any other request.
 
     Raises:
-        MlflowException: neither it nor the database below it answers.
+        MlflowException: the server or its database does not answer.
     """
     times = min(_BRIEFLY, MLFLOW_HTTP_REQUEST_MAX_RETRIES.get())  # type: ignore[no-untyped-call]
     who = get_default_host_creds(uri)  # type: ignore[no-untyped-call]
@@ -102,33 +104,35 @@ def _require_answer(uri: str) -> None:
 
 
 def _failure(state: Path, uri: str, error: Exception) -> RecordFailed:
-    """What to do where MLflow does not take or give a record."""
+    """The error for a record that MLflow does not accept or return."""
     if disk_is_full(state):
         return RecordFailed(DISK_FULL.format(state=state))
     place = uri.rpartition("@")[2]
     code = error.error_code if isinstance(error, MlflowException) else None
     if code == "UNAUTHENTICATED":
         return UserRefused(
-            f"MLflow at {place} must accept its user, and refuses; correct MLFLOW_TRACKING_USERNAME and "
+            f"MLflow at {place} must accept its user, got a refusal; correct MLFLOW_TRACKING_USERNAME and "
             "MLFLOW_TRACKING_PASSWORD."
         )
     if code == "PERMISSION_DENIED":
-        said = f"MLflow at {place} must let its user write, and does not; work as a user who may, such as engineer."
+        said = (
+            f"MLflow at {place} must let its user write, and does not; use an account that may write, such as engineer."
+        )
         return UserRefused(said)
     if uri.startswith("http"):
         return RecordServerDown(
-            f"MLflow must take the record of the release, and {place} does not; see that its server and its database "
-            "run (make stack starts what is down; its log says more), and give the same command again."
+            f"MLflow must take the record of the release, and {place} does not; check that its server and its "
+            "database run (make stack starts them; its log has details), and run the same command again."
         )
     return RecordFailed(
         f"MLflow must take the record of the release, and {place} does not; "
-        "check that it can be reached, that its disk is not read-only, and that its version fits."
+        "check that it can be reached, that its disk is not read-only, and that its version is compatible."
     )
 
 
 @contextmanager
 def closing_run(state: Path, run_id: str) -> Iterator[None]:
-    """Close a run as its block ends; an error within the block is worth more than one while closing."""
+    """Close a run at the end of its block; an error in the block takes precedence over one while closing."""
     try:
         yield
     except BaseException as error:

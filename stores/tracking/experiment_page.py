@@ -1,6 +1,6 @@
-"""The page of a dataset in MLflow, an experiment: what the dataset is, how releases are found, and how they are listed.
+"""The page of a dataset in MLflow, an experiment: a description, example queries, and the list of releases.
 
-What a release writes into it does not belong here.
+What a release writes into the experiment does not belong here.
 """
 
 import json
@@ -24,7 +24,7 @@ DESCRIPTION = "mlflow.note.content"
 _DEFAULT = "Default"
 _NAME_WIDTH, _WIDTH = 260, 115
 
-# What the view shows beside a run's name and when it began, in this order: by whom, at what cost, how good.
+# Columns of the view after a run's name and start time, in this order: people, costs, quality.
 _SHOWN = (
     "tags.`approved_by`",
     "tags.`started_by`",
@@ -45,12 +45,12 @@ _FIRST = ("attributes.`Run Name`", "runDateAndNestInfo", "duration")
 
 
 def experiment_of(client: MlflowClient, spec: ReleaseSpec, artifacts: str | None) -> str:
-    """The experiment of a dataset, made when its first release begins; its page says what is true by now.
+    """The experiment of a dataset, created when its first release starts; its page is brought up to date.
 
     Args:
         client: MLflow.
-        spec: what is to be released of the dataset.
-        artifacts: where MLflow is to keep its files; None where its server decides.
+        spec: the specification of a release of the dataset.
+        artifacts: location of MLflow's files; None if its server decides.
 
     Returns:
         The experiment's id.
@@ -75,17 +75,17 @@ def experiment_of(client: MlflowClient, spec: ReleaseSpec, artifacts: str | None
 
 
 def releases_view() -> dict[str, object]:
-    """What the runs are listed with: columns, their order and their widths, as MLflow's pages keep them."""
+    """The list of runs: columns with their order and widths, in the format of MLflow's pages."""
     columns = [*_FIRST, *_SHOWN]
     widths = dict.fromkeys(_SHOWN, _WIDTH) | {_FIRST[0]: _NAME_WIDTH}
     return {"selectedColumns": list(_SHOWN), "columnOrder": columns, "columnWidths": widths}
 
 
 def _description(number: str, spec: ReleaseSpec) -> str:
-    """What the page says of the dataset, in Markdown."""
+    """The text of the dataset's page, in Markdown."""
     schema = spec.schema
     example = release_filter(dataset=spec.dataset_name, since=date(2026, 1, 1), epsilon_above=1, approved_by=NOBODY)
-    from stores.statement.statement import TEMPLATES  # noqa: PLC0415 - imports what costs are worked out with
+    from stores.statement.statement import TEMPLATES  # noqa: PLC0415 - imports privacy accounting
 
     return TEMPLATES.get_template("EXPERIMENT.md.jinja").render(
         dataset=spec.dataset_name,
@@ -101,7 +101,7 @@ def _description(number: str, spec: ReleaseSpec) -> str:
 
 
 def _forget_the_empty_one(client: MlflowClient) -> None:
-    """Delete the experiment that MLflow begins a store of its own with, if nothing was ever put there."""
+    """Delete the default experiment of a new MLflow store, if it has never been used."""
     empty = client.search_experiments(filter_string=f"name = '{_DEFAULT}'")
     for number in (experiment.experiment_id for experiment in empty):
         if not client.search_runs([number], run_view_type=ViewType.ALL, max_results=1):

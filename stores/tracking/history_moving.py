@@ -1,8 +1,9 @@
-"""Moves MLflow's history, its runs, models and registry with all their files, from one database of MLflow's to another.
+"""Moves MLflow's history, with runs, models, registry and all files, from one MLflow database to another.
 
-Every id stays as it is: signed records name runs, models, versions and experiments by them. A move is one transaction
-of the database that it goes to, with all files in place before it ends; the database that it came from is only read,
-and nobody writes there meanwhile. What becomes of that one, and who may use the other, does not belong here.
+Every id is kept, because signed records refer to runs, models, versions and experiments by id. A move is one
+transaction of the target database, with all files in place before it ends. The source database is only read, and no
+other process writes to it during the move. What happens to the source, and who may use the target, does not belong
+here.
 """
 
 import os
@@ -25,14 +26,14 @@ from stores.vault.kept_files import file_digests
 from stores.vault.private_files import make_private_folder
 
 _SERVED = "mlflow-artifacts:"
-# Where addresses of files stand.
+# Columns with addresses of files.
 _ADDRESSES = {
     "experiments": "artifact_location",
     "runs": "artifact_uri",
     "logged_models": "artifact_location",
     "model_versions": "storage_location",
 }
-# The pages that all releases of a dataset share: what stands there already is the later word.
+# The pages that all releases of a dataset share: existing content in the target is newer.
 _SHARED = {
     "experiments",
     "experiment_tags",
@@ -48,23 +49,23 @@ Row = dict[str, Any]
 
 
 class HistoryFailed(DeniableError):
-    """MLflow's history cannot be read where it is, or written where it shall be."""
+    """MLflow's history cannot be read from the source or written to the target."""
 
 
 class HistoriesCollide(Refused):
-    """Two histories have each made something of the same name; one of them would be lost."""
+    """Two histories have different items of the same name; one of them would be lost."""
 
 
 @dataclass(frozen=True)
 class History:
-    """Where MLflow keeps its history.
+    """The location of an MLflow history.
 
     Attributes:
-        place: what it is called in messages, without a password.
-        database: URL of the database, as SQLAlchemy takes it.
+        place: its name in messages, without a password.
+        database: URL of the database, for SQLAlchemy.
         state: the state folder.
         files: folder of all artifacts.
-        root: what an address of files begins with; the number of the experiment comes next.
+        root: the start of addresses of files; the number of the experiment follows.
     """
 
     place: str
@@ -74,7 +75,7 @@ class History:
     root: str
 
     def below(self, address: str) -> tuple[str, ...] | None:
-        """The parts of an address below the folder of files; None where it leads somewhere else."""
+        """The parts of an address below the folder of files; None if the address is elsewhere."""
         if address.startswith(f"{_SERVED}/"):
             path = Path(address.removeprefix(_SERVED).lstrip("/"))
         else:
@@ -90,11 +91,11 @@ class Moved:
     """What was moved.
 
     Attributes:
-        releases: runs that are below no other, as a rule one a release.
-        runs: runs, with those of steps.
-        files: files.
-        experiments: ids of the experiments there are now.
-        models: names of the registered models there are now.
+        releases: number of top-level runs, usually one per release.
+        runs: number of runs, including those of steps.
+        files: number of files.
+        experiments: ids of the experiments now in the target.
+        models: names of the registered models now in the target.
     """
 
     releases: int = 0
@@ -105,7 +106,7 @@ class Moved:
 
 
 def history_in(state: Path) -> History:
-    """The history in a state folder of its own."""
+    """The history in a state folder."""
     files = state / "mlflow" / "artifacts"
     place = state / "mlflow" / "mlflow.db"
     return History(place=str(place), database=f"sqlite:///{place}", state=state, files=files, root=str(files))
@@ -115,10 +116,10 @@ def history_served(state: Path, *, place: str, database: str, files: Path) -> Hi
     """The history of a server, which serves all files itself.
 
     Args:
-        state: the state folder that it is of.
-        place: what it is called in messages.
+        state: its state folder.
+        place: its name in messages.
         database: URL of its database.
-        files: the folder in which it keeps them.
+        files: its folder of files.
     """
     return History(place=place, database=database, state=state, files=files, root=_SERVED)
 
@@ -152,23 +153,23 @@ def has_run(state: Path, run_id: str | None) -> bool:
 
 @contextmanager
 def history_moved(source: History, target: History, *, in_use: bool) -> Iterator[Moved]:
-    """Copy a history into another database; until the block ends, nobody writes to where it came from.
+    """Copy a history into another database; until the block ends, no other process writes to the source.
 
-    What is there already, because an earlier move did not come to its end, is not copied twice.
+    Content that an earlier, interrupted move has already copied is not copied again.
 
     Args:
-        source: where it is.
-        target: where it shall be; a server has made the tables of its database itself.
-        in_use: whether releases are recorded there by now. What it has is then kept, and else it is an earlier copy,
-            which the source takes the place of.
+        source: the source.
+        target: the target; a server has already created the tables of its database.
+        in_use: whether releases are already recorded in the target. If so, its content is kept; otherwise it is an
+            earlier copy, which the source replaces.
 
     Yields:
         What was moved.
 
     Raises:
-        HistoriesCollide: both have something of the same name that is not the same; nothing was changed.
-        Refused: the databases are of two versions of MLflow, or the target knows runs that the source does not.
-        HistoryFailed: a database does not let itself be read or written, or a file not be copied.
+        HistoriesCollide: both have different items of the same name; nothing was changed.
+        Refused: the databases have different MLflow versions, or the target has runs that the source lacks.
+        HistoryFailed: a database cannot be read or written, or a file cannot be copied.
     """
     if target.root != _SERVED:
         ready_client(target.database)
@@ -180,10 +181,10 @@ def history_moved(source: History, target: History, *, in_use: bool) -> Iterator
 
 
 def set_aside(state: Path) -> Path:
-    """Move what a state folder had of MLflow's out of the way, whole; it is not deleted.
+    """Move the whole MLflow folder of a state folder aside; it is not deleted.
 
     Returns:
-        Where it is now.
+        Its new location.
     """
     folder = state / "mlflow"
     number = 1
@@ -195,7 +196,7 @@ def set_aside(state: Path) -> Path:
 
 
 def relocate(state: Path) -> None:
-    """Have MLflow know where the files are, in a state folder that was copied or moved from elsewhere.
+    """Correct the locations of files in MLflow's database after the state folder was copied or moved.
 
     Raises:
         HistoryFailed: its database cannot be written.
@@ -218,7 +219,7 @@ def relocate(state: Path) -> None:
 
 @dataclass(frozen=True)
 class _Tables:
-    """The tables of both databases; `keep` says whether what the target has stays."""
+    """The tables of both databases; `keep` states whether the target's content is kept."""
 
     there: Connection
     here: Connection
@@ -228,7 +229,7 @@ class _Tables:
 
 
 def _moved(source: History, target: History, there: Connection, here: Connection, *, in_use: bool) -> Moved:
-    """Move what is to be moved."""
+    """Check both histories, and move the source if necessary."""
     before, after = _both(source, target, there, here)
     runs, known = _ids(there, before), _ids(here, after)
     if not runs or (in_use and runs <= known):
@@ -236,13 +237,13 @@ def _moved(source: History, target: History, there: Connection, here: Connection
     if not in_use and not known <= runs:
         raise Refused(
             f"{target.place} must have no run that {source.place} lacks to be replaced by it, and has "
-            f"{len(known - runs)}; find out which of the two counts, and move the other away."
+            f"{len(known - runs)}; decide which of the two is valid, and move the other away."
         )
     return _move(source, target, _Tables(there, here, before, after, keep=in_use and bool(known)))
 
 
 def _move(source: History, target: History, tables: _Tables) -> Moved:
-    """Copy all rows, and then all files that they name."""
+    """Copy all rows, and then all files that they refer to."""
     readdressed = _readdressing(source, target, tables)
     folders: dict[tuple[str, ...], tuple[str, ...]] = {}
     if not tables.keep:
@@ -276,7 +277,7 @@ def _move(source: History, target: History, tables: _Tables) -> Moved:
 def _readdressing(
     source: History, target: History, tables: _Tables
 ) -> Callable[[str, Row], dict[tuple[str, ...], tuple[str, ...]]]:
-    """What gives the addresses in a row the form that the target has, and says which folders that moves where."""
+    """Return a function that rewrites the addresses in a row for the target, and reports which folders move where."""
     experiments = tables.before["experiments"].c
     numbers = {
         below[0]: str(number)
@@ -296,7 +297,7 @@ def _readdressing(
             return {}
         below = source.below(address)
         if below is None or below[0] not in numbers:
-            return {}  # Wherever that is, it stays there, and an audit says what it said before.
+            return {}  # It stays where it is, and an audit gives the same result as before.
         moved = (numbers[below[0]], *below[1:])
         row[column] = "/".join((target.root, *moved))
         return {below: moved}
@@ -315,7 +316,7 @@ def _is_new(table: Table, row: Row, known: Mapping[tuple[Any, ...], Row]) -> boo
     """Whether the target lacks a row.
 
     Raises:
-        HistoriesCollide: it has another of the same key.
+        HistoriesCollide: the target has a different row with the same key.
     """
     there = known.get(_key(table, row))
     if table.name == "experiments":
@@ -329,10 +330,12 @@ def _is_new(table: Table, row: Row, known: Mapping[tuple[Any, ...], Row]) -> boo
 
 
 def _require_same_experiment(row: Row, there: Row | None, numbers: Mapping[str, int]) -> None:
-    """Refuse an experiment whose number is another one's, for its number stands in signed records."""
+    """Refuse an experiment whose number is already used, because signed records contain the number."""
     number, name = row["experiment_id"], row["name"]
     if numbers.get(name, number) != number or (there is not None and there["name"] != name):
-        raise HistoriesCollide(f"the experiment of {name} has another number in each, or its number is another's")
+        raise HistoriesCollide(
+            f"the experiment of {name} has another number in each, or another experiment has its number"
+        )
 
 
 def _key(table: Table, row: Row) -> tuple[Any, ...]:
@@ -340,13 +343,13 @@ def _key(table: Table, row: Row) -> tuple[Any, ...]:
 
 
 def _rows(connection: Connection, table: Table) -> Iterator[list[Row]]:
-    """All rows of a table, some at a time."""
+    """All rows of a table, in portions."""
     for rows in connection.execute(select(table)).mappings().partitions(_ROWS):
         yield [dict(row) for row in rows]
 
 
 def _set_sequences(connection: Connection, tables: Mapping[str, Table]) -> None:
-    """Have PostgreSQL number new rows beyond those that came with a number."""
+    """Make PostgreSQL number new rows after the copied ones."""
     if connection.dialect.name != "postgresql":
         return
     for table in tables.values():
@@ -362,13 +365,13 @@ def _set_sequences(connection: Connection, tables: Mapping[str, Table]) -> None:
 
 
 def _copy_folder(source: Path, target: Path, *, keep: bool) -> int:
-    """Copy a folder of files, whole or not at all, unless it is there already.
+    """Copy a folder of files, completely or not at all, unless it is already there.
 
     Returns:
-        How many files it has.
+        Its number of files.
 
     Raises:
-        HistoriesCollide: another one is there, and must be kept.
+        HistoriesCollide: a different folder is there and must be kept.
         HistoryFailed: the copy is not the same.
     """
     if not source.is_dir():
@@ -378,13 +381,15 @@ def _copy_folder(source: Path, target: Path, *, keep: bool) -> int:
         if file_digests(target) == wanted:
             return len(wanted)
         if keep:
-            raise HistoriesCollide(f"the folder {target} is there already, and holds other files")
+            raise HistoriesCollide(f"the folder {target} already exists with other files")
         shutil.rmtree(target)
     waiting = target.with_name(f".{target.name}.partial")
     shutil.rmtree(waiting, ignore_errors=True)
     shutil.copytree(source, waiting, symlinks=True)
     if file_digests(waiting) != wanted:
-        raise HistoryFailed(f"{source} must be copied as it is, and changed meanwhile; do the same again.")
+        raise HistoryFailed(
+            f"{source} must stay unchanged while it is copied, but it changed; run the same command again."
+        )
     waiting.rename(target)
     return len(wanted)
 
@@ -392,21 +397,20 @@ def _copy_folder(source: Path, target: Path, *, keep: bool) -> int:
 def _both(
     source: History, target: History, there: Connection, here: Connection
 ) -> tuple[dict[str, Table], dict[str, Table]]:
-    """The tables of two databases, which must be of one version of MLflow."""
+    """The tables of two databases, which must have the same MLflow version."""
     before, after = _reflected(there), _reflected(here)
     versions = [_version(connection) for connection in (there, here)]
     columns = [{name: {*table.columns.keys()} for name, table in tables.items()} for tables in (before, after)]
     if versions[0] != versions[1] or columns[0] != columns[1]:
         raise Refused(
-            f"{source.place} and {target.place} must be of one version of MLflow's, got {versions[0]} and "
-            f"{versions[1]}; bring the older one up to date by python -m mlflow db upgrade and its address, after a "
-            "backup."
+            f"{source.place} and {target.place} must have the same MLflow version, got {versions[0]} and "
+            f"{versions[1]}; after a backup, upgrade the older one with python -m mlflow db upgrade and its address."
         )
     return before, after
 
 
 def _reflected(connection: Connection, *names: str) -> dict[str, Table]:
-    """The tables of a database; all but the one that says its version, unless some are named."""
+    """The tables of a database; all except the version table, unless names are given."""
     there = MetaData()
     there.reflect(connection, only=(lambda name, _: name in names) if names else None)
     return {name: table for name, table in there.tables.items() if name != _VERSION}
@@ -417,7 +421,7 @@ def _version(connection: Connection) -> str:
 
 
 def _in_order(tables: Mapping[str, Table]) -> Sequence[Table]:
-    """Tables in an order in which each comes after those that it refers to."""
+    """Tables in an order in which each one comes after those that it refers to."""
     (metadata,) = {table.metadata for table in tables.values()}
     return [table for table in metadata.sorted_tables if table.name in tables]
 
@@ -428,9 +432,9 @@ def _ids(connection: Connection, tables: Mapping[str, Table]) -> set[str]:
 
 @contextmanager
 def _connected(history: History, begin: str) -> Iterator[Connection]:
-    """A connection in one transaction; one that begins IMMEDIATE keeps all others from writing to a file."""
+    """A connection in one transaction; BEGIN IMMEDIATE prevents all other processes from writing to the file."""
     if history.database.startswith("sqlite"):
-        # The driver must not begin transactions by itself, nor end them.
+        # The driver must neither begin nor end transactions by itself.
         engine = create_engine(history.database, poolclass=NullPool, connect_args={"isolation_level": None})
         on.listen(engine, "begin", lambda connection: connection.exec_driver_sql(begin))
     else:
@@ -443,12 +447,12 @@ def _connected(history: History, begin: str) -> Iterator[Connection]:
 
 @contextmanager
 def _clear_failures(place: str) -> Iterator[None]:
-    """Turn whatever goes wrong with a database or a file into one clear sentence."""
+    """Turn every failure of a database or a file into one clear sentence."""
     try:
         yield
     except (SQLAlchemyError, OSError) as error:
         reason = " ".join(str(getattr(error, "orig", None) or error).split())
         raise HistoryFailed(
             f"MLflow's history must be readable and writable at {place}, and is not: {reason}; nothing was moved, and "
-            "doing the same again is safe."
+            "it is safe to run the same command again."
         ) from None

@@ -1,7 +1,7 @@
-"""Draws records from a logged model, without seeds: the code that MLflow keeps beside the model and runs to load it.
+"""Draws records from a logged model, without seeds: the code that MLflow keeps with the model and runs to load it.
 
-It reads nothing but the two public files that lie beside it, and needs nothing of this project but `deniable`, so that
-whoever has those may copy the folder and use it.
+It reads only the two public files next to it, and of this project it needs only `deniable`, so anyone who has these may
+copy the folder and use it.
 """
 
 import hashlib
@@ -19,41 +19,43 @@ from deniable.models.model_formats import model_from_document
 
 
 class ModelOfARelease(PythonModel):
-    """The model of a release, to draw records from that no confidential record had a part in.
+    """The model of a release, for drawing records from the model alone, without confidential records as seeds.
 
-    These are the release's own records only where those are drawn from the model alone, too. A draw is made of the
-    model alone, which is differentially private, and so it costs nothing that the model did not cost.
+    These are comparable to the release's own records only if those, too, are drawn from the model alone. A draw uses
+    only the model, which is differentially private, so it costs nothing beyond the cost of the model.
     """
 
     def load_context(self, context: PythonModelContext) -> None:
-        """Read the model and the schema that lie beside this file."""
+        """Read the model and the schema next to this file."""
         model = Path(context.artifacts["model"]).read_bytes()
         schema = json.loads(Path(context.artifacts["schema"]).read_bytes())
         self._net = model_from_document(Domain.from_document(schema), json.loads(model))
         self._digest = hashlib.sha256(model).hexdigest()
 
-    def predict(  # type: ignore[override] # MLflow passes no parameters where none are asked for
+    def predict(  # type: ignore[override] # MLflow passes no parameters if none are declared
         self,
         context: PythonModelContext,  # noqa: ARG002 - MLflow passes it
         model_input: pd.DataFrame,
     ) -> pd.DataFrame:
-        """Draw records, in public: whoever knows the name of a draw makes it again, and gets the same records.
+        """Draw records in public: anyone who knows the name of a draw can repeat it and gets the same records.
 
-        All chance comes from the name, which is no secret; where chance must be one, make a release. A longer draw of
-        the same name begins with the same records.
+        All random numbers are derived from the name, which is not a secret; if they must be secret, make a release. A
+        longer draw with the same name starts with the same records.
 
         Args:
-            context: where the files are; they were read before.
-            model_input: one row: `records`, how many to draw, and `draw`, any text that is to name the draw.
+            context: the location of the files, which were read before.
+            model_input: one row: `records`, the number to draw, and `draw`, any text as the name of the draw.
 
         Returns:
-            A column for each attribute, of the table's own values.
+            One column per attribute, with the values of the table.
 
         Raises:
-            InvalidInput: there is another number of rows, no record to draw, or no name.
+            InvalidInput: the number of rows is not one, there is no record to draw, or there is no name.
         """
         if len(model_input) != 1:
-            raise InvalidInput(f"a draw must be asked for in one row, got {len(model_input)}; ask for one at a time.")
+            raise InvalidInput(
+                f"a draw must be requested in one row, got {len(model_input)} rows; request one draw at a time."
+            )
         records, draw = model_input["records"].item(), model_input["draw"].item()
         if records < 1 or not isinstance(draw, str):
             raise InvalidInput(

@@ -1,10 +1,10 @@
-"""The model of a release as MLflow knows models: listed with its run and its cost, loaded by its address, drawn from.
+"""The model of a release as an MLflow model: listed with its run and its cost, loaded by its address, drawn from.
 
-Only what is public goes in: the model, the schema, and the code that draws from them. It is registered when its release
-is public (stores.tracking.registry), which is not decided when a model is learnt.
+It contains only public material: the model, the schema, and the code that draws from them. It is registered once its
+release is public (stores.tracking.registry), which is not decided when a model is learnt.
 
-The folder is put together here and not by `mlflow.pyfunc.save_model`, which notes this machine's paths in it, takes
-along the lock file of the project that it is started in, and runs the code that it saves, in no way meant for threads.
+The folder is assembled here and not by `mlflow.pyfunc.save_model`, which records paths of this machine in it, copies
+the lock file of the project in which it is started, and runs the code that it saves in a way that is not thread-safe.
 """
 
 import shutil
@@ -41,28 +41,30 @@ _CODE = Path(__file__).with_name("model_code.py")
 _USER = "mlflow.user"
 _LOADER = "mlflow.pyfunc.loaders.code_model"
 _ASKED = Schema([ColSpec(DataType.long, "records"), ColSpec(DataType.string, "draw")])
-# What runs the code, beside `deniable` itself, which is not to be taken from an index, where anyone may
-# have put something of that name. Nothing is looked up: MLflow would import the model, and ask pip.
+# What the code needs, besides `deniable` itself, which must not come from a package index, where anyone may
+# publish something under that name. Nothing is looked up: MLflow would import the model and call pip.
 _REQUIRED = ("cryptography", "mlflow", "numba", "numpy", "pandas", "scipy")
 
 
 def record_model(step: StepRecord, model: Reference, guarantee: Guarantee) -> str:
-    """Log the model that a step has made, with the run of the step and with that of the release.
+    """Log the model that a step has made, with the run of the step and the run of the release.
 
     Args:
         step: the record of the step.
         model: the model, `model.json`.
-        guarantee: what the whole model costs, its graph included.
+        guarantee: the cost of the whole model, including its graph.
 
     Returns:
         The model's id; its address is `models:/ID`.
 
     Raises:
         Refused: the model is not public.
-        RecordFailed: MLflow does not take it.
+        RecordFailed: MLflow does not accept it.
     """
     if model.audience is not Audience.PUBLIC:
-        raise Refused(f"a model must be public to be logged, got {model.name}, which is {model.audience.value}.")
+        raise Refused(
+            f"a model must be public to be logged, got {model.name}, which is {model.audience.value}; log a public one."
+        )
     workspace = step.workspace
     with recording(workspace.state) as client, _temporary_folder(workspace) as folder:
         with _logged_model(client, step) as logged:
@@ -84,14 +86,14 @@ def record_model(step: StepRecord, model: Reference, guarantee: Guarantee) -> st
 
 @contextmanager
 def _temporary_folder(workspace: Workspace) -> Iterator[Path]:
-    """A folder on the stage, which publication clears of what a killed step may have left there."""
+    """A folder in the staging area; publication removes anything that a killed step has left there."""
     with TemporaryDirectory(dir=make_private_folder(workspace.staging)) as folder:
         yield Path(folder)
 
 
 @contextmanager
 def _logged_model(client: MlflowClient, step: StepRecord) -> Iterator[LoggedModel]:
-    """Make an entry among the models, which is ready when the block ends well, and failed when it does not."""
+    """Create an entry among the models; it becomes READY if the block succeeds, and FAILED otherwise."""
     workspace, learner = step.workspace, step.workspace.spec.learner
     release = client.get_run(workspace.mlflow_run_id)
     logged = client.create_logged_model(
@@ -115,14 +117,14 @@ def _logged_model(client: MlflowClient, step: StepRecord) -> Iterator[LoggedMode
 
 
 def _plain(learner: LearnerEntry) -> dict[str, str]:
-    """What the spec says of the learner, but for its budgets."""
+    """The learner's parameters in the spec, except its budgets."""
     said = learner.model_dump(exclude={"kind", "structure"})
     inner = said.pop("parameters", {})
     return {name: str(value) for name, value in {**said, **inner}.items() if name not in ("epsilon", "delta")}
 
 
 def _description(workspace: Workspace, guarantee: Guarantee, logged: LoggedModel) -> str:
-    """What the page of the model says of it, in Markdown."""
+    """The text of the model's page, in Markdown."""
     return TEMPLATES.get_template("MODEL.md.jinja").render(
         release=workspace.release_id,
         release_page=run_page(logged.experiment_id, workspace.mlflow_run_id),
@@ -137,18 +139,18 @@ def _description(workspace: Workspace, guarantee: Guarantee, logged: LoggedModel
 
 
 def _learnt_from(step: StepRecord) -> dict[str, str]:
-    """The records that a model was learnt from, as the run of the step names them."""
+    """The records that the model was learnt from, under their names in the run of the step."""
     read = [as_dataset(item, "input").dataset for item in step.draft.inputs if item.audience is Audience.RESTRICTED]
     return {"dataset_name": read[0].name, "dataset_digest": read[0].digest} if read else {}
 
 
 def _short(value: float) -> float:
-    """A figure in the twelve digits that the page of a model has room for; of more it shows no exponent."""
+    """A figure in twelve digits, which fit on the page of a model; with more, the exponent is cut off."""
     return float(f"{value:.12g}")
 
 
 def _write_folder(folder: Path, model: Path, spec: ReleaseSpec, logged: LoggedModel) -> None:
-    """Put together what MLflow loads a model from: what it is, the code, what the code reads and what it needs."""
+    """Assemble the folder from which MLflow loads a model: description, code, input files and requirements."""
     domain = spec.domain
     shutil.copyfile(_CODE, folder / _CODE.name)
     shutil.copyfile(model, folder / "model.json")
@@ -176,5 +178,5 @@ def _write_folder(folder: Path, model: Path, spec: ReleaseSpec, logged: LoggedMo
 
 
 def _beside(name: str) -> dict[str, str]:
-    """A file of the folder, as MLflow notes it."""
+    """A file of the folder in MLflow's notation."""
     return {"path": name, "uri": name}

@@ -1,7 +1,7 @@
-"""The models of a dataset's releases in MLflow's registry: a version for each release, and which one is current.
+"""The models of a dataset's releases in MLflow's registry: one version per release, and which one is current.
 
-A model is registered when its release is public, never before. The model itself is logged as it is learnt
-(stores.tracking.model_record); what its version says is in `templates/VERSION.md.jinja`.
+A model is registered once its release is public, never before. The model itself is logged when it is learnt
+(stores.tracking.model_record); the text of its version is in `templates/VERSION.md.jinja`.
 """
 
 import json
@@ -23,15 +23,15 @@ from stores.tracking.step_run import model_of
 from stores.vault.workspace import Workspace
 
 CURRENT = "current"
-"""The alias of the version of the release that was published last."""
+"""The alias of the version of the most recently published release."""
 
-# What the page of a logged model finds its versions by.
+# The tag by which the page of a logged model finds its versions.
 _VERSIONS = "mlflow.modelVersions"
 _RELEASE, _PUBLISHED = "release", "published"
 
 
 def register_model(workspace: Workspace, record: Provenance, record_digest: str) -> ModelVersion:
-    """Register the model of a release that is public, once, however often it is asked for.
+    """Register the model of a published release; repeated calls register it only once.
 
     Args:
         workspace: the release.
@@ -43,16 +43,22 @@ def register_model(workspace: Workspace, record: Provenance, record_digest: str)
 
     Raises:
         Refused: the release is not public, or has logged no model.
-        RecordFailed: MLflow does not take it.
+        RecordFailed: MLflow does not accept it.
     """
     if not workspace.release_folder.is_dir():
-        raise Refused(f"a model must be of a published release to be registered, got one of {workspace.release_id}.")
+        raise Refused(
+            f"a model must belong to a published release to be registered, got one of {workspace.release_id}; publish "
+            "that release first."
+        )
     name = registered_name(record.release.dataset)
     with recording(workspace.state) as client:
         run = client.get_run(workspace.mlflow_run_id)
         model = model_of(client, run)
         if model is None:
-            raise Refused(f"a release must have logged a model to have it registered, got none of {run.info.run_name}.")
+            raise Refused(
+                f"a release must have logged a model before it is registered, got none for {run.info.run_name}; check "
+                "its run."
+            )
         _make_registered_model(client, name, record, run.info.experiment_id)
         version = version_of(client, name, workspace.release_id) or client.create_model_version(
             name,
@@ -68,14 +74,14 @@ def register_model(workspace: Workspace, record: Provenance, record_digest: str)
 
 
 def make_current(workspace: Workspace, version: ModelVersion) -> None:
-    """Let `models:/DATASET@current` be a version, unless it is that of a release that was published later.
+    """Make a version `models:/DATASET@current`, unless the current one belongs to a later published release.
 
     Args:
         workspace: the release of the version.
         version: the version.
 
     Raises:
-        RecordFailed: MLflow does not take it.
+        RecordFailed: MLflow does not accept it.
     """
     with recording(workspace.state) as client:
         current = current_version(client, version.name)
@@ -90,19 +96,19 @@ def version_of(client: MlflowClient, name: str, release_id: str) -> ModelVersion
 
 
 def current_version(client: MlflowClient, name: str) -> ModelVersion | None:
-    """The version that is current; None where there is none."""
+    """The current version; None if there is none."""
     with suppress(MlflowException):
         return client.get_model_version_by_alias(name, CURRENT)
     return None
 
 
 def _order(version: ModelVersion) -> tuple[str, int]:
-    """Versions of releases in the order of their publication."""
+    """Sort key of versions: the order of publication."""
     return version.tags[_PUBLISHED], int(version.version)
 
 
 def _make_registered_model(client: MlflowClient, name: str, record: Provenance, experiment: str) -> None:
-    """Make the entry that all releases of a dataset share, if the first of them is registered now."""
+    """Create the entry that all releases of a dataset share, when the first of them is registered."""
     dataset = record.release.dataset
     description = TEMPLATES.get_template("REGISTERED.md.jinja").render(
         dataset=dataset, name=name, releases=releases_page(experiment), current=CURRENT, pages=mlflow_pages()
@@ -115,7 +121,7 @@ def _make_registered_model(client: MlflowClient, name: str, record: Provenance, 
 
 
 def _tags(record: Provenance, record_digest: str) -> dict[str, str]:
-    """What versions are told apart by, and how to check that one belongs to its release."""
+    """The tags that distinguish versions, and that link a version to its release."""
     total, approval = record.cost.total, record.people.approval
     return {
         _RELEASE: record.release.id,
@@ -129,7 +135,7 @@ def _tags(record: Provenance, record_digest: str) -> dict[str, str]:
 
 
 def _description(workspace: Workspace, record: Provenance, experiment: str) -> str:
-    """What the page of a version says, in Markdown."""
+    """The text of a version's page, in Markdown."""
     release = run_page(experiment, workspace.mlflow_run_id)
     return TEMPLATES.get_template("VERSION.md.jinja").render(
         record=record,

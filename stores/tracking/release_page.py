@@ -1,6 +1,6 @@
-"""The page of a release in MLflow: tags and totals to find it by, what went in and came out, and where all else is.
+"""The page of a release in MLflow: tags and totals for searching, inputs and outputs, and links to everything else.
 
-It is written when the release is public, from its signed record. What stands on it is in `templates/RELEASE.md.jinja`.
+It is written once the release is public, from its signed record. Its text is in `templates/RELEASE.md.jinja`.
 """
 
 import json
@@ -35,7 +35,7 @@ from stores.vault.step_log import noted_steps
 from stores.vault.workspace import Workspace
 
 READABLE_RECORD = "public/record.json"
-"""The record as it can be read; what is signed, and what counts, is the envelope beside it."""
+"""The readable copy of the record; the signed envelope next to it is authoritative."""
 
 _REPORT = "internal/report.html"
 _SEAL = "seal"
@@ -43,16 +43,16 @@ _NONE = "none"
 
 
 def complete_page(workspace: Workspace, record: Provenance, version: ModelVersion, *, sealing: str) -> None:
-    """Write down in the run of a release, now that it is public, what an auditor looks for first.
+    """Complete the run of a published release with the information that an auditor looks for first.
 
     Args:
         workspace: the release.
         record: its public record.
         version: its model in the registry.
-        sealing: the run of the step that this is a part of, the last one.
+        sealing: the run of the current step, which is the last one.
 
     Raises:
-        RecordFailed: MLflow does not take it.
+        RecordFailed: MLflow does not accept it.
     """
     made = {item.name: item for step in record.steps for item in step.outputs}
     source, table = made["snapshot"], made["synthetic"]
@@ -79,7 +79,7 @@ def complete_page(workspace: Workspace, record: Provenance, version: ModelVersio
 
 
 def _pages(experiment: str, run_id: str, record: Provenance, version: ModelVersion) -> dict[str, str]:
-    """Where the description leads."""
+    """The links in the description."""
     flow_run = record.runs.prefect_flow_run
     return {
         "record": artifact_page(experiment, run_id, READABLE_RECORD),
@@ -94,7 +94,7 @@ def _pages(experiment: str, run_id: str, record: Provenance, version: ModelVersi
 
 
 def _steps(workspace: Workspace, experiment: str, sealing: str) -> Iterator[dict[str, str]]:
-    """A line for each step: those that have ended well, and the last one, which is under way."""
+    """One line per step: the steps that have succeeded, and the last one, which is in progress."""
     for step in noted_steps(workspace, tuple(flow_steps(workspace.spec))):
         if step.step != _SEAL:
             yield {
@@ -109,12 +109,12 @@ def _steps(workspace: Workspace, experiment: str, sealing: str) -> Iterator[dict
 
 
 def _names(things: Sequence[Resource]) -> str:
-    """Names of some things, each once."""
+    """Names of inputs or outputs, each listed once."""
     return ", ".join(dict.fromkeys(item.name for item in things))
 
 
 def _cost(spent: Spent | None) -> str:
-    """What a step spent."""
+    """The cost of a step."""
     if spent is None or spent.epsilon is None:
         return "no differential privacy"
     return f"{rounded_up(spent.epsilon)}, {rounded_up(spent.delta)}" if spent.epsilon or spent.delta else "0"
@@ -127,7 +127,7 @@ def _run_of(client: MlflowClient, experiment: str, release_id: str | None) -> st
 
 
 def _totals(record: Provenance) -> dict[str, float]:
-    """The figures that releases are found and compared by; what no epsilon bounds costs more than any."""
+    """The figures for searching and comparing releases; a cost without a finite epsilon exceeds all others."""
     cost = record.cost
     figures = {PUBLISHED_DAY: float(day_number(date.fromisoformat(record.release.published))), EPSILON_TOTAL: inf}
     record_cost = next((step.record for step in cost.steps if step.record is not None), None)
@@ -139,7 +139,7 @@ def _totals(record: Provenance) -> dict[str, float]:
 
 
 def _tags(record: Provenance, table: Resource) -> dict[str, str]:
-    """What a release is found by, and what it is told apart from all others by."""
+    """The tags for searching a release and for distinguishing it from all others."""
     approval, code = record.people.approval, record.code
     return {
         "started_by": record.people.started_by,

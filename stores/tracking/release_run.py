@@ -25,20 +25,20 @@ from stores.vault.workspace import Workspace
 
 @contextmanager
 def recorded_release(state: Path, release_id: str, spec: ReleaseSpec) -> Iterator[str]:
-    """Open the run of a release in the experiment of its dataset, and close it as the block ends.
+    """Open the run of a release in the experiment of its dataset, and close it at the end of the block.
 
-    A release that is taken up again goes on in the run that it has.
+    A resumed release continues in its existing run.
 
     Args:
-        state: the state folder, which holds MLflow's database and artifacts unless MLFLOW_TRACKING_URI is set.
+        state: the state folder, which contains MLflow's database and artifacts unless MLFLOW_TRACKING_URI is set.
         release_id: the release's name.
-        spec: what is to be released.
+        spec: the specification of the release.
 
     Yields:
         The id of the run.
 
     Raises:
-        RecordFailed: MLflow does not take the record.
+        RecordFailed: MLflow does not accept the record.
     """
     make_private_folder(state / "mlflow")
     with recording(state) as client:
@@ -50,7 +50,7 @@ def recorded_release(state: Path, release_id: str, spec: ReleaseSpec) -> Iterato
         run = runs[0] if runs else _new_run(client, experiment, release_id, spec)
         if runs:
             client.update_run(run.info.run_id, status="RUNNING")
-            if FAILURE in run.data.tags:  # the step that failed keeps what it said
+            if FAILURE in run.data.tags:  # the failed step keeps its message
                 client.delete_tag(run.info.run_id, FAILURE)
             for name, value in prefect_tags().items():
                 client.set_tag(run.info.run_id, name, value)
@@ -65,8 +65,8 @@ def recorded_release(state: Path, release_id: str, spec: ReleaseSpec) -> Iterato
 
 
 def _new_run(client: MlflowClient, experiment: str, release_id: str, spec: ReleaseSpec) -> Run:
-    """The run of a release that begins."""
-    from stores.statement.statement import as_text  # noqa: PLC0415 - imports what costs are worked out with
+    """Create the run of a new release."""
+    from stores.statement.statement import as_text  # noqa: PLC0415 - imports privacy accounting
 
     run = client.create_run(
         experiment,
@@ -88,9 +88,9 @@ def _new_run(client: MlflowClient, experiment: str, release_id: str, spec: Relea
 
 
 def log_totals(workspace: Workspace, totals: Mapping[str, float]) -> None:
-    """Write figures, which have no step, into the run of the release; an infinite one is found above all others.
+    """Write figures without a step into the run of the release; infinite ones exceed all others in a search.
 
-    MLflow keeps 1.8e308 for infinity, which reads like a figure: a tag of the same name says what it is.
+    MLflow stores infinity as 1.8e308, which looks like a figure: a tag of the same name states that it is infinite.
     """
     now = int(time.time() * 1000)
     with recording(workspace.state) as client:
@@ -108,7 +108,7 @@ def tag_release(workspace: Workspace, tags: Mapping[str, str]) -> None:
 
 
 def end_refused(state: Path, run_id: str, tags: Mapping[str, str], said: str) -> None:
-    """End the run of a release that a person refused while no process was at work on it."""
+    """End the run of a release that a person refused while no process was working on it."""
     with recording(state) as client:
         for name, value in {**tags, FAILURE: said}.items():
             client.set_tag(run_id, name, value)
@@ -116,7 +116,7 @@ def end_refused(state: Path, run_id: str, tags: Mapping[str, str], said: str) ->
 
 
 def _close_open_steps(state: Path, experiment_id: str, run_id: str) -> None:
-    """Close the runs of steps that no longer run, as happens where the machine, not the step, gave up."""
+    """Close the runs of steps that are no longer running, for instance after the machine failed."""
     with recording(state) as client:
         for run in client.search_runs(
             [experiment_id], f"tags.`{PARENT}` = '{run_id}' and attributes.status = 'RUNNING'"
@@ -125,7 +125,7 @@ def _close_open_steps(state: Path, experiment_id: str, run_id: str) -> None:
 
 
 def _spec_parameters(values: Mapping[Any, Any], place: str = "") -> Iterator[Param]:
-    """What the spec says, as parameters to compare releases by; where the source lies is nobody's business there."""
+    """The spec as parameters for comparing releases; the location of the source is left out as confidential."""
     for key, value in values.items():
         name = f"{place}{key}"
         if isinstance(value, Mapping) and name != "source":
@@ -135,6 +135,6 @@ def _spec_parameters(values: Mapping[Any, Any], place: str = "") -> Iterator[Par
 
 
 def _place_of_artifacts(state: Path, spec: ReleaseSpec) -> str | None:
-    """Where MLflow keeps a dataset's files; a server elsewhere decides that for itself."""
+    """Location of a dataset's files in MLflow; None if a server decides."""
     own = tracking_uri(state).startswith("sqlite:")
     return str(state / "mlflow" / "artifacts" / spec.dataset_name) if own else None

@@ -1,7 +1,7 @@
-"""How releases are found in MLflow: the filter that its pages and its clients take, in its own language.
+"""Searching for releases in MLflow: the filter for its pages and clients, in MLflow's query language.
 
-MLflow compares texts only for being equal, so the day of publication is a number too. Who asks, and where, does not
-belong here.
+MLflow compares texts only for equality, so the day of publication is also a number. Running the search does not belong
+here.
 """
 
 from datetime import date
@@ -11,16 +11,16 @@ from math import isfinite
 from deniable.foundation.errors import InvalidInput
 
 PUBLISHED_DAY = "published.day"
-"""Metric: the day of publication as a number, such as 20261120; releases that were not published have none."""
+"""Metric: the day of publication as a number, such as 20261120; unpublished releases have none."""
 
 EPSILON_TOTAL = "epsilon.total"
-"""Metric: what the whole release cost."""
+"""Metric: epsilon of the whole release."""
 
 APPROVED_BY = "approved_by"
 """Tag: who approved the release."""
 
 NOBODY = "nobody"
-"""Who approved a release that no person had to approve, or that none has approved yet."""
+"""The approver of a release that needed no approval by a person, or has not been approved yet."""
 
 
 def release_filter(
@@ -30,16 +30,16 @@ def release_filter(
     epsilon_above: float | None = None,
     approved_by: str | None = None,
 ) -> str:
-    """The filter that finds releases; those alone that were published, and none of the steps.
+    """Build the filter for releases; it finds only published releases, and no steps.
 
     Args:
         dataset: the dataset's name.
         since: the first day of publication.
-        epsilon_above: what the whole release cost more than; one that has no finite epsilon costs more than any.
-        approved_by: who approved it.
+        epsilon_above: the whole release cost more than this; a release without a finite epsilon exceeds any number.
+        approved_by: the approver.
 
     Returns:
-        What MLflow's search box takes.
+        A query for MLflow's search box.
 
     Raises:
         InvalidInput: a name or a cost cannot be searched for.
@@ -55,20 +55,24 @@ def release_filter(
 
 
 def day_number(day: date) -> int:
-    """A day as a number that sorts as days do: 20 November 2026 is 20261120."""
+    """A day as a number in the order of days: 20 November 2026 is 20261120."""
     return day.year * 10_000 + day.month * 100 + day.day
 
 
 def _written_out(epsilon: float) -> str:
-    """A number as MLflow reads it, which knows no exponents above 0."""
+    """A number in MLflow's query language, which has no exponents above 0."""
     if not (isfinite(epsilon) and epsilon >= 0):
-        raise InvalidInput(f"an epsilon must be a number, 0 or more, to be searched for, got {epsilon}.")
+        raise InvalidInput(
+            f"an epsilon in a search must be a finite number, 0 or more, got {epsilon}; give such a number."
+        )
     return f"{Decimal(repr(epsilon)).normalize():f}"
 
 
 def _quoted(name: str) -> str:
-    """A text as MLflow reads it."""
+    """A text in MLflow's query language."""
     quote = "'" if "'" not in name else '"'
     if quote in name:
-        raise InvalidInput(f"a name must not hold both kinds of quotation marks to be searched for, got {name}.")
+        raise InvalidInput(
+            f"a name in a search must not contain both kinds of quotation marks, got {name}; use only one kind."
+        )
     return f"{quote}{name}{quote}"

@@ -1,6 +1,6 @@
-"""The files that MLflow keeps with a run or a model: found wherever the state folder now is, and told by their digests.
+"""The files that MLflow keeps with a run or a model: located even if the state folder was moved, and their digests.
 
-MLflow notes absolute paths. A state folder that was moved still holds the files, at the same place within.
+MLflow records absolute paths. A state folder that was moved still contains the files, at the same relative location.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -23,20 +23,20 @@ _FOLDER = "."
 def artifact_digests(
     state: Path, uri: str, tracking_uri: str, *, but: Callable[[str, Path], bool] = lambda _name, _path: False
 ) -> dict[str, str]:
-    """Digests of all files below an address of MLflow's, by their paths there.
+    """Digests of all files below an MLflow address, by their paths there.
 
-    Where MLflow would show the file of one folder and the state folder holds that of another, as happens when the state
-    folder was copied, a file that is not the same in both has a digest of its own.
+    After a copy of the state folder, MLflow may show the files of one folder while the state folder contains those of
+    another. A file that differs between the two then gets a digest of its own.
 
     Args:
         state: the state folder.
-        uri: the address, as MLflow notes it with a run or a model.
+        uri: the address that MLflow records with a run or a model.
         tracking_uri: MLflow's store, which may serve the files.
-        but: whether a file, by its path there and here, is left out.
+        but: whether a file, given its path there and its local path, is left out.
 
     Raises:
-        MlflowException: MLflow does not give them.
-        OSError: there is no room for them, or they cannot be listed.
+        MlflowException: MLflow does not return them.
+        OSError: there is not enough space for them, or they cannot be listed.
     """
     with _folders(state, uri, tracking_uri) as folders:
         seen = [_digests(folder, state, but) for folder in folders]
@@ -46,7 +46,7 @@ def artifact_digests(
 
 
 def read_artifact(state: Path, uri: str, tracking_uri: str, path: str) -> bytes | None:
-    """The content of one file below an address of MLflow's, by its folder and name; None where there is none."""
+    """The content of one file below an MLflow address, by its folder and name; None if there is no such file."""
     folder, _, name = path.rpartition("/")
     if _local(uri) is not None:
         with _folders(state, f"{uri}/{folder}", tracking_uri) as folders:
@@ -56,19 +56,19 @@ def read_artifact(state: Path, uri: str, tracking_uri: str, path: str) -> bytes 
         return None
     with TemporaryDirectory(dir=state) as temporary:
         file = Path(temporary) / name
-        fetch: Callable[[str, str], object] = store._download_file  # noqa: SLF001 - what every store must have
+        fetch: Callable[[str, str], object] = store._download_file  # noqa: SLF001 - every store must have it
         fetch(path, str(file))
         return _content(file)
 
 
 def _content(file: Path) -> bytes | None:
-    """What a file holds; None where it is none, or a link."""
+    """The content of a file; None if it is not a file, or is a link."""
     return file.read_bytes() if file.is_file() and not file.is_symlink() else None
 
 
 @contextmanager
 def _folders(state: Path, uri: str, tracking_uri: str) -> Iterator[Sequence[Path]]:
-    """The folders that hold the files of an address: as a rule one, and none where there are no files."""
+    """The folders with the files of an address: usually one, and none if there are no files."""
     noted = _local(uri)
     if noted is not None:
         here = {folder.resolve(): folder for folder in (_within(state, noted), noted) if folder.is_dir()}
@@ -80,17 +80,17 @@ def _folders(state: Path, uri: str, tracking_uri: str) -> Iterator[Sequence[Path
 
 
 def _fetched(store: ArtifactRepository, folder: Path, below: str | None = None) -> bool:
-    """Fetch all files of an address; MLflow's own way asks of every file whether it is a folder.
+    """Fetch all files of an address; MLflow's own method checks for every file whether it is a folder.
 
     Returns:
         Whether there are any.
     """
-    fetch: Callable[[str, str], object] = store._download_file  # noqa: SLF001 - what every store of artifacts must have
+    fetch: Callable[[str, str], object] = store._download_file  # noqa: SLF001 - every store of artifacts must have it
     listed = store.list_artifacts(below)
     for entry in listed:
         path = folder / entry.path
         if not path.resolve().is_relative_to(folder.resolve()):
-            raise MlflowException("a file must lie in the folder that it is listed in, and one does not")
+            raise MlflowException("a file must be in the folder that lists it, got one outside")
         if entry.is_dir:
             path.mkdir(parents=True, exist_ok=True)
             _fetched(store, folder, entry.path)
@@ -101,17 +101,17 @@ def _fetched(store: ArtifactRepository, folder: Path, below: str | None = None) 
 
 
 def _local(uri: str) -> Path | None:
-    """The path that an address is; None where it is none of this machine."""
+    """The local path of an address; None if it is not on this machine."""
     parts = urlsplit(uri)
     return Path(unquote(parts.path)) if parts.scheme == "file" else None if parts.scheme else Path(uri)
 
 
 def place_in_state(state: Path, uri: str) -> Path | None:
-    """Where the files of an address are in a state folder, wherever that was when they were noted; None if elsewhere.
+    """Location of an address's files in a state folder, even if it was moved; None if they are elsewhere.
 
     Args:
-        state: the state folder as it is now.
-        uri: the address, as MLflow notes it.
+        state: the state folder at its current location.
+        uri: the address that MLflow records.
     """
     noted = _local(uri)
     found = None if noted is None else _within(state, noted)
@@ -119,12 +119,12 @@ def place_in_state(state: Path, uri: str) -> Path | None:
 
 
 def _within(state: Path, noted: Path) -> Path:
-    """Where a path within a state folder is in this one."""
+    """The location in this state folder of a path within a state folder."""
     places = [at for at in range(len(noted.parts)) if noted.parts[at : at + 2] == _FOLDERS]
     return state.joinpath(*noted.parts[places[-1] :]) if places and ".." not in noted.parts else noted
 
 
 def _digests(folder: Path, state: Path, but: Callable[[str, Path], bool]) -> dict[str, str]:
-    """Digests of all files in a folder, and one more where the folder itself is reached by a link."""
+    """Digests of all files in a folder, and one more if the folder itself is reached by a link."""
     found = file_digests(folder, but=but)
     return found | {_FOLDER: digest_of("reached by a link")} if links_above(folder, state) else found

@@ -1,7 +1,7 @@
-"""What was changed, added or deleted in MLflow's runs of a release since the list of them was signed, named one by one.
+"""Changes, additions and deletions in MLflow's runs of a release since their list was signed, one by one.
 
-The signed list has digests alone, so what stood there before cannot be said. What stands there now is said where it is
-a short text or number that is not internal. Making the list does not belong here (run_tree).
+The signed list contains only digests, so earlier values are unknown. The current value is given if it is a short text
+or number that is not internal. Creating the list does not belong here (run_tree).
 """
 
 import re
@@ -23,22 +23,22 @@ Digests = Mapping[str, str]
 
 
 def changes(signed: Digests, now: Listing, titles: Mapping[str, str]) -> list[str]:
-    """Name each difference between the signed list and what there is now.
+    """List the differences between the signed list and the current content.
 
     Args:
-        signed: digest of each thing as it was signed, by its place.
-        now: what there is now.
-        titles: what owners are called in sentences, in the order in which they come.
+        signed: digest of each item when it was signed, by its place.
+        now: the current content.
+        titles: names of owners in sentences, in their order.
 
     Returns:
-        The differences, a sentence each without its full stop.
+        The differences, one sentence each, without a full stop.
     """
     return [printable(difference) for difference in _Comparison(signed, now, titles).differences()]
 
 
 @dataclass(frozen=True)
 class _Comparison:
-    """The signed list and the one of now."""
+    """The signed list and the current one."""
 
     signed: Digests
     now: Listing
@@ -51,7 +51,7 @@ class _Comparison:
         for owner in sorted(before, key=lambda owner: _position(owner, order)):
             here = self._title(owner)
             if owner not in after:
-                yield f"{here} is gone: it was deleted for good, or no longer lies below the release"
+                yield f"{here} is missing: it was deleted for good, or is no longer below the release"
                 continue
             deleted = self._is_deleted(owner)
             if deleted and before[owner].get(_LIFECYCLE) != after[owner].get(_LIFECYCLE):
@@ -80,7 +80,7 @@ class _Comparison:
                 yield f"{place} was {deed}{self._shown(f'{owner}/{what}', what)}"
 
     def _in_metric(self, key: str, place: str, what: str, before: Digests, after: Digests) -> Iterator[str]:
-        """The differences in a metric: what is shown of it, and its history."""
+        """The differences in a metric: the value shown, and its history."""
         then, today = _entries(before, what), _entries(after, what)
         more, less = (today - then).total(), (then - today).total()
         altered = min(more, less)
@@ -88,20 +88,20 @@ class _Comparison:
         if not today:
             yield f"{place} was deleted"
         elif what in before and what not in after:
-            yield f"{place} is hidden: its entries are there, and MLflow shows no value"
+            yield f"{place} is hidden: its entries exist, but MLflow shows no value"
         elif not then:
             yield f"{place} was added{shown}"
         elif more or less or shown:
             found = [
-                f"has {_counted(more - altered)} more" if more > altered else "",
-                f"has {_counted(less - altered)} less" if less > altered else "",
+                f"has {_counted(more - altered, 'additional ')}" if more > altered else "",
+                f"lacks {_counted(less - altered)}" if less > altered else "",
                 f"has {_counted(altered)} that {'was' if altered == 1 else 'were'} changed" if altered else "",
-                "does not show what it did" if not (more or less) else "",
+                "shows a different value" if not (more or less) else "",
             ]
             yield f"{place} {' and '.join(filter(None, found))}{shown}"
 
     def _title(self, owner: str) -> str:
-        """What a run, a model, a version of a model or an experiment is called in a sentence."""
+        """The name of a run, a model, a version of a model or an experiment in a sentence."""
         if owner in self.titles:
             return self.titles[owner]
         kind, _, name = owner.partition(" ")
@@ -115,7 +115,7 @@ class _Comparison:
         return self.now.shown.get(f"{owner}/{_LIFECYCLE}") == _DELETED
 
     def _shown(self, key: str, what: str) -> str:
-        """What stands in a place now, where everybody who reads an audit may know it."""
+        """The current value at a place, if everyone who reads an audit may know it."""
         value = self.now.shown.get(key)
         internal = f" {Audience.INTERNAL}/" in what
         if value is None or internal or len(value) > _LONGEST or "\n" in value or not _SHOWN.fullmatch(what):
@@ -132,24 +132,24 @@ def _by_owner(items: Digests) -> dict[str, dict[str, str]]:
 
 
 def _position(owner: str, order: Sequence[str]) -> tuple[bool, int, str]:
-    """Where an owner comes: experiments first, runs in their order, then all others by their names."""
+    """Sort key of an owner: experiments first, runs in their order, then all others by name."""
     at = order.index(owner) if owner in order else len(order)
     return not owner.startswith("experiment "), at, owner
 
 
 def _entries(digests: Digests, metric: str) -> Counter[str]:
-    """The history of a metric, whatever its order."""
+    """The history of a metric, regardless of order."""
     return Counter(
         digest for what, digest in digests.items() if (found := _ENTRY.fullmatch(what)) and found[1] == metric
     )
 
 
-def _counted(entries: int) -> str:
-    return "an entry" if entries == 1 else f"{entries} entries"
+def _counted(entries: int, kind: str = "") -> str:
+    return f"one {kind}entry" if entries == 1 else f"{entries} {kind}entries"
 
 
 def _time(milliseconds: str) -> str:
-    """A time as MLflow counts it, by Coordinated Universal Time."""
+    """A time in MLflow's milliseconds, written in Coordinated Universal Time."""
     try:
         return f"{datetime.fromtimestamp(int(milliseconds) / 1000, UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
     except (ValueError, OverflowError, OSError):

@@ -1,7 +1,7 @@
-"""Asks MLflow's database, in a few statements, what its interface tells only piece by piece: runs below, histories.
+"""Queries MLflow's database, in a few statements, for nested runs and histories, which its interface returns singly.
 
-Our own MLflow server asks it for whoever may read its runs (infra.stack.mlflow_server), at `RUN_INDEX`; another server
-has no such page, and is asked piece by piece (run_tree).
+Our own MLflow server provides the result at `RUN_INDEX` to anyone who may read its runs (infra.stack.mlflow_server).
+Other servers have no such page and are queried run by run (run_tree).
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ from sqlalchemy import Connection, column, create_engine, select, table
 from sqlalchemy.pool import NullPool
 
 RUN_INDEX = "/api/2.0/mlflow/deniable/run-index"
-"""Where our server answers it, for the parameter `run_id`."""
+"""The path of the query on our server, with the parameter `run_id`."""
 
 PARENT, RELEASE = "mlflow.parentRunId", "release"
 
@@ -26,18 +26,18 @@ Entry: TypeAlias = tuple[int, int, str]
 
 @dataclass(frozen=True)
 class RunIndex:
-    """What MLflow's database knows of a run and of those below it.
+    """The content of MLflow's database for a run and its nested runs.
 
     Attributes:
-        runs: ids of the run and of all below it, or that say they are of the same release.
-        entries: timestamp, step and value of every entry of each metric of each of them.
+        runs: ids of the run, of all runs below it, and of runs tagged with the same release.
+        entries: timestamp, step and value of every entry of each metric of each run.
     """
 
     runs: Sequence[str]
     entries: Mapping[str, Mapping[str, Sequence[Entry]]]
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """The index as a JSON document."""
         return {"runs": list(self.runs), "entries": self.entries}
 
     @classmethod
@@ -45,7 +45,7 @@ class RunIndex:
         """The reverse of `to_json`.
 
         Raises:
-            KeyError, TypeError, ValueError: it is none.
+            KeyError, TypeError, ValueError: it is not an index.
         """
         entries = {
             run: {
@@ -58,14 +58,14 @@ class RunIndex:
 
 
 def index_of(uri: str, run_id: str) -> RunIndex:
-    """Ask the database.
+    """Query the database.
 
     Args:
         uri: URL of MLflow's database.
         run_id: the run of a release.
 
     Raises:
-        SQLAlchemyError: the database does not answer, or is none of MLflow's.
+        SQLAlchemyError: the database does not answer, or is not an MLflow database.
     """
     engine = create_engine(uri, poolclass=NullPool)
     with engine.connect() as connection:
@@ -80,13 +80,13 @@ def index_of(uri: str, run_id: str) -> RunIndex:
 
 
 def portions(values: Sequence[str], most: int = _AT_ONCE) -> Iterator[Sequence[str]]:
-    """Some at a time: a question takes only so many."""
+    """Split values into portions, because a query accepts only a limited number."""
     for first in range(0, len(values), most):
         yield values[first : first + most]
 
 
 def _below(connection: Connection, run_id: str) -> list[str]:
-    """A run, all runs below it, and all that carry the name of its release."""
+    """A run, all runs below it, and all runs tagged with the name of its release."""
     named = connection.execute(
         select(_TAGS.c.value).where(_TAGS.c.run_uuid == run_id, _TAGS.c.key == RELEASE)
     ).scalar_one_or_none()

@@ -1,4 +1,4 @@
-"""Links between the runs of Prefect and those of MLflow, each of which shows the other."""
+"""Links between the runs of Prefect and of MLflow, in both directions."""
 
 from pathlib import Path
 
@@ -16,19 +16,19 @@ from stores.servers.ui_links import (
 from stores.vault.scratch import is_scratch
 
 _FLOW_RUN, TASK_RUN = "prefect.flow_run_id", "prefect.task_run_id"
-_ABOUT_A_RELEASE = "What it cost, how good it is, its files."
+_ABOUT_A_RELEASE = "Its privacy costs, its quality and its files."
 
 
 def prefect_tags() -> dict[str, str]:
-    """Ids of the Prefect runs that this happens in."""
-    from prefect import runtime  # noqa: PLC0415 - who looks at MLflow alone does without Prefect, which takes a second
+    """Ids of the current Prefect runs."""
+    from prefect import runtime  # noqa: PLC0415 - Prefect takes a second to import
 
     tags = {_FLOW_RUN: runtime.flow_run.id, TASK_RUN: runtime.task_run.id}
     return {name: str(value) for name, value in tags.items() if value}
 
 
 def link_from_prefect(state: Path, release_id: str, run: Run) -> None:
-    """Leave a link to the MLflow run with the Prefect run that this happens in; one in scratch will be gone."""
+    """Attach a link to the MLflow run to the current Prefect run; runs in scratch are temporary and get none."""
     name = str(run.info.run_name)
     if prefect_tags() and not is_scratch(state):
         from prefect.artifacts import create_link_artifact  # noqa: PLC0415 - as in prefect_tags
@@ -37,13 +37,13 @@ def link_from_prefect(state: Path, release_id: str, run: Run) -> None:
         link, what, about = f"{name} in MLflow ({mlflow_shown_when()})", "release", _ABOUT_A_RELEASE
         if name != release_id:
             what = name.lstrip("0123456789 ")
-            about = f"What the step {what} of {release_id} read, made and spent."
+            about = f"Inputs, outputs and privacy cost of the step {what} of {release_id}."
         key = artifact_name(what, "in MLflow")
         asking_prefect(lambda: create_link_artifact(page, link, key=key, description=about))
 
 
 def prefect_link() -> str:
-    """A link to the Prefect run that this happens in, in Markdown."""
+    """A link to the current Prefect run, in Markdown."""
     flow_run = prefect_tags().get(_FLOW_RUN)
     if not flow_run:
         return ""

@@ -1,11 +1,11 @@
-"""MLflow's runs of a release as a list of digests, one of each thing that can be changed there, by its place.
+"""MLflow's runs of a release as a list of digests: one for each item that can be changed there, by its place.
 
-A place is an owner and what it owns: `run 3378…/parameter learner.noise`, `model m-d137…/artifact model.json`,
-`version people 3/source`. What a difference from the signed list means does not belong here (run_changes).
+A place is an owner and an item: `run 3378…/parameter learner.noise`, `model m-d137…/artifact model.json`,
+`version people 3/source`. The meaning of differences from the signed list does not belong here (run_diff).
 
-Left out is what changes although nobody touches it, or after the record is signed: the record itself and the tags that
-name it, how a run ends that is under way, the aliases of models, the text and the views of the experiment, and what
-MLflow notes beside a model that it loads.
+The list leaves out what changes without any interference, or after the record is signed: the record itself and the tags
+that name it, the outcome of a run in progress, the aliases of models, the text and the views of the experiment, and
+what MLflow records next to a model that it loads.
 """
 
 import re
@@ -41,7 +41,7 @@ RECORD_PUBLIC_DIGEST = "record.public"
 """Tag of the release's run: SHA-256 of the public record's file."""
 UNDER_WAY = "under way"
 _RECORD_TAGS = {RECORD_DIGEST, RECORD_PUBLIC_DIGEST}
-# What comes into a run while it is under way.
+# What is added to a run while it is in progress.
 _COMES = re.compile(r"status|end time|(metric|entry|input|output) .*", re.DOTALL)
 _RUNNING = RunStatus.to_string(RunStatus.RUNNING)
 _LEFT_BY_LOADING = "registered_model_meta"
@@ -50,7 +50,7 @@ _PAGE = 1000
 _AT_ONCE = 100
 _READERS = 8
 _NO_SUCH_PAGE = {403, 404, 405}
-# MLflow's own, which wait for a server and know its passwords; it has no types for them.
+# MLflow's own functions, which wait for a server and know its passwords; they have no types.
 _ask: Callable[..., Any] = rest_utils.http_request
 _credentials: Callable[[str], object] = credentials.get_default_host_creds
 _ABSENT = "RESOURCE_DOES_NOT_EXIST"
@@ -63,23 +63,23 @@ Items: TypeAlias = Iterator[tuple[str, Plain]]
 
 
 class RunsUnreadable(DeniableError):
-    """MLflow does not give the runs of a release."""
+    """MLflow does not return the runs of a release."""
 
 
 class RunsUnreachable(RunsUnreadable):
-    """MLflow's server does not answer just now; nothing follows from that."""
+    """MLflow's server does not answer at the moment; no conclusion follows from that."""
 
 
 @dataclass(frozen=True)
 class Listing:
-    """What MLflow has of a release.
+    """The content of MLflow for a release.
 
     Attributes:
-        items: digest of each thing, by its place.
-        later: the same of what came into the runs that were under way, which no signed list has.
-        shown: what stands there, where that is a text or a number; some of it is internal.
+        items: digest of each item, by its place.
+        later: the same for items added to runs in progress, which are not in any signed list.
+        shown: the current value of each item that is a text or a number; some values are internal.
         names: name of each run, by its owner.
-        ends: how each run ended, by its owner.
+        ends: the outcome of each run, by its owner.
     """
 
     items: Mapping[str, str]
@@ -90,10 +90,10 @@ class Listing:
 
 
 def snapshot(state: Path, run_id: str) -> RunTree:
-    """Digests of all that MLflow has of a release, to be signed with its record.
+    """Digests of everything that MLflow has for a release, to be signed with its record.
 
     Args:
-        state: the state folder, which holds MLflow's database unless MLFLOW_TRACKING_URI names another store.
+        state: the state folder, which contains MLflow's database unless MLFLOW_TRACKING_URI names another store.
         run_id: the release's run.
 
     Raises:
@@ -105,13 +105,13 @@ def snapshot(state: Path, run_id: str) -> RunTree:
 
 
 def listing(state: Path, run_id: str, under_way: Collection[str] | None = None) -> Listing:
-    """List all that MLflow has of a release: its run and those below, deleted ones too, their models and their files.
+    """List everything that MLflow has for a release: its run and those below, also deleted ones, with models and files.
 
     Args:
         state: the state folder.
-        run_id: the release's run. How it ends is left out: it ends after its record is signed.
-        under_way: ids of the runs below that were under way when the record was signed; by default those that are now.
-            Of them it is listed that there are such runs; what they hold came later.
+        run_id: the release's run. Its outcome is left out, because it ends after its record is signed.
+        under_way: ids of the runs below it that were in progress when the record was signed; by default, those in
+            progress now. The list contains the fact that they exist; their content came later.
 
     Raises:
         RunsUnreadable: MLflow does not answer, or has no such run.
@@ -122,7 +122,7 @@ def listing(state: Path, run_id: str, under_way: Collection[str] | None = None) 
 
 @dataclass(frozen=True)
 class RecordCopy:
-    """What MLflow keeps of the internal record, which no list of its can have.
+    """MLflow's copy of the internal record, which cannot contain its own digest.
 
     Attributes:
         content: the copy; None if there is none.
@@ -134,7 +134,7 @@ class RecordCopy:
 
 
 def record_in_mlflow(state: Path, run_id: str) -> RecordCopy:
-    """The copy of the internal record that MLflow keeps with the release's run.
+    """Read the copy of the internal record that MLflow keeps with the release's run.
 
     Raises:
         RunsUnreadable: MLflow does not answer.
@@ -153,8 +153,8 @@ def _listed(client: MlflowClient, state: Path, run_id: str, under_way: Collectio
     if not runs and client.tracking_uri != history_in(state).database and has_run(state, run_id):
         before = history_in(state)
         raise RunsUnreachable(
-            f"MLflow must have the run {run_id} of the release, and that is in {before.place}, of before its server; "
-            f"make stack brings it along, or DENIABLE_MLFLOW_TRACKING_URI={before.database} shows it."
+            f"MLflow must have the run {run_id} of the release, but that is in {before.place}, used before the server; "
+            f"make stack moves it there, or DENIABLE_MLFLOW_TRACKING_URI={before.database} shows it."
         )
     if not runs:
         raise RunsUnreadable(f"MLflow must have the run {run_id} of the release, and has not: it was deleted for good.")
@@ -168,7 +168,7 @@ def _listed(client: MlflowClient, state: Path, run_id: str, under_way: Collectio
         if is_open:
             items[f"{owner}/{UNDER_WAY}"] = digest_of(UNDER_WAY)
         for what, value in values:
-            # What is not there is None in a database and an empty text from a server.
+            # A missing value is None in a database and an empty text from a server.
             held, place = "" if value is None else value, f"{owner}/{what}"
             (later if is_open and _COMES.fullmatch(what) else items)[place] = digest_of(held)
             if isinstance(held, str | int):
@@ -185,11 +185,11 @@ def _listed(client: MlflowClient, state: Path, run_id: str, under_way: Collectio
 
 @contextmanager
 def _reading(state: Path, *, patiently: bool = False) -> Iterator[MlflowClient]:
-    """Yield the client, whose database must be there: MLflow would make a new one.
+    """Yield the client; its database must exist, because MLflow would create a new one.
 
     Args:
         state: the state folder.
-        patiently: whether a server that does not answer is asked as often as while a release is made, for a minute.
+        patiently: whether to retry a server that does not answer for a minute, as during a release.
     """
     uri = tracking_uri(state)
     if Path(uri.removeprefix(_SQLITE)).is_file() or not uri.startswith(_SQLITE):
@@ -203,13 +203,13 @@ def _reading(state: Path, *, patiently: bool = False) -> Iterator[MlflowClient]:
         else:
             return
     raise (RunsUnreadable if uri.startswith(_SQLITE) else RunsUnreachable)(
-        f"MLflow must give the runs of the release, and {uri.rpartition('@')[2]} does not; check that it is there and "
-        "can be reached, and that its version fits."
+        f"MLflow must give the runs of the release, and {uri.rpartition('@')[2]} does not; check that it exists and "
+        "can be reached, and that its version is compatible."
     )
 
 
 def _runs(client: MlflowClient, run_id: str, index: RunIndex | None) -> list[Run]:
-    """The release's run, all runs below it, and all that say they are of the release, wherever they were put."""
+    """The release's run, all runs below it, and all runs tagged with the release, wherever they are."""
     root = _found(client.get_run, run_id)
     if root is None:
         return []
@@ -232,12 +232,12 @@ def _runs(client: MlflowClient, run_id: str, index: RunIndex | None) -> list[Run
 
 
 def _experiments(client: MlflowClient) -> list[str]:
-    """All experiments, deleted ones too."""
+    """All experiments, including deleted ones."""
     return [each.experiment_id for each in _all(client.search_experiments, view_type=ViewType.ALL)]
 
 
 def _quoted(ids: Sequence[str]) -> str:
-    """Some ids as MLflow reads a list."""
+    """A list of ids in MLflow's query language."""
     return ", ".join(f"'{each}'" for each in ids)
 
 
@@ -246,7 +246,7 @@ def _owner(run: Run) -> str:
 
 
 def _index(uri: str, run_id: str) -> RunIndex | None:
-    """What MLflow's database knows of a release's runs, from itself or from our server; None from another server."""
+    """The index of a release's runs, from MLflow's database or from our server; None for another server."""
     if urlsplit(uri).scheme.partition("+")[0] in _DATABASES:
         return index_of(uri, run_id)
     if not uri.startswith("http"):
@@ -264,7 +264,7 @@ def _index(uri: str, run_id: str) -> RunIndex | None:
 def _everything(
     client: MlflowClient, state: Path, runs: Sequence[Run], index: RunIndex | None
 ) -> Iterator[tuple[str, Items, Mapping[str, str]]]:
-    """Whatever owns things, what it owns, and digests of its files by their paths; the release's run comes first."""
+    """All owners with their items and the digests of their files by path; the release's run comes first."""
     owners: list[tuple[str, Items, str, Left]] = [
         (
             _owner(run),
@@ -283,7 +283,7 @@ def _everything(
         (
             f"version {version.name} {version.version}",
             _version_items(version),
-            # As a rule the folder of its model; a version is loaded from wherever it says.
+            # Usually the folder of its model, but a version is loaded from the location that it names.
             client.get_model_version_download_uri(version.name, version.version),
             _is_left_by_loading,
         )
@@ -299,7 +299,7 @@ def _everything(
 def _files(
     client: MlflowClient, state: Path, places: Collection[tuple[str, Left]]
 ) -> dict[tuple[str, Left], dict[str, str]]:
-    """Digests of the files below each of some addresses, but for those that are left out; each is read once."""
+    """Digests of the files below the given addresses, except those left out; each file is read once."""
     with ThreadPoolExecutor(_READERS) as readers:
         begun = {
             (uri, but): readers.submit(artifact_digests, state, uri, client.tracking_uri, but=but)
@@ -309,7 +309,7 @@ def _files(
 
 
 def _run_items(client: MlflowClient, run: Run, index: RunIndex | None, *, is_root: bool) -> Items:
-    """What a run has, but for its files."""
+    """The items of a run, except its files."""
     info, data = run.info, run.data
     yield "name", info.run_name
     yield "experiment", info.experiment_id
@@ -338,10 +338,10 @@ def _run_items(client: MlflowClient, run: Run, index: RunIndex | None, *, is_roo
 
 
 def _metric_items(client: MlflowClient, run: Run, index: RunIndex | None) -> Items:
-    """What MLflow shows of a run's metrics, and their histories.
+    """The values that MLflow shows for a run's metrics, and their histories.
 
-    MLflow names only metrics of which it shows a value, which it keeps in a table of their own: of others only the
-    index tells.
+    MLflow names only metrics for which it shows a value, and it keeps these values in a separate table; other metrics
+    are found only in the index.
     """
     shown = run.data.metrics
     for name, number in shown.items():
@@ -361,7 +361,7 @@ def _history(client: MlflowClient, run_id: str, name: str) -> Sequence[Entry]:
 
 
 def _model_items(model: LoggedModel) -> Items:
-    """What a model has, but for its files."""
+    """The items of a model, except its files."""
     yield "name", model.name
     yield "experiment", model.experiment_id
     yield "status", str(model.status)
@@ -379,7 +379,7 @@ def _model_items(model: LoggedModel) -> Items:
 
 
 def _version_items(version: ModelVersion) -> Items:
-    """What a registered version of a model has; aliases move."""
+    """The items of a registered version of a model; aliases are left out because they move."""
     yield "source", version.source
     yield "run", version.run_id
     yield "model", version.model_id
@@ -392,7 +392,7 @@ def _version_items(version: ModelVersion) -> Items:
 
 
 def _experiment_items(client: MlflowClient, experiment_id: str) -> Items:
-    """Whether the experiment is there; what it is called and says is not a release's."""
+    """Whether the experiment exists; its name and text do not belong to one release."""
     experiment = _found(client.get_experiment, experiment_id)
     yield "lifecycle stage", experiment.lifecycle_stage if experiment else None
 
@@ -402,12 +402,12 @@ def _is_nothing(_name: str, _path: Path) -> bool:
 
 
 def _is_record(name: str, _path: Path) -> bool:
-    """Whether a file of a release's run is the record, which is signed by itself."""
+    """Whether a file of a release's run is the record, which has its own signature."""
     return name == RECORD_ARTIFACT
 
 
 def _is_left_by_loading(name: str, path: Path) -> bool:
-    """Whether a file of a model is the one that MLflow leaves there when it loads it, and nothing else."""
+    """Whether a file of a model is exactly the file that MLflow writes there when it loads the model."""
     return (
         name == _LEFT_BY_LOADING
         and not path.is_symlink()
@@ -416,13 +416,13 @@ def _is_left_by_loading(name: str, path: Path) -> bool:
 
 
 def _place(uri: str, owner_id: str) -> str:
-    """The address of files, without what comes before the folder that MLflow names by their owner."""
+    """The address of files, without the part before the folder that MLflow names after their owner."""
     usual = f"{owner_id}/artifacts"
     return usual if uri.endswith(f"/{usual}") else uri
 
 
 def _models(client: MlflowClient, runs: Sequence[Run]) -> list[LoggedModel]:
-    """The models that runs have made or read, or that say so of themselves."""
+    """The models that runs have made or read, and the models that name these runs as their source."""
     models: dict[str, LoggedModel] = {}
     experiments = _experiments(client)
     for some in portions([run.info.run_id for run in runs], _AT_ONCE):
@@ -446,7 +446,7 @@ def _models_made(run: Run) -> list[LoggedModelOutput]:
 
 
 def _versions(client: MlflowClient, runs: Sequence[Run], models: Sequence[LoggedModel]) -> list[ModelVersion]:
-    """The registered versions of models that point at runs, or at models of theirs."""
+    """The registered versions of models that refer to the runs or to their models."""
     ids = {run.info.run_id for run in runs}
     own = {model.model_id for model in models}
     return [
@@ -457,7 +457,7 @@ def _versions(client: MlflowClient, runs: Sequence[Run], models: Sequence[Logged
 
 
 def _all(search: Callable[..., PagedList[T]], *asked: Any, **options: Any) -> list[T]:
-    """All that a search finds, page by page."""
+    """All results of a search, page by page."""
     found: list[T] = []
     token: str | None = None
     while page := search(*asked, max_results=_PAGE, page_token=token, **options):
@@ -469,7 +469,7 @@ def _all(search: Callable[..., PagedList[T]], *asked: Any, **options: Any) -> li
 
 
 def _found(get: Callable[[str], T], name: str) -> T | None:
-    """What is asked for; None where MLflow has no such thing."""
+    """The requested item; None if MLflow does not have it."""
     try:
         return get(name)
     except MlflowException as error:

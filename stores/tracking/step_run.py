@@ -1,8 +1,8 @@
-"""The run of a step in MLflow: what it read, made and spent, every figure and file with its audience.
+"""The run of a step in MLflow: its inputs, outputs and costs, every figure and file with its audience.
 
-Only explicit run ids are used: the fluent interface keeps its active run in a thread-local variable and quietly opens
-stray runs in worker threads. No restricted thing is ever written here: of restricted inputs and outputs there is a name
-and a keyed digest, no place and no number of rows.
+Only explicit run ids are used: the fluent interface keeps its active run in a thread-local variable and silently opens
+stray runs in worker threads. Nothing restricted is ever written here: restricted inputs and outputs have only a name
+and a keyed digest, without a location or a number of rows.
 """
 
 import json
@@ -38,20 +38,20 @@ if TYPE_CHECKING:
 
 _NOTHING = Guarantee(0.0, 0.0, "basic")
 _NO_GUARANTEE = "none: privacy test 1 gives no differential privacy"
-_DIGEST_CHARACTERS = 36  # the longest that MLflow takes
+_DIGEST_CHARACTERS = 36  # the longest that MLflow accepts
 _DIGESTS = {"public": "SHA-256", "keyed": "HMAC-SHA256 under the release key"}
 _MODEL = "model"
 
 
 @dataclass(frozen=True)
 class StepRecord:
-    """What a step leaves behind in MLflow.
+    """The record of a step in MLflow.
 
     Attributes:
         workspace: the release.
         run_id: the step's MLflow run.
-        headline: whether figures and files also stand in the release's own run, where releases are compared.
-        costs: what the step said so far that it cost.
+        headline: whether figures and files are also written to the release's own run, where releases are compared.
+        costs: the costs that the step has recorded so far.
     """
 
     workspace: Workspace
@@ -67,7 +67,7 @@ class StepRecord:
             client.log_batch(self.run_id, params=[Param(name, str(value)) for name, value in values.items()])
 
     def figures(self, values: Mapping[str, float], audience: Audience) -> None:
-        """Record figures by name, each as `internal/NAME` or `public/NAME`, in one go.
+        """Record figures by name, each as `internal/NAME` or `public/NAME`, in one call.
 
         Raises:
             Refused: the figures are restricted.
@@ -77,20 +77,20 @@ class StepRecord:
         self._metrics(named)
 
     def spent(self, guarantee: Guarantee | None, events: Sequence[MechanismEvent] = ()) -> None:
-        """Record what the step cost: `epsilon` and `delta` of its run, and the events that an accountant reads.
+        """Record the cost of the step: `epsilon` and `delta` of its run, and the events for the accountant.
 
-        A step that never says so is recorded, when it has ended well, as one that spends nothing.
+        A successful step that never calls this is recorded as spending nothing.
 
         Args:
-            guarantee: what it cost; None where there is no differential privacy.
-            events: what was done to the data.
+            guarantee: its cost; None if there is no differential privacy.
+            events: the mechanisms applied to the data.
         """
         self.costs.append(guarantee)
         self.draft.spent(guarantee, events)
         self._cost("", guarantee, events)
 
     def planned(self, guarantee: Guarantee | None, events: Sequence[MechanismEvent]) -> None:
-        """Record what other steps will cost, as `planned.epsilon` and `planned.delta`; nothing is spent by that."""
+        """Record the cost of later steps, as `planned.epsilon` and `planned.delta`; this spends nothing."""
         self._cost("planned.", guarantee, events)
 
     def _cost(self, prefix: str, guarantee: Guarantee | None, events: Sequence[MechanismEvent]) -> None:
@@ -103,14 +103,14 @@ class StepRecord:
             self.document([event.to_record() for event in events], f"{prefix}events.json", Audience.PUBLIC)
 
     def artifact(self, path: Path, audience: Audience) -> None:
-        """Record a file in the folder of its audience, with the step and, but for parts, with the release.
+        """Record a file in the folder of its audience, with the step and, unless it is a part, with the release.
 
         Raises:
-            Refused: the file is restricted, or lies in the vault.
+            Refused: the file is restricted, or is in the vault.
         """
         folder = _may_be_recorded(path.name, audience)
         if path.resolve().is_relative_to(self.workspace.vault.resolve()):
-            msg = f"artifact {path.name} must not lie in the vault, got one that does; what lies there stays there."
+            msg = f"artifact {path.name} must not be in the vault, got one that is; keep files of the vault there."
             raise Refused(msg)
         self.draft.artifact(path.name, audience, path.read_bytes())
         with recording(self.workspace.state) as client:
@@ -126,7 +126,7 @@ class StepRecord:
         self._made(file_name, audience, figure.savefig)
 
     def document(self, value: Any, file_name: str, audience: Audience) -> None:
-        """Record a JSON document in the folder of its audience; what JSON does not know is written as text.
+        """Record a JSON document in the folder of its audience; values without a JSON type are written as text.
 
         Raises:
             Refused: the document is restricted.
@@ -135,7 +135,7 @@ class StepRecord:
         self._made(file_name, audience, lambda path: path.write_text(text, encoding="utf-8"))
 
     def _made(self, file_name: str, audience: Audience, write: Callable[[Path], object]) -> None:
-        """Record a file that is made for that; MLflow itself would make it in the folder of all temporary files."""
+        """Record a file created for this purpose; MLflow itself would create it in the shared temporary folder."""
         folder = _may_be_recorded(file_name, audience)
         with TemporaryDirectory(dir=self.workspace.state) as temporary:
             path = Path(temporary) / file_name
@@ -145,7 +145,7 @@ class StepRecord:
                 client.log_artifact(self.run_id, str(path), folder)
 
     def output(self, reference: Reference) -> Reference:
-        """Record that the step made a thing, and return its reference."""
+        """Record an output of the step, and return its reference."""
         self.draft.outputs.append(resource(reference))
         self._lineage([reference], "output")
         return reference
@@ -157,7 +157,7 @@ class StepRecord:
             )
 
     def _columns(self, item: Reference) -> "Schema | None":
-        """The columns of a public table, the only one that may be shown to have any."""
+        """The columns of a public table; those of other tables are not shown."""
         is_table = item.rows is not None and item.audience is Audience.PUBLIC
         return columns_of(self.workspace.spec.domain) if is_table else None
 
@@ -171,19 +171,19 @@ class StepRecord:
 def recorded_step(
     workspace: Workspace, name: str, inputs: Sequence[Reference] = (), *, part: str | None = None
 ) -> Iterator[StepRecord]:
-    """Open the nested run of a step, and close it FINISHED, FAILED or KILLED as the block ends.
+    """Open the nested run of a step, and close it as FINISHED, FAILED or KILLED at the end of the block.
 
     Args:
         workspace: the release.
         name: name of the step.
-        inputs: what the step reads.
-        part: which part of a mapped step this is, such as `chunks 0-3`; the figures of parts stay with the parts.
+        inputs: inputs of the step.
+        part: the part of a mapped step, such as `chunks 0-3`; the figures of parts stay with the parts.
 
     Yields:
         The record of the step.
 
     Raises:
-        RecordFailed: MLflow does not take the record.
+        RecordFailed: MLflow does not accept the record.
     """
     with recording(workspace.state) as client:
         experiment, user = _place_of_run(tracking_uri(workspace.state), workspace.mlflow_run_id)
@@ -217,18 +217,18 @@ def recorded_step(
 
 
 def step_title(spec: ReleaseSpec, name: str, part: str | None = None) -> str:
-    """What MLflow calls a step: its number among the steps of such a release, for pages list the last one first."""
+    """Name of a step in MLflow, with its number among the steps, because pages list the last step first."""
     order = list(flow_steps(spec))
     return " ".join([f"{order.index(name) + 1:02d}", name, *([part] if part else [])])
 
 
 def as_dataset(item: Reference | Resource, role: str, columns: "Schema | None" = None) -> DatasetInput:
-    """A thing as MLflow's lineage knows it: a name, and a digest that is keyed unless the thing is public.
+    """An input or output for MLflow's lineage: a name, and a digest that is keyed unless the item is public.
 
     Args:
-        item: the thing.
+        item: the input or output.
         role: `input` or `output`.
-        columns: what columns it has, where it is a public table.
+        columns: its columns, if it is a public table.
     """
     source = json.dumps({"audience": item.audience.value})
     how = _DIGESTS["public" if item.audience is Audience.PUBLIC else "keyed"]
@@ -245,7 +245,7 @@ def as_dataset(item: Reference | Resource, role: str, columns: "Schema | None" =
 
 
 def model_of(client: MlflowClient, run: Run) -> LoggedModel | None:
-    """The model that a release's run has made; the last one, should a step have been done again."""
+    """The model that a release's run has made; the last one, if a step was repeated."""
     made = run.outputs.model_outputs if run.outputs else []
     models = [client.get_logged_model(output.model_id) for output in made]
     return max(models, key=lambda model: model.creation_timestamp, default=None)
@@ -253,13 +253,13 @@ def model_of(client: MlflowClient, run: Run) -> LoggedModel | None:
 
 @lru_cache
 def _place_of_run(uri: str, run_id: str) -> tuple[str, str]:
-    """The experiment and the user of a release's run, which are asked for once, and not by every step."""
+    """The experiment and the user of a release's run; they are requested once, not by every step."""
     run = client_of(uri).get_run(run_id)
     return run.info.experiment_id, run.data.tags[USER]
 
 
 def _may_be_recorded(name: str, audience: Audience) -> str:
-    """The audience as a folder or prefix, unless it is one that MLflow must not see."""
+    """The audience as a folder or prefix, unless it must not be recorded in MLflow."""
     if audience is Audience.RESTRICTED:
         msg = f"{name} must be internal or public to be recorded, got restricted; keep it in the vault."
         raise Refused(msg)
@@ -273,6 +273,6 @@ def _log_metrics(state: Path, run_id: str, values: Mapping[str, float]) -> None:
         client.log_batch(
             run_id,
             metrics=[Metric(name, float(value), now, 0) for name, value in values.items() if math.isfinite(value)],
-            # MLflow stores infinity as 1.8e308, which reads like a figure.
+            # MLflow stores infinity as 1.8e308, which looks like a figure.
             tags=[RunTag(name, str(float(value))) for name, value in values.items() if not math.isfinite(value)],
         )

@@ -1,7 +1,7 @@
-"""The folders of one release, and what is noted in them while it is made.
+"""The folders of one release, and the notes in them while it is made.
 
-workspace: vault, shelf, staging and release folder. custody: who keeps its key. journal: steps that are done. lease:
-one process at a time. step_log: what each step read, made and spent. pending_approval, decisions, actors: what persons
-decide. models: models, and what records are drawn from beside them. scratch: a release that is run once more.
-private_files, disk, kept_files, runtime_environment: files, and what code ran.
+workspace: vault, shelf, staging and release folder. custody: custody of its key. journal: completed steps. lease: one
+process at a time. step_log: inputs, outputs and costs of each step. pending_approval, decisions, actors: decisions of
+persons. models: models and the other inputs of sampling. scratch: a release that is run again. private_files, disk,
+kept_files, runtime_environment: files, and the code that ran.
 """

@@ -1,4 +1,4 @@
-"""Who started a release, and who approved it, noted in its vault; who may is for the operating system to say."""
+"""Who started a release and who approved it, noted in its vault; permissions belong to the operating system."""
 
 import getpass
 import os
@@ -13,7 +13,7 @@ _NOTE = "people.json"
 
 
 def operator() -> str:
-    """Who is at work: what DENIABLE_OPERATOR says, else the user's name."""
+    """The current operator: the value of DENIABLE_OPERATOR, or else the user's name."""
     named = " ".join(os.environ.get(OPERATOR_VARIABLE, "").split())
     try:
         return named or getpass.getuser()
@@ -22,18 +22,18 @@ def operator() -> str:
 
 
 def note_start(workspace: Workspace) -> None:
-    """Note who starts a release; whoever goes on with it later did not."""
+    """Note who starts a release; a person who resumes it later is not noted."""
     with workspace.writing(_NOTE, Audience.RESTRICTED) as path:
         path.write_text(People(started_by=operator(), approval=None).model_dump_json(), encoding="utf-8")
 
 
 def is_stated() -> bool:
-    """Whether who is at work is what DENIABLE_OPERATOR says, and not the account itself."""
+    """Whether the operator is stated in DENIABLE_OPERATOR and is not the account itself."""
     return bool(os.environ.get(OPERATOR_VARIABLE, "").split())
 
 
 def note_approval(workspace: Workspace, approval: Approval | None) -> None:
-    """Note who approved a release, or that nobody has."""
+    """Note who approved a release, or that no one has."""
     people = people_of(workspace)
     if people.approval != approval:
         with workspace.writing(_NOTE, Audience.RESTRICTED) as path:

@@ -1,7 +1,7 @@
-"""Who keeps a release's key, which is made of the operating system's randomness at the start of the release.
+"""Custody of a release's key, which is generated from the operating system's randomness at the start of the release.
 
-A file of mode 0600 in the vault, a secret block of Prefect's, or nobody after publication. For an agency with a key
-management of its own the key is derived from a secret that stands in an environment variable and nowhere else.
+The key is in a file of mode 0600 in the vault or in a secret block of Prefect, or it is destroyed after publication.
+For an agency with its own key management, the key is derived from a secret that exists only in an environment variable.
 """
 
 import os
@@ -23,7 +23,7 @@ _SECRET_BYTES = 32
 
 
 class KeyedRelease(Protocol):
-    """What a custodian must know of a release: a workspace has it."""
+    """What a custodian must know about a release; a workspace provides it."""
 
     @property
     def state(self) -> Path:
@@ -35,27 +35,27 @@ class KeyedRelease(Protocol):
 
     @property
     def spec(self) -> ReleaseSpec:
-        """What is to be released."""
+        """The specification of the release."""
 
     @property
     def vault(self) -> Path:
-        """Folder of restricted things."""
+        """Folder of restricted files."""
 
     @property
     def writing(self) -> Callable[[str, Audience], AbstractContextManager[Path]]:
-        """Writes a file whole, or not at all."""
+        """Writes a file completely, or not at all."""
 
 
 def keep_key(workspace: KeyedRelease, key: ReleaseKey | None = None) -> None:
-    """Make a key, or take the one that is given to replay a release, and hand it to the custodian.
+    """Generate a key, or use the one given for the replay of a release, and pass it to the custodian.
 
     Raises:
-        InvalidInput: the custodian is the environment, which has no secret or another key.
+        InvalidInput: the custodian is the environment, which has no secret or a different key.
     """
     custodian = workspace.spec.key.custodian
     if custodian == "environment":
         if key is not None and key.commitment() != _derived(workspace).commitment():
-            msg = "a key that the environment keeps must not be given in a file too; leave the file out."
+            msg = "a key that the environment keeps must not also be given in a file, got one; leave the file out."
             raise InvalidInput(msg)
         _derived(workspace)
     elif custodian == "prefect_secret":
@@ -72,7 +72,7 @@ def fetch_key(workspace: KeyedRelease) -> ReleaseKey:
     Raises:
         InvalidInput: the custodian has none.
     """
-    # A replay has a copy of its own, whoever keeps the key.
+    # A replay has its own copy, whatever the custodian.
     custodian = "file" if is_scratch(workspace.state) else workspace.spec.key.custodian
     if custodian == "environment":
         return _derived(workspace)
@@ -91,38 +91,38 @@ def fetch_key(workspace: KeyedRelease) -> ReleaseKey:
 
 
 def end_custody(workspace: KeyedRelease) -> None:
-    """Destroy the key where the spec says so: the release is public and finished, and nobody can replay it."""
+    """Destroy the key if the spec requires it: the release is public and finished, and can no longer be replayed."""
     if workspace.spec.key.custodian == "destroyed":
         (workspace.vault / "key").unlink(missing_ok=True)
 
 
 def require_same_key(workspace: KeyedRelease, commitment: str) -> None:
-    """Refuse to go on with a release under another key than it was begun with: it would draw and pay anew.
+    """Refuse to resume a release under a different key than it was started with: it would draw and be charged again.
 
     Args:
         workspace: the release.
-        commitment: commitment to the key that it was begun with.
+        commitment: commitment to the key that it was started with.
 
     Raises:
-        InvalidInput: the custodian has no key, or another one.
+        InvalidInput: the custodian has no key, or a different one.
     """
     if fetch_key(workspace).commitment() != commitment:
         msg = (
-            f"the key of {workspace.release_id} must be the one that it was begun with, and its custodian has another; "
-            "bring that one back, or give the release up by python -m flows discard."
+            f"the key of {workspace.release_id} must be the one that it started with, and its custodian has another; "
+            "restore that key, or abandon the release with python -m flows discard."
         )
         raise InvalidInput(msg)
 
 
 def _derived(workspace: KeyedRelease) -> ReleaseKey:
-    """A key of the release's own, from the agency's secret."""
+    """The release's own key, derived from the agency's secret."""
     variable = workspace.spec.key.variable or ""
     try:
         secret = ReleaseKey(bytes.fromhex(os.environ[variable]))
     except (KeyError, ValueError):
         msg = (
             f"the environment variable {variable} must hold the agency's secret, 64 hexadecimal digits of the system's "
-            f"randomness, and does not; set it as `openssl rand -hex {_SECRET_BYTES}` gives it."
+            f"randomness, and does not; set it to the output of `openssl rand -hex {_SECRET_BYTES}`."
         )
         raise InvalidInput(msg) from None
     return ReleaseKey(bytes.fromhex(secret.digest("release key", workspace.release_id.encode())))

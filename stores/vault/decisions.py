@@ -1,8 +1,8 @@
-"""What persons decide upon releases that are held: who may, how a decision is written down, and what was decided.
+"""Decisions of persons on held releases: who may decide, how a decision is recorded, and what was decided.
 
-A decision is one file of the release's vault, named by the candidate that it is about and written once. Whoever may
-write there may do anything; what the file is for is that nobody decides twice, or upon something else than was seen.
-What a release makes of a decision is for stores.releases.approval.
+A decision is one file in the release's vault, named after its candidate and written once. The file does not protect
+against those who may write there; it prevents a second decision, and a decision on something other than what was
+reviewed. The consequences of a decision belong to stores.releases.approval.
 """
 
 import os
@@ -21,7 +21,7 @@ from stores.vault.step_log import time_now
 from stores.vault.workspace import file_digest
 
 STATUS = "status"
-"""Tag of a release that a person decides upon: held, approved or refused."""
+"""Tag of a release that needs a decision: held, approved or refused."""
 
 DecisionWord: TypeAlias = Literal["approved", "refused"]
 Identity: TypeAlias = Literal["account", "stated"]
@@ -29,11 +29,11 @@ Identity: TypeAlias = Literal["account", "stated"]
 _FOLDER = "decisions"
 _LONGEST_REASON = 1000
 
-AFTERWARDS = "what was charged stays charged, and python -m flows discard {release} gives it up."
+AFTERWARDS = "what was charged stays charged; to abandon the release, run python -m flows discard {release}."
 
 
 def refused_in_words(release_id: str, refusal: Approval) -> str:
-    """What is said of a release that a person refused."""
+    """The message about a release that a person refused."""
     said = f"{release_id} was refused by {refusal.by}, and nothing is published ({refusal.reason}); "
     return said + AFTERWARDS.format(release=release_id)
 
@@ -41,22 +41,22 @@ def refused_in_words(release_id: str, refusal: Approval) -> str:
 def take_decision(
     state: Path, note: HeldNote, word: DecisionWord, *, by: str, identity: Identity, reason: str
 ) -> Approval:
-    """Write down what somebody decided, once; the same decision again is harmless.
+    """Record a decision once; repeating the same decision has no effect.
 
     Args:
         state: the state folder.
-        note: what is known of the release.
+        note: the note on the release.
         word: approved or refused.
-        by: who decides.
-        identity: whether that is the account that decides, or what somebody said.
-        reason: why; it is published with the release.
+        by: the person who decides.
+        identity: whether `by` is the account that runs the command, or a stated name.
+        reason: the reason; it is published with the release.
 
     Returns:
-        The decision that counts, which is the first one.
+        The valid decision, which is the first one.
 
     Raises:
-        InvalidInput: there is no name or no reason.
-        Refused: that person may not decide, something else was decided before, or the report is not what was held.
+        InvalidInput: the name or the reason is missing.
+        Refused: this person may not decide, a different decision was made before, or the report has changed.
     """
     by, reason = " ".join(by.split()), " ".join(reason.split())
     if not by or not reason or len(reason) > _LONGEST_REASON:
@@ -72,7 +72,7 @@ def take_decision(
         return _agreeing(decided[0], word, note)
     _require_may_decide(note, word, by)
     if not note.page.is_file() or file_digest(note.page) != note.page_digest:
-        msg = f"{note.page} must be as it was when {note.release} was held, and is not; run the release again."
+        msg = f"{note.page} must be unchanged since {note.release} was held, and is not; run the release again."
         raise Refused(msg)
     made = Approval(decision=word, by=by, identity=identity, time=time_now(), reason=reason, seen=note.candidate)
     if _write_once(vault, made):
@@ -86,34 +86,37 @@ def _agreeing(first: Approval, word: DecisionWord, note: HeldNote) -> Approval:
     if first.decision != word:
         msg = (
             f"a release is decided upon once, and {note.release} was {first.decision} by {first.by} on {first.time}; "
-            "python -m flows discard gives up one that must not be published after all."
+            "to abandon a release that must not be published after all, run python -m flows discard."
         )
         raise Refused(msg)
     return first
 
 
 def _require_may_decide(note: HeldNote, word: DecisionWord, by: str) -> None:
-    """Refuse whoever may not decide; who started a release may still refuse it."""
+    """Refuse a person who may not decide; the person who started a release may still refuse it."""
     if note.action == "refuse" and word == "approved":
         msg = f"{note.release} must be within the policy of its spec to be approved, and is not: {'; '.join(note.why)}."
         raise Refused(msg)
     started_it = by.casefold() == note.started_by.casefold()
     if started_it and word == "approved":
-        msg = f"a release must be approved by somebody other than {note.started_by}, who started it; ask a colleague."
+        msg = f"a release must be approved by a person other than {note.started_by}, who started it; ask a colleague."
         raise Refused(msg)
     if not started_it and note.approvers is not None and by not in note.approvers:
-        msg = f"a release must be decided upon by one of its approvers ({', '.join(note.approvers)}), got {by}."
+        msg = (
+            f"a release must be decided upon by one of its approvers ({', '.join(note.approvers)}), got {by}; ask one "
+            "of them."
+        )
         raise Refused(msg)
 
 
 def decision_on(state: Path, note: HeldNote) -> Approval | None:
-    """What was decided upon what is held; None while nobody has."""
+    """The decision on a held release; None if there is none yet."""
     vault = state / "vault" / note.release
     return next(_refusals(vault), None) or decision(vault, note.candidate)
 
 
 def decisions(vault: Path) -> Iterator[Approval]:
-    """All decisions that a release's vault holds."""
+    """All decisions in a release's vault."""
     for path in sorted((vault / _FOLDER).glob("*.json")):
         yield Approval.model_validate_json(path.read_bytes())
 
@@ -123,7 +126,7 @@ def _refusals(vault: Path) -> Iterator[Approval]:
 
 
 def decision(vault: Path, candidate: str) -> Approval | None:
-    """The decision upon one candidate; None while nobody has decided."""
+    """The decision on one candidate; None if there is none yet."""
     try:
         return Approval.model_validate_json((vault / _FOLDER / f"{candidate}.json").read_bytes())
     except FileNotFoundError:
@@ -131,7 +134,7 @@ def decision(vault: Path, candidate: str) -> Approval | None:
 
 
 def _write_once(vault: Path, made: Approval) -> bool:
-    """Write a decision whole, on the disk and for good; False where there is one already."""
+    """Write a decision completely and permanently to disk; False if there is already one."""
     folder = make_private_folder(vault / _FOLDER)
     with NamedTemporaryFile(dir=folder, prefix="writing-") as file:
         os.fchmod(file.fileno(), PRIVATE_FILE)
@@ -139,7 +142,7 @@ def _write_once(vault: Path, made: Approval) -> bool:
         file.flush()
         os.fsync(file.fileno())
         try:
-            # Like O_EXCL this takes a name that is free and no other, and what it names is complete.
+            # Like O_EXCL, this uses only a free name, and the named file is complete.
             os.link(file.name, folder / f"{made.seen}.json")
         except FileExistsError:
             return False

@@ -1,8 +1,8 @@
-"""What a release has done already, so that the next run of the same release does not do it again.
+"""The completed steps of a release, so that the next run of the same release does not repeat them.
 
-The journal lies in the vault. What a step gave is noted when it is stored, with all that it was given; a step that is
-given the same again gives the noted result, provided that every file it names is still there, byte by byte. Whether a
-draw costs anything is for the ledger to say, not for the journal.
+The journal is in the vault. The result of a step is noted when it is stored, together with its arguments. A step with
+the same arguments returns the noted result, provided that every file in it still exists with the same bytes. Whether a
+draw costs anything is decided by the ledger, not by the journal.
 """
 
 import json
@@ -34,12 +34,12 @@ class Journal:
     workspace: Workspace
 
     def recall(self, step: str, given: object, result: TypeAdapter[T]) -> T | None:
-        """What a step gave before when it was given the same, if that is still there.
+        """The earlier result of a step with the same arguments, if its files still exist.
 
         Args:
             step: name of the step.
             given: the step's arguments.
-            result: the type of what it gives.
+            result: the type of its result.
         """
         path = self._path(step, given)
         try:
@@ -49,14 +49,14 @@ class Journal:
         return noted if all(self.workspace.holds(made) for made in _references(noted)) else None
 
     def note(self, step: str, given: object, result: TypeAdapter[T], made: T) -> None:
-        """Note what a step gave; it is stored already."""
+        """Note the result of a step, which is already stored."""
         path = self._path(step, given)
         make_private_folder(path.parent)
         with self.workspace.writing(f"steps/{path.name}", Audience.RESTRICTED) as temporary:
             temporary.write_bytes(result.dump_json(made))
 
     def _path(self, step: str, given: object) -> Path:
-        """Where a step has its note: under a digest of the spec, the schema, the code and all that it is given."""
+        """The path of a step's note: a digest of the spec, the schema, the code and the arguments."""
         spec = self.workspace.spec
         said = [
             step,
@@ -73,7 +73,7 @@ class Journal:
 
 
 def _references(made: object) -> Iterator[Reference]:
-    """The stored things that a result names."""
+    """The stored files that a result refers to."""
     if isinstance(made, Reference):
         yield made
     elif isinstance(made, Mapping):

@@ -1,6 +1,6 @@
-"""What lies in a folder that is kept: its files by their digests, and what lets others change them.
+"""The content of a folder that is kept: digests of its files, and permissions that let others change them.
 
-What the digests are compared with does not belong here.
+The comparison of the digests does not belong here.
 """
 
 import os
@@ -12,20 +12,20 @@ from deniable.ledger.entries import digest_of
 from schemas.provenance import RECORD
 from stores.vault.workspace import file_digest
 
-# The record itself; and how far a refresh moved the table, which is measured on two published ones.
+# The record itself, and the drift of a refresh, which is measured on two published tables.
 _AFTER_SEALING = {RECORD, "drift.json"}
 _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 def file_digests(folder: Path, *, but: Callable[[str, Path], bool] = lambda _name, _path: False) -> dict[str, str]:
-    """Digests of all files in a folder, by their paths there.
+    """Digests of all files in a folder, by their relative paths.
 
-    What is no file that can be read has a digest that no file has. A link is never followed: what it points to may be
-    changed by whoever may write there.
+    Anything that is not a readable file gets a digest that no file has. Links are never followed, because others may be
+    able to change their targets.
 
     Args:
-        folder: the folder; where there is none, it has no files.
-        but: whether a file, by its path there and here, is left out.
+        folder: the folder; if it does not exist, it has no files.
+        but: whether a file, given its relative and its full path, is left out.
 
     Raises:
         OSError: the folder cannot be listed.
@@ -41,10 +41,10 @@ def file_digests(folder: Path, *, but: Callable[[str, Path], bool] = lambda _nam
 
 
 def shelf_digests(shelf: Path) -> dict[str, str]:
-    """Digests of what lies on the shelf of a release, but for its record and what comes there after that was signed.
+    """Digests of the files on a release's shelf, except its record and files added after the record was signed.
 
     Args:
-        shelf: the release's folder of internal things.
+        shelf: the release's folder of internal files.
     """
     return file_digests(
         shelf, but=lambda name, path: name in _AFTER_SEALING and path.is_file() and not path.is_symlink()
@@ -52,7 +52,7 @@ def shelf_digests(shelf: Path) -> dict[str, str]:
 
 
 def links_above(folder: Path, top: Path) -> list[Path]:
-    """The links that a path leads through, from just below a folder down to itself."""
+    """The links in a path, from just below a folder down to the path itself."""
     if not folder.is_relative_to(top):
         return [folder] if folder.is_symlink() else []
     return [
@@ -61,24 +61,24 @@ def links_above(folder: Path, top: Path) -> list[Path]:
 
 
 def changeable_by_others(*places: Path) -> Iterator[tuple[Path, str]]:
-    """What others than the owner of the first place may change: folders, and all that is in them.
+    """Folders and files that accounts other than the owner of the first place may change.
 
     Args:
-        places: folders that are there; of the first ones only themselves are looked at, of the last one all within.
+        places: existing folders; all are checked themselves, and the last one with everything in it.
 
     Yields:
-        The path, and why; to be read after it.
+        The path, and the reason, as a continuation of the sentence.
     """
     owner = places[0].lstat().st_uid
     *above, last = places
     for path in (*above, last, *sorted(last.rglob("*"))):
         status = path.lstat()
         if stat.S_ISLNK(status.st_mode):
-            yield path, "is a link: anyone who may write where it points may change it"
+            yield path, "is a link: anyone with write access to its target may change it"
         elif status.st_mode & _OTHERS_MAY_WRITE:
-            yield path, f"may be written by others than its owner (mode {stat.S_IMODE(status.st_mode):04o})"
+            yield path, f"may be written by accounts other than its owner (mode {stat.S_IMODE(status.st_mode):04o})"
         elif status.st_uid != owner:
-            yield path, "belongs to another account than the state folder"
+            yield path, "belongs to a different account than the state folder"
 
 
 def _digest(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""The lease of a release: who has it works on the release, and nobody else does; and the turn to choose one."""
+"""The lease of a release: only the process that has it works on the release; and turns for choosing a release."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -9,23 +9,23 @@ from stores.locks import lock, locked
 
 LEASE = "lease"
 LOCKS = "locks"
-"""Folder of a state folder in which processes show each other what they are at."""
+"""Folder in the state folder with the locks by which processes coordinate."""
 _PRIVATE_FOLDER = 0o700
 
 _kept: list[ExitStack] = []
-"""What is kept until this process ends."""
+"""Locks that are kept until this process ends."""
 
 
 class UnderWay(Refused):
-    """Another process works on the release."""
+    """Another process is working on the release."""
 
 
 @contextmanager
 def leased(vault: Path) -> Iterator[None]:
-    """Keep all others from working on a release; the kernel ends the lease with the process, however that ends.
+    """Prevent other processes from working on a release; the kernel ends the lease when the process ends.
 
     Raises:
-        UnderWay: somebody works on it.
+        UnderWay: another process is working on it.
     """
     with locked(vault / LEASE, wait=False) as is_mine:
         if not is_mine:
@@ -36,27 +36,27 @@ def leased(vault: Path) -> Iterator[None]:
 
 @contextmanager
 def all_leased(state: Path, what: str) -> Iterator[None]:
-    """Keep every release of a state folder from going on meanwhile.
+    """Prevent work on all releases of a state folder during the context.
 
     Args:
         state: the state folder.
-        what: what is done meanwhile, to be read after `while`.
+        what: the work during the context, as a clause after `while`.
 
     Raises:
-        Refused: somebody works on one.
+        Refused: a process is working on one of them.
     """
     with ExitStack() as kept:
         for vault in sorted((state / "vault").glob("*/")):
             try:
                 kept.enter_context(leased(vault))
             except Refused:
-                msg = f"no release may be under way while {what}, and {vault.name} is; wait until it is done."
+                msg = f"no release may be in progress while {what}, and {vault.name} is; wait until it is done."
                 raise Refused(msg) from None
         yield
 
 
 def is_leased(vault: Path) -> bool:
-    """Whether somebody works on a release just now."""
+    """Whether a process is working on a release."""
     try:
         with leased(vault):
             return False
@@ -65,44 +65,44 @@ def is_leased(vault: Path) -> bool:
 
 
 def under_way(state: Path) -> Iterator[str]:
-    """Names of the releases that somebody works on just now."""
+    """Names of the releases that processes are working on."""
     return (vault.name for vault in sorted((state / "vault").glob("*/")) if is_leased(vault))
 
 
 @contextmanager
 def turn(state: Path, name: str) -> Iterator[None]:
-    """Wait for one's turn at something that one process of a state folder does at a time.
+    """Wait for a turn at work that only one process of a state folder may do at a time.
 
-    The kernel ends the turn with the process, however that ends.
+    The kernel ends the turn when the process ends.
 
     Args:
         state: the state folder.
-        name: what it is done to.
+        name: name of the lock.
     """
     with locked(_place(state, name), wait=True):
         yield
 
 
 def forget_turn(state: Path, name: str) -> None:
-    """Leave nothing of one's turn at something that nobody else ever waits for."""
+    """Remove the lock of a turn that no other process ever waits for."""
     _place(state, name).unlink()
 
 
 def keep_while_alive(state: Path, name: str) -> None:
-    """Have others see that this process lives, until it ends, however it ends.
+    """Show other processes that this process is alive, until it ends.
 
     Raises:
-        UnderWay: another process does under the same name.
+        UnderWay: another process uses the same name.
     """
     kept = ExitStack()
     if not kept.enter_context(locked(_place(state, name), wait=False)):
         kept.close()
-        raise UnderWay(f"a process must have a name of its own, and another lives as {name}; wait until it has ended.")
+        raise UnderWay(f"a process must have a unique name, and another one runs as {name}; wait until it has ended.")
     _kept.append(kept)
 
 
 def has_died(state: Path, name: str) -> bool:
-    """Whether a process had others see that it lives, and does no longer."""
+    """Whether a process that had shown that it was alive has ended."""
     try:
         with (state / LOCKS / f"{name}.lock").open("r+") as handle:
             return lock(handle.fileno(), wait=False)

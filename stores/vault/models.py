@@ -1,4 +1,4 @@
-"""Models, and what records are drawn from beside them: on disk, and in memory for as long as blocks need them."""
+"""Models and the other inputs of sampling: on disk, and in memory for as long as blocks need them."""
 
 import json
 from collections.abc import Callable
@@ -19,22 +19,22 @@ def read_model(domain: Domain, model: Reference) -> Network:
 
 
 def read_product(product: Product, reference: Reference) -> Any:
-    """Read what a step made."""
+    """Read the output of a step."""
     with reference.path.open("rb") as file:
         return product.read(file)
 
 
 @lru_cache(maxsize=1)
-def _read(path: Path, digest: str, read: Callable[[BinaryIO], Any]) -> Any:  # noqa: ARG001 - the digest tells one from another
+def _read(path: Path, digest: str, read: Callable[[BinaryIO], Any]) -> Any:  # noqa: ARG001 - the digest distinguishes versions
     with path.open("rb") as file:
         return read(file)
 
 
 def read_shared(product: Product, reference: Reference) -> Any:
-    """Read what a step made, once for all blocks of one process."""
+    """Read the output of a step, once for all blocks of one process."""
     return _read(reference.path, reference.digest, product.read)
 
 
 def forget_shared() -> None:
-    """Let go of what blocks shared."""
+    """Release the memory that blocks shared."""
     _read.cache_clear()

@@ -1,6 +1,6 @@
-"""Releases that wait for a person: the note of it in the vault, and the errors that end a run without publication.
+"""Releases that wait for a decision: the note in the vault, and the errors that end a run without publication.
 
-Who may decide, and what was decided, is for stores.vault.decisions.
+The persons who may decide and their decisions belong to stores.vault.decisions.
 """
 
 from pathlib import Path
@@ -18,19 +18,19 @@ _NOTE = "held.json"
 
 
 class HeldNote(BaseModel):
-    """What the vault knows of a release that did not publish by itself.
+    """The note on a release that was not published automatically.
 
     Attributes:
         release: the release's name, with its `title` and its `dataset`.
         action: whether it is held for a person, or refused by the policy of its spec.
         why: the reasons, in words.
-        candidate: keyed digest of all that is to be looked at and would be published.
-        since: since when that candidate is held.
-        started_by: who started the release.
-        approvers: who may decide; None for anybody but the one who started it.
-        page: the report to look at, and `page_digest`, its SHA-256.
+        candidate: keyed digest of everything that is reviewed and would be published.
+        since: the time since which this candidate is held.
+        started_by: the person who started the release.
+        approvers: the persons who may decide; None for anyone except the one who started it.
+        page: the report to review, and `page_digest`, its SHA-256.
         mlflow_run: the release's run in MLflow.
-        flow_run: the run of a deployment that waits for the decision; None where no run waits.
+        flow_run: the run of a deployment that waits for the decision; None if no run waits.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -51,10 +51,10 @@ class HeldNote(BaseModel):
 
 
 class Held(DeniableError):
-    """A release waits for a person, and its run ends meanwhile; nothing is published, and nothing lost.
+    """A release waits for a person, and its run ends for now; nothing is published, and nothing is lost.
 
     Attributes:
-        note: what is known of it.
+        note: the note on the release.
     """
 
     def __init__(self, note: HeldNote) -> None:
@@ -62,28 +62,28 @@ class Held(DeniableError):
         self.note = note
 
     def __str__(self) -> str:
-        """How to look, approve and go on."""
+        """How to review, approve and resume the release."""
         note = self.note
-        whoever = " or ".join(note.approvers) if note.approvers else f"somebody other than {note.started_by}"
+        whoever = " or ".join(note.approvers) if note.approvers else f"a person other than {note.started_by}"
         return (
-            f"{note.release} is held, and nothing is published, because {'; '.join(note.why)}: look at {note.page} "
-            f"and, by python -m flows held, at what it is; then {whoever} approves it by python -m flows approve "
-            f'{note.release} --reason "..." (or refuses it, by refuse), and the same command goes on.'
+            f"{note.release} is held, and nothing is published, because {'; '.join(note.why)}: review {note.page} "
+            f"and the output of python -m flows held; then {whoever} approves it with python -m flows approve "
+            f'{note.release} --reason "..." (or refuses it with refuse), and the same command resumes the release.'
         )
 
 
 class NotPublished(Refused):
-    """A release will not be published, by its policy or by a person's decision."""
+    """A release will not be published, because of its policy or a person's decision."""
 
 
 def note_held(workspace: Workspace, note: HeldNote) -> None:
-    """Note that a release does not publish by itself."""
+    """Note that a release is not published automatically."""
     with workspace.writing(_NOTE, Audience.RESTRICTED) as path:
         path.write_text(note.model_dump_json(), encoding="utf-8")
 
 
 def note_waiting(state: Path, note: HeldNote, flow_run: str) -> None:
-    """Note which run of a deployment waits for the decision from now on."""
+    """Note which run of a deployment now waits for the decision."""
     if note.flow_run != flow_run:
         with leased(state / "vault" / note.release):
             place = state / "vault" / note.release / _NOTE
@@ -93,7 +93,7 @@ def note_waiting(state: Path, note: HeldNote, flow_run: str) -> None:
 
 
 def held_note(state: Path, release_id: str) -> HeldNote | None:
-    """What is known of a release that is held, or was once; None where it never was."""
+    """The note on a release that is held or was held before; None if it never was."""
     place = state / "vault" / release_id / _NOTE
     try:
         return HeldNote.model_validate_json(place.read_bytes())
@@ -105,14 +105,14 @@ def held_note(state: Path, release_id: str) -> HeldNote | None:
 
 
 def held_notes(state: Path) -> list[HeldNote]:
-    """The notes of all releases that are held, or were, the oldest first; those that are public are left out."""
+    """The notes on all releases that are or were held, the oldest first; published ones are left out."""
     vaults = sorted(path.parent.name for path in (state / "vault").glob(f"*/{_NOTE}"))
     found = [held_note(state, name) for name in vaults if not (state / "releases" / name).exists()]
     return [note for note in found if note is not None]
 
 
 def find_held(state: Path, release_id: str) -> HeldNote:
-    """What is known of a release that waits for a decision, or was decided and is not published yet.
+    """The note on a release that waits for a decision, or was decided and is not published yet.
 
     Raises:
         InvalidInput: no such release is held.
@@ -121,9 +121,11 @@ def find_held(state: Path, release_id: str) -> HeldNote:
         if note.release == release_id:
             return note
     if (state / "releases" / release_id).exists():
-        raise InvalidInput(f"the release must wait for a decision, and {release_id} is published.")
+        raise InvalidInput(
+            f"the release must wait for a decision, got {release_id}, which is published; check its name."
+        )
     msg = (
         f"the release must be one that waits for a decision, got {release_id}, which does not; python -m flows held "
-        "lists those that do."
+        "lists the releases that wait."
     )
     raise InvalidInput(msg)

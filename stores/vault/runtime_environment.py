@@ -1,4 +1,4 @@
-"""What code ran a release, and what it ran on; what it did does not belong here."""
+"""The code that ran a release, and its environment; what the code did does not belong here."""
 
 import os
 import platform
@@ -22,15 +22,15 @@ _PATIENCE_S = 60
 
 
 def code_that_runs() -> Code:
-    """The code of this installation, and the checkout that it lies in, if it lies in one."""
+    """The code of this installation, and its git checkout, if there is one."""
     commit, dirty = state_of(CHECKOUT)
     return Code(version=version("deniable"), package=code_digest(), commit=commit, dirty=dirty)
 
 
 def state_of(checkout: Path) -> tuple[str | None, bool | None]:
-    """The commit of a checkout, and whether what lies there is something else; None where git cannot say.
+    """The commit of a checkout, and whether its files differ from the commit; None if git cannot determine it.
 
-    A module that git does not know makes releases as well as one that it does.
+    Untracked modules count as differences, because they also run in releases.
     """
     commit = _git(checkout, "rev-parse", "--verify", "HEAD")
     changed = _git(checkout, "status", "--porcelain", "--untracked-files=no")
@@ -41,7 +41,7 @@ def state_of(checkout: Path) -> tuple[str | None, bool | None]:
 
 
 def _git(checkout: Path, *arguments: str) -> str | None:
-    """What git says of a checkout; None where there is no git or no checkout."""
+    """The output of a git command for a checkout; None if there is no git or no checkout."""
     program = which("git")
     if program is None or not (checkout / ".git").exists():
         return None
@@ -60,7 +60,7 @@ def _git(checkout: Path, *arguments: str) -> str | None:
 
 @cache
 def environment_here() -> Environment:
-    """What this process runs on; nothing that tells one machine of a kind from another."""
+    """The environment of this process, without anything that identifies a single machine."""
     requirements = CHECKOUT / "infra" / "requirements.txt"
     return Environment(
         python=platform.python_version(),
@@ -73,7 +73,7 @@ def environment_here() -> Environment:
 
 
 def _installed_packages() -> list[tuple[str, str]]:
-    """Name and version of what the project asks for by name, as far as it is installed."""
+    """Name and version of the project's direct requirements, as far as they are installed."""
     asked = [Requirement(line) for line in requires("deniable") or ()]
     wanted = {
         need.name

@@ -1,7 +1,7 @@
-"""Scratch folders: state folders in which a release is run once more, apart from everything that is kept.
+"""Scratch folders: state folders in which a release is run again, separate from everything that is kept.
 
-Whatever works on a scratch folder keeps its ledger, its MLflow store and its key in there, whatever the environment
-names: nothing that is done again may be charged, recorded or published anew. What is done there is for flows.replay.
+A scratch folder contains its own ledger, MLflow store and key, regardless of the environment: a repeated run must not
+be charged, recorded or published again. The repeated run itself belongs to flows.replay.
 """
 
 import shutil
@@ -19,18 +19,18 @@ _SUFFIX = ".scratch"
 
 
 def is_scratch(state: Path) -> bool:
-    """Whether a state folder is a scratch folder. Its name says so, also when it is gone already."""
+    """Whether a state folder is a scratch folder; this follows from its name, even if it has been removed."""
     return state.name.endswith(_SUFFIX)
 
 
 @contextmanager
 def scratch_folder(state: Path, name: str, *, keep: bool = False) -> Iterator[Path]:
-    """Make a scratch folder, which only its owner may enter, and remove it as the block ends, however it ends.
+    """Make a scratch folder that only its owner may enter, and remove it when the block ends, with or without an error.
 
     Args:
-        state: the state folder that it is made in, on the disk that is meant for confidential things.
-        name: what its name begins with.
-        keep: whether it is to stay.
+        state: the state folder that contains it, on the disk for confidential data.
+        name: start of its name.
+        keep: whether to keep it.
 
     Yields:
         The scratch folder.
@@ -48,7 +48,7 @@ def scratch_folder(state: Path, name: str, *, keep: bool = False) -> Iterator[Pa
 
 
 def sweep_scratch(state: Path) -> None:
-    """Remove the scratch folders that a process was killed in; those that are kept have no lease."""
+    """Remove the scratch folders of killed processes; folders that are kept have no lease."""
     for lease in (state / _FOLDER).glob(f"*{_SUFFIX}/{LEASE}"):
         with suppress(Refused, FileNotFoundError), leased(lease.parent):
             shutil.rmtree(lease.parent, ignore_errors=True)

@@ -1,6 +1,6 @@
-"""What each step of a release read, made, spent and left behind, noted in the vault as it ends.
+"""Inputs, outputs, costs and artifacts of each step of a release, noted in the vault when the step ends.
 
-The provenance record is made of these notes and not of MLflow, where everything can be changed afterwards.
+The provenance record is made from these notes and not from MLflow, where everything can be changed afterwards.
 """
 
 import math
@@ -22,17 +22,17 @@ _NOT_IN_NAMES = re.compile(r"[^a-z0-9_]+")
 
 
 def time_now() -> str:
-    """The time, by Coordinated Universal Time, to the second."""
+    """The current time in Coordinated Universal Time, to the second."""
     return f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def resource(reference: Reference) -> Resource:
-    """A stored thing as the record names it: no place, and no number of rows."""
+    """A stored file in the form of the record: without its location and its number of rows."""
     return Resource(name=reference.name, digest=reference.digest, audience=reference.audience)
 
 
 def spent(guarantee: Guarantee | None) -> Spent | None:
-    """A guarantee as the record states it; JSON knows no infinity."""
+    """A guarantee in the form of the record; JSON has no infinity."""
     if guarantee is None:
         return None
     epsilon = guarantee.epsilon if math.isfinite(guarantee.epsilon) else None
@@ -41,7 +41,7 @@ def spent(guarantee: Guarantee | None) -> Spent | None:
 
 @dataclass
 class StepDraft:
-    """What a step that is under way did so far."""
+    """What a step in progress has done so far."""
 
     started: str = field(default_factory=time_now)
     inputs: list[Resource] = field(default_factory=list)
@@ -53,18 +53,18 @@ class StepDraft:
     events: tuple[dict[str, Any], ...] = ()
 
     def spent(self, guarantee: Guarantee | None, events: Sequence[MechanismEvent]) -> None:
-        """Note what the step cost; what it says last holds."""
+        """Note the cost of the step; the last call is valid."""
         self.cost = spent(guarantee)
         self.events = tuple(event.to_record() for event in events)
 
     def artifact(self, name: str, audience: Audience, content: bytes) -> None:
-        """Note a file that the step left in MLflow; one of the same name and audience takes its place there."""
+        """Note a file that the step stored in MLflow; it replaces one of the same name and audience."""
         self.artifacts[f"{audience.value}/{name}"] = Artifact(
             name=name, audience=audience, sha256=sha256(content).hexdigest()
         )
 
     def finished(self, step: str, part: str | None, *, mlflow_run: str, task_run: str | None) -> Step:
-        """The step, now that it has ended."""
+        """The completed step."""
         return Step(
             step=step,
             part=part,
@@ -78,13 +78,13 @@ class StepDraft:
             mlflow_run=mlflow_run,
             prefect_task_run=str(task_run) if task_run else None,
             parameters=self.parameters,
-            # JSON knows neither infinity nor what is not a number.
+            # JSON has neither infinity nor NaN.
             figures={name: value for name, value in self.figures.items() if math.isfinite(value)},
         )
 
 
 def note_step(workspace: Workspace, step: Step) -> None:
-    """Note a step that ended well; when a resumed release does it again, the later note holds."""
+    """Note a successful step; if a resumed release repeats it, the later note replaces this one."""
     name = _NOT_IN_NAMES.sub("-", f"{step.step} {step.part}" if step.part else step.step)
     make_private_folder(workspace.vault / _FOLDER)
     with workspace.writing(f"{_FOLDER}/{name}.json", Audience.RESTRICTED) as path:
@@ -92,14 +92,14 @@ def note_step(workspace: Workspace, step: Step) -> None:
 
 
 def noted_steps(workspace: Workspace, order: Sequence[str]) -> tuple[Step, ...]:
-    """The steps that ended well.
+    """The successful steps.
 
     Args:
         workspace: the release.
         order: names of all steps, in the order of the flow.
 
     Returns:
-        The steps in that order, the parts of a step by their numbers, and before what it did as a whole.
+        The steps in that order; the parts of a step are sorted by number and come before the step as a whole.
     """
     notes = [Step.model_validate_json(path.read_bytes()) for path in (workspace.vault / _FOLDER).glob("*.json")]
     return tuple(sorted(notes, key=lambda note: (order.index(note.step), _numbers(note.part or ""), note.part is None)))

@@ -1,13 +1,13 @@
-"""The folders of one release: a vault for restricted things, a shelf for internal ones, a stage for public ones.
+"""The folders of one release: a vault for restricted files, a shelf for internal ones, a stage for public ones.
 
-Everything lies under one state folder, mode 0700:
+Everything is under one state folder, mode 0700:
 
-    cache/                  downloads that anyone may have
+    cache/                  downloads that anyone may read
     vault/RELEASE/          restricted: key, snapshot, codes, parts, candidates, error details
-    shelf/RELEASE/          internal: the report and the codes that await publication; below it, in public/, what was
-                            learnt and may be published
-    staging/RELEASE/        what publication is about to rename
-    releases/RELEASE/       public, whole or absent
+    shelf/RELEASE/          internal: the report and the codes that await publication; its folder public/ contains
+                            learnt files that may be published
+    staging/RELEASE/        files that publication is about to move
+    releases/RELEASE/       public, complete or absent
     mlflow/  prefect/       the embedded services' state
 """
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from deniable.foundation.keys import ReleaseKey
 
 COUNTS_FILE = "counts-{}.npz"
-"""Name of what a worker counted, until it is added up."""
+"""Name of a worker's counts, until they are added up."""
 _BYTES_A_READ = 1 << 20
 
 
@@ -40,7 +40,7 @@ class Workspace:
     Attributes:
         state: the state folder.
         release_id: the release's name, unique in the state folder.
-        spec: what is to be released.
+        spec: the specification of the release.
         mlflow_run_id: the MLflow run of the release, parent of the steps' runs.
     """
 
@@ -51,22 +51,22 @@ class Workspace:
 
     @property
     def vault(self) -> Path:
-        """Folder of restricted things."""
+        """Folder of restricted files."""
         return self.state / "vault" / self.release_id
 
     @property
     def shelf(self) -> Path:
-        """Folder of internal things."""
+        """Folder of internal files."""
         return self.state / "shelf" / self.release_id
 
     @property
     def staging(self) -> Path:
-        """Folder in which the release is put together."""
+        """Folder in which the release is assembled."""
         return self.state / "staging" / self.release_id
 
     @property
     def release_folder(self) -> Path:
-        """Folder that holds the published release."""
+        """Folder of the published release."""
         return self.state / "releases" / self.release_id
 
     def key(self) -> "ReleaseKey":
@@ -76,14 +76,14 @@ class Workspace:
         return fetch_key(self)
 
     def folder(self, audience: Audience) -> Path:
-        """Where things of an audience are written."""
+        """The folder for files of an audience."""
         return {Audience.RESTRICTED: self.vault, Audience.INTERNAL: self.shelf, Audience.PUBLIC: self.shelf / "public"}[
             audience
         ]
 
     @contextmanager
     def writing(self, file_name: str, audience: Audience) -> Iterator[Path]:
-        """Yield a temporary path that becomes `file_name` when the block ends well and vanishes when it does not."""
+        """Yield a temporary path that becomes `file_name` if the block succeeds and is removed otherwise."""
         folder = self.folder(audience)
         folder.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
         target = folder / file_name
@@ -97,19 +97,19 @@ class Workspace:
             temporary.unlink(missing_ok=True)
 
     def refer(self, name: str, file_name: str, audience: Audience, rows: int | None = None) -> Reference:
-        """Describe a file that was written: digest, rows and audience."""
+        """Describe a written file: digest, rows and audience."""
         return self.describe(name, self.folder(audience) / file_name, audience, rows)
 
     def describe(self, name: str, path: Path, audience: Audience, rows: int | None = None) -> Reference:
-        """Describe a file wherever it lies."""
+        """Describe a file at any location."""
         return Reference(name=name, path=path, digest=self._digest(path, audience), rows=rows, audience=audience)
 
     def holds(self, reference: Reference) -> bool:
-        """Whether a stored thing is still there, byte by byte."""
+        """Whether a stored file still exists with the same bytes."""
         return reference.path.is_file() and self._digest(reference.path, reference.audience) == reference.digest
 
     def _digest(self, path: Path, audience: Audience) -> str:
-        """Digest of a file: plain for what is public, keyed for the rest (a plain digest confirms a guess)."""
+        """Digest of a file: plain if it is public, otherwise keyed (a plain digest confirms a guess)."""
         hasher = sha256() if audience is Audience.PUBLIC else self.key().hasher("artifact")
         with path.open("rb") as handle:
             while block := handle.read(_BYTES_A_READ):
@@ -117,16 +117,16 @@ class Workspace:
         return hasher.hexdigest()
 
     def sweep(self) -> None:
-        """Remove files that a process was writing when it was killed, and counts that nobody added up.
+        """Remove files that a killed process was writing, and counts that were not added up.
 
-        Nobody else may be at work on the release.
+        No other process may be working on the release.
         """
         for folder in (self.vault, self.shelf):
             for path in (*folder.rglob(".*"), *folder.glob(COUNTS_FILE.format("*"))):
                 path.unlink(missing_ok=True)
 
     def discard(self) -> None:
-        """Remove what an unfinished release left: its vault, shelf and staging folders."""
+        """Remove the vault, shelf and staging folders of an unfinished release."""
         discard_folders(self.state, self.release_id)
 
 
@@ -137,6 +137,6 @@ def file_digest(path: Path) -> str:
 
 
 def discard_folders(state: Path, release_id: str) -> None:
-    """Remove all folders of a release but the published one."""
+    """Remove all folders of a release except the published one."""
     for shelf in ("vault", "shelf", "staging"):
         shutil.rmtree(state / shelf / release_id, ignore_errors=True)

@@ -97,7 +97,11 @@ def test_the_spec_and_the_environment_can_name_them(
 
 @pytest.mark.parametrize(
     ("content", "said"),
-    [({}, "and holds none"), ({"people.csv": b"a,b\n"}, "and holds others too"), ({"a.parquet": b"PAR1"}, "whole")],
+    [
+        ({}, "and holds none"),
+        ({"people.csv": b"a,b\n"}, "and holds others too"),
+        ({"a.parquet": b"PAR1"}, "must be a complete Parquet file"),
+    ],
     ids=["empty", "another format", "cut off"],
 )
 def test_a_folder_of_anything_else_is_refused(tmp_path: Path, content: dict[str, bytes], said: str) -> None:
@@ -115,8 +119,8 @@ def test_a_folder_of_anything_else_is_refused(tmp_path: Path, content: dict[str,
         ("s3://no-such-bucket/people", "no-such-bucket/people does not exist; correct its bucket"),
         (f"s3://{BUCKET}/nothing-here", "does not exist|holds none"),
         (f"s3://{BUCKET}/nothing-here.parquet", "nothing-here.parquet does not exist"),
-        (f"s3://me:my-secret@{BUCKET}/people", "credentials must stand in the environment"),
-        (f"s3://{BUCKET}/people?endpoint_override=elsewhere", "must be as s3://BUCKET/PREFIX"),
+        (f"s3://me:my-secret@{BUCKET}/people", "credentials must be in the environment"),
+        (f"s3://{BUCKET}/people?endpoint_override=elsewhere", "must have the form s3://BUCKET/PREFIX"),
     ],
 )
 def test_what_is_not_in_a_store_is_refused_in_one_sentence(
@@ -132,7 +136,7 @@ def test_wrong_credentials_are_refused_in_one_sentence(tmp_path: Path, store: Ob
     spec = write_small_release(tmp_path / "spec", people=[])
     write_parts(tmp_path / "parts", made_up_people(10), [10])
     address = store.put(tmp_path / "parts", "secret")
-    with store.asking_for_credentials(), pytest.raises(InvalidInput, match="the store refuses them; see AWS_ACCESS"):
+    with store.asking_for_credentials(), pytest.raises(InvalidInput, match="the store refuses them; check AWS_ACCESS"):
         rows_of(spec, address, tmp_path)
 
 

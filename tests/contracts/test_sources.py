@@ -105,7 +105,7 @@ def test_a_row_that_has_no_end_is_refused_with_its_likely_cause(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     path = written(tmp_path, b'a,b\n"1,2\n' + b"1,Ann\n" * 1_500_000)
-    with pytest.raises(InvalidInput, match="shorter than 4 MiB, and one is not; see whether a quote in it is never"):
+    with pytest.raises(InvalidInput, match="shorter than 4 MiB, and one is not; check whether a quote in it is never"):
         rows_of(path, ["b"])
     assert capfd.readouterr() == ("", "")
 
@@ -113,7 +113,7 @@ def test_a_row_that_has_no_end_is_refused_with_its_likely_cause(
 @pytest.mark.parametrize("content", [b"", b"\n\n", b"\xef\xbb\xbf", b"Ann,b"], ids=["empty", "blank", "bom", "one row"])
 def test_a_csv_file_without_records_is_refused(tmp_path: Path, content: bytes) -> None:
     for path in (written(tmp_path, content), written(tmp_path, gzip.compress(content), "people.csv.gz")):
-        with pytest.raises(InvalidInput, match="columns and records below it, and has no record; see that") as caught:
+        with pytest.raises(InvalidInput, match="columns and records below it, and has no record; check that") as caught:
             rows_of(path, ["b"])
         assert "Ann" not in str(caught.value)
 
@@ -127,7 +127,7 @@ def test_a_csv_file_without_records_is_refused(tmp_path: Path, content: bytes) -
 def test_a_csv_file_that_is_not_in_utf_8_is_refused_and_nothing_of_it_is_printed(
     tmp_path: Path, content: str, encoding: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(InvalidInput, match="must be text in UTF-8, and has bytes that are not; save it anew") as caught:
+    with pytest.raises(InvalidInput, match="must be text in UTF-8, and has bytes that are not; save it") as caught:
         rows_of(written(tmp_path, content.encode(encoding)), ["b"])
     assert "Ann" not in str(caught.value)
     assert (caught.value.__cause__, caught.value.__suppress_context__) == (None, True)
@@ -152,7 +152,7 @@ def test_a_file_is_read_in_chunks_of_a_given_size(tmp_path: Path) -> None:
 def test_a_file_that_is_not_what_its_name_says_is_refused_without_quoting_it(
     tmp_path: Path, content: bytes, name: str
 ) -> None:
-    with pytest.raises(InvalidInput, match="must be whole") as caught:
+    with pytest.raises(InvalidInput, match="must be a complete") as caught:
         rows_of(written(tmp_path, content, name), ["b"])
     assert "Ann" not in str(caught.value)
     assert caught.value.__cause__ is None
@@ -161,12 +161,12 @@ def test_a_file_that_is_not_what_its_name_says_is_refused_without_quoting_it(
 def test_a_file_that_is_cut_off_in_the_middle_is_refused(tmp_path: Path) -> None:
     buffer = io.BytesIO()
     pd.DataFrame({"a": range(10_000)}).to_parquet(buffer)
-    with pytest.raises(InvalidInput, match="must be whole"):
+    with pytest.raises(InvalidInput, match="must be a complete"):
         rows_of(written(tmp_path, buffer.getvalue()[:-100], "people.parquet"), ["a"])
 
 
 def test_a_file_without_a_header_is_refused_without_quoting_its_first_record(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match=r"lacks a; see that its first row names the columns") as caught:
+    with pytest.raises(InvalidInput, match=r"lacks a; check that its first row names the columns") as caught:
         rows_of(written(tmp_path, b"Ann,30\nBob,40\n"), ["a"])
     assert "Ann" not in str(caught.value)
 
@@ -338,8 +338,8 @@ def test_the_environment_says_where_a_file_is_before_the_spec_does(
 @pytest.mark.parametrize(
     ("place", "said"),
     [
-        ("", "the environment variable PEOPLE must say where the source is"),
-        ("absent.csv", "must be a file, but absent.csv does not exist"),
+        ("", "the environment variable PEOPLE must give the location of the source"),
+        ("absent.csv", "must be a file, and absent.csv does not exist"),
         ("people.xlsx", "must be a file that ends in .csv, .csv.gz, .parquet, .pq, a folder/ of .* got people.xlsx"),
         ("./", "must hold Parquet files and nothing else, and holds others too"),
     ],

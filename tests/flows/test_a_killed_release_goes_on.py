@@ -166,7 +166,7 @@ def test_a_release_killed_before_it_was_reported_is_reported_and_another_begins_
         assert run_and_kill(spec, state, moment, step, server) == -signal.SIGKILL, (moment, step)
         name = release_of(state)
         finished = (moment, step) != ("noting", "finished")
-        said = f"To be reported: {name}, which is finished" if finished else f"Going on with {name}, which was not"
+        said = f"To be reported: {name}, which is finished" if finished else f"Resuming {name}, which was not"
         assert what_comes_next(state, asked).startswith(said)
         assert left_in_words(state) == [
             f"{name}  of the dataset people: {'finished, not reported' if finished else 'not finished'}"

@@ -53,7 +53,7 @@ def test_what_a_release_was_charged_outlives_the_ledger_and_its_copy(tmp_path: P
     anchor.unlink()
     require_refused(spec, state, f"lacks entries of {folder.name}; nothing was read or drawn")
     (said,) = recover(state, [], by="ada", reason="all is gone", accept=False)
-    assert said.startswith("0 entries were brought back from copies, and 1 charges from signed records")
+    assert said.startswith("0 entries were restored from copies, and 1 charges from signed records")
     assert opened(state).spent("people") == spent
     assert verify(records_of(kept_lines(database))).holds
 

@@ -223,7 +223,7 @@ def test_a_ledger_and_a_store_of_ones_own_are_not_taken_for_the_agencys(without_
     audited = without_mlflow.audit()
     assert faults(audited) == {}
     missing = {check.name: check.note for check in audited.checks if not check.made}
-    assert missing[RUNS] == "name MLflow's server by DENIABLE_MLFLOW_TRACKING_URI"
+    assert missing[RUNS] == "name MLflow's server in DENIABLE_MLFLOW_TRACKING_URI"
     assert "--ledger" in missing["the ledger holds"]
 
 
@@ -260,8 +260,8 @@ def test_the_guide_is_linked_and_its_words_are_those_of_the_commands() -> None:
 
 
 TAMPERED = {
-    "a figure": "metric {figure} of the release has an entry more",
-    "what the release cost": "metric epsilon.total of the release has an entry more; it is now 0.01",
+    "a figure": "metric {figure} of the release has one additional entry",
+    "what the release cost": "metric epsilon.total of the release has one additional entry; it is now 0.01",
     "a tag": "tag approved_by of the release was changed; it is now alice",
     "a tag of a step": "tag step of step learn_parameters was changed; it is now nothing",
     "a file": "artifact public/privacy.json of the release was changed",

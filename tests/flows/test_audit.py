@@ -51,7 +51,7 @@ LEDGER = "the ledger holds"
 SEGMENT = "the ledger has the entries that the record shows, unchanged"
 PUBLISHED = "the ledger states that the table in the folder was published"
 CHARGED = "the release was charged only what the record shows"
-LINK = "is a link: anyone who may write where it points may change it"
+LINK = "is a link: anyone with write access to its target may change it"
 FILES = "every file is as signed, and none is missing or added"
 
 
@@ -193,23 +193,23 @@ def _write(path: str, step: str | None = None) -> Callable[[Kept], object]:
     return lambda kept: kept.client.log_text(kept.steps[step] if step else kept.run, "forged", path)
 
 
-GONE = "is gone: it was deleted for good, or no longer lies below the release"
+GONE = "is missing: it was deleted for good, or is no longer below the release"
 THROUGH_MLFLOW: dict[str, tuple[Callable[[Kept], object], str]] = {
     "a metric of the release, logged again": (
         lambda kept: kept.client.log_metric(kept.run, "epsilon.total", 0.125),
-        "metric epsilon.total of the release has an entry more; it is now 0.125",
+        "metric epsilon.total of the release has one additional entry; it is now 0.125",
     ),
     "a metric of the release, logged as earlier than it was": (
         lambda kept: kept.client.log_metric(kept.run, "epsilon.total", 0.125, timestamp=1),
-        "metric epsilon.total of the release has an entry more",
+        "metric epsilon.total of the release has one additional entry",
     ),
     "a metric of a step, logged again": (
         lambda kept: kept.client.log_metric(kept.steps["learn_structure"], "epsilon", 0.125),
-        "metric epsilon of step learn_structure has an entry more; it is now 0.125",
+        "metric epsilon of step learn_structure has one additional entry; it is now 0.125",
     ),
     "an internal figure, which is not quoted": (
         lambda kept: kept.client.log_metric(kept.run, "internal/tvd_2way", 0.125),
-        "metric internal/tvd_2way of the release has an entry more",
+        "metric internal/tvd_2way of the release has one additional entry",
     ),
     "a new metric": (
         lambda kept: kept.client.log_metric(kept.run, "public/quality", 1),
@@ -305,15 +305,15 @@ BEHIND_MLFLOW: dict[str, tuple[str, str]] = {
     ),
     "an entry of a metric": (
         "UPDATE metrics SET value = 0.125 WHERE key = 'epsilon' AND run_uuid = '{learn_structure}'",
-        "metric epsilon of step learn_structure has an entry that was changed",
+        "metric epsilon of step learn_structure has one entry that was changed",
     ),
     "what is shown of a metric": (
         "UPDATE latest_metrics SET value = 0.125 WHERE key = 'epsilon' AND run_uuid = '{learn_structure}'",
-        "metric epsilon of step learn_structure does not show what it did; it is now 0.125",
+        "metric epsilon of step learn_structure shows a different value; it is now 0.125",
     ),
     "an entry of a metric, inserted": (
         "INSERT INTO metrics (key, value, timestamp, run_uuid, step, is_nan) VALUES ('epsilon', 9, 1, '{split}', 0, 0)",
-        "metric epsilon of step split has an entry more",
+        "metric epsilon of step split has one additional entry",
     ),
     "all entries of a metric, deleted": (
         "DELETE FROM metrics WHERE key = 'epsilon' AND run_uuid = '{learn_structure}'",
@@ -321,7 +321,7 @@ BEHIND_MLFLOW: dict[str, tuple[str, str]] = {
     ),
     "a metric, hidden": (
         "DELETE FROM latest_metrics WHERE key = 'epsilon' AND run_uuid = '{learn_structure}'",
-        "metric epsilon of step learn_structure is hidden: its entries are there, and MLflow shows no value",
+        "metric epsilon of step learn_structure is hidden: its entries exist, but MLflow shows no value",
     ),
     "an entry of a metric that MLflow does not show": (
         "INSERT INTO metrics (key, value, timestamp, run_uuid, step, is_nan) VALUES ('quality', 9, 1, '{split}', 0, 0)",
@@ -629,7 +629,7 @@ def test_a_published_file_that_others_may_write_is_named(kept: Kept, mode: int) 
     (kept.shelf / "report.html").chmod(mode)
     (kept.shelf / "public").chmod(0o777)
     (kept.state / "releases").chmod(0o722)
-    others = "may be written by others than its owner"
+    others = "may be written by accounts other than its owner"
     assert set(audited(kept)[OWNER]) == {
         f"state/releases {others} (mode 0722)",
         f"state/releases/{kept.name}/synthetic.csv {others} (mode 0{mode:o})",
@@ -767,7 +767,7 @@ def test_a_ledger_that_is_gone_is_said_and_none_is_made(kept: Kept) -> None:
     found = audited(kept)
     assert found == {
         "the ledger can be compared": (
-            f"the ledger must be at {place}, and is gone; bring it back, or say where it is.",
+            f"the ledger must be at {place}, and is missing; restore it, or give its location.",
         )
     }
     assert not place.exists()

@@ -40,7 +40,7 @@ def test_a_key_is_made_shown_and_used(state: Path, capsys: pytest.CaptureFixture
     assert command(state, "new", "--owner", "Ada [bold] Lovelace", "--years", "3") == DONE
     key = trusted_keys(state).keys[0]
     assert capsys.readouterr().out == (
-        f"A key was made for Ada [bold] Lovelace: {signing_key_place(state)}.\n"
+        f"A key was created for Ada [bold] Lovelace: {signing_key_place(state)}.\n"
         f"It is {key.keyid}, valid until {key.valid_until}.\n"
     )
     assert int(key.valid_until[:4]) == int(key.valid_from[:4]) + 3
@@ -54,7 +54,7 @@ def test_a_key_is_made_shown_and_used(state: Path, capsys: pytest.CaptureFixture
 
 def test_a_key_is_made_where_there_is_none_only(state: Path) -> None:
     command(state, "new", "--owner", "Ada")
-    with pytest.raises(Refused, match="replace it by python -m flows keys rotate"):
+    with pytest.raises(Refused, match="replace it with python -m flows keys rotate"):
         command(state, "new", "--owner", "Ada")
 
 

@@ -195,7 +195,12 @@ def test_a_webhook_block_of_prefects_is_told_in_the_way_that_it_asks_for(
         assert getattr(failed.value, "__notes__", []) == (
             []
             if name == "of-a-test"
-            else [f"nobody was told: Prefect's Webhook block {name} must hold the address of a webhook, and does not."]
+            else [
+                (
+                    f"no notification was sent: Prefect's Webhook block {name} must hold the address of a webhook, "
+                    "and does not."
+                )
+            ]
         )
     (headers,) = catcher.headers
     assert (headers["X-Token"], headers["Content-Type"]) == ("let-me-in", "application/json")

@@ -266,7 +266,7 @@ def test_a_change_before_any_draw_leads_to_no_draw(elsewhere: Elsewhere, monkeyp
     replayed = differs(elsewhere)
     assert replayed.first is not None
     assert replayed.first.step == "clean"
-    assert replayed.first.said == "it made another codes"
+    assert replayed.first.said == "its outputs differ: codes"
     assert outcomes(replayed)["split"] == "differs"
     assert outcomes(replayed)["learn_structure"] == "failed"
     assert noise == []
@@ -282,10 +282,11 @@ def test_a_change_of_what_is_drawn_from_the_model_is_named_by_its_parts(
     replayed = differs(elsewhere)
     assert replayed.first is not None
     assert replayed.first.step == "synthesize"
-    assert "chunks 0-3: it made another candidates" in replayed.first.said
+    assert "chunks 0-3: its outputs differ: candidates" in replayed.first.said
     publication = next(finding for finding in replayed.findings if finding.step == "publish")
     assert (
-        publication.said == "it made another datapackage.json and explore.html and synthetic.csv and synthetic.parquet"
+        publication.said
+        == "its outputs differ: datapackage.json and explore.html and synthetic.csv and synthetic.parquet"
     )
 
 
@@ -359,7 +360,7 @@ def test_a_schema_that_ships_and_was_changed_since_is_the_reason(
     assert replayed.first is not None
     assert replayed.first.step == "clean"
     (reason,) = replayed.reasons
-    assert str(reason).startswith("code: the schema villagers is another, ")
+    assert str(reason).startswith("code: the schema villagers is different, ")
     monkeypatch.delitem(sys.modules, "schemas.datasets.villagers")
 
 

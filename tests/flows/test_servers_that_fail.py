@@ -58,7 +58,7 @@ def test_a_release_whose_prefect_server_goes_away_says_so_and_goes_on_when_it_is
     spec = write_small_release(tmp_path / "spec")
     refused = served.run("prefect", "flow-run", "ls", PREFECT_API_AUTH_STRING="deniable:wrong")
     assert refused.returncode == 1
-    assert "must accept its password, and refuses it; correct PREFECT_API_AUTH_STRING" in refused.stderr
+    assert "must accept its password, got a refusal; correct PREFECT_API_AUTH_STRING" in refused.stderr
     assert served.run("prefect", "flow-run", "ls").returncode == 0
 
     process = subprocess.Popen(
@@ -135,7 +135,7 @@ def test_an_mlflow_server_that_is_gone_and_one_that_forbids_are_told_apart(
         pages.stop()
     assert "must let its user write" in forbidden
     gone = said_of(tmp_path)
-    assert "see that its server and its database run" in gone
+    assert "check that its server and its database run" in gone
     assert pages.address in gone
 
 

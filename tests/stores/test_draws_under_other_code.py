@@ -84,8 +84,8 @@ def test_a_key_is_used_again_by_the_code_alone_that_has_drawn_under_it(
         require_same_code(state, dataset, commitment)
     note_end(workspace, "{}")
     monkeypatch.setattr(unfinished, "code_digest", lambda: own)
-    with pytest.raises(Refused, match="drawn nobody can tell by which code"):
+    with pytest.raises(Refused, match="drawn by unknown code"):
         require_same_code(state, dataset, commitment)
     (workspace.vault / "release.json").unlink()
-    with pytest.raises(Refused, match="drawn nobody can tell by which code"):
+    with pytest.raises(Refused, match="drawn by unknown code"):
         require_same_code(state, dataset, commitment)

@@ -201,7 +201,7 @@ def test_nobody_writes_to_the_old_place_meanwhile(state: Path, served: History) 
 
 def test_databases_of_two_versions_are_refused_with_what_to_do(state: Path, served: History) -> None:
     change_mlflow(state, "UPDATE alembic_version SET version_num = '451aebb31d03'")
-    with pytest.raises(Refused, match=r"one version of MLflow's, got 451aebb31d03 and .* db upgrade"):
+    with pytest.raises(Refused, match=r"the same MLflow version, got 451aebb31d03 and .* db upgrade"):
         moved(history_in(state), served)
 
 

@@ -239,7 +239,7 @@ def test_nothing_is_spent_from_a_ledger_that_its_owner_altered(place: str, ledge
     ledger.reserve(asks("0.5"))
     ledger.reserve(asks("0.25", step="b"))
     _unguarded(ledger, statement)
-    with pytest.raises(LedgerBroken, match="spend nothing more, leave the ledger as it is"):
+    with pytest.raises(LedgerBroken, match="spend nothing more, leave the ledger unchanged"):
         Ledger.open(place)
 
 

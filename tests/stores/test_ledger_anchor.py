@@ -208,7 +208,7 @@ def test_a_ledger_is_rebuilt_from_the_state_folders_own_copy(state: Path, place:
     before = kept_lines(place)
     with_entries(place, before[:2])
     (said,) = recover(state, [], by="ada", reason="the disk failed", accept=False)
-    assert said.startswith("3 entries were brought back from copies, and 0 charges from signed records")
+    assert said.startswith("3 entries were restored from copies, and 0 charges from signed records")
     ledger = opened(state)
     assert kept_lines(place)[:-1] == before == Anchor(state).lines()[:-1]
     (noted,) = ledger.recoveries()
@@ -262,7 +262,7 @@ def test_a_ledger_is_accepted_as_it_is_by_a_person_and_says_so(
 def test_what_cannot_be_rebuilt_is_refused_and_stays_as_it_is(state: Path, place: str, tmp_path: Path) -> None:
     known, other = kept_lines(place), other_ledger(tmp_path)
     with_entries(place, other)
-    with pytest.raises(Refused, match="must be of one ledger"):
+    with pytest.raises(Refused, match="must be rebuilt from copies of one ledger"):
         recover(state, [], by="ada", reason="?", accept=False)
     altered = tmp_path / "altered.jsonl"
     write_lines([line.replace('"1"', '"0"') for line in known], altered)
@@ -270,7 +270,7 @@ def test_what_cannot_be_rebuilt_is_refused_and_stays_as_it_is(state: Path, place
         recover(state, [altered], by="ada", reason="?", accept=False)
     with pytest.raises(InvalidInput, match="must be an export or a ledger's file"):
         recover(state, [tmp_path / "none"], by="ada", reason="?", accept=False)
-    with pytest.raises(InvalidInput, match="must say why"):
+    with pytest.raises(InvalidInput, match="must have a reason"):
         recover(state, [], by="ada", reason=" ", accept=True)
     assert (kept_lines(place), Anchor(state).lines()) == (other, known)
 
@@ -283,7 +283,7 @@ def test_a_release_of_the_vault_that_the_ledger_does_not_know_proves_a_lost_ledg
     with pytest.raises(LedgerReplaced, match="lacks entries of small-20261120T104151Z"):
         opened(tmp_path)
     assert kept_lines(ledger_place(tmp_path)) == []
-    with pytest.raises(Refused, match="stands in no copy and no record"):
+    with pytest.raises(Refused, match="are in no copy and in no record"):
         recover(tmp_path, [], by="ada", reason="lost", accept=False)
     recover(tmp_path, [], by="ada", reason="lost", accept=True)
     opened(tmp_path).set_policy(policy(1))

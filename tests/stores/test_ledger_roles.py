@@ -155,5 +155,5 @@ def test_the_command_prepares_the_ledger_that_is_named_by_its_owner_and_its_user
     assert PASSWORD not in said
     assert Ledger.open(roles.of(roles.user)).datasets() == []
     monkeypatch.setenv(OWNER_VARIABLE, fresh_database())
-    with pytest.raises(InvalidInput, match="must name one database"):
+    with pytest.raises(InvalidInput, match="must name the same database"):
         prepare()

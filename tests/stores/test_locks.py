@@ -79,7 +79,7 @@ def test_what_cannot_be_locked_is_an_error_and_not_somebody_elses(tmp_path: Path
 def test_a_second_process_of_a_name_is_refused_and_the_first_lives_on(tmp_path: Path) -> None:
     (tmp_path / "locks").mkdir()
     process = holder(tmp_path / "locks" / "run.lock", 600)
-    with pytest.raises(UnderWay, match="another lives as run"):
+    with pytest.raises(UnderWay, match="another one runs as run"):
         keep_while_alive(tmp_path, "run")
     assert not has_died(tmp_path, "run")
     process.kill()

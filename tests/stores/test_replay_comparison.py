@@ -32,26 +32,26 @@ def test_the_same_step_is_the_same() -> None:
 @pytest.mark.parametrize(
     ("now", "said"),
     [
-        (step(outputs=(thing("seeds"), thing("holdout", B))), "it made another holdout"),
-        (step(outputs=(thing("seeds"),)), "it made another holdout"),
-        (step(outputs=(thing("seeds"), thing("holdout"), thing("more"))), "it made another more"),
-        (step(inputs=(thing("codes", B),)), "it read another codes"),
-        (step(events=({"query": "more"},)), "it spent something else"),
-        (step(cost=None), "it spent something else"),
+        (step(outputs=(thing("seeds"), thing("holdout", B))), "its outputs differ: holdout"),
+        (step(outputs=(thing("seeds"),)), "its outputs differ: holdout"),
+        (step(outputs=(thing("seeds"), thing("holdout"), thing("more"))), "its outputs differ: more"),
+        (step(inputs=(thing("codes", B),)), "its inputs differ: codes"),
+        (step(events=({"query": "more"},)), "its cost differs"),
+        (step(cost=None), "its cost differs"),
         (
             step(outputs=(thing("seeds", B), thing("holdout")), inputs=(thing("codes", B),)),
-            "it made another seeds; it read another codes",
+            "its outputs differ: seeds; its inputs differ: codes",
         ),
     ],
 )
 def test_what_differs_is_named(now: Step, said: str) -> None:
     finding = compared("split", [step()], [now])
     assert (finding.outcome, finding.said) == ("differs", said)
-    assert finding.inputs == (("codes",) if "read" in said else ())
+    assert finding.inputs == (("codes",) if "inputs" in said else ())
 
 
 def test_a_step_that_was_not_done_again_or_is_new_differs() -> None:
-    assert compared("split", [step()], []).said == "it was not done again"
+    assert compared("split", [step()], []).said == "it was not repeated"
     assert compared("split", [step("chunks 0-3")], [step("chunks 0-3"), step("chunks 4-7")]).said == (
         "chunks 4-7 is not in the record"
     )
@@ -61,14 +61,14 @@ def test_parts_are_told_apart_wherever_they_stand() -> None:
     first, second = step("chunks 0-3"), step("chunks 4-7", outputs=(thing("seeds", B),))
     assert compared("split", [first, second], [second, first]) == Finding("split", "same", "all 2 parts")
     finding = compared("split", [first, second], [first, step("chunks 4-7", outputs=(thing("seeds", A),))])
-    assert finding.said == "chunks 4-7: it made another seeds"
+    assert finding.said == "chunks 4-7: its outputs differ: seeds"
 
 
 def test_things_of_one_name_are_told_apart_by_their_places() -> None:
     then = step(inputs=(thing("candidates", A), thing("candidates", B)))
     assert compared("split", [then], [then]).outcome == "same"
     swapped = step(inputs=(thing("candidates", B), thing("candidates", A)))
-    assert compared("split", [then], [swapped]).said == "it read another candidates"
+    assert compared("split", [then], [swapped]).said == "its inputs differ: candidates"
     fewer = step(inputs=(thing("candidates", A),))
     assert compared("split", [then], [fewer]).outcome == "differs"
 
@@ -80,7 +80,7 @@ def test_figures_count_where_they_are_known_and_are_named_without_their_values()
     )
     assert compared("split", [step()], [measured]).outcome == "same"
     finding = compared("split", [measured], [other])
-    assert finding.said == "it measured another internal/valid"
+    assert finding.said == "its figures differ: internal/valid"
 
 
 def replayed(*findings: Finding, reason: str = "input, key, code and environment are those of the record") -> Replayed:
@@ -89,14 +89,16 @@ def replayed(*findings: Finding, reason: str = "input, key, code and environment
 
 def test_the_first_step_that_differs_is_the_verdict() -> None:
     made = replayed(
-        Finding("clean", "same"), Finding("split", "differs", "it made another seeds"), Finding("gather", "failed", "x")
+        Finding("clean", "same"),
+        Finding("split", "differs", "its outputs differ: seeds"),
+        Finding("gather", "failed", "x"),
     )
     assert not made.same
     assert list(made.lines()) == [
         "clean   same",
-        "split   differs: it made another seeds",
+        "split   differs: its outputs differ: seeds",
         "gather  failed: x",
-        "The first step whose output differs is split: it made another seeds.",
+        "The first step whose output differs is split: its outputs differ: seeds.",
         "Why: unexplained: input, key, code and environment are those of the record.",
     ]
 
@@ -140,12 +142,12 @@ def test_nothing_that_is_as_it_was_is_a_reason(record: Provenance) -> None:
 def test_another_package_is_a_reason_with_both_commits(record: Provenance) -> None:
     code = Code(version="0.2.0", package=B, commit=None, dirty=None)
     there = "aaaaaaaaaaaa (version 0.1.0, commit cccccccccccc) in the record"
-    assert reasons(record, code=code) == [f"code: the package is another, bbbbbbbbbbbb (version 0.2.0) here, {there}"]
+    assert reasons(record, code=code) == [f"code: the package is different, bbbbbbbbbbbb (version 0.2.0) here, {there}"]
 
 
 def test_another_schema_is_a_reason(record: Provenance) -> None:
     assert reasons(record, schema=B) == [
-        "code: the schema people.py is another, bbbbbbbbbbbb here, aaaaaaaaaaaa in the record"
+        "code: the schema people.py is different, bbbbbbbbbbbb here, aaaaaaaaaaaa in the record"
     ]
 
 
@@ -165,5 +167,5 @@ def test_another_environment_is_a_reason_package_by_package(record: Provenance) 
 
 def test_pinned_requirements_matter_only_where_nothing_else_says_more(record: Provenance) -> None:
     others = ENVIRONMENT.model_copy(update={"requirements": B})
-    assert "the pinned requirements are others" in reasons(record, environment=others)[0]
+    assert "the pinned requirements are different" in reasons(record, environment=others)[0]
     assert reasons(record, environment=ENVIRONMENT.model_copy(update={"requirements": None})) == []

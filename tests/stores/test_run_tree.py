@@ -392,7 +392,7 @@ def test_a_run_of_before_the_server_is_no_evidence_and_is_said_to_be_where_it_is
     (tmp_path / "other" / "mlflow").mkdir(parents=True)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", mlflow_uri(tmp_path / "other"))
     ready_client(mlflow_uri(tmp_path / "other"))
-    with pytest.raises(RunsUnreachable, match=f"make stack brings it along, or .*{mlflow_uri(state)}"):
+    with pytest.raises(RunsUnreachable, match=f"make stack moves it there, or .*{mlflow_uri(state)}"):
         listing(state, made.mlflow_run_id)
     with pytest.raises(RunsUnreadable, match="deleted for good"):
         listing(state, "0" * 32)

@@ -44,7 +44,7 @@ from stores.keys.trust_file import TRUSTED_KEYS_VARIABLE, trusted_keys, trusted_
 from tests.processes import at_once
 from tests.signing import AFTER, FROM, private_key
 
-MAKE_ONE = "make one by python -m flows keys new --owner NAME"
+MAKE_ONE = "create one with python -m flows keys new --owner NAME"
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def test_the_first_use_makes_a_key_and_says_so(state: Path) -> None:
     first = signing_key(state)
     place = state / "keys" / "signing.pem"
     assert first.to_tell.startswith(
-        f"A key to sign releases with was made for {first.trusted.owner}: {place}, valid until"
+        f"A key for signing releases was created for {first.trusted.owner}: {place}, valid until"
     )
     assert "python -m flows keys export FILE" in first.to_tell
     signed = signing_time()
@@ -170,7 +170,7 @@ def test_a_key_for_nobody_or_for_ever_is_not_made(state: Path, owner: str, years
 def test_a_key_is_never_overwritten(state: Path) -> None:
     made = new_key(state, owner="Ada")
     before = signing_key_place(state).read_bytes()
-    with pytest.raises(Refused, match=f"holds {made.keyid[:16]} of Ada; replace it by python -m flows keys rotate"):
+    with pytest.raises(Refused, match=f"holds {made.keyid[:16]} of Ada; replace it with python -m flows keys rotate"):
         new_key(state, owner="Bob")
     assert signing_key_place(state).read_bytes() == before
     assert trusted_keys(state) == TrustedKeys((made.trusted,))
@@ -178,7 +178,7 @@ def test_a_key_is_never_overwritten(state: Path) -> None:
 
 def test_a_key_that_was_brought_along_is_trusted_when_that_is_asked_for(state: Path) -> None:
     put(signing_key_place(state), pem(private_key("Ada")))
-    with pytest.raises(InvalidInput, match=r"must be one of the trusted keys in .*have it trusted by"):
+    with pytest.raises(InvalidInput, match=r"must be one of the trusted keys in .*trust it with"):
         signing_key(state)
     assert not trusted_keys_place(state).exists()
     assert new_key(state, owner="Ada").keyid == keyid_of(private_key("Ada").public_key())
@@ -276,7 +276,7 @@ def test_no_key_is_revoked_where_none_is_trusted(state: Path) -> None:
 
 def test_an_expired_key_signs_nothing_and_what_it_signed_counts(state: Path) -> None:
     key = with_key(state, begun="2020-01-01T00:00:00Z", until="2022-01-01T00:00:00Z")
-    with pytest.raises(Refused, match=f"and {key.name} expired on 2022-01-01T00:00:00Z; replace it by .* rotate"):
+    with pytest.raises(Refused, match=f"and {key.name} expired on 2022-01-01T00:00:00Z; replace it with .* rotate"):
         signing_key(state)
     keys = trusted_keys(state)
     assert keys.judge(key.keyid, "2021-06-01T00:00:00Z") is None
@@ -300,7 +300,7 @@ def test_a_key_that_expires_soon_is_said_to(state: Path) -> None:
     with_key(state, until=later(days=31))
     assert signing_key(state).to_tell == ""
     with_key(state, until=later(days=29))
-    assert "only; replace it by python -m flows keys rotate" in signing_key(state).to_tell
+    assert "; replace it with python -m flows keys rotate" in signing_key(state).to_tell
 
 
 @pytest.mark.parametrize("permissions", [0o640, 0o604, 0o644, 0o660, 0o610])
@@ -345,7 +345,7 @@ def test_a_folder_in_the_place_of_the_key_is_refused(state: Path) -> None:
 def test_no_key_is_made_where_one_is_gone(state: Path) -> None:
     lost = signing_key(state)
     signing_key_place(state).unlink()
-    with pytest.raises(Refused, match=f"and is gone, while the trust file .* is there; bring it back, or {MAKE_ONE}"):
+    with pytest.raises(Refused, match=f"and is missing, while the trust file .* exists; restore it, or {MAKE_ONE}"):
         signing_key(state)
     assert not signing_key_place(state).exists()
     # What it says to do helps.
@@ -359,7 +359,7 @@ def test_no_key_is_made_where_releases_were_signed_by_one_that_is_gone(state: Pa
     signed = state / "releases" / "people-1" / "record.dsse.json"
     signed.parent.mkdir(parents=True)
     signed.write_text("{}")
-    with pytest.raises(Refused, match=f"while releases that were signed are here; bring both back, or {MAKE_ONE}"):
+    with pytest.raises(Refused, match=f"while there are signed releases; restore both, or {MAKE_ONE}"):
         signing_key(state)
     assert not signing_key_place(state).exists()
 

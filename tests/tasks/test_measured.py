@@ -128,10 +128,10 @@ def test_the_strongest_table_comes_first_and_attributes_stand_in_their_order(mea
 
 def test_the_buckets_have_their_reasons(measured: Measured) -> None:
     assert {line.name: (line.values, line.buckets, line.reason) for line in measured.singles} == {
-        "sex": (2, 2, "each value by itself"),
-        "age": (6, 3, "neighbours together until they hold enough records"),
-        "town": (3, 2, "rare values together"),
-        "state": (1, 1, "it has one value"),
+        "sex": (2, 2, "one bucket per value"),
+        "age": (6, 3, "neighbouring values merged until they have enough records"),
+        "town": (3, 2, "rare values merged"),
+        "state": (1, 1, "only one value"),
     }
 
 

@@ -215,7 +215,7 @@ def test_the_explorer_gives_intervals_of_what_was_counted_and_says_so_where_ther
     page.select_option("#values", ["0"])
     page.click("#keep")
     said = page.inner_text("#histogram-about")
-    assert said == "There are no intervals: of records that a filter keeps nothing was counted."
+    assert said == "No intervals are shown: no confidential counts were made for filtered records."
     assert set(page.locator("#histogram tbody tr td:last-child").all_inner_texts()) == {"none"}
 
 

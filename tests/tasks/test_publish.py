@@ -125,7 +125,7 @@ def test_a_published_release_is_never_overwritten(drawn: Drawn, workspace: Works
     drawn.publish()
     before = contents(workspace.release_folder)
     (workspace.vault / "published.json").unlink()  # as in the vault of another release
-    with pytest.raises(Refused, match="a name of its own"):
+    with pytest.raises(Refused, match="must have a new name"):
         drawn.publish()
     assert contents(workspace.release_folder) == before
 
@@ -202,11 +202,14 @@ def test_a_staged_release_that_is_whole_passes_the_check(workspace: Workspace, t
     ("spoil", "complaint"),
     [
         (lambda folder: (folder / CSV).unlink(), "without synthetic.csv"),
-        (lambda folder: (folder / "seeds.parquet").write_text("records"), "seeds.parquet too"),
+        (lambda folder: (folder / "seeds.parquet").write_text("records"), "seeds.parquet as well"),
         (lambda folder: (folder / CSV).write_text(""), "none in synthetic.csv"),
         (lambda folder: _replace(folder / CSV, "degree", "doctorate"), "synthetic.csv must stay inside .* school"),
         (lambda folder: _replace(folder / CSV, "school", "schooling"), "columns of the schema"),
-        (lambda folder: (folder / CSV).write_text("\n".join(_lines(folder / CSV)[:-1]) + "\n"), "must hold 30 records"),
+        (
+            lambda folder: (folder / CSV).write_text("\n".join(_lines(folder / CSV)[:-1]) + "\n"),
+            "must contain 30 records",
+        ),
         (lambda folder: _put_out_of_domain(folder / PARQUET), "synthetic.parquet must stay inside .* age"),
     ],
     ids=["missing", "stranger", "empty", "value", "column", "record", "parquet value"],

@@ -65,13 +65,13 @@ def words_of_flow(flow: RecordFlow) -> list[str]:
 def test_candidates_that_failed_are_told_from_those_that_passed_and_were_not_wanted(content: ReportContent) -> None:
     words = words_of_flow(content.flow)
     assert "1,221 did not pass" in words
-    assert "600 passed, not wanted" in words
+    assert "600 passed, not needed" in words
 
 
 def test_nothing_is_drawn_of_candidates_that_there_are_none_of(content: ReportContent) -> None:
     words = " ".join(words_of_flow(replace(content.flow, passed=2500)))
     assert "1,821 did not pass" in words
-    assert "not wanted" not in words
+    assert "not needed" not in words
     words = " ".join(words_of_flow(replace(content.flow, passed=2500, candidates=2500)))
     assert "pass" not in words
 
@@ -220,7 +220,7 @@ def test_a_release_without_graph_seeds_baseline_or_thresholds_has_a_report_too(c
     page.require_sound()
     assert "graph" not in [section.attributes["id"] for section in page.all("section")]
     assert "The spec sets no thresholds." in page.words
-    assert "No ledger knows this dataset." in page.words
+    assert "This dataset is not in the ledger." in page.words
     assert "Plausible seeds" not in page.words
 
 
@@ -276,7 +276,7 @@ def test_the_heatmap_shows_each_pair_and_frames_those_to_which_the_release_adds_
     figures = [figure for figure in page.all("figure") if figure.attributes.get("id", "").startswith("pair-")]
     assert [figure.attributes["id"] for figure in figures] == [f"pair-{number}" for number in range(1, 7)]
     for error, figure in zip(worst, figures, strict=True):
-        assert f"{error.names[0]} downwards, {error.names[1]} across" in figure.text
+        assert f"{error.names[0]} in rows, {error.names[1]} in columns" in figure.text
 
 
 def test_a_pair_side_by_side_has_the_shares_of_both_tables(content: ReportContent) -> None:

@@ -1,4 +1,4 @@
-"""Runs migrations on the connection it is given, within the transaction that it is in."""
+"""Runs migrations on the given connection, within its transaction."""
 
 from alembic import context
 

@@ -1,4 +1,4 @@
-"""The entries of a ledger, one row each, which the database itself refuses to change, remove or put out of order."""
+"""The entries of a ledger, one row each, which the database itself refuses to change, remove or reorder."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -6,7 +6,7 @@ from alembic import op
 revision = "0001"
 down_revision = None
 
-# REPLACE would remove a row without asking the trigger on DELETE, so the trigger on INSERT refuses it first.
+# REPLACE would remove a row without firing the trigger on DELETE, so the trigger on INSERT refuses it first.
 _SQLITE = """
 CREATE TRIGGER deniable_ledger_keeps_rows BEFORE DELETE ON deniable_ledger
 BEGIN SELECT RAISE(ABORT, 'a ledger is append-only: entries are neither changed nor removed'); END
@@ -44,7 +44,7 @@ FOR EACH ROW EXECUTE FUNCTION deniable_ledger_keep_order()
 
 
 def upgrade() -> None:
-    """Make the table and what guards it."""
+    """Create the table and its triggers."""
     op.create_table(
         "deniable_ledger",
         sa.Column("number", sa.BigInteger, primary_key=True, autoincrement=False),
