@@ -1,4 +1,4 @@
-"""`python -m benchmarks [PART ...]`: measure, and print the README's tables."""
+"""`python -m benchmarks [PART ...]`: measure, and print the documentation's tables."""
 
 import argparse
 from collections.abc import Callable

@@ -23,6 +23,7 @@ from tests.looking import look_at_file, look_at_mlflow, look_at_prefect
 _LOOKS = {"light": (1280, False), "dark": (1280, True), "narrow": (400, False)}
 
 _COLOURS = 96
+_FRONT = 1320
 
 
 def _two_specs(spec: Path, folder: Path) -> tuple[str, str]:
@@ -80,6 +81,12 @@ def _look_at_our_own(chromium: Browser, pages: dict[str, Path], folder: Path) ->
             print(place)
 
 
+def _front(folder: Path) -> None:
+    """Cut what a reader of the README sees out of the public page."""
+    with Image.open(folder / "index-light.png") as page:
+        page.crop((0, 0, page.width, _FRONT)).save(folder / "front.png")
+
+
 def _shrink(folder: Path) -> None:
     """Have the pictures take a fraction of their space: pages have few colours."""
     for place in folder.glob("*.png"):
@@ -130,6 +137,7 @@ def take(spec: Path, folder: Path) -> None:
             assert chromium.asked_elsewhere == []
         finally:
             agency.command("stack", "down")
+    _front(folder)
     _shrink(folder)
     _list(folder)
 

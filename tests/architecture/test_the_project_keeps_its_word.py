@@ -13,6 +13,7 @@ from schemas.spec.release_spec import load_spec
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+GUIDES = "\n".join(page.read_text(encoding="utf-8") for page in sorted((ROOT / "docs").rglob("*.md")))
 
 
 def tracked_files() -> list[Path]:
@@ -39,17 +40,18 @@ def test_only_deniable_goes_into_the_wheel(tmp_path: Path) -> None:
     assert {folder for folder in folders if not folder.endswith(".dist-info")} == {"deniable"}
 
 
-@pytest.mark.parametrize("name", re.findall(r"<!-- (\S+) -->\n```", README))
-def test_the_readme_shows_its_examples_as_they_are(name: str) -> None:
-    (shown,) = re.findall(rf"<!-- {re.escape(name)} -->\n```\w+\n(.*?)```", README, flags=re.DOTALL)
-    assert shown == (ROOT / name).read_text(encoding="utf-8")
+def test_the_readme_is_a_front_page() -> None:
+    assert len(README.splitlines()) <= 150
+    linked = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", README)
+    assert len(linked) > 15
+    assert [path for path in linked if not (ROOT / path).exists()] == []
 
 
-def test_the_readme_names_only_commands_and_files_that_exist() -> None:
+def test_readme_and_guides_name_only_commands_and_files_that_exist() -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE))
-    named = set(re.findall(r"(?:`|\$ )make ([a-z][a-z-]*)", README))
+    named = set(re.findall(r"(?:`|\$ )make ([a-z][a-z-]*)", README + GUIDES))
     assert {"release", "test"} <= named <= targets
-    paths = set(re.findall(r"`((?:deployments|deniable|schemas|infra|examples)/[\w./-]+)`", README))
+    paths = set(re.findall(r"`((?:deployments|deniable|schemas|infra|examples)/[\w./-]+)`", README + GUIDES))
     assert len(paths) > 5
     assert not [path for path in paths if not (ROOT / path).exists()]
 

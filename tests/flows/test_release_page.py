@@ -85,16 +85,17 @@ def found_by(client: MlflowClient, **asked: Any) -> list[str]:
     return sorted(run.data.tags["release"] for run in client.search_runs(everywhere, release_filter(**asked)))
 
 
-def test_the_filter_of_the_readme_is_the_one_that_its_command_asks_with() -> None:
+def test_the_filter_of_the_guide_is_the_one_that_its_command_asks_with() -> None:
     quoted = (
-        "tags.dataset = 'acs_ma' and metrics.published.day >= 20261101 and metrics.epsilon.total > 0.5 "
+        "tags.dataset = 'village' and metrics.published.day >= 20261101 and metrics.epsilon.total > 0.5 "
         "and tags.approved_by = 'nobody'"
     )
-    asked = release_filter(dataset="acs_ma", since=date(2026, 11, 1), epsilon_above=0.5, approved_by="nobody")
+    asked = release_filter(dataset="village", since=date(2026, 11, 1), epsilon_above=0.5, approved_by="nobody")
     assert asked == quoted
-    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
-    assert quoted in readme
-    assert "find --dataset acs_ma --since 2026-11-01 --epsilon-above 0.5 --approved-by nobody" in readme
+    guide = " ".join((ROOT / "docs" / "auditor" / "five-questions.md").read_text(encoding="utf-8").split())
+    assert quoted in guide
+    assert all(said in guide for said in ("find --dataset village", "--since 2026-11-01", "--epsilon-above 0.5"))
+    assert "--approved-by nobody" in guide
 
 
 def test_one_search_finds_releases_by_dataset_day_cost_and_who_approved_them(
