@@ -1,6 +1,7 @@
 """Every command and every Python block of the documentation is run, in its order, and prints what the page shows."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -117,6 +118,18 @@ def test_a_page_prints_what_it_shows(page: Path, fresh: Project) -> None:
         program.write_text("\n\n".join(written), encoding="utf-8")
         done = fresh.run(f"PYTHONPATH=. {sys.executable} page.py")
         assert done.returncode == 0, f"{page.relative_to(ROOT)}\n{done.stdout}"
+
+
+@pytest.mark.nightly
+def test_the_readme_shows_what_its_two_commands_print(project: Project) -> None:
+    release, tests = commands(ROOT / "README.md")
+    assert (release.text, tests.text) == ("make release", "make test")
+    done = project.run(release.text)
+    assert done.returncode == 0, done.stdout
+    assert release.is_printed(done.stdout), done.stdout
+    collected = project.run(f"{sys.executable} -m pytest --collect-only -q -p no:xdist").stdout.splitlines()[-1]
+    number, all_tests = re.findall(r"\d+", collected)[:2]
+    assert tests.is_printed(f"\n{number} passed, {int(all_tests) - int(number)} deselected in 1 s\n"), collected
 
 
 def test_another_output_is_found() -> None:
