@@ -21,9 +21,9 @@ from deniable.privacy.loss import (
     from_record,
 )
 
-INTEGERS = "what was measured was released as integers"
-PAID = "what was measured is what was paid for, each question once"
-FIGURES = "the counts that measured.json states are those that its integers come to"
+_INTEGERS = "what was measured was released as integers"
+_PAID = "what was measured is what was paid for, each question once"
+_FIGURES = "the counts that measured.json states are those that its integers come to"
 
 Faults: TypeAlias = Callable[[Measurements, Sequence[MechanismEvent]], Iterator[str]]
 """The faults of a learner's measurements, given the events of the step that made them."""
@@ -53,7 +53,7 @@ def check_measurements(
         figures: faults of what follows from the integers, such as denoised counts; no such check if not given.
     """
     if not document:
-        return (Check(INTEGERS, (f"{FILE} is missing, or is not a JSON document",)),)
+        return (check_of_integers((f"{FILE} is missing, or is not a JSON document",)),)
     made: list[Measurements] = []
 
     def faults_of_form() -> Iterator[str]:
@@ -66,7 +66,7 @@ def check_measurements(
 
     faults = found(faults_of_form)
     if faults:
-        return (Check(INTEGERS, faults),)
+        return (check_of_integers(faults),)
     [measured] = made
 
     def faults_of_cost() -> Iterator[str]:
@@ -80,10 +80,15 @@ def check_measurements(
         f"{len(releases)} releases of {len(measured.tables)} tables, "
         f"{sum(prod(release.sums.shape) for release in releases):,} numbers"
     )
-    checks = [Check(INTEGERS, (), note), Check(PAID, found(faults_of_cost))]
+    checks = [check_of_integers((), note), Check(_PAID, found(faults_of_cost))]
     if figures is not None:
-        checks.append(Check(FIGURES, found(lambda: figures(measured, events_of(record, step)))))
+        checks.append(Check(_FIGURES, found(lambda: figures(measured, events_of(record, step)))))
     return tuple(checks)
+
+
+def check_of_integers(faults: tuple[str, ...], note: str = "") -> Check:
+    """The check of the form of `measured.json`, of any format."""
+    return Check(_INTEGERS, faults, note)
 
 
 def events_of(record: Mapping[str, Any], step: str) -> tuple[MechanismEvent, ...]:

@@ -183,7 +183,10 @@ CHANGES: dict[str, tuple[Callable[[Document], Any], str]] = {
         "its denoised counts must be numbers, none below 0",
     ),
     "something else besides": (lambda found: found.update(noisy=[1.5]), "must have the entries of its format"),
-    "other noise": (lambda found: other_noise(one(found, "a1")["releases"][0]), "event has"),
+    "other noise": (
+        lambda found: [other_noise(each) for table in found["tables"] for each in table["releases"]],
+        "event has",
+    ),
     "noise of another law": (
         lambda found: one(found, "a1")["releases"][0].update(noise={"law": "uniform", "scale": "3"}),
         "noise must state its law",

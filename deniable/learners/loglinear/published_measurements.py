@@ -19,7 +19,7 @@ import numpy as np
 
 from deniable.foundation.checks import Check, found
 from deniable.learners.loglinear.estimation.buckets import value_counts
-from deniable.measurements.checks import INTEGERS, check_measurements, cost_of, events_of
+from deniable.measurements.checks import check_measurements, check_of_integers, cost_of, events_of
 from deniable.measurements.document import FILE, Measurements
 from deniable.measurements.noisy_tables import MeasuredTable
 from deniable.models.noisy_marginals import NoisyMarginal, marginal_of
@@ -43,7 +43,7 @@ def check_measured(
     """
     if document and "format" not in document:
         means = found(lambda: _faults_of_means(document, events_of(record, _STEP)))
-        return (Check(INTEGERS, means, "means of integers, in which no rounding tells anything"),)
+        return (check_of_integers(means, "means of integers, in which no rounding tells anything"),)
     return check_measurements(
         record,
         described,
