@@ -145,6 +145,7 @@ DOCUMENTS = {
     "datapackage.json": "a Frictionless Data Package that describes both tables to other tools",
     "model.json": "what the records were drawn from",
     "measured.json": "the noisy tables that the model was made from (`loglinear`, `privbayes`)",
+    "consistent.json": "estimates of the same tables that agree with each other, with variances",
     "graph.json": "the learnt dependences (`cfs` and `privbayes`)",
     "seeds.npz": "the noisy histogram of the seeds (`histogram_seeds`)",
     "privacy.json": "the statement of privacy in figures",
