@@ -24,7 +24,7 @@ release: $(RUNTIME) ## run the release that SPEC=path describes (default: ACS Ma
 	@$(BIN)/python -m flows release $(SPEC)
 
 plan: $(RUNTIME) ## show what the release of SPEC=path would cost, and whether the budget allows it
-	@$(BIN)/python -m flows plan $(SPEC)
+	@$(BIN)/python -m flows plan $(SPEC) $(if $(ALL),--all)
 
 # Requires a variable, with a one-sentence message.
 given = @$(if $($(1)),:,echo "$(1) must be given: make $@ $(1)=$(2)" >&2; exit 1)
@@ -48,7 +48,7 @@ audit: $(RUNTIME) ## check that MLflow, record, folder and ledger are unchanged 
 compare: $(RUNTIME) ## compare two releases, A=name B=name
 	$(call given,A,name)
 	$(call given,B,name)
-	@$(BIN)/python -m flows compare $(A) $(B) $(if $(KEYS),--keys $(KEYS)) $(if $(PUBLIC),--public) $(if $(OUT),--out $(OUT))
+	@$(BIN)/python -m flows compare $(A) $(B) $(if $(ALL),--all) $(if $(KEYS),--keys $(KEYS)) $(if $(PUBLIC),--public) $(if $(OUT),--out $(OUT))
 
 test: $(DEV) $(BROWSER) ## run all tests
 	@$(PYTEST) --numprocesses=$(PROCESSES) $(if $(JUNIT),--junitxml=$(JUNIT))
