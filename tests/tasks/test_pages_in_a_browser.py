@@ -137,7 +137,7 @@ def test_the_explorer_does_nothing_before_it_is_asked(chromium: Browser, folder:
 
 def test_the_explorer_says_what_to_do_where_scripts_are_off(chromium: Browser, folder: Path) -> None:
     page = opened(chromium, folder / EXPLORER, scripts=False)
-    assert "Scripts are off in this browser." in page.inner_text("main")
+    assert "Scripts are turned off in this browser." in page.inner_text("main")
     assert page.locator("#run").is_disabled()
 
 
