@@ -37,6 +37,8 @@ _TARGET = re.compile(r"\]\([^)\s]+\)")
 _LOGIC = re.compile(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}", re.DOTALL)
 _NOT_READ = re.compile(r"<(script|style|svg)\b.*?</\1>|<[^>]*>", re.DOTALL)
 _HELP = re.compile(r"^[a-z-]+:.*?## (.*)$", re.MULTILINE)
+# Names of arguments and attributes in a docstring.
+_PARAMETER = re.compile(r"^ +\w+: ", re.MULTILINE)
 # What is no sentence: names, paths, formats, patterns.
 _SENTENCE = re.compile(r"[A-Za-z]{2,}[,;:]? [a-z]+")
 
@@ -95,10 +97,12 @@ def faults_of(name: str, pieces: list[Piece]) -> Iterator[Fault]:
         starts.append(len(text))
         lines.append(line)
         text += piece + "\n\n"
+    for kept in _house()["kept"]:
+        text = text.replace(kept, "x" * len(kept))
     for found in LintFile(name, text).lint(settings()):
         first, end = (position - 1 for position in found.check_result.span)
-        # Headings and cells repeat each other; a phrase is only repeated within one paragraph.
-        if "\n\n" in text[first:end].strip():
+        # Headings, cells and marks of a template stand between words that seem to be repeated.
+        if re.search(r"\s{2}", text[first:end].strip()):
             continue
         which = bisect_right(starts, max(first, 0)) - 1
         line = lines[which] + text.count("\n", starts[which], first + 1)
@@ -152,7 +156,12 @@ def messages(text: str) -> list[Piece]:
             look(child)
 
     look(ast.parse(text))
-    return [(line, _plain(piece)) for line, piece in found if _SENTENCE.search(piece)]
+    return [(line, _plain(_PARAMETER.sub("", piece))) for line, piece in found if _is_prose(piece)]
+
+
+def _is_prose(text: str) -> bool:
+    """Whether a string is a sentence, and not a name, a pattern or an element of a page."""
+    return _SENTENCE.search(text) is not None and not text.lstrip().startswith("<")
 
 
 def _plain(text: str) -> str:
@@ -172,9 +181,15 @@ def _blank(pattern: re.Pattern[str], text: str) -> str:
 
 
 @cache
+def _house() -> dict[str, Any]:
+    """The vocabulary."""
+    return dict(YAML(typ="safe").load(VOCABULARY))
+
+
+@cache
 def settings() -> Config:
     """Register the house's words beside proselint's checks: what is looked for."""
-    house = YAML(typ="safe").load(VOCABULARY)
+    house = _house()
     words = {pattern: preferred for each in house["words"] for pattern, preferred in each.items()}
     ours = Check(
         check_type=PreferredForms(items=words, padding=Padding.WORDS_IN_TEXT),

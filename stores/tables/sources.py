@@ -421,7 +421,7 @@ def _common_type(name: str, types: Sequence[pa.DataType]) -> pa.DataType:
 
 
 def _plain_type(name: str, of: pa.DataType) -> pa.DataType:
-    """Keep numeric and Boolean types; treat any other type that can be written as text as text."""
+    """Keep numeric and Boolean types; read any other type that has a text form as text."""
     if pa.types.is_dictionary(of):
         return _plain_type(name, of.value_type)
     if pa.types.is_integer(of) or pa.types.is_floating(of) or pa.types.is_boolean(of):
