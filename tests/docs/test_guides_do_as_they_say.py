@@ -46,6 +46,8 @@ class Project:
             "HOME": str(self.home),
             "LANG": "C.UTF-8",
             "PYTHONDONTWRITEBYTECODE": "1",
+            # The copy's code, in scripts too: the environment has that of the checkout.
+            "PYTHONPATH": str(self.folder),
             "RELEASE": self.release,
         }
         return subprocess.run(
