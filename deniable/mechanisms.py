@@ -3,8 +3,8 @@
 A mechanism has a folder of its own with three modules: `spec`, its entry in a release spec; `steps` or `sampler`, its
 operations on the data and their results; `verification`, what a record must state about them. The registries,
 deniable.learners.registry and deniable.samplers.registry, find the folders by name. How to add one:
-docs/developer/adding-a-mechanism.md. A step is planned before anything is read; the caller that runs it reserves its cost first,
-counts for it, and stores its products.
+docs/developer/adding-a-mechanism.md. A step is planned before anything is read; the caller that runs it reserves its
+cost first, counts for it, and stores its products.
 """
 
 import json
