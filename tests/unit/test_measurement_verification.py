@@ -102,7 +102,7 @@ CHANGES: dict[str, tuple[Callable[[Document], Any], str]] = {
     ),
     "a multiplier is a float": (
         lambda found: found["attributes"]["a2"]["releases"][0].update(multiplier=1.0),
-        "must be whole numbers",
+        "must be integers",
     ),
     "a value too few": (
         lambda found: found["attributes"]["a2"]["releases"][0]["sums"].pop(),
