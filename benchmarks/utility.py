@@ -138,6 +138,7 @@ class Budget:
             },
             "uniform": {},
             "independent": {"parameters": {"epsilon": self.epsilon}},
+            "mst": {"parameters": whole},
             "privbayes": {
                 "structure": {"epsilon": self.epsilon / 2, "degree": 2},
                 "parameters": {"epsilon": self.epsilon / 2},

@@ -9,6 +9,7 @@ from tests.whole_release import HISTOGRAM, SEEDLESS
 _NOISE = "tests/privacy/test_learning_adds_the_noise_it_is_charged_for.py"
 _LOGLINEAR = "tests/privacy/test_loglinear_answers_have_the_noise_of_their_events.py"
 _DATASYNTHESIZER = "tests/mechanisms/test_datasynthesizer.py"
+_MST = "tests/mechanisms/test_mst.py"
 _WITHOUT_STRUCTURE = {"seeds": 0.5, "parameters": 0.3, "holdout": 0.2}
 
 
@@ -66,6 +67,16 @@ LEARNERS = {
         laws=(
             f"{_DATASYNTHESIZER}::test_choices_follow_the_exponential_law",
             f"{_DATASYNTHESIZER}::test_tables_have_the_noise_that_is_charged",
+        ),
+    ),
+    "mst": LearnerRow(
+        {
+            "learner": {"kind": "mst", "parameters": {"epsilon": 1, "delta": 1e-6}},
+            "split": _WITHOUT_STRUCTURE,
+        },
+        laws=(
+            f"{_MST}::test_tables_have_the_noise_that_is_charged",
+            f"{_MST}::test_choices_follow_the_exponential_law",
         ),
     ),
 }
