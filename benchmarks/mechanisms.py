@@ -64,9 +64,9 @@ def half_of(name: str, work: Path) -> Half:
     return example(work / "village") if name == "example" else Half.read(work, name)
 
 
-def described(kind: str, domain: Domain, budget: Budget = BUDGET) -> dict[str, Any]:
+def described(kind: str, domain: Domain, rows: int) -> dict[str, Any]:
     """A learner's claim and what it publishes, as its plan says them before anything is read."""
-    steps = steps_of(budget.entry(kind), domain, lambda delta: delta)
+    steps = steps_of(BUDGET.entry(kind, rows), domain, lambda delta: delta)
     costs = [step.guarantee for step in steps if step.guarantee is not None]
     files = [product.file for step in steps for product in step.makes if product.is_public]
     return {
@@ -84,7 +84,7 @@ def _noise(steps: Sequence[PlannedStep]) -> list[str]:
 
 def measured(kind: str, half: Half, evaluate: Callable[..., dict[str, Any]], keys: int) -> dict[str, Any]:
     """The figures of a learner: mean and standard deviation over keys."""
-    entry = BUDGET.entry(kind)
+    entry = BUDGET.entry(kind, len(half.train))
     # The first run compiles what is not compiled yet.
     score(half, lambda *_, **__: dict.fromkeys(FIGURES, 0.0), entry, 0)
     runs = [score(half, evaluate, entry, number) for number in range(1, keys + 1)]
@@ -92,7 +92,7 @@ def measured(kind: str, half: Half, evaluate: Callable[..., dict[str, Any]], key
         name: [fmean(own), stdev(own) if keys > 1 else 0.0] for name in SHOWN if (own := [r[name] for r in runs])
     }
     return {
-        **described(kind, half.domain),
+        **described(kind, half.domain, len(half.train)),
         "keys": keys,
         "rows": len(half.train),
         "fit": fmean(run["fit"] for run in runs),

@@ -57,9 +57,12 @@ CHOSEN: dict[str, dict[str, Any]] = {
     "loglinear": {"noise": "auto"},
     "marginals": {"noise": "laplace"},
     "cfs": {"noise": "laplace", "structure": {"max_cost": 300}},
-    "privbayes": {"structure": {"degree": 2}},
+    "privbayes": {"structure": {"rows": None}},
 }
-"""What the specs of learners say beside budgets, where something must be said; what is left out has its default."""
+"""What the specs of learners say beside budgets, where something must be said; what is left out has its default.
+
+A number of rows that is None is that of the half, which is public.
+"""
 
 
 @dataclass(frozen=True)
@@ -134,8 +137,13 @@ class Budget:
     epsilon: Fraction
     delta: Fraction
 
-    def entry(self, kind: str) -> LearnerEntry:
-        """A spec's entry for a learner within the budget, which is divided equally among the learner's own budgets."""
+    def entry(self, kind: str, rows: int) -> LearnerEntry:
+        """A spec's entry for a learner within the budget, which is divided equally among the learner's own budgets.
+
+        Args:
+            kind: the learner.
+            rows: the public number of rows, for learners that take tables' sizes from it.
+        """
         spec = entries()[LEARNERS.index(kind)]
         budgets = {
             name: field.annotation
@@ -147,7 +155,8 @@ class Budget:
             part = {"epsilon": self.epsilon / len(budgets)}
             if own.model_fields["delta"].is_required() if "delta" in own.model_fields else False:
                 part["delta"] = self.delta / len(budgets)
-            asked[name] = {**part, **asked.get(name, {})}
+            chosen = {what: rows if value is None else value for what, value in asked.get(name, {}).items()}
+            asked[name] = {**part, **chosen}
         if "epsilon_rows" in getattr(budgets.get("structure"), "model_fields", {}):
             asked["structure"]["epsilon_rows"] = self.epsilon / 20
         return spec.model_validate(asked)
@@ -220,7 +229,7 @@ def main() -> None:
         for spent in asked.epsilons:
             found = {}
             for kind in asked.learners:
-                entry = spent.entry(kind)
+                entry = spent.entry(kind, len(half.train))
                 # The first run compiles what is not compiled yet.
                 score(half, lambda *_, **__: dict.fromkeys(FIGURES, 0.0), entry, 0)
                 found[kind] = [score(half, evaluate, entry, number) for number in range(1, asked.keys + 1)]
