@@ -43,7 +43,7 @@ from reports.plots.theme import make_figure, page_svg
 from schemas.spec.accounts import accounts_of
 from schemas.spec.release_spec import load_spec
 from stores.statement import statement
-from tests import compiled_once  # noqa: F401
+from tests import compiled_once, quick_flows  # noqa: F401
 from tests.small_release import QUICK, write_small_release
 
 with TemporaryDirectory(prefix="deniable-warm-") as _folder:
