@@ -9,6 +9,9 @@ from tests.whole_release import HISTOGRAM, SEEDLESS
 _NOISE = "tests/privacy/test_learning_adds_the_noise_it_is_charged_for.py"
 _LOGLINEAR = "tests/privacy/test_loglinear_answers_have_the_noise_of_their_events.py"
 _DATASYNTHESIZER = "tests/mechanisms/test_datasynthesizer.py"
+CHARGED = "per_draw"
+"""The sampler that draws from exact counts, for learners that make no model; the rows of these name it."""
+_URNS = "tests/privacy/test_urns_spend_no_more_than_they_are_charged.py"
 _WITHOUT_STRUCTURE = {"seeds": 0.5, "parameters": 0.3, "holdout": 0.2}
 
 
@@ -25,6 +28,11 @@ class LearnerRow:
     asked: dict[str, Any]
     noises: tuple[str, ...] = ()
     laws: tuple[str, ...] = ()
+
+    @property
+    def charges_draws(self) -> bool:
+        """Whether records are drawn from exact counts, every draw charged."""
+        return bool(self.asked.get("synthesis", {}).get("guarantee") == CHARGED)
 
     def with_noise(self, number: int) -> dict[str, str]:
         """What the spec says of the noise, if it may say something."""
@@ -65,8 +73,13 @@ LEARNERS = {
         {
             "learner": {"kind": "pegs", "epsilon": 1, "key_cells": 24},
             "split": _WITHOUT_STRUCTURE,
-            "synthesis": {"guarantee": "per_draw", "records": 400, "chunk_candidates": 128},
+            "synthesis": {"guarantee": CHARGED, "records": 400, "chunk_candidates": 128},
         },
+        laws=(
+            f"{_URNS}::test_one_record_costs_no_more_than_its_charge",
+            f"{_URNS}::test_a_block_costs_no_more_than_its_charge_however_long_it_is",
+            f"{_URNS}::test_the_kernel_draws_blocks_by_their_law",
+        ),
     ),
     "privbayes": LearnerRow(
         {"learner": {"kind": "privbayes", "structure": {"epsilon": 1, "degree": 2}, "parameters": {"epsilon": 1}}},
@@ -80,7 +93,7 @@ LEARNERS = {
 
 SAMPLERS: dict[str, dict[str, Any]] = {
     "seedless": {"synthesis": SEEDLESS["synthesis"]},
-    "per_draw": {
+    CHARGED: {
         "learner": {
             "kind": "pegs",
             "epsilon": 4,
@@ -90,7 +103,7 @@ SAMPLERS: dict[str, dict[str, Any]] = {
             "division": "values",
         },
         "split": _WITHOUT_STRUCTURE,
-        "synthesis": {"guarantee": "per_draw", "records": 400, "chunk_candidates": 128, "delta": 1e-6},
+        "synthesis": {"guarantee": CHARGED, "records": 400, "chunk_candidates": 128, "delta": 1e-6},
     },
     "tested_seeds": {"synthesis": SPEC["synthesis"]},
     "histogram_seeds": HISTOGRAM,
