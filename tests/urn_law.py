@@ -9,7 +9,7 @@ from deniable.foundation.domain import Attribute, Domain
 Record = tuple[int, ...]
 Keys = Sequence[Sequence[int]]
 Prior = Callable[[int, list[int]], Fraction | None]
-"""The prior weight of a value, in records, given the attribute and the counts of the row; None for a row that is even."""
+"""The prior weight of a value, in records, given the attribute and the counts of the row; None if it is even."""
 
 
 def plain_domain(*sizes: int) -> Domain:

@@ -23,6 +23,7 @@ LEARNERS: Final = (
     "independent",
     "privbayes",
     "pegs",
+    "diverse",
 )
 
 ADDED_OR_REMOVED: Final = "one is the other with one record added or removed"

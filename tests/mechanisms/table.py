@@ -81,6 +81,21 @@ LEARNERS = {
             f"{_URNS}::test_the_kernel_draws_blocks_by_their_law",
         ),
     ),
+    "diverse": LearnerRow(
+        {
+            "learner": {
+                "kind": "diverse",
+                "diversity": 1.5,
+                "sensitive": ["school", "employed"],
+                "key_cells": 24,
+                "accept_no_differential_privacy": True,
+            },
+            "split": _WITHOUT_STRUCTURE,
+            "budget": {"epsilon": 1, "delta": 1},
+            "synthesis": {"guarantee": CHARGED, "records": 400, "chunk_candidates": 128},
+        },
+        laws=("tests/mechanisms/test_diverse.py::test_the_sampler_draws_by_the_law_of_its_priors",),
+    ),
     "privbayes": LearnerRow(
         {"learner": {"kind": "privbayes", "structure": {"epsilon": 1, "degree": 2}, "parameters": {"epsilon": 1}}},
         laws=(

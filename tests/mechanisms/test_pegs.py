@@ -10,7 +10,7 @@ import pytest
 
 from deniable.foundation.errors import InvalidInput
 from deniable.learners.pegs.draws import draws
-from deniable.learners.pegs.plan import MOST_CELLS, DrawsPlan, key_of, others_in_order, public_orders
+from deniable.learners.pegs.plan import DrawsPlan, key_of, others_in_order, public_orders
 from deniable.learners.pegs.spec import Entry
 from deniable.privacy.urn_costs import UNIT
 from schemas.spec.accounts import accounts_of
@@ -80,7 +80,7 @@ def test_public_orders_may_be_given_for_some_attributes() -> None:
     assert public_orders(DOMAIN, {"a2": ["a1"]}) == ((1, 2), (0, 2), (1,))
     assert public_orders(DOMAIN, None) == others_in_order(DOMAIN)
     for wrong in (["a2"], ["a0", "a0"], ["planet"]):
-        with pytest.raises(InvalidInput, match="must name other attributes|must be one of"):
+        with pytest.raises(InvalidInput, match=r"must name other attributes|must be one of"):
             public_orders(DOMAIN, {"a2": wrong})
 
 
@@ -138,7 +138,7 @@ def test_what_cannot_be_drawn_is_refused_before_data_are_read() -> None:
     planned(block=25)
     with pytest.raises(InvalidInput, match="chunk_candidates must be a multiple of the 30 records of a block"):
         planned(block=30)
-    with pytest.raises(InvalidInput, match=f"at most {MOST_CELLS:,} cells together.*lower key_cells"):
+    with pytest.raises(InvalidInput, match="cells together, got up to"):
         planned(size=100, key_cells=1_000_000)
     with pytest.raises(InvalidInput, match="must fit into 64 bits"):
         planned(size=60_000, key_cells=1, epsilon=1e-6, block=1000, chunk=1000, draws_per_row=1000)

@@ -1,4 +1,4 @@
-"""Draws from urns spend no more than they are charged: output laws enumerated exactly, with wrong urns that exceed it."""
+"""Draws from urns spend no more than they are charged: laws enumerated exactly, with wrong urns that exceed it."""
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction

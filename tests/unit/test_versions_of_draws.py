@@ -19,9 +19,8 @@ from deniable.learners.loglinear.estimation.counting import RowCounter
 from deniable.learners.loglinear.mechanism import learn_network
 from deniable.learners.loglinear.plan import LoglinearRecipe
 from deniable.learners.pegs.draws import draws
-from deniable.learners.pegs.plan import key_of, others_in_order
+from deniable.learners.pegs.plan import keys_in_spec, urns_document
 from deniable.learners.pegs.spec import Entry
-from deniable.learners.pegs.steps import urns_document
 from deniable.ledger import drawing_versions
 from deniable.ledger.drawing_versions import VERSIONS, mechanism_name, stream_name
 from deniable.ledger.entries import canonical
@@ -168,8 +167,8 @@ def records_drawn() -> str:
     traced = []
     for asked in ({}, {"block": 6, "draws_per_row": 2}):
         entry = Entry.model_validate({"kind": "pegs", "epsilon": 3, "key_cells": 40, **asked})
-        keys = [key_of(DOMAIN, order, entry.key_cells) for order in others_in_order(DOMAIN)]
-        plan, document = draws(entry, DOMAIN, records=200, chunk=120), urns_document(entry, DOMAIN, keys)
+        document = urns_document(DOMAIN, keys_in_spec(DOMAIN, None, entry.key_cells), {})
+        plan = draws(entry, DOMAIN, records=200, chunk=120)
         opener = Traced()
         draw = plan.open(document, plan.count(Counted(), document), opener)
         traced.append(opener.digest([draw(chunk, size).tolist() for chunk, size in ((0, 120), (1, 80))]))

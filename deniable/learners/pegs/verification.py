@@ -2,14 +2,15 @@
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from typing import Any, Final
+from typing import Final
 
 from deniable.foundation.checks import Check, found
 from deniable.foundation.domain import Domain
-from deniable.foundation.errors import InvalidInput
-from deniable.learners.pegs.plan import DrawsPlan, key_of, public_orders
+from deniable.learners.pegs.plan import DrawsPlan, faults_of_urns, keys_in_spec, urns_document
 from deniable.privacy.loss import MechanismEvent
 from deniable.privacy.planned import Document, ExpectedStep
+
+KEYS_FOLLOW: Final = "urns.json has the keys and seeds that follow from the spec"
 
 
 def expected_draws(spec: Document, domain: Domain) -> tuple[MechanismEvent, ...]:
@@ -27,35 +28,15 @@ def expected_draws(spec: Document, domain: Domain) -> tuple[MechanismEvent, ...]
 
 def check_urns(record: Document, described: Document, document: Document) -> tuple[Check, ...]:
     """Whether the urns have the keys and seeds of the spec."""
-    return (
-        Check("urns.json has the keys that follow from the spec", found(lambda: _faults(record, described, document))),
-    )
+    asked = record["spec"]["document"]["learner"]
 
+    def faults() -> Iterator[str]:
+        domain = Domain.from_document(described)
+        keys = keys_in_spec(domain, asked["orders"], asked["key_cells"])
+        more = {name: asked[name] for name in ("block", "draws_per_row")}
+        yield from faults_of_urns(document, urns_document(domain, keys, asked["seed_weights"], **more))
 
-def _faults(record: Document, described: Document, document: Document) -> Iterator[str]:
-    asked, domain = record["spec"]["document"]["learner"], Domain.from_document(described)
-    try:
-        orders = public_orders(domain, asked["orders"])
-    except InvalidInput as error:
-        yield str(error)
-        return
-    right: dict[str, Any] = {
-        "format": "deniable/urns/1",
-        "block": asked["block"],
-        "draws_per_row": asked["draws_per_row"],
-        "attributes": [
-            {
-                "name": name,
-                "key": [domain.names[other] for other in key_of(domain, order, asked["key_cells"])],
-                "seed_weights": list(asked["seed_weights"].get(name, ())),
-            }
-            for name, order in zip(domain.names, orders, strict=True)
-        ],
-    }
-    yield from (
-        f"{name} differs from what follows from the spec" for name in right if document.get(name) != right[name]
-    )
-    yield from (f"{name} is unknown" for name in document if name not in right)
+    return (Check(KEYS_FOLLOW, found(faults)),)
 
 
 EXPECTED_STEPS: Final[Mapping[str, ExpectedStep]] = {
