@@ -24,6 +24,7 @@ LEARNERS: Final = (
     "privbayes",
     "pegs",
     "diverse",
+    "imputed",
 )
 
 ADDED_OR_REMOVED: Final = "one is the other with one record added or removed"

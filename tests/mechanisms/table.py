@@ -96,6 +96,17 @@ LEARNERS = {
         },
         laws=("tests/mechanisms/test_diverse.py::test_the_sampler_draws_by_the_law_of_its_priors",),
     ),
+    "imputed": LearnerRow(
+        {
+            "learner": {"kind": "imputed", "epsilon": 2, "fit_rows": 600},
+            "split": _WITHOUT_STRUCTURE,
+            "synthesis": {"guarantee": CHARGED, "records": 400, "chunk_candidates": 128},
+        },
+        laws=(
+            "tests/mechanisms/test_imputed.py::test_no_two_tables_differ_by_more_than_the_charge",
+            "tests/mechanisms/test_imputed.py::test_records_are_drawn_by_their_law",
+        ),
+    ),
     "privbayes": LearnerRow(
         {"learner": {"kind": "privbayes", "structure": {"epsilon": 1, "degree": 2}, "parameters": {"epsilon": 1}}},
         laws=(
