@@ -62,17 +62,13 @@ def conditional_distance(domain: Domain, real: Codes, synthetic: Codes, given: i
 def regression_distance(domain: Domain, real: Codes, synthetic: Codes, target: int) -> float:
     """Euclidean distance of the coefficients of one regression of an attribute on all others, fitted to each table.
 
-    Logistic for an attribute of two values, otherwise linear in its code, scaled to [0, 1]. Numeric attributes enter by
-    their codes and nominal ones by indicators of all values but the first, all standardised by the mean and standard
-    deviation of the uniform distribution over the domain, which is public.
-
     Args:
         domain: the tables' domain, m attributes.
         real: codes, shape (rows, m).
         synthetic: codes, shape (records, m).
         target: column number of the attribute that is explained.
     """
-    one, other = (_coefficients(domain, codes, target) for codes in (real, synthetic))
+    one, other = (regression(domain, codes, target) for codes in (real, synthetic))
     return float(np.linalg.norm(one - other))
 
 
@@ -96,8 +92,19 @@ def _design(domain: Domain, codes: Codes, target: int) -> Floats:
     return np.stack(columns, axis=1)
 
 
-def _coefficients(domain: Domain, codes: Codes, target: int) -> Floats:
-    """Coefficients of the regression; a slight ridge makes them unique where the table has few records."""
+def regression(domain: Domain, codes: Codes, target: int) -> Floats:
+    """Coefficients of a regression of an attribute on all others, the constant first.
+
+    Logistic for an attribute of two values, otherwise linear in its code, scaled to [0, 1]. Numeric attributes enter by
+    their codes and nominal ones by indicators of all values but the first, all standardised by the mean and standard
+    deviation of the uniform distribution over the domain, which is public. A slight ridge makes the coefficients unique
+    where a table has few records.
+
+    Args:
+        domain: the table's domain, m attributes.
+        codes: codes, shape (rows, m).
+        target: column number of the attribute that is explained.
+    """
     design, size = _design(domain, codes, target), domain.cardinalities[target]
     ridge = _RIDGE * max(len(codes), 1) * np.eye(design.shape[1])
     wanted = codes[:, target] / max(size - 1, 1)
@@ -113,4 +120,4 @@ def _coefficients(domain: Domain, codes: Codes, target: int) -> Floats:
         found = found + move * min(1.0, 1.0 / max(float(np.abs(move).max()), _RIDGE))
         if float(np.abs(move).max()) < _RIDGE:
             break
-    return found
+    return np.asarray(found, np.float64)
