@@ -296,3 +296,8 @@ def test_a_question_reads_what_it_wrote() -> None:
         for response in question.design.responses():
             assert question.read(question.written(response)) == response
     assert Question("q", "?", ("a", "b"), Design("oue", 2, THREE)).written((0, 1)) == "01"
+
+
+def test_a_design_that_says_nothing_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="at 1 a response says nothing"):
+        Design("warner", 2, Fraction(1))
