@@ -21,11 +21,19 @@ class LearnerEntry(Strict):
         kind: the learner's name.
     """
 
+    is_drawn_from_counts: ClassVar[bool] = False
+    """Whether there is no model and records are drawn from exact counts, every draw charged (its module `draws`)."""
+
     parts: ClassVar[tuple[str, ...]]
     leaves: ClassVar[tuple[str, ...]] = ()
     steps: ClassVar[Mapping[str, str]]
 
     kind: str
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The parts that are read as this entry asks, among `parts`."""
+        return self.parts
 
 
 class StructureBudget(Strict):

@@ -144,6 +144,7 @@ DOCUMENTS = {
     "schema.json": "attributes, their values, labels and buckets",
     "datapackage.json": "a Frictionless Data Package that describes both tables to other tools",
     "model.json": "what the records were drawn from",
+    "urns.json": "what the records were drawn from, without its counts (`per_draw`)",
     "measured.json": "the noisy measurements that the model was fitted to (`loglinear`)",
     "graph.json": "the learnt dependences (`cfs` and `privbayes`)",
     "seeds.npz": "the noisy histogram of the seeds (`histogram_seeds`)",

@@ -61,6 +61,13 @@ LEARNERS = {
         {"learner": {"kind": "independent", "bins": 10, "parameters": {"epsilon": 1}}, "split": _WITHOUT_STRUCTURE},
         laws=(f"{_DATASYNTHESIZER}::test_histograms_have_the_noise_that_is_charged",),
     ),
+    "pegs": LearnerRow(
+        {
+            "learner": {"kind": "pegs", "epsilon": 1, "key_cells": 24},
+            "split": _WITHOUT_STRUCTURE,
+            "synthesis": {"guarantee": "per_draw", "records": 400, "chunk_candidates": 128},
+        },
+    ),
     "privbayes": LearnerRow(
         {"learner": {"kind": "privbayes", "structure": {"epsilon": 1, "degree": 2}, "parameters": {"epsilon": 1}}},
         laws=(
@@ -73,6 +80,18 @@ LEARNERS = {
 
 SAMPLERS: dict[str, dict[str, Any]] = {
     "seedless": {"synthesis": SEEDLESS["synthesis"]},
+    "per_draw": {
+        "learner": {
+            "kind": "pegs",
+            "epsilon": 4,
+            "key_cells": 24,
+            "block": 8,
+            "draws_per_row": 2,
+            "division": "values",
+        },
+        "split": _WITHOUT_STRUCTURE,
+        "synthesis": {"guarantee": "per_draw", "records": 400, "chunk_candidates": 128, "delta": 1e-6},
+    },
     "tested_seeds": {"synthesis": SPEC["synthesis"]},
     "histogram_seeds": HISTOGRAM,
 }
