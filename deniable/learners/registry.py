@@ -23,6 +23,8 @@ LEARNERS: Final = (
     "independent",
     "privbayes",
     "pegs",
+    "origin_destination",
+    "multinomial_sets",
 )
 
 ADDED_OR_REMOVED: Final = "one is the other with one record added or removed"
@@ -56,13 +58,19 @@ def expected_draws(spec: Document, domain: Domain) -> tuple[MechanismEvent, ...]
     return events
 
 
-def neighbouring(kind: str) -> str:
-    """Which tables are neighbouring in the guarantee of a learner, in words."""
-    if kind not in LEARNERS:
+def neighbouring(asked: Document) -> str:
+    """Which tables are neighbouring in the guarantee of a learner, in words.
+
+    Args:
+        asked: the learner's entry in a spec; a learner for which it depends on that has a function `neighbouring` of it
+            in its module `verification`, which may return None for ADDED_OR_REMOVED.
+    """
+    if asked["kind"] not in LEARNERS:
         return ADDED_OR_REMOVED
-    verification = import_module(f"deniable.learners.{kind}.verification")
-    relation: str = getattr(verification, "NEIGHBOURING", ADDED_OR_REMOVED)
-    return relation
+    verification = import_module(f"deniable.learners.{asked['kind']}.verification")
+    depends = getattr(verification, "neighbouring", None)
+    relation: str | None = getattr(verification, "NEIGHBOURING", None) if depends is None else depends(asked)
+    return relation or ADDED_OR_REMOVED
 
 
 def entries() -> "Sequence[type[LearnerEntry]]":

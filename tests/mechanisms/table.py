@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from tests.small_release import SPEC
 from tests.whole_release import HISTOGRAM, SEEDLESS
 
@@ -10,6 +12,47 @@ _NOISE = "tests/privacy/test_learning_adds_the_noise_it_is_charged_for.py"
 _LOGLINEAR = "tests/privacy/test_loglinear_answers_have_the_noise_of_their_events.py"
 _DATASYNTHESIZER = "tests/mechanisms/test_datasynthesizer.py"
 _WITHOUT_STRUCTURE = {"seeds": 0.5, "parameters": 0.3, "holdout": 0.2}
+
+
+COMMUTES_SCHEMA = """
+from schemas.table import nominal, table
+
+schema = table(
+    {
+        "work": nominal(["mill", "port", "school", "farm"]),
+        "home": nominal(
+            [f"h{n:02d}" for n in range(12)], buckets=[[f"h{3 * n + k:02d}" for k in range(3)] for n in range(4)]
+        ),
+    },
+    description="Made-up commuters.",
+    target="work",
+)
+"""
+
+
+def commuters() -> list[list[str]]:
+    """Rows of a table of destinations and origins; the mill's workers live near each other."""
+    draw = np.random.default_rng(list(b"commuters"))
+    rows = []
+    for work, number, near in (("mill", 900, 2), ("port", 400, 4), ("school", 150, 12), ("farm", 50, 12)):
+        rows += [[work, f"h{home:02d}"] for home in draw.integers(0, near, number)]
+    return rows
+
+
+_COMMUTES: dict[str, Any] = {
+    "schema": COMMUTES_SCHEMA,
+    "people": commuters(),
+    "names": ["work", "home"],
+    "split": {"shared": 0.8, "holdout": 0.2},
+    "evaluation": {
+        "classifiers": ["tree"],
+        "train_rows": 400,
+        "quasi_identifiers": ["work", "home"],
+        "sensitive": ["home"],
+        "known": ["work"],
+    },
+    "thresholds": {},
+}
 
 
 @dataclass(frozen=True)
@@ -64,6 +107,26 @@ LEARNERS = {
     "pegs": LearnerRow(
         {
             "learner": {"kind": "pegs", "epsilon": 1, "key_cells": 24},
+            "split": _WITHOUT_STRUCTURE,
+            "synthesis": {"guarantee": "per_draw", "records": 400, "chunk_candidates": 128},
+        },
+    ),
+    "origin_destination": LearnerRow(
+        {
+            **_COMMUTES,
+            "learner": {
+                "kind": "origin_destination",
+                "destination": "work",
+                "origin": "home",
+                "epsilon": 4,
+                "totals_epsilon": 1,
+            },
+            "synthesis": {"guarantee": "per_draw", "records": 400, "chunk_candidates": 128},
+        },
+    ),
+    "multinomial_sets": LearnerRow(
+        {
+            "learner": {"kind": "multinomial_sets", "epsilon": 4, "sets": 2},
             "split": _WITHOUT_STRUCTURE,
             "synthesis": {"guarantee": "per_draw", "records": 400, "chunk_candidates": 128},
         },

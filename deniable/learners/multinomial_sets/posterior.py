@@ -287,7 +287,8 @@ def _log_rising_pair(numbers: NDArray[np.int64], people: int, first: int, second
     factorials = np.array([lgamma(j + 1.0) for j in range(size + 1)])
     ups = np.array([lgamma(float(j + first)) for j in range(people + 1)])
     downs = np.array([lgamma(float(j + second)) for j in range(people + 1)])
-    return ups[numbers] + downs[people - numbers] - factorials[numbers] - factorials[people - numbers]
+    logs: Floats = ups[numbers] + downs[people - numbers] - factorials[numbers] - factorials[people - numbers]
+    return logs
 
 
 def _log_choose(trials: int, numbers: NDArray[np.int64]) -> Floats:
@@ -297,8 +298,7 @@ def _log_choose(trials: int, numbers: NDArray[np.int64]) -> Floats:
 
 def _normalised(logs: Floats) -> Floats:
     weights = np.exp(logs - logs.max())
-    normalised: Floats = weights / weights.sum()
-    return normalised
+    return np.asarray(weights / weights.sum(), np.float64)
 
 
 def _require(people: int, alpha: float, prior: Sequence[int]) -> None:
