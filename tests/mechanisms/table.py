@@ -11,6 +11,7 @@ from tests.whole_release import HISTOGRAM, SEEDLESS
 _NOISE = "tests/privacy/test_learning_adds_the_noise_it_is_charged_for.py"
 _LOGLINEAR = "tests/privacy/test_loglinear_answers_have_the_noise_of_their_events.py"
 _DATASYNTHESIZER = "tests/mechanisms/test_datasynthesizer.py"
+_URNS = "tests/privacy/test_urns_of_flows_and_sets_spend_no_more_than_they_claim.py"
 _WITHOUT_STRUCTURE = {"seeds": 0.5, "parameters": 0.3, "holdout": 0.2}
 
 
@@ -43,7 +44,7 @@ _COMMUTES: dict[str, Any] = {
     "schema": COMMUTES_SCHEMA,
     "people": commuters(),
     "names": ["work", "home"],
-    "split": {"shared": 0.8, "holdout": 0.2},
+    "split": _WITHOUT_STRUCTURE,
     "evaluation": {
         "classifiers": ["tree"],
         "train_rows": 400,
@@ -123,6 +124,10 @@ LEARNERS = {
             },
             "synthesis": {"guarantee": "per_draw", "records": 400, "chunk_candidates": 128},
         },
+        laws=(
+            f"{_URNS}::test_drawn_origins_have_the_enumerated_law",
+            "tests/unit/test_origin_destination.py::test_measured_totals_have_the_noise_that_is_charged",
+        ),
     ),
     "multinomial_sets": LearnerRow(
         {
@@ -130,6 +135,7 @@ LEARNERS = {
             "split": _WITHOUT_STRUCTURE,
             "synthesis": {"guarantee": "per_draw", "records": 400, "chunk_candidates": 128},
         },
+        laws=(f"{_URNS}::test_drawn_sets_have_the_enumerated_law",),
     ),
     "privbayes": LearnerRow(
         {"learner": {"kind": "privbayes", "structure": {"epsilon": 1, "degree": 2}, "parameters": {"epsilon": 1}}},

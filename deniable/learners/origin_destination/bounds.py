@@ -206,8 +206,7 @@ def theorem_o_alpha(
 
 
 def _smallest(pure: float, condition: Callable[[float], bool]) -> float:
-    if not condition(pure):
-        return pure
+    # At the pure weight privacy needs no bound.
     low = pure
     while low > _SMALLEST_ALPHA and condition(low * _STEP):
         low *= _STEP
