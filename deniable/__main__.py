@@ -1,6 +1,7 @@
 """The command line of auditors and respondents, offline, without the rest of the project.
 
-`python -m deniable verify RELEASE_DIR` checks a release or a survey; `python -m deniable respond SURVEY` answers one.
+`python -m deniable verify RELEASE_DIR` checks a release or a survey; `python -m deniable respond SURVEY` answers one;
+`python -m deniable posterior RELEASE_DIR` computes what synthetic sets say.
 The checks do not belong here, nor the opening of files (folder_on_disk), nor what a respondent keeps (respondent).
 """
 
@@ -102,6 +103,25 @@ def _show_summary(asked: argparse.Namespace) -> int:
     except InvalidInput as error:
         raise _Unreadable(f"{path}: {error}") from None
     return _say([*told, "", check.line] if told else [check.line], holds=check.holds)
+
+
+def _show_posterior(asked: argparse.Namespace) -> int:
+    from deniable.foundation.strict_json import parsed  # noqa: PLC0415 - as above
+    from deniable.learners.multinomial_sets.release import posterior_lines, released_sets  # noqa: PLC0415
+
+    def document(name: str) -> Any:
+        return parsed(_content(os.path.join(asked.release, name), name).decode(errors="replace"), name)  # noqa: PTH118
+
+    table = _content(os.path.join(asked.release, "synthetic.csv"), "the table").decode(errors="replace")  # noqa: PTH118
+    try:
+        sets = released_sets(document("schema.json"), document("urns.json"), table)
+        lines = list(posterior_lines(sets, asked.people, asked.level))
+    except (InvalidInput, LookupError, TypeError, ValueError, AttributeError) as error:
+        said = str(error) if isinstance(error, InvalidInput) else "it is not in the form of a release."
+        raise _Unreadable(f"{asked.release}: {said}") from None
+    print("\n".join(map(printable, lines)))  # noqa: T201
+    print("Not verified; to verify the release, run python -m deniable verify.", file=sys.stderr)  # noqa: T201
+    return HOLDS
 
 
 def _respond(asked: argparse.Namespace) -> int:
@@ -227,6 +247,16 @@ def _parser() -> argparse.ArgumentParser:
     ledger.add_argument("--head", metavar="HASH", help="digest of the last entry, as recorded elsewhere")
     ledger.add_argument("--count", type=int, metavar="N", help="number of entries, as recorded elsewhere")
     ledger.set_defaults(carry_out=_verify_ledger)
+    posterior = commands.add_parser(
+        "posterior",
+        help="what a release of synthetic sets says of the population",
+        description="Compute the posterior of the population's shares from the sets of a release of the learner "
+        "multinomial_sets, by a model of how they were made. The release is not verified.",
+    )
+    posterior.add_argument("release", metavar="RELEASE_DIR", help="the release folder")
+    posterior.add_argument("--people", type=int, metavar="N", help="number of people, if the release does not state it")
+    posterior.add_argument("--level", type=float, default=0.95, metavar="P", help="level of intervals (default: 0.95)")
+    posterior.set_defaults(carry_out=_show_posterior)
     respond = commands.add_parser(
         "respond",
         help="respond to a survey, with randomized responses",

@@ -1,12 +1,15 @@
 """Synthetic sets: combining rules, exact moments and the posterior, against vectors and against independent sums."""
 
+import json
 from fractions import Fraction
 from math import expm1, inf, prod
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import stats
 
+from deniable.__main__ import HOLDS, UNREADABLE, main
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.keys import ReleaseKey
 from deniable.learners.multinomial_sets import posterior as module
@@ -17,7 +20,10 @@ from deniable.learners.multinomial_sets.combining import (
     partial_freedom,
 )
 from deniable.learners.multinomial_sets.exact import beta_binomial_law, binomial_law, moments, prior_weight
+from deniable.learners.multinomial_sets.plan import urns_document
 from deniable.learners.multinomial_sets.posterior import binary_posterior, multinomial_posterior
+from deniable.privacy.rounding import rounded
+from deniable.privacy.urn_costs import UNIT, prior_for
 
 KEY = ReleaseKey(bytes(range(32)))
 FIVE = [0.30, 0.34, 0.28, 0.36, 0.32]
@@ -234,3 +240,59 @@ def test_impossible_numbers_are_refused() -> None:
     ):
         with pytest.raises(InvalidInput, match=says):
             call()
+
+
+def _folder(path: Path, *, values: int, sets: int, shared: bool, people: int | None) -> Path:
+    """A release folder of synthetic sets, as far as users of the sets read it."""
+    schema = {
+        "target": None,
+        "attributes": [
+            {
+                "name": "answer",
+                "kind": "nominal",
+                "values": [{"value": "abcd"[n], "bucket": n} for n in range(values)],
+            }
+        ],
+    }
+    asked = {"sets": sets, "shared": shared, "epsilon": Fraction(2), "people": people}
+    (path / "schema.json").write_text(json.dumps(schema), encoding="utf-8")
+    (path / "urns.json").write_text(json.dumps(urns_document(asked)), encoding="utf-8")
+    (path / "synthetic.csv").write_text("answer\n" + "a\n" * 7 + "b\n" * 3 + "a\n" * 4 + "b\n" * 6, encoding="utf-8")
+    return path
+
+
+def test_a_user_of_the_sets_gets_the_posterior_from_the_release_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = _folder(tmp_path, values=2, sets=2, shared=False, people=10)
+    assert main(["posterior", str(folder)]) == HOLDS
+    shown = capsys.readouterr()
+    alpha = prior_for(Fraction(1), 10) / UNIT
+    found = binary_posterior([7, 4], size=10, people=10, alpha=alpha)
+    low, high = found.interval()
+    assert f"answer a: {rounded(found.mean)}, from {rounded(low)} to {rounded(high)}" in shown.out
+    assert "2 sets of 10 records from 2 urns" in shown.out
+    assert "Not verified" in shown.err
+    assert main(["posterior", str(folder), "--people", "12", "--level", "0.5"]) == HOLDS
+    assert "12 people" in capsys.readouterr().out
+
+
+def test_a_user_of_shared_sets_and_of_more_cells_gets_theirs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = _folder(tmp_path, values=3, sets=2, shared=True, people=None)
+    assert main(["posterior", str(folder)]) == UNREADABLE
+    assert "give --people N" in capsys.readouterr().err
+    assert main(["posterior", str(folder), "--people", "10"]) == HOLDS
+    found = multinomial_posterior([(11, 9, 0)], people=10, alpha=prior_for(Fraction(2), 20) / UNIT)
+    assert f"answer c: {rounded(float(found.mean[2]))}" in capsys.readouterr().out
+
+
+def test_a_release_of_another_learner_has_no_such_posterior(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = _folder(tmp_path, values=2, sets=2, shared=False, people=10)
+    (folder / "urns.json").write_text("{}", encoding="utf-8")
+    assert main(["posterior", str(folder)]) == UNREADABLE
+    assert "must be one of the learner multinomial_sets" in capsys.readouterr().err
+    folder = _folder(tmp_path, values=2, sets=3, shared=False, people=10)
+    assert main(["posterior", str(folder)]) == UNREADABLE
+    assert "must be a multiple of the 3 sets" in capsys.readouterr().err
