@@ -128,7 +128,7 @@ def compare(state: State, destinations: Integers, name: str, plan: FlowsPlan | N
         if plan is None:
             drawn = noisy(stream, occupied, numbers, origins, people)
         else:
-            drawn = draw_origins(stream, plan, occupied, numbers, people=people, draws=people)
+            drawn = draw_origins(stream, plan, occupied, numbers, draws=people)
             kept = 1.0 if plan.kept is None else float(plan.kept)
             priors.append(plan.prior(people, people) / UNIT * (len(occupied) + kept * (origins - len(occupied))))
         found = np.bincount(np.searchsorted(occupied, drawn[np.isin(drawn, occupied)]), minlength=len(occupied))
@@ -195,13 +195,10 @@ def main() -> None:
     chosen = np.sort(np.argsort(uniforms(stream, number))[: asked.destinations])
     jobs = int(state.workers.sum())
     source = f"LODES in {named}" if named else f"a made-up state; set {LODES} for a real one"
-    print(
-        f"{source}: {jobs:,} workers, {number:,} destinations, {len(state.area):,} origins, {state.area.max() + 1} areas"
-    )
-    print(
-        f"epsilon {float(EPSILON)}, delta {float(DELTA):g}; domain sampling adds {float(-np.log(float(KEPT))):.2f} + ln 2"
-    )
-    print("method | prior workers a destination | overlap | bias in miles | rmse | bias of the larger half")
+    areas, added = int(state.area.max()) + 1, -np.log(float(KEPT))
+    print(f"{source}: {jobs:,} workers, {number:,} destinations, {len(state.area):,} origins, {areas} areas")
+    print(f"epsilon {float(EPSILON)}, delta {float(DELTA):g}; domain sampling adds {added:.2f} + ln 2 to epsilon")
+    print("method | prior workers a destination | overlap | bias in miles (s.e.) | rmse | bias of the larger half")
     for name, plan, coarse in rows(state):
         print(compare(state, chosen, name, plan, coarse=coarse), flush=True)
 

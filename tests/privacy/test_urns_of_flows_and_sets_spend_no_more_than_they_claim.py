@@ -267,7 +267,7 @@ def test_drawn_origins_have_the_enumerated_law(name: str, counts: Table) -> None
     found: dict[Table, int] = dict.fromkeys(tables(draws, 4), 0)
     runs = 800 if plan.accept_reject else 4000
     for _ in range(runs):
-        drawn = draw_origins(stream, plan, occupied, numbers, people=draws, draws=draws)
+        drawn = draw_origins(stream, plan, occupied, numbers, draws=draws)
         found[tuple(np.bincount(drawn, minlength=4).tolist())] += 1
 
     def law(table: Table, weight: int) -> Law:
@@ -301,20 +301,25 @@ def test_drawn_origins_have_the_enumerated_law(name: str, counts: Table) -> None
     assert p_value(law(counts, 3 * prior)) < FALSE_ALARM
 
 
-def test_an_unexpected_number_of_workers_is_drawn_with_the_pure_prior() -> None:
-    """The bounds of pdp hold for a known number of workers; for any other the prior weight of pure privacy is used."""
-    plan = FlowsPlan(1, 4, Fraction(2), Fraction(1, 20), totals=(5,))
+def test_a_bound_for_as_many_draws_as_workers_is_used_for_no_others() -> None:
+    """Where more is drawn than there are workers, origins are drawn with the prior weight of pure privacy."""
+    by_4_4 = FlowsPlan(1, 17127, Fraction(46, 10), Fraction(1, 10**5), "theorem_4_4")
+    assert by_4_4.prior(48, 48) < by_4_4.prior(47, 48) == prior_for(Fraction(46, 10), 48)
+    plan = FlowsPlan(1, 4, Fraction(3), Fraction(1, 5), kept=Fraction(1, 2), totals=(6,))
+    assert plan.prior(6, 6) < plan.prior(3, 6) == prior_for(Fraction(3), 6)
     occupied, numbers = np.array([1, 3]), np.array([2, 1])
     runs = 12_000
-    stream = words("unexpected")
-    first = [int(draw_origins(stream, plan, occupied, numbers, people=5, draws=5)[0]) for _ in range(runs)]
+    stream = words("another number")
+    first = [int(draw_origins(stream, plan, occupied, numbers, draws=6)[0]) for _ in range(runs)]
     found = np.bincount(first, minlength=4)
-    pure = urn_law((0, 2, 0, 1), prior_for(Fraction(2), 5), 1)
-    expected = [float(pure[tuple(int(place == own) for place in range(4))]) * runs for own in range(4)]
-    assert stats.chisquare(found, expected).pvalue > FALSE_ALARM
-    smaller = urn_law((0, 2, 0, 1), plan.prior(5, 5), 1)
-    twin = [float(smaller[tuple(int(place == own) for place in range(4))]) * runs for own in range(4)]
-    assert stats.chisquare(found, twin).pvalue < FALSE_ALARM
+
+    def p_value(prior: int) -> float:
+        law = urn_law((0, 2, 0, 1), prior, 1)
+        expected = [float(law[tuple(int(place == own) for place in range(4))]) * runs for own in range(4)]
+        return float(stats.chisquare(found, expected).pvalue)
+
+    assert p_value(prior_for(Fraction(3), 6)) > FALSE_ALARM
+    assert p_value(prior_for(Fraction(3), 6) // 2) < FALSE_ALARM
 
 
 def test_ten_million_origins_take_no_more_than_their_draws() -> None:
@@ -323,7 +328,7 @@ def test_ten_million_origins_take_no_more_than_their_draws() -> None:
     plan = FlowsPlan(1, origins, Fraction(46, 10))
     occupied = np.array([0, 5, origins - 1])
     numbers = np.array([10_000_000, 10_000_000, 10_000_000])
-    drawn = draw_origins(words("many"), plan, occupied, numbers, people=int(numbers.sum()), draws=2000)
+    drawn = draw_origins(words("many"), plan, occupied, numbers, draws=2000)
     found, times = np.unique(drawn, return_counts=True)
     share = 1 / (1 + origins * plan.prior(1, 2000) / UNIT / 30_000_000)
     assert set(occupied.tolist()) <= set(found.tolist())

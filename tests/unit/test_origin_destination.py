@@ -27,6 +27,8 @@ from deniable.learners.origin_destination.plan import (
 from deniable.learners.origin_destination.spec import Entry
 from deniable.learners.origin_destination.steps import steps
 from deniable.learners.origin_destination.verification import check_urns, expected_draws, neighbouring
+from deniable.privacy.composition import joint_split
+from deniable.privacy.loss import Guarantee
 from deniable.privacy.urn_costs import UNIT
 from tests.drawn_noise import OneStream
 
@@ -35,6 +37,7 @@ HOME = Attribute("home", tuple(f"h{n}" for n in range(6)), "nominal", (0, 0, 0, 
 DOMAIN = Domain((WORK, HOME))
 TOTALS = {"mill": 5, "port": 0, "farm": 3}
 PUBLIC: dict[str, Any] = {"kind": "origin_destination", "destination": "work", "origin": "home", "totals": TOTALS}
+SPLIT, WHOLE = {"shared": "4/5", "holdout": "1/5"}, {"shared": "1"}
 ROWS = np.array([[0, 0], [0, 0], [0, 1], [0, 4], [0, 5], [2, 3], [2, 3], [2, 5]], np.uint16)
 
 
@@ -69,6 +72,7 @@ def test_records_are_the_same_in_chunks_of_any_size(chunk: int, coarsen: bool) -
     whole = drawn(asked, records=8, chunk=100)
     assert drawn(asked, records=8, chunk=chunk).tolist() == whole.tolist()
     assert np.bincount(whole[:, 0], minlength=3).tolist() == [5, 0, 3]
+    assert sorted(whole[:, 0].tolist()) != whole[:, 0].tolist(), "records are not in the order of destinations"
 
 
 def test_pairs_are_counted_as_a_dense_table_counts_them() -> None:
@@ -144,7 +148,7 @@ def test_pure_flows_are_private_for_added_records_and_others_for_replaced_origin
 
 
 def test_events_are_one_worst_destination_and_a_single_origin_costs_nothing() -> None:
-    spec = {"learner": dict(entry(epsilon=2)), "synthesis": {"records": 8}}
+    spec = {"learner": dict(entry(epsilon=2)), "split": SPLIT}
     (event,) = expected_draws(spec, DOMAIN)
     assert (event.epsilon, event.delta, event.outputs) == (2, 0, 1)
     one = Domain((WORK, Attribute("home", ("only",), "nominal", (0,))))
@@ -153,13 +157,26 @@ def test_events_are_one_worst_destination_and_a_single_origin_costs_nothing() ->
 
 def test_domain_sampling_and_accept_reject_are_charged() -> None:
     asked = {"privacy": "pdp", "epsilon": 2, "delta": Fraction(1, 100)}
-    (sampled,) = expected_draws({"learner": dict(entry(**asked, sampling=Fraction(1, 20)))}, DOMAIN)
+    (sampled,) = expected_draws({"learner": dict(entry(**asked, sampling=Fraction(1, 20))), "split": WHOLE}, DOMAIN)
     kept = kept_probability(Fraction(1, 20))
     assert kept <= Fraction(1, 20)
     assert sampled.epsilon is not None
     assert sampled.epsilon >= 2 + log_above(1 / kept) + log_above(Fraction(2))
-    (accepted,) = expected_draws({"learner": dict(entry(**asked, accept_reject=True))}, DOMAIN)
+    (accepted,) = expected_draws({"learner": dict(entry(**asked, accept_reject=True)), "split": WHOLE}, DOMAIN)
     assert accepted.delta == Fraction(1, 100) + Fraction(1, 100) ** 64
+
+
+def test_a_split_does_not_lower_epsilon_where_origins_alone_are_protected() -> None:
+    """The draws of the part cost (2, 1 / 100) for a replaced origin; the accounting of a split must not claim less."""
+    asked = entry(privacy="pdp", epsilon=2, delta=Fraction(1, 100))
+    (event,) = expected_draws({"learner": dict(asked), "split": SPLIT}, DOMAIN)
+    assert event.epsilon is not None
+    whole = joint_split([(Fraction(4, 5), Guarantee(float(event.epsilon), 0.01, "basic"))])
+    assert 2 <= whole.epsilon <= 2 + 1e-9
+    assert whole.delta == pytest.approx(0.008)
+    twin = joint_split([(Fraction(4, 5), Guarantee(2.0, 0.01, "basic"))])
+    assert twin.epsilon < 1.82, "without the correction the split would be credited for what it does not protect"
+    assert draws(asked, DOMAIN, records=8, chunk=4, read=Fraction(4, 5)).events == (event,)
 
 
 def test_urns_that_do_not_follow_from_the_spec_are_found() -> None:

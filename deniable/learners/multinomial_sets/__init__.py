@@ -4,5 +4,6 @@ Charest 2010. The cells of each set are drawn from a Polya urn of exact counts, 
 states its guarantee, and the differences from the paper.
 
 spec: its entry in a release spec. plan: the urns and their cost. steps: what is made public. draws: what is counted,
-and the draws. verification: what its step and draws must do. For users of the sets: posterior, release, combining, exact.
+and the draws. verification: what its step and draws must do. For users of the sets: posterior, release, combining,
+exact.
 """

@@ -96,7 +96,7 @@ def posterior_lines(sets: ReleasedSets, people: int | None = None, level: float 
         raise InvalidInput("the number of people must be known, and the release does not state it; give --people N.")
     plan, alpha = sets.plan, sets.plan.prior / UNIT
     urns = "one urn" if plan.shared or plan.sets == 1 else f"{plan.sets} urns"
-    yield f"{plan.sets} sets of {plan.size:,} records from {urns}, prior weight {alpha:.6g} of each of {plan.cells} cells"
+    yield f"{plan.sets} sets of {plan.size:,} records from {urns}; {plan.cells} cells of prior weight {alpha:.6g} each"
     yield f"{people:,} people; flat prior of the shares"
     if plan.cells == 2:
         first = [counts[0] for counts in sets.counts]

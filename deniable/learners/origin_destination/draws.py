@@ -1,8 +1,8 @@
 """What is counted for the draws of this learner, and the draws; see `deniable.mechanisms.ChargedDraws`.
 
-The urn of a destination has a stream of its own: a destination whose workers are in two chunks is drawn in both, with
-the same result. Time and memory of a destination are proportional to its draws and its occupied origins, whatever the
-number of origins.
+Records are in an order that depends on the key and their number alone. The urn of a destination has a stream of its
+own: a destination whose workers are in two chunks is drawn in both, with the same result. Time and memory of a
+destination are proportional to its draws and its occupied origins, whatever the number of origins.
 """
 
 # numba infers the types of kernels
@@ -11,7 +11,7 @@ number of origins.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numba
@@ -26,7 +26,7 @@ from deniable.learners.origin_destination.spec import Entry
 from deniable.mechanisms import ChargedDraws, ChunkStreams, Counter, Draw
 from deniable.models.sequential_model import require_format
 from deniable.models.urns import draw_polya
-from deniable.privacy.urn_costs import UNIT, prior_for
+from deniable.privacy.urn_costs import UNIT
 
 Integers = NDArray[np.int64]
 
@@ -80,13 +80,17 @@ class FlowCounts:
         self.pairs, self.numbers = arrays["pairs"], arrays["numbers"]
 
 
-def draws(entry: Entry, domain: Domain, *, records: int, chunk: int) -> ChargedDraws:
+NEEDS_READ = True
+"""Whether `draws` is given the probability with which a record is read."""
+
+
+def draws(entry: Entry, domain: Domain, *, records: int, chunk: int, read: Fraction = Fraction(1)) -> ChargedDraws:
     """Plan the draws; see `deniable.learners.registry.draws_of`.
 
     Raises:
         InvalidInput: the table or the totals do not fit.
     """
-    plan = plan_of(dict(entry), domain)
+    plan = plan_of(dict(entry), domain, read)
     if plan.totals is not None:
         draws_of(plan, plan.totals, records)
     parameters: dict[str, Parameter] = {
@@ -145,37 +149,39 @@ def _open(
         parameters: dict[str, Parameter] = {"destination": place, "draws": drawn[place]}
         stream = open_stream(mechanism="flows", parameters=parameters, chunk=0)
         counted = numbers[occupied]
-        areas = draw_origins(
-            stream, plan, pairs[occupied] - place * plan.origins, counted, people=workers[place], draws=drawn[place]
-        )
+        areas = draw_origins(stream, plan, pairs[occupied] - place * plan.origins, counted, draws=drawn[place])
         return areas if within is None else within.draw(stream, areas)
 
+    @cache
+    def order() -> Integers:
+        """The place among all draws of each record; whoever reads the first records has a sample of all."""
+        stream = open_stream(mechanism="order", parameters={"records": records}, chunk=0)
+        high, low = stream.take(2 * records).reshape(2, -1).astype(np.uint64)
+        return np.argsort(high << np.uint64(32) | low, kind="stable")
+
     def draw(chunk: int, candidates: int) -> Codes:
+        places = order()[chunk * chunk_records :][:candidates]
         codes = np.empty((candidates, 2), np.uint16)
-        first = chunk * chunk_records
-        done, place = 0, int(np.searchsorted(ends, first, side="right"))
-        while done < candidates:
-            skipped = first + done - (int(ends[place]) - drawn[place])
-            taken = origins_of(place)[skipped : skipped + candidates - done]
-            codes[done : done + len(taken), destination] = place
-            codes[done : done + len(taken), origin] = taken
-            done, place = done + len(taken), place + 1
+        codes[:, destination] = np.searchsorted(ends, places, side="right")
+        for place in np.unique(codes[:, destination]).tolist():
+            own = codes[:, destination] == place
+            codes[own, origin] = origins_of(place)[places[own] - (ends[place] - drawn[place])]
         return codes
 
     return draw
 
 
-def draw_origins(
-    stream: WordStream, plan: FlowsPlan, occupied: Integers, numbers: Integers, *, people: int, draws: int
-) -> Integers:
+def draw_origins(stream: WordStream, plan: FlowsPlan, occupied: Integers, numbers: Integers, *, draws: int) -> Integers:
     """Draw the origins of a destination's workers.
+
+    For probabilistic privacy the prior weight depends on the number of workers that were counted. It is the same in
+    neighbouring tables, of which one worker has another origin: so is who was in the part of the rows that was read.
 
     Args:
         stream: the words of this destination.
         plan: the plan.
         occupied: the origins that workers come from, ascending, shape (occupied,). Confidential.
         numbers: number of workers of each. Confidential.
-        people: number of workers that the bound was computed for.
         draws: number of draws.
 
     Returns:
@@ -183,23 +189,16 @@ def draw_origins(
     """
     if plan.origins == 1 or draws == 0:
         return np.zeros(draws, np.int64)
-    # A bound for another number of workers than were counted does not hold; the pure one holds for any.
-    known = plan.delta == 0 or int(numbers.sum()) == people
-    if not known:
-        return _all_origins(stream, pure_prior(plan, draws), occupied, numbers, draws, plan.origins)
+    people = int(numbers.sum())
     prior = plan.prior(people, draws)
-    if plan.accept_reject:
+    bounded = plan.has_bound(people, draws)
+    if bounded and plan.accept_reject:
         return _accepted(stream, plan, prior, occupied, numbers, draws)
-    if plan.kept is not None:
+    if bounded and plan.kept is not None:
         kept = _kept(stream, plan.kept, occupied, plan.origins)
         found = draw_polya(stream, numbers, prior, draws, values=len(occupied) + len(kept))
         return np.concatenate([occupied, kept])[found]
     return _all_origins(stream, prior, occupied, numbers, draws, plan.origins)
-
-
-def pure_prior(plan: FlowsPlan, draws: int) -> int:
-    """The prior weight with which draws cost epsilon for any number of workers."""
-    return prior_for(plan.epsilon, draws)
 
 
 def _all_origins(

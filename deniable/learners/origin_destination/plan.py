@@ -38,6 +38,8 @@ _REMEMBERED = 1 << 16
 _CONTEXT = Context(prec=80)
 _MARGIN = Decimal(10) ** -60
 _DIGITS = Decimal(10) ** -20
+# The accounting of a split computes in floating point.
+_LOST_BY_FLOATS = Decimal(10) ** -12
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,7 @@ class FlowsPlan:
         kept: probability with which an empty origin stays in the domain; None without domain sampling.
         accept_reject: whether draws that are too far from the counts are rejected.
         totals: public number of workers of each destination; None if it is measured.
+        read: probability with which a worker is in the part of the rows that is counted.
     """
 
     destinations: int
@@ -63,21 +66,28 @@ class FlowsPlan:
     kept: Fraction | None = None
     accept_reject: bool = False
     totals: tuple[int, ...] | None = None
+    read: Fraction = Fraction(1)
 
     def prior(self, people: int, draws: int) -> int:
         """Prior weight of each origin of a destination, in units of 1 / 2^20 workers; 0 if nothing is drawn.
 
         Args:
-            people: number of workers n; not used for pure privacy.
+            people: number of workers n, the same in neighbouring tables; not used for pure privacy.
             draws: number of draws m.
         """
         if draws == 0:
             return 0
-        if self.delta == 0 or self.origins == 1:
+        if self.origins == 1 or not self.has_bound(people, draws):
             return prior_for(self.epsilon, draws)
         return _probabilistic_prior(
             people, draws, self.origins, self.epsilon, self.delta, self.bound, self.kept is not None, self.accept_reject
         )
+
+    def has_bound(self, people: int, draws: int) -> bool:
+        """Whether a theorem gives a smaller prior weight than pure privacy needs; some hold for m = n alone."""
+        if self.delta == 0 or people == 0:
+            return False
+        return people == draws or (self.bound == "theorem_O" and self.kept is None)
 
     @property
     def growth(self) -> Fraction:
@@ -95,6 +105,8 @@ class FlowsPlan:
             epsilon += log_above(1 / self.kept) + ceil(alpha) * log_above(Fraction(2))
         if self.accept_reject:
             delta += delta**TRIES
+        if self.delta > 0:
+            epsilon = before_sampling(epsilon, self.read)
         return (
             ApproximateEvent(
                 query=QUERY, part="parameters", outputs=1, epsilon_per_output=epsilon, delta_per_output=delta
@@ -146,13 +158,35 @@ def log_above(number: Fraction) -> Fraction:
     return max(Fraction(above.quantize(_DIGITS, rounding=ROUND_CEILING, context=_CONTEXT)), Fraction(0))
 
 
+def before_sampling(epsilon: Fraction, read: Fraction) -> Fraction:
+    """The epsilon from which the accounting of a split comes back to epsilon: ln(1 + (e^epsilon - 1) / p), rounded up.
+
+    A joint split lowers epsilon, because without a record the draws are those of a table that neighbours it. That is
+    proved for added and removed records. Where neighbours differ in an origin alone, the record is there in both, and
+    the split lowers delta, but not epsilon.
+
+    Args:
+        epsilon: what one worker's origin costs.
+        read: probability p with which a worker is in the part that is read.
+    """
+    growth = _CONTEXT.subtract(_CONTEXT.exp(_CONTEXT.divide(epsilon.numerator, Decimal(epsilon.denominator))), 1)
+    ratio = _CONTEXT.divide(_CONTEXT.multiply(growth, Decimal(read.denominator)), Decimal(read.numerator))
+    above = _CONTEXT.add(_CONTEXT.ln(_CONTEXT.add(1, ratio)), _LOST_BY_FLOATS)
+    return Fraction(above.quantize(_DIGITS, rounding=ROUND_CEILING, context=_CONTEXT)) if read < 1 else epsilon
+
+
 def kept_probability(asked: Fraction) -> Fraction:
     """The probability of domain sampling, rounded down to what is drawn with."""
     return Fraction(int(asked * KEPT_UNIT), KEPT_UNIT)
 
 
-def plan_of(asked: Mapping[str, Any], domain: Domain) -> FlowsPlan:
+def plan_of(asked: Mapping[str, Any], domain: Domain, read: Fraction = Fraction(1)) -> FlowsPlan:
     """The plan of a learner's entry, as a document or as fields.
+
+    Args:
+        asked: the entry.
+        domain: the public domain.
+        read: probability with which a worker is in the part of the rows that is counted; only the cost depends on it.
 
     Raises:
         InvalidInput: the table is not one of destinations and origins, or the totals do not fit it.
@@ -171,6 +205,7 @@ def plan_of(asked: Mapping[str, Any], domain: Domain) -> FlowsPlan:
         kept=None if kept is None else kept_probability(Fraction(kept)),
         accept_reject=asked["accept_reject"],
         totals=None if totals is None else totals_in_order(totals, destination.values),
+        read=read,
     )
 
 
@@ -247,13 +282,16 @@ def draws_of(plan: FlowsPlan, workers: Sequence[int], records: int) -> tuple[int
 def urns_document(asked: Mapping[str, Any], domain: Domain, plan: FlowsPlan, workers: Sequence[int]) -> dict[str, Any]:
     """What is public of the urns: the workers of each destination, public or measured, and the prior weights.
 
-    The prior weight of measured totals follows from the number of records (`draws_of`), and is left out.
+    The prior weight of pure privacy follows from the number of draws. It is left out where that is not known yet, for
+    measured totals (`draws_of`), and for probabilistic privacy, where it follows from the workers in the part of the
+    rows that is read as well.
     """
     destination = domain.attributes[domain.index(asked["destination"])]
     urns = []
     for value, number in zip(destination.values, workers, strict=True):
         urn: dict[str, Any] = {"destination": value, "workers": number}
-        urns.append(urn if plan.totals is None else urn | {"prior": plan.prior(number, number)})
+        stated = plan.totals is not None and plan.delta == 0
+        urns.append(urn | {"prior": plan.prior(number, number)} if stated else urn)
     return {
         "format": FORMAT,
         "destination": asked["destination"],

@@ -17,7 +17,7 @@ from deniable.privacy.planned import (
     faults_of_claim,
     nothing_wrong,
 )
-from deniable.privacy.step_costs import StepCost
+from deniable.privacy.step_costs import StepCost, read_probability
 
 _OF_ORIGINS: Final = (
     "one is the other with one worker's origin replaced; the destination of each worker, and so the number of workers "
@@ -32,7 +32,8 @@ def neighbouring(asked: Document) -> str | None:
 
 def expected_draws(spec: Document, domain: Domain) -> tuple[MechanismEvent, ...]:
     """The events of all draws; see `deniable.learners.registry.expected_draws`."""
-    return plan_of(spec["learner"], domain).events
+    read = read_probability({name: Fraction(each) for name, each in spec["split"].items()}, {"parameters"})
+    return plan_of(spec["learner"], domain, read).events
 
 
 def planned_totals(spec: Document, _: Domain, __: StepCost, ___: Delta) -> Planned:
