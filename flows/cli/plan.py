@@ -23,6 +23,7 @@ from deniable.plausible_deniability.seed_accounting import compose_candidates
 from deniable.privacy.accounting import compose
 from deniable.privacy.loss import (
     ApproximateEvent,
+    ConcentratedEvent,
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
     ExponentialEvent,
@@ -139,6 +140,8 @@ def _noise(event: MechanismEvent) -> str:
         return f"sigma {float(event.variance) ** 0.5:.4g}"
     if isinstance(event, StabilityHistogramEvent):
         return f"scale {float(event.scale):.4g}, kept from {event.threshold}"
+    if isinstance(event, ConcentratedEvent):
+        return f"rho of zCDP {rounded_up(float(event.rho))} for all of them together"
     if isinstance(event, ExponentialEvent | ApproximateEvent):
         name, cost = ("epsilon", event.epsilon) if event.epsilon else ("probability", event.delta)
         return f"{name} {rounded_up(float(cost))}"

@@ -1,0 +1,142 @@
+"""Fitting a graphical model to the released tables, and the bound on the work that it may take.
+
+Everything here is a function of released integers. The bound counts work and reads no clock: a clock would make the
+number of rounds depend on how long confidential counts take to process, and a replay would end elsewhere. An iteration
+is charged the cells of the model's cliques, at a rate at which a common processor gets through them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import inf, sqrt
+from typing import Protocol
+
+import numpy as np
+
+from deniable.foundation.tables import Counts
+from deniable.learners.aim.workload import Attributes
+from deniable.models.graphical.fitting import NoisyTable, fit
+from deniable.models.graphical.graphical_model import GraphicalModel
+from deniable.models.graphical.junction_tree import JunctionTree
+
+DRAFT_ITERATIONS = 100
+"""Most iterations after a round; each fit begins with the last model."""
+FINAL_ITERATIONS = 1000
+"""Most iterations of the last fit."""
+
+
+@dataclass(frozen=True, eq=False)
+class Released:
+    """A noisy table as it was released.
+
+    Attributes:
+        attributes: its attributes.
+        sums: noisy counts.
+        variance: variance of their noise.
+        turn: its number among all queries, from 1.
+        reason: why it was measured.
+    """
+
+    attributes: Attributes
+    sums: Counts
+    variance: Fraction
+    turn: int
+    reason: str
+
+
+class Engine(Protocol):
+    """Fits models to released tables."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the bound on work is reached."""
+
+    def fitted(self, released: Sequence[Released], start: GraphicalModel | None) -> GraphicalModel:
+        """The model after a round, beginning with the last one."""
+
+    def finally_fitted(self, released: Sequence[Released], start: GraphicalModel) -> GraphicalModel:
+        """The model after all rounds."""
+
+
+@dataclass(eq=False)
+class Work:
+    """Work done, in seconds of a common processor.
+
+    Attributes:
+        most: the bound, or infinity.
+        done: work so far.
+    """
+
+    most: float = inf
+    done: float = field(default=0.0, init=False)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the bound is reached."""
+        return self.done >= self.most
+
+    def add(self, seconds: float) -> bool:
+        """Add work; whether more may follow."""
+        self.done += seconds
+        return not self.is_over
+
+
+CELLS_PER_SECOND = 1e7
+"""Cells of cliques that one core gets through in an iteration, in a second; see README.md for measurements."""
+
+
+@dataclass(eq=False)
+class OwnEngine:
+    """The engine of `deniable.models.graphical`: belief propagation and mirror descent in NumPy, the same everywhere.
+
+    Attributes:
+        sizes: number of values of each attribute.
+        work: the bound on work.
+    """
+
+    sizes: tuple[int, ...]
+    work: Work
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the bound on work is reached."""
+        return self.work.is_over
+
+    def fitted(self, released: Sequence[Released], start: GraphicalModel | None) -> GraphicalModel:
+        """The model after a round; see `Engine`."""
+        return self._fitted(released, start, DRAFT_ITERATIONS)
+
+    def finally_fitted(self, released: Sequence[Released], start: GraphicalModel) -> GraphicalModel:
+        """The model after all rounds; what it is when the bound is reached is a model too."""
+        return start if self.is_over else self._fitted(released, start, FINAL_ITERATIONS)
+
+    def _fitted(
+        self, released: Sequence[Released], start: GraphicalModel | None, iterations: int
+    ) -> GraphicalModel:
+        tables = noisy_tables(released)
+        each = JunctionTree.of(self.sizes, [own.attributes for own in tables]).cells / CELLS_PER_SECOND
+        found = fit(
+            self.sizes,
+            tables,
+            start=start,
+            iterations=iterations,
+            may_go_on=lambda _, __: self.work.add(each),
+        )
+        return found.model
+
+
+def noisy_tables(released: Sequence[Released]) -> list[NoisyTable]:
+    """The tables as numbers, all releases of one table combined by their precision."""
+    by_table: dict[Attributes, list[Released]] = {}
+    for own in released:
+        by_table.setdefault(own.attributes, []).append(own)
+    found = []
+    for attributes, releases in by_table.items():
+        precision = sum(1 / own.variance for own in releases)
+        # Precisions are exact fractions: each share is rounded once, and sums have the order of the releases.
+        shares = [float(1 / own.variance / precision) for own in releases]
+        counts = np.zeros(releases[0].sums.shape)
+        for share, own in zip(shares, releases, strict=True):
+            counts += share * own.sums
+        found.append(NoisyTable(attributes, counts, sqrt(float(1 / precision))))
+    return found
