@@ -3,8 +3,8 @@
 A mechanism has a folder of its own with three modules: `spec`, its entry in a release spec; `steps` or `sampler`, its
 operations on the data and their results; `verification`, what a record must state about them. The registries,
 deniable.learners.registry and deniable.samplers.registry, find the folders by name. How to add one:
-docs/developer/adding-a-mechanism.md. A step is planned before anything is read; the caller that runs it reserves its cost first,
-counts for it, and stores its products.
+docs/developer/adding-a-mechanism.md. A step is planned before anything is read; the caller that runs it reserves its
+cost first, counts for it, and stores its products.
 """
 
 import json
@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, Protocol, TypeAlias, TypeVar
 from deniable.foundation.domain import Codes
 from deniable.foundation.keys import Parameter, StreamOpener, WordStream
 from deniable.foundation.tables import Tally
+from deniable.measurements.document import FILE as MEASURED_FILE
 from deniable.models.sequential_kernels import Network
 from deniable.privacy.loss import NOTHING, Guarantee, MechanismEvent
 
@@ -86,6 +87,8 @@ GRAPH = Product(name="graph", file="graph.json", is_shown=True, write=_write_ind
 """The dependency graph of the attributes; every learner makes one."""
 MODEL = Product(name="model", file="model.json")
 """The model, a document of a known format (deniable.models.model_formats); every learner makes one."""
+MEASURED = Product(name="measured", file=MEASURED_FILE, is_shown=True)
+"""What was measured, in the one format of deniable.measurements.document; made by all learners that release tables."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -144,7 +144,7 @@ DOCUMENTS = {
     "schema.json": "attributes, their values, labels and buckets",
     "datapackage.json": "a Frictionless Data Package that describes both tables to other tools",
     "model.json": "what the records were drawn from",
-    "measured.json": "the noisy measurements that the model was fitted to (`loglinear`)",
+    "measured.json": "the noisy tables that the model was made from (`loglinear`, `privbayes`)",
     "graph.json": "the learnt dependences (`cfs` and `privbayes`)",
     "seeds.npz": "the noisy histogram of the seeds (`histogram_seeds`)",
     "privacy.json": "the statement of privacy in figures",

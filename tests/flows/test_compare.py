@@ -180,7 +180,7 @@ def test_no_distance_is_drawn_anywhere_but_in_proportion(pair: Pair) -> None:
             places.append(float(re.findall(rf"{style}: ([\d.]+)%", found.attributes["style"])[-1]))
     values = [0.09, 0.01, 0.03, 0.01, 0.03, 0.05]
     assert [place / places[0] for place in places] == pytest.approx([value / 0.09 for value in values], rel=0.01)
-    assert "further apart than chance alone would put them in sex." in page.words
+    assert "The two synthetic tables differ by more than chance alone in sex." in page.words
 
 
 def test_what_changed_comes_first_and_what_did_not_is_one_list(pair: Pair, page: Page) -> None:
@@ -194,7 +194,7 @@ def test_what_changed_comes_first_and_what_did_not_is_one_list(pair: Pair, page:
     sections = [section.attributes["id"] for section in same.all("section")]
     assert sections == ["short", "records", "figures", "same"]
     [listed] = [section for section in same.all("section") if section.attributes["id"] == "same"]
-    for what in ("the spec, entry by entry", "schema and public domain", "every dependence", "what each step cost"):
+    for what in ("every entry of the spec", "schema and public domain", "every dependence", "the cost of each step"):
         assert what in listed.text
 
 
@@ -244,7 +244,7 @@ def test_what_is_public_holds_no_internal_number(
         shown = set(re.findall(r"(?<![\w.])[\d,.]*\d(?!\w)", text))
         # A distance of marginals is public, and may be written as something internal is.
         assert not numbers & shown - {f"{pair.distance:.4f}" for pair in pair.comparison().marginals}
-    assert "Public: from the published folders alone" in page.words
+    assert "Public: from the published folders only" in page.words
 
 
 def test_what_is_public_is_written_only_where_it_is_asked_for(pair: Pair, capsys: pytest.CaptureFixture[str]) -> None:
