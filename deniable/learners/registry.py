@@ -21,6 +21,7 @@ LEARNERS: Final = (
     "uniform",
     "independent",
     "privbayes",
+    "aim",
 )
 
 

@@ -74,7 +74,7 @@ def _reserve(workspace: Workspace, plan: PlannedStep, part: Reference, given: tu
 
 def _run(workspace: Workspace, plan: PlannedStep, part: Reference | None, given: tuple[Reference, ...]) -> Made:
     read = {reference.name: read_product(products_of(workspace.spec)[reference.name], reference) for reference in given}
-    counter: Counter = _NoRows() if part is None else PartCounter(workspace, part)
+    counter: Counter = _NoRows() if part is None else PartCounter(workspace, part, plan.task)
     inputs = " ".join(reference.digest for reference in (*(() if part is None else (part,)), *given))
     return plan.run(counter, read, opened_streams(workspace, plan.name, inputs))
 
@@ -85,6 +85,9 @@ class _NoRows:
     def count(self, *_: object) -> Any:
         """Refuse to count."""
         raise Refused("a step that reads no part of the rows must count none, and requested counts.")
+
+    def advance(self, _: int) -> None:
+        """Report nothing: such a step takes no time."""
 
 
 def _record_figures(record: StepRecord, made: Made) -> None:

@@ -9,6 +9,7 @@ from tests.whole_release import HISTOGRAM, SEEDLESS
 _NOISE = "tests/privacy/test_learning_adds_the_noise_it_is_charged_for.py"
 _LOGLINEAR = "tests/privacy/test_loglinear_answers_have_the_noise_of_their_events.py"
 _DATASYNTHESIZER = "tests/mechanisms/test_datasynthesizer.py"
+_AIM = "tests/privacy/test_aim_answers_have_the_noise_of_their_events.py"
 _WITHOUT_STRUCTURE = {"seeds": 0.5, "parameters": 0.3, "holdout": 0.2}
 
 
@@ -66,6 +67,16 @@ LEARNERS = {
         laws=(
             f"{_DATASYNTHESIZER}::test_choices_follow_the_exponential_law",
             f"{_DATASYNTHESIZER}::test_tables_have_the_noise_that_is_charged",
+        ),
+    ),
+    "aim": LearnerRow(
+        {
+            "learner": {"kind": "aim", "max_model": 0.05, "parameters": {"epsilon": 1, "delta": 1e-6}},
+            "split": _WITHOUT_STRUCTURE,
+        },
+        laws=(
+            f"{_AIM}::test_a_table_has_the_noise_that_is_charged",
+            f"{_AIM}::test_a_choice_has_the_law_that_is_charged",
         ),
     ),
 }

@@ -169,10 +169,6 @@ class RoundsPlan:
         """Total cost by the tightest accountant that applies."""
         return best(self.events, self.delta) if self.counted else Guarantee(0.0, 0.0, "basic")
 
-    def size_limit(self, left: Fraction, max_model: Fraction) -> int:
-        """Largest number of bytes of the cliques of a model: it grows in proportion to the rho that is used."""
-        return int((1 - left / self.rho) * max_model * 10**6)
-
 
 def mean_noise(variance: Fraction) -> float:
     """Mean absolute noise of a count: sqrt(2 / pi) sigma."""

@@ -14,13 +14,13 @@ from fractions import Fraction
 import numpy as np
 
 from deniable.foundation.tables import Counts
+from deniable.learners.aim.candidates import candidates
 from deniable.learners.aim.engine import Engine, Released
 from deniable.learners.aim.plan import Amounts, RoundsPlan, mean_noise
 from deniable.learners.aim.queries import PrivateQueries
 from deniable.learners.aim.scores import score, sensitivity
 from deniable.learners.aim.workload import Attributes
 from deniable.models.graphical.graphical_model import GraphicalModel
-from deniable.models.graphical.junction_tree import JunctionTree
 
 
 @dataclass(frozen=True)
@@ -66,34 +66,23 @@ class Learnt:
         return len(self.choices)
 
 
-def countable(plan: RoundsPlan, max_model: Fraction) -> tuple[Attributes, ...]:
-    """The tables of which exact counts are needed: one-way marginals, and candidates that a model may have room for."""
-    sizes = plan.domain.cardinalities
-    most = plan.size_limit(Fraction(0), max_model)
-    ones = [(i,) for i in plan.counted]
-    return (
-        *ones,
-        *(own for own in plan.workload.candidates if len(own) > 1 and JunctionTree.of(sizes, [own]).bytes <= most),
-    )
-
-
 def learn(
     plan: RoundsPlan,
     max_model: Fraction,
     counts: Mapping[Attributes, Counts],
     queries: PrivateQueries,
     engine: Engine,
-    told: Callable[[int], None] = lambda _: None,
+    told: Callable[[], None] = lambda: None,
 ) -> Learnt:
     """Carry out a plan.
 
     Args:
         plan: the budget.
         max_model: largest size of a model's cliques, in megabytes.
-        counts: exact counts of the tables that `countable` lists, confidential.
+        counts: exact counts of the tables that `candidates.countable` lists, confidential.
         queries: the private queries.
         engine: fits models, and says when their work is to end.
-        told: called after each round with 1.
+        told: called after each round.
     """
     released = [_measured(queries, (i,), counts[i,], plan.one_way_variance, "one-way") for i in plan.counted]
     choices: list[Chosen] = []
@@ -111,7 +100,7 @@ def learn(
         learnt = float(np.abs(model.marginal(picked) - before).sum())
         is_small = learnt <= mean_noise(amounts.variance) * before.size
         wished = amounts.annealed() if is_small else amounts
-        told(1)
+        told()
     stopped = wished is not None and plan.next_amounts(wished, queries.left) is not None
     return Learnt(tuple(released), tuple(choices), engine.finally_fitted(released, model), queries.spent, stopped)
 
@@ -126,39 +115,10 @@ def _chosen(
     amounts: Amounts,
 ) -> Chosen:
     """The choice of a round; its candidates follow from earlier answers."""
-    weights = candidates(plan, model.tree, [own.attributes for own in released], queries.left, max_model)
-    scores = [
-        score(counts[own], model.marginal(own), weight, amounts.variance) for own, weight in weights.items()
-    ]
+    weights = candidates(plan, [own.attributes for own in released], queries.left, max_model)
+    scores = [score(counts[own], model.marginal(own), weight, amounts.variance) for own, weight in weights.items()]
     place = queries.choose(scores, sensitivity(weights), amounts.epsilon)
     return Chosen(queries.turn, len(scores), place, list(weights)[place], amounts.epsilon)
-
-
-def candidates(
-    plan: RoundsPlan,
-    tree: JunctionTree,
-    measured: list[Attributes],
-    left: Fraction,
-    max_model: Fraction,
-) -> dict[Attributes, int]:
-    """The candidates of a round with their weights: those that leave the model small enough, or as it is.
-
-    Args:
-        plan: the budget.
-        tree: the cliques of the model.
-        measured: the tables that were measured.
-        left: rho that is left.
-        max_model: largest size of a model's cliques, in megabytes.
-    """
-    limit = plan.size_limit(left, max_model)
-    distinct = sorted(set(measured))
-    most = plan.size_limit(Fraction(0), max_model)
-    return {
-        own: weight
-        for own, weight in plan.workload.candidates.items()
-        if (tree.home(own) is not None and (len(own) == 1 or JunctionTree.of(tree.sizes, [own]).bytes <= most))
-        or JunctionTree.of(tree.sizes, [*distinct, own]).bytes <= limit
-    }
 
 
 def _measured(

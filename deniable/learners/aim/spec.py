@@ -2,29 +2,16 @@
 
 from collections.abc import Mapping
 from fractions import Fraction
-from importlib.util import find_spec
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
-from deniable.foundation.spec_values import Count, Delta, Epsilon, Positive, Strict, between, domain_known_to
+from deniable.foundation.spec_values import Count, Positive, Strict, between, domain_known_to
 from deniable.learners.aim.workload import MOST_ATTRIBUTES
-from deniable.learners.entry import LearnerEntry
+from deniable.learners.entry import CountingEntry, ParameterBudget
 
 MODEL_SIZES = Fraction(1, 1000), Fraction(2000)
 """Range of the size of a model's cliques, in megabytes."""
-
-
-class ConcentratedBudget(Strict):
-    """The budget of all tables and choices, which is spent by zero-concentrated differential privacy.
-
-    Attributes:
-        epsilon: budget of the counts, for the records that are counted.
-        delta: delta of the counts in the whole release; the delta for the records that are counted follows.
-    """
-
-    epsilon: Epsilon
-    delta: Delta
 
 
 class WantedTable(Strict):
@@ -50,7 +37,7 @@ class WantedTable(Strict):
         return attributes
 
 
-class Entry(LearnerEntry):
+class Entry(CountingEntry):
     """A graphical model fitted to noisy tables that were chosen one by one.
 
     Attributes:
@@ -60,7 +47,7 @@ class Entry(LearnerEntry):
         engine: fits the model: the own engine, or the library mbi, which `make pgm` installs.
         max_seconds: bound on the work of fitting, in seconds of a common processor; without it, rounds go on until the
             budget is spent.
-        parameters: the budget of all tables and choices.
+        parameters: the budget of all tables and choices; prior and estimate are not used.
     """
 
     parts: ClassVar[tuple[str, ...]] = ("parameters",)
@@ -74,14 +61,4 @@ class Entry(LearnerEntry):
     max_model: Annotated[Positive, AfterValidator(between(*MODEL_SIZES))] = Fraction(80)
     engine: Literal["own", "mbi"] = "own"
     max_seconds: Count | None = None
-    parameters: ConcentratedBudget
-
-    @field_validator("engine")
-    @classmethod
-    def _is_installed(cls, engine: str) -> str:
-        if engine == "mbi" and find_spec("mbi") is None:
-            raise ValueError(
-                "mbi must be installed to fit the model, and is not; run `make pgm` or `pip install deniable[pgm]`, or "
-                "take the own engine"
-            )
-        return engine
+    parameters: ParameterBudget
