@@ -8,13 +8,14 @@ is charged the cells of the model's cliques, at a rate at which a common process
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import inf, sqrt
+from math import inf, prod, sqrt
 from typing import Protocol
 
 import numpy as np
 
 from deniable.foundation.tables import Counts
 from deniable.learners.aim.workload import Attributes
+from deniable.models.graphical.elementary import Cells
 from deniable.models.graphical.fitting import NoisyTable, fit
 from deniable.models.graphical.graphical_model import GraphicalModel
 from deniable.models.graphical.junction_tree import JunctionTree
@@ -54,6 +55,9 @@ class Engine(Protocol):
     def fitted(self, released: Sequence[Released], start: GraphicalModel | None) -> GraphicalModel:
         """The model after a round, beginning with the last one."""
 
+    def expected(self, model: GraphicalModel, attributes: Attributes) -> Cells:
+        """The model's counts of a table."""
+
     def finally_fitted(self, released: Sequence[Released], start: GraphicalModel) -> GraphicalModel:
         """The model after all rounds."""
 
@@ -83,6 +87,10 @@ class Work:
 
 CELLS_PER_SECOND = 1e7
 """Cells of cliques that one core gets through in an iteration, in a second; see README.md for measurements."""
+CELLS_OF_A_TABLE = 1e4
+"""What handling a table takes, however small it is, in cells."""
+JOINED_PER_SECOND = 5e7
+"""Cells of a joint table of several cliques that one core gets through in a second."""
 
 
 @dataclass(eq=False)
@@ -110,19 +118,35 @@ class OwnEngine:
         """The model after all rounds; what it is when the bound is reached is a model too."""
         return start if self.is_over else self._fitted(released, start, FINAL_ITERATIONS)
 
+    def expected(self, model: GraphicalModel, attributes: Attributes) -> Cells:
+        """The model's counts of a table; see `Engine`."""
+        self.work.add(joined_cells(model.tree, attributes) / JOINED_PER_SECOND)
+        return model.marginal(attributes)
+
     def _fitted(
         self, released: Sequence[Released], start: GraphicalModel | None, iterations: int
     ) -> GraphicalModel:
         tables = noisy_tables(released)
-        each = JunctionTree.of(self.sizes, [own.attributes for own in tables]).cells / CELLS_PER_SECOND
+        tree = JunctionTree.of(self.sizes, [own.attributes for own in tables])
+        cells = tree.cells + CELLS_OF_A_TABLE * (len(tables) + len(tree.cliques))
         found = fit(
             self.sizes,
             tables,
             start=start,
             iterations=iterations,
-            may_go_on=lambda _, __: self.work.add(each),
+            may_go_on=lambda _, __: self.work.add(cells / CELLS_PER_SECOND),
         )
         return found.model
+
+
+def joined_cells(tree: JunctionTree, attributes: Attributes) -> float:
+    """About how many cells a table takes that joins some attributes of several cliques."""
+    home = tree.home(attributes)
+    if home is not None:
+        return CELLS_OF_A_TABLE + prod(tree.shape(tree.cliques[home]))
+    joined = JunctionTree.of(tree.sizes, [*tree.cliques, attributes])
+    together = joined.home(attributes)
+    return CELLS_OF_A_TABLE + tree.cells + prod(joined.shape(joined.cliques[together or 0]))
 
 
 def noisy_tables(released: Sequence[Released]) -> list[NoisyTable]:

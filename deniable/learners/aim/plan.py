@@ -15,7 +15,6 @@ from functools import cached_property
 from math import ceil, log10, pi, sqrt
 
 from deniable.foundation.domain import Domain
-from deniable.foundation.errors import InvalidInput
 from deniable.learners.aim.workload import Attributes, Workload
 from deniable.privacy.accounting import best
 from deniable.privacy.composition import epsilon_to_zcdp
@@ -82,19 +81,8 @@ class RoundsPlan:
 
     @classmethod
     def of(cls, domain: Domain, workload: Workload, epsilon: Fraction, delta: Fraction) -> "RoundsPlan":
-        """The plan of a budget; only the budget and the public domain are used.
-
-        Raises:
-            InvalidInput: delta alone covers the cost, so that no amount of noise follows from the budget.
-        """
-        rho = epsilon_to_zcdp(float(epsilon), float(delta))
-        plan = cls(domain, workload, epsilon, delta, rounded(rho, -1))
-        if plan.counted and plan.guarantee.epsilon <= 0:
-            raise InvalidInput(
-                f"epsilon must be large enough relative to delta to scale Gaussian noise, got epsilon {float(epsilon):g} "
-                f"and delta {float(delta):g}, which alone covers the noise; lower delta."
-            )
-        return plan
+        """The plan of a budget; only the budget and the public domain are used."""
+        return cls(domain, workload, epsilon, delta, rounded(epsilon_to_zcdp(float(epsilon), float(delta)), -1))
 
     @cached_property
     def counted(self) -> Attributes:

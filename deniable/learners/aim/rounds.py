@@ -92,7 +92,7 @@ def learn(
         amounts = plan.next_amounts(wished, queries.left)
         if amounts is None:
             break
-        choices.append(_chosen(plan, max_model, counts, queries, model, released, amounts))
+        choices.append(_chosen(plan, max_model, counts, queries, engine, model, released, amounts))
         picked = choices[-1].attributes
         released.append(_measured(queries, picked, counts[picked], amounts.variance, "chosen"))
         before = model.marginal(picked)
@@ -110,13 +110,14 @@ def _chosen(
     max_model: Fraction,
     counts: Mapping[Attributes, Counts],
     queries: PrivateQueries,
+    engine: Engine,
     model: GraphicalModel,
     released: list[Released],
     amounts: Amounts,
 ) -> Chosen:
     """The choice of a round; its candidates follow from earlier answers."""
     weights = candidates(plan, [own.attributes for own in released], queries.left, max_model)
-    scores = [score(counts[own], model.marginal(own), weight, amounts.variance) for own, weight in weights.items()]
+    scores = [score(counts[own], engine.expected(model, own), weight, amounts.variance) for own, weight in weights.items()]
     place = queries.choose(scores, sensitivity(weights), amounts.epsilon)
     return Chosen(queries.turn, len(scores), place, list(weights)[place], amounts.epsilon)
 
