@@ -207,8 +207,8 @@ class ConcentratedEvent(MechanismEvent):
     Before each of them is run, its rho is known, and all of them together never exceed a rho fixed in advance. Then
     they satisfy zCDP with that rho. Proof: let V(r) be the largest E[(P / Q)^(a - 1)] under P over all ways to continue
     with r left. The next mechanism has some rho s <= r that earlier answers determine, and contributes a factor of at
-    most e^((a - 1) a s) whatever they are, so that V(r) <= max over s of e^((a - 1) a s) V(r - s); by induction over the
-    remaining mechanisms V(r) <= e^((a - 1) a r). This holds for every order a > 1, and for both directions.
+    most e^((a - 1) a s) whatever they are, so that V(r) <= max over s of e^((a - 1) a s) V(r - s); by induction over
+    the remaining mechanisms V(r) <= e^((a - 1) a r). This holds for every order a > 1, and for both directions.
 
     Source: Feldman, Zrnic 2021, Theorem 3.1 (a filter of Renyi divergence); Whitehouse, Ramdas, Rogers, Wu 2023.
 

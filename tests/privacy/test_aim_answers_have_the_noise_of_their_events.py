@@ -123,7 +123,9 @@ def test_every_answer_has_noise_of_its_own() -> None:
         queries = PrivateQueries(PLAN, opener(number))
         variance = PLAN.first.variance
         found.append(
-            np.concatenate([queries.measure(own, np.zeros(2, np.int64), variance) for own in ((0,), (0,), (1,), (0, 1))])
+            np.concatenate(
+                [queries.measure(own, np.zeros(2, np.int64), variance) for own in ((0,), (0,), (1,), (0, 1))]
+            )
         )
     noise = np.array(found, float)
     assert each_is_on_its_own(noise)
@@ -182,13 +184,13 @@ class Replayed(PrivateQueries):
         super().__init__(plan, opener(0))
         self.answers = iter(answers)
 
-    def measure(self, attributes: Attributes, counts: Counts, variance: Fraction) -> Counts:
+    def measure(self, attributes: Attributes, counts: Counts, variance: Fraction) -> Counts:  # noqa: ARG002
         self._pay(rho_of_table(variance))
         answer: Counts = next(self.answers)
         assert answer.shape == counts.shape
         return answer
 
-    def choose(self, scores: Sequence[int], sensitivity: int, epsilon: Fraction) -> int:
+    def choose(self, scores: Sequence[int], sensitivity: int, epsilon: Fraction) -> int:  # noqa: ARG002
         self._pay(rho_of_choice(epsilon))
         return int(next(self.answers))
 

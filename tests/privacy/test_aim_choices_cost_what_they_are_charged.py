@@ -1,9 +1,9 @@
 """Choices among scores that a record can raise or lower cost what they are charged, by enumeration of small tables.
 
 The law of a choice is enumerated for all tables of a few records and all tables with one record more. A choice with
-epsilon may change no probability by more than e^epsilon, and its rho of epsilon^2 / 8 rests on more: that the logarithms
-of the ratios of all outcomes lie within an interval of length epsilon. The form for monotone scores, which a program by
-others uses, keeps neither: it is the positive control.
+epsilon may change no probability by more than e^epsilon, and its rho of epsilon^2 / 8 rests on more: that the
+logarithms of the ratios of all outcomes lie within an interval of length epsilon. The form for monotone scores, which a
+program by others uses, keeps neither: it is the positive control.
 """
 
 from fractions import Fraction

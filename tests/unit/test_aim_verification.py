@@ -22,9 +22,7 @@ from deniable.privacy.step_costs import StepCost
 from stores.publication.release_folder import describe_domain
 
 SIZES = (2, 3, 1, 5, 4)
-DOMAIN = Domain(
-    tuple(Attribute(f"a{i}", tuple(range(size)), "nominal", (0,) * size) for i, size in enumerate(SIZES))
-)
+DOMAIN = Domain(tuple(Attribute(f"a{i}", tuple(range(size)), "nominal", (0,) * size) for i, size in enumerate(SIZES)))
 ROWS = np.random.default_rng(list(b"rows")).integers(SIZES, size=(2_000, len(SIZES))).astype(np.uint16)
 ROWS[:, 4] = ROWS[:, 3] % 4
 Document = dict[str, Any]
@@ -86,7 +84,9 @@ def record_of(step: PlannedStep, learner: Document) -> Document:
 
 def faults(document: Document, learner: Document | None = None) -> list[str]:
     record = record_of(planned(), learner or asked())
-    return [fault for check in check_measured(record, describe_domain(DOMAIN, {}, {}), document) for fault in check.faults]
+    return [
+        fault for check in check_measured(record, describe_domain(DOMAIN, {}, {}), document) for fault in check.faults
+    ]
 
 
 def test_what_was_measured_holds(measured: Document) -> None:

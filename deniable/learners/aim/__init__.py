@@ -1,4 +1,4 @@
-"""AIM: tables are chosen one by one, where the model is worst for the workload, and a graphical model is fitted to them.
+"""AIM: tables are chosen one by one, where the model is worst for the workload, and a graphical model is fitted.
 
 McKenna, Mullins, Sheldon, Miklau 2022, restored: README.md states its guarantee here, and the differences from the
 paper and from other programs.

@@ -1,8 +1,8 @@
 """The candidates of a round: public, given which tables were measured and how much rho is left.
 
-A model is a junction tree of the measured tables. A candidate would enlarge it, and the time to fit it; so the size that
-it may have grows with the rho that is used, and the largest size is reached at the end. A table that a clique holds
-already leaves the model as it is.
+A model is a junction tree of the measured tables. A candidate would enlarge it, and the time to fit it; so the size
+that it may have grows with the rho that is used, and the largest size is reached at the end. A table that a clique
+holds already leaves the model as it is.
 
 Source: McKenna, Mullins, Sheldon, Miklau 2022, Algorithm 2, line 5.
 """

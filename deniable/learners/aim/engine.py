@@ -120,12 +120,9 @@ class OwnEngine:
 
     def expected(self, model: GraphicalModel, attributes: Attributes) -> Cells:
         """The model's counts of a table; see `Engine`."""
-        self.work.add(joined_cells(model.tree, attributes) / JOINED_PER_SECOND)
-        return model.marginal(attributes)
+        return expected_counts(self.work, model, attributes)
 
-    def _fitted(
-        self, released: Sequence[Released], start: GraphicalModel | None, iterations: int
-    ) -> GraphicalModel:
+    def _fitted(self, released: Sequence[Released], start: GraphicalModel | None, iterations: int) -> GraphicalModel:
         tables = noisy_tables(released)
         tree = JunctionTree.of(self.sizes, [own.attributes for own in tables])
         cells = tree.cells + CELLS_OF_A_TABLE * (len(tables) + len(tree.cliques))
@@ -137,6 +134,12 @@ class OwnEngine:
             may_go_on=lambda _, __: self.work.add(cells / CELLS_PER_SECOND),
         )
         return found.model
+
+
+def expected_counts(work: Work, model: GraphicalModel, attributes: Attributes) -> Cells:
+    """The model's counts of a table, which count as work."""
+    work.add(joined_cells(model.tree, attributes) / JOINED_PER_SECOND)
+    return model.marginal(attributes)
 
 
 def joined_cells(tree: JunctionTree, attributes: Attributes) -> float:

@@ -40,7 +40,10 @@ class Schedule:
     def faults_of_form(self, measured: Measurements) -> Iterator[str]:
         """Faults of tables that are no counts of values, or not of the workload."""
         sizes = measured.domain.cardinalities
-        if any(len(own) != size or own.tolist() != list(range(size)) for own, size in zip(measured.buckets, sizes, strict=True)):
+        if any(
+            len(own) != size or own.tolist() != list(range(size))
+            for own, size in zip(measured.buckets, sizes, strict=True)
+        ):
             yield f"{FILE} must have a bucket for each value"
         known = {*((i,) for i in self.plan.counted), *self.plan.workload.candidates}
         for table in measured.tables:
@@ -65,7 +68,7 @@ class Schedule:
         self, choices: Sequence[Choice], releases: dict[int, tuple[Attributes, Release]]
     ) -> Iterator[str]:
         plan = self.plan
-        asked = [(i,) for i in plan.counted]
+        asked: list[Attributes] = [(i,) for i in plan.counted]
         left, before = plan.rho_of_rounds, None
         for number, choice in enumerate(choices, 1):
             turn = len(plan.counted) + 2 * number - 1

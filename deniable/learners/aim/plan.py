@@ -101,7 +101,7 @@ class RoundsPlan:
 
     @cached_property
     def first(self) -> Amounts:
-        """The amounts of the first round: sigma_0 = sqrt(T / (2 alpha rho)), epsilon_0 = sqrt(8 (1 - alpha) rho / T)."""
+        """The amounts of the first round: sigma_0 = sqrt(T / (2 alpha rho)), epsilon_0 = sqrt(8 (1-alpha) rho / T)."""
         return _amounts(self.rho / self.rounds)
 
     @property

@@ -90,7 +90,8 @@ class PrivateQueries:
     def _pay(self, rho: Fraction) -> None:
         if not 0 < rho <= self.left:
             raise InvalidInput(
-                f"a query must stay within the planned rho, got {float(rho):g} with {float(self.left):g} left; plan more."
+                f"a query must stay within the planned rho, got {float(rho):g} with {float(self.left):g} left; "
+                "plan more."
             )
         self.spent += rho
         self._turn += 1

@@ -117,7 +117,9 @@ def _chosen(
 ) -> Chosen:
     """The choice of a round; its candidates follow from earlier answers."""
     weights = candidates(plan, [own.attributes for own in released], queries.left, max_model)
-    scores = [score(counts[own], engine.expected(model, own), weight, amounts.variance) for own, weight in weights.items()]
+    scores = [
+        score(counts[own], engine.expected(model, own), weight, amounts.variance) for own, weight in weights.items()
+    ]
     place = queries.choose(scores, sensitivity(weights), amounts.epsilon)
     return Chosen(queries.turn, len(scores), place, list(weights)[place], amounts.epsilon)
 

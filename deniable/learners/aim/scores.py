@@ -5,8 +5,8 @@ noise. M_r(D) are exact counts, M_r(p) the model's expected counts. These are pu
 1 / UNIT before they meet the counts, so that everything is done in integers and no floating-point number enters
 between the counts and a choice.
 
-One record more or less changes one count by 1, so that UNIT times the distance changes by at most UNIT, and the score by
-at most UNIT w_r, whatever the model and the noise are: |sum |c - e| - sum |c' - e|| <= sum |c - c'| by the triangle
+One record more or less changes one count by 1, so that UNIT times the distance changes by at most UNIT, and the score
+by at most UNIT w_r, whatever the model and the noise are: |sum |c - e| - sum |c' - e|| <= sum |c - c'| by the triangle
 inequality. It may rise or fall: a record added to a cell that the model overrates brings the distance down. So scores
 are not monotone, and a choice with epsilon needs Pr[r] proportional to exp(epsilon q_r / (2 s)) with s the sensitivity;
 the form with exp(epsilon q_r / s), for monotone scores, would cost up to 2 epsilon

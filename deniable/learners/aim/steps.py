@@ -84,14 +84,12 @@ def _require_memory(plan: RoundsPlan, max_model: Fraction) -> None:
     cells = sum(prod(sizes[i] for i in own) for own in countable(plan, max_model))
     if cells > MOST_CELLS:
         raise InvalidInput(
-            f"the tables of the workload and their parts must have at most {MOST_CELLS:,} cells together, got {cells:,}; "
-            "list fewer tables, or lower max_model."
+            f"the tables of the workload and their parts must have at most {MOST_CELLS:,} cells together, got "
+            f"{cells:,}; list fewer tables, or lower max_model."
         )
 
 
-def _learn(
-    plan: RoundsPlan, entry: Entry, counter: Counter, _: Mapping[str, Any], open_stream: StreamOpener
-) -> Made:
+def _learn(plan: RoundsPlan, entry: Entry, counter: Counter, _: Mapping[str, Any], open_stream: StreamOpener) -> Made:
     wanted = countable(plan, entry.max_model)
     empty = partial(SmallTables, Partition.finest(plan.domain), wanted)
     counts = dict(zip(wanted, counter.count(empty, "candidates").tables, strict=True)) if wanted else {}
@@ -160,9 +158,7 @@ def measurements(plan: RoundsPlan, learnt: Learnt, net: JunctionTreeNet) -> Meas
         universe=Universe("parameters"),
         buckets=tuple(np.arange(size) for size in plan.domain.cardinalities),
         tables=tuple(tables),
-        choices=tuple(
-            Choice(own.turn, PURPOSE, own.candidates, own.place, own.attributes) for own in learnt.choices
-        ),
+        choices=tuple(Choice(own.turn, PURPOSE, own.candidates, own.place, own.attributes) for own in learnt.choices),
         records=float(learnt.model.total),
         order=tuple(net.order.tolist()),
         figures={

@@ -42,9 +42,7 @@ def planned_parameters(spec: Document, domain: Domain, step: StepCost, delta_of:
     def amounts() -> Iterator[str]:
         if plan.counted:
             finer = replace(plan, rho=plan.rho / FINER)
-            yield from faults_of_use(
-                plan.epsilon, *(tightest_cost(each.events, plan.delta) for each in (plan, finer))
-            )
+            yield from faults_of_use(plan.epsilon, *(tightest_cost(each.events, plan.delta) for each in (plan, finer)))
 
     return Planned(plan.events, amounts, lambda guarantee: faults_of_claim(guarantee, plan.events, plan.delta))
 

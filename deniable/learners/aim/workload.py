@@ -64,7 +64,9 @@ class Workload:
         """
         unit = lcm(*(weight.denominator for weight in self.weights))
         whole = [(frozenset(own), int(weight * unit)) for own, weight in zip(self.tables, self.weights, strict=True)]
-        closure = sorted(set(chain.from_iterable(_subsets(own) for own in self.tables)), key=lambda own: (len(own), own))
+        closure = sorted(
+            set(chain.from_iterable(_subsets(own) for own in self.tables)), key=lambda own: (len(own), own)
+        )
         return {own: sum(weight * len(table.intersection(own)) for table, weight in whole) for own in closure}
 
 

@@ -5,14 +5,15 @@ drawn one after the other, each given the separator and those before it, by thei
 conditional tables along an order of the attributes, as a Bayesian network is, and everything that works for that works
 here: the first attributes of a record have a probability of their own.
 
-A clique is stored as whole masses, which are in proportion to expected counts. All conditional probabilities follow from
-them in integers, so that sampler and density agree exactly on every machine. How a model is fitted does not belong here.
+A clique is stored as whole masses, which are in proportion to expected counts. All conditional probabilities follow
+from them in integers, so that sampler and density agree exactly on every machine. How a model is fitted does not belong
+here.
 """
 
 # numba infers the types of kernels
 # mypy: disallow-untyped-defs=False, disallow-untyped-calls=False, disallow-untyped-decorators=False
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
@@ -66,7 +67,7 @@ class CliqueTable:
         table = self.masses.sum(axis=tuple(range(kept, self.masses.ndim)))
         rows = table.reshape(-1, table.shape[-1])
         # Values that never occur leave the attribute as it is on the whole.
-        return np.where(rows.sum(axis=1, keepdims=True) > 0, rows, rows.sum(axis=0))
+        return np.asarray(np.where(rows.sum(axis=1, keepdims=True) > 0, rows, rows.sum(axis=0)), np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,7 +208,9 @@ class JunctionTreeNet(SequentialModel):
             shape = [domain.cardinalities[i] for i in (*separator, *new)]
             masses = np.asarray(entry["masses"])
             if masses.dtype != np.int64 or masses.shape != (prod(shape),):
-                raise InvalidInput(f"a clique must have {prod(shape)} whole masses, got {masses.size} of {masses.dtype}.")
+                raise InvalidInput(
+                    f"a clique must have {prod(shape)} whole masses, got {masses.size} of {masses.dtype}."
+                )
             cliques.append(CliqueTable(separator, new, masses.reshape(shape)))
         return cls(domain, tuple(cliques))
 
