@@ -117,12 +117,26 @@ Run: TypeAlias = Callable[[Counter, Mapping[str, Any], StreamOpener], Made]
 
 
 @dataclass(frozen=True, kw_only=True)
+class PublicTable:
+    """A table that anyone may read, whose rows a step counts instead of those of a part.
+
+    Attributes:
+        path: its path, relative to the spec's folder.
+        sha256: digest of the file; another file is refused unread.
+    """
+
+    path: str
+    sha256: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class PlannedStep:
     """A step as planned before anything is read; execution, ledger and record all follow this plan.
 
     Attributes:
         name: name of the draw in ledger and record.
         part: the part of the rows that it reads; None if it reads none and costs nothing.
+        public: the public table whose rows it counts, if any; it then reads no part.
         events: its mechanism events.
         guarantee: their cost; None if there is no differential privacy.
         record: cost of the record of one attempt, if a theorem gives it.
@@ -137,6 +151,7 @@ class PlannedStep:
 
     name: str
     part: str | None
+    public: PublicTable | None = None
     events: tuple[MechanismEvent, ...] = ()
     guarantee: Guarantee | None = NOTHING
     record: Guarantee | None = None

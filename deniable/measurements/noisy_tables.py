@@ -110,7 +110,7 @@ class Release:
             got = getattr(self.sums, "dtype", type(self.sums).__name__)
             raise InvalidInput(f"the released entries of a table must be 64-bit integers, got {got}; release the sums.")
         if not all(type(number) is int and number >= _ONE for number in (self.multiplier, self.turn)):
-            raise InvalidInput("multiplier and turn of a release must be whole numbers, at least 1.")
+            raise InvalidInput("multiplier and turn of a release must be integers, at least 1.")
 
     @property
     def cost(self) -> Fraction:

@@ -379,7 +379,7 @@ def test_the_plan_says_who_decides(tmp_path: Path, capsys: pytest.CaptureFixture
     }
     for changes, said in (
         ({}, "itself, where tvd_2way is at most 0.25; else ines; no one, unless accuracy_tree is at least 0.5"),
-        ({"always_ask": True}, "Published by whom: ines; no one, unless"),
+        ({"always_ask": True}, "published by ines; no one, unless"),
     ):
         spec = load_spec(write_small_release(tmp_path, people=[], decision={**policy, **changes}))
         show_plan(spec, tmp_path / "state")

@@ -203,7 +203,7 @@ def test_the_explorer_gives_intervals_of_what_was_counted_and_says_so_where_ther
     measured = json.loads((folder / "measured.json").read_text(encoding="utf-8"))
     page = opened(chromium, folder / EXPLORER, ran=True)
     page.select_option("#one", str(names.index("sex")))
-    assert page.inner_text("#histogram-about").startswith("Intervals are for the confidential records")
+    assert page.inner_text("#histogram-about").startswith("The intervals are for the confidential records")
     shown = page.locator("#histogram tbody tr td:last-child").all_inner_texts()
     [releases] = [table["releases"] for table in measured["tables"] if table["attributes"] == ["sex"]]
     times = sum(each["multiplier"] for each in releases)

@@ -132,7 +132,7 @@ CHANGES: dict[str, tuple[Callable[[Document], Any], str]] = {
     ),
     "a multiplier is a float": (
         lambda found: one(found, "a2")["releases"][0].update(multiplier=1.0),
-        "must be whole numbers",
+        "must be integers",
     ),
     "a value too few": (
         lambda found: one(found, "a2")["releases"][0]["sums"].pop(),

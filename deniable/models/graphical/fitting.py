@@ -25,7 +25,7 @@ from deniable.models.graphical.graphical_model import GraphicalModel
 from deniable.models.graphical.junction_tree import Attributes, JunctionTree
 
 ITERATIONS = 1000
-TOLERANCE = 1e-5
+TOLERANCE = 1e-4
 _WINDOW = 20
 _MOST_HALVINGS = 60
 # A step may be longer than the last one by this factor.
