@@ -163,7 +163,7 @@ DOCUMENTS = {
     "schema.json": "attributes, their values, labels and buckets",
     "datapackage.json": "a Frictionless Data Package that describes both tables to other tools",
     "model.json": "what the records were drawn from",
-    "measured.json": "the noisy tables that the model was made from (`loglinear`, `privbayes`)",
+    "measured.json": "the noisy tables that the model was made from (`loglinear`, `privbayes`, `aim`)",
     "consistent.json": "estimates of the same tables that agree with each other, with variances",
     "graph.json": "the learnt dependences (`cfs` and `privbayes`)",
     "seeds.npz": "the noisy histogram of the seeds (`histogram_seeds`)",
