@@ -87,7 +87,7 @@ class Work:
 
 CELLS_PER_SECOND = 1e7
 """Cells of cliques that one core gets through in an iteration, in a second; see README.md for measurements."""
-CELLS_OF_A_TABLE = 1e4
+CELLS_OF_A_TABLE = 1e3
 """What handling a table takes, however small it is, in cells."""
 JOINED_PER_SECOND = 5e7
 """Cells of a joint table of several cliques that one core gets through in a second."""
