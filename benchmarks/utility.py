@@ -182,6 +182,9 @@ class Rows:
         tally.add(self.codes)
         return tally
 
+    def advance(self, amount: int) -> None:
+        """Report nothing."""
+
 
 def score(half: Half, evaluate: Callable[..., dict[str, Any]], entry: LearnerEntry, number: int) -> dict[str, float]:
     """Learn with one key, draw a table of the same size, and score it."""

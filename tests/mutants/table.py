@@ -1,12 +1,13 @@
 """All mutants."""
 
-from tests.mutants import accounts, budgets, candidates, learners, local, loglinear, mst, randomness
+from tests.mutants import accounts, aim, budgets, candidates, learners, local, loglinear, mst, randomness
 from tests.mutants.mutant import Equivalent, Mutant
 
 MUTANTS: tuple[Mutant, ...] = (
     *randomness.MUTANTS,
     *learners.MUTANTS,
     *loglinear.MUTANTS,
+    *aim.MUTANTS,
     *mst.MUTANTS,
     *local.MUTANTS,
     *candidates.MUTANTS,
