@@ -17,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
@@ -27,7 +28,7 @@ import pandas as pd
 from deniable.foundation.domain import Attribute, Codes, Domain
 from deniable.foundation.keys import ReleaseKey
 from deniable.learners.entry import LearnerEntry
-from deniable.learners.registry import LEARNERS, entries, steps_of
+from deniable.learners.registry import LEARNERS, derived_from_public, entries, steps_of
 from deniable.models.model_formats import model_from_document
 from schemas.spec.release_spec import PackageSource, load_spec
 from stores.tables.sources import fetch_wheel
@@ -58,10 +59,11 @@ CHOSEN: dict[str, dict[str, Any]] = {
     "marginals": {"noise": "laplace"},
     "cfs": {"noise": "laplace", "structure": {"max_cost": 300}},
     "privbayes": {"structure": {"rows": None}},
+    "nist_mst": {"selection": {"public_file": "holdout.csv"}},
 }
 """What the specs of learners say beside budgets, where something must be said; what is left out has its default.
 
-A number of rows that is None is that of the half, which is public.
+A number of rows that is None is that of the public file.
 """
 
 
@@ -101,6 +103,11 @@ class Half:
         train, holdout = (pd.read_csv(folder / f"{name}_{part}.csv")[list(columns)] for part in ("train", "holdout"))
         return cls(meta, domain, train, holdout)
 
+    @property
+    def public(self) -> Codes:
+        """Rows that stand for a public file of the same population: those of the other half."""
+        return np.ascontiguousarray(self.holdout.to_numpy().astype(np.uint16))
+
 
 def prepare(shared: Path, folder: Path) -> None:
     """Have the tools make the halves, if they do not exist yet."""
@@ -137,12 +144,13 @@ class Budget:
     epsilon: Fraction
     delta: Fraction
 
-    def entry(self, kind: str, rows: int) -> LearnerEntry:
+    def entry(self, kind: str, domain: Domain, public: Codes) -> LearnerEntry:
         """A spec's entry for a learner within the budget, which is divided equally among the learner's own budgets.
 
         Args:
             kind: the learner.
-            rows: the public number of rows, for learners that take tables' sizes from it.
+            domain: the table's domain.
+            public: the rows of a public file, for a learner that reads one, or whose tables' sizes follow from the number.
         """
         spec = entries()[LEARNERS.index(kind)]
         budgets = {
@@ -155,11 +163,15 @@ class Budget:
             part = {"epsilon": self.epsilon / len(budgets)}
             if own.model_fields["delta"].is_required() if "delta" in own.model_fields else False:
                 part["delta"] = self.delta / len(budgets)
-            chosen = {what: rows if value is None else value for what, value in asked.get(name, {}).items()}
+            chosen = {what: len(public) if value is None else value for what, value in asked.get(name, {}).items()}
             asked[name] = {**part, **chosen}
         if "epsilon_rows" in getattr(budgets.get("structure"), "model_fields", {}):
             asked["structure"]["epsilon_rows"] = self.epsilon / 20
-        return spec.model_validate(asked)
+        entry = spec.model_validate(asked)
+        if entry.public_file is None:
+            return entry
+        digest = sha256(public.tobytes()).hexdigest()
+        return spec.model_validate(asked | derived_from_public(entry, domain, Rows(public), digest))
 
 
 @dataclass(frozen=True)
@@ -174,6 +186,9 @@ class Rows:
         tally.add(self.codes)
         return tally
 
+    def advance(self, amount: int) -> None:
+        """Report nothing."""
+
 
 def score(half: Half, evaluate: Callable[..., dict[str, Any]], entry: LearnerEntry, number: int) -> dict[str, float]:
     """Learn with one key, draw a table of the same size, and score it."""
@@ -184,7 +199,8 @@ def score(half: Half, evaluate: Callable[..., dict[str, Any]], entry: LearnerEnt
     start = time.process_time()
     for step in plan:
         read = {name: made[name] for name in step.reads}
-        made |= step.run(counter, read, partial(key.stream, step=step.name, inputs="benchmark")).products
+        rows_of = counter if step.public is None else Rows(half.public)
+        made |= step.run(rows_of, read, partial(key.stream, step=step.name, inputs="benchmark")).products
     fit = time.process_time() - start
     net = model_from_document(half.domain, made["model"])
     rows, m = len(half.train), len(half.domain)
@@ -229,7 +245,7 @@ def main() -> None:
         for spent in asked.epsilons:
             found = {}
             for kind in asked.learners:
-                entry = spent.entry(kind, len(half.train))
+                entry = spent.entry(kind, half.domain, half.public)
                 # The first run compiles what is not compiled yet.
                 score(half, lambda *_, **__: dict.fromkeys(FIGURES, 0.0), entry, 0)
                 found[kind] = [score(half, evaluate, entry, number) for number in range(1, asked.keys + 1)]
