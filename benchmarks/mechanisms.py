@@ -32,7 +32,7 @@ from stores.tables.tables import encode
 KEPT: Final = Path(__file__).with_suffix(".json")
 PAGE: Final = ROOT / "docs/statistician/comparison.md"
 DATA: Final = {"adult": "Adult", "acs13": "ACS 2013", "example": "the village of the guides"}
-SHOWN: Final = {"tvd1": "single", "tvd2": "pairs", "tvd3": "triples", "rf_acc": "forest", "disc_acc": "told apart"}
+SHOWN: Final = {"tvd1": "single", "tvd2": "pairs", "tvd3": "triples", "rf_acc": "forest", "disc_acc": "distinguished"}
 """Figures on the page, and the heads of their columns."""
 BUDGET: Final = Budget(Fraction(1), Fraction(1, 10**9))
 

@@ -379,10 +379,22 @@ class ReleaseSpec(Strict):
         split = info.data.get("split")
         if not isinstance(split, Split) or "structure" in learner.leaves:
             return learner
-        if (split.structure > 0) != ("structure" in learner.parts):
+        if (split.structure > 0) != ("structure" in learner.reads):
             kinds = " or ".join(learners.kinds_that_read("structure"))
             raise ValueError(f"must be of kind {kinds} if and only if split.structure is positive")
         return learner
+
+    @field_validator("synthesis")
+    @classmethod
+    def _fits_the_learner(cls, synthesis: "SamplerEntry", info: ValidationInfo) -> "SamplerEntry":
+        learner = info.data.get("learner")
+        if learner is not None and learner.is_drawn_from_counts != synthesis.draws_from_counts:
+            fitting = samplers.guarantees_that(from_counts=learner.is_drawn_from_counts)
+            raise ValueError(
+                f"must have the guarantee {' or '.join(fitting)} for a learner of kind {learner.kind}, "
+                f"got {synthesis.guarantee}"
+            )
+        return synthesis
 
     @field_validator("thresholds")
     @classmethod

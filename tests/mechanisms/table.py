@@ -11,6 +11,9 @@ _NOISE = "tests/privacy/test_learning_adds_the_noise_it_is_charged_for.py"
 _LOGLINEAR = "tests/privacy/test_loglinear_answers_have_the_noise_of_their_events.py"
 _DATASYNTHESIZER = "tests/mechanisms/test_datasynthesizer.py"
 _MST = "tests/mechanisms/test_mst.py"
+CHARGED = "per_draw"
+"""The sampler that draws from exact counts, for learners that make no model; the rows of these name it."""
+_URNS = "tests/privacy/test_urns_spend_no_more_than_they_are_charged.py"
 _WITHOUT_STRUCTURE = {"seeds": 0.5, "parameters": 0.3, "holdout": 0.2}
 
 
@@ -27,6 +30,11 @@ class LearnerRow:
     asked: dict[str, Any]
     noises: tuple[str, ...] = ()
     laws: tuple[str, ...] = ()
+
+    @property
+    def charges_draws(self) -> bool:
+        """Whether records are drawn from exact counts, every draw charged."""
+        return bool(self.asked.get("synthesis", {}).get("guarantee") == CHARGED)
 
     def with_noise(self, number: int) -> dict[str, str]:
         """What the spec says of the noise, if it may say something."""
@@ -62,6 +70,44 @@ LEARNERS = {
     "independent": LearnerRow(
         {"learner": {"kind": "independent", "bins": 10, "parameters": {"epsilon": 1}}, "split": _WITHOUT_STRUCTURE},
         laws=(f"{_DATASYNTHESIZER}::test_histograms_have_the_noise_that_is_charged",),
+    ),
+    "pegs": LearnerRow(
+        {
+            "learner": {"kind": "pegs", "epsilon": 1, "key_cells": 24},
+            "split": _WITHOUT_STRUCTURE,
+            "synthesis": {"guarantee": CHARGED, "records": 400, "chunk_candidates": 128},
+        },
+        laws=(
+            f"{_URNS}::test_one_record_costs_no_more_than_its_charge",
+            f"{_URNS}::test_a_block_costs_no_more_than_its_charge_however_long_it_is",
+            f"{_URNS}::test_the_kernel_draws_blocks_by_their_law",
+        ),
+    ),
+    "diverse": LearnerRow(
+        {
+            "learner": {
+                "kind": "diverse",
+                "diversity": 1.5,
+                "sensitive": ["school", "employed"],
+                "key_cells": 24,
+                "accept_no_differential_privacy": True,
+            },
+            "split": _WITHOUT_STRUCTURE,
+            "budget": {"epsilon": 1, "delta": 1},
+            "synthesis": {"guarantee": CHARGED, "records": 400, "chunk_candidates": 128},
+        },
+        laws=("tests/mechanisms/test_diverse.py::test_the_sampler_draws_by_the_law_of_its_priors",),
+    ),
+    "imputed": LearnerRow(
+        {
+            "learner": {"kind": "imputed", "epsilon": 2, "fit_rows": 600},
+            "split": _WITHOUT_STRUCTURE,
+            "synthesis": {"guarantee": CHARGED, "records": 400, "chunk_candidates": 128},
+        },
+        laws=(
+            "tests/mechanisms/test_imputed.py::test_no_two_tables_differ_by_more_than_the_charge",
+            "tests/mechanisms/test_imputed.py::test_records_are_drawn_by_their_law",
+        ),
     ),
     "privbayes": LearnerRow(
         {"learner": {"kind": "privbayes", "structure": {"epsilon": 1, "degree": 2}, "parameters": {"epsilon": 1}}},
@@ -106,6 +152,18 @@ LEARNERS = {
 
 SAMPLERS: dict[str, dict[str, Any]] = {
     "seedless": {"synthesis": SEEDLESS["synthesis"]},
+    CHARGED: {
+        "learner": {
+            "kind": "pegs",
+            "epsilon": 4,
+            "key_cells": 24,
+            "block": 8,
+            "draws_per_row": 2,
+            "division": "values",
+        },
+        "split": _WITHOUT_STRUCTURE,
+        "synthesis": {"guarantee": CHARGED, "records": 400, "chunk_candidates": 128, "delta": 1e-6},
+    },
     "tested_seeds": {"synthesis": SPEC["synthesis"]},
     "histogram_seeds": HISTOGRAM,
 }
