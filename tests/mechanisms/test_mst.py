@@ -22,7 +22,7 @@ from deniable.foundation.domain import Attribute, Codes, Domain
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.keys import ReleaseKey, WordStream
 from deniable.foundation.noise import DiscreteGaussian
-from deniable.learners.loglinear.estimation.counting import RowCounter
+from deniable.learners.loglinear.estimation.counting import Partition, RowCounter
 from deniable.learners.mst.learning import Learnt, learn
 from deniable.learners.mst.measuring import Queries
 from deniable.learners.mst.network import network_of
@@ -297,6 +297,23 @@ def test_an_exact_number_of_records_is_found_by_the_audit() -> None:
         made = learn(leaking, RowCounter(lambda others=others: [others]), "noisy")  # type: ignore[misc]
         models.append(made_of("mst", leaking, made).products["model"])
     assert models[0] != models[1]
+
+
+class NoRows:
+    """Counts that are all 0: whoever needs others has read rows."""
+
+    def tables(self, partition: Partition, wanted: Sequence[tuple[int, ...]]) -> list[Any]:
+        return [np.zeros(partition.shape(attributes), np.int64) for attributes in wanted]
+
+
+def test_the_model_follows_from_what_was_published_to_the_bit(measured: Measurements) -> None:
+    plan = plan_for("4")
+    queries, made = learnt(plan, people(2_000))
+    answers: list[Any] = [*measured.tables, *measured.choices]
+    answers.sort(key=lambda each: each.turn if isinstance(each, Choice) else each.releases[0].turn)
+    forced = Forced(plan, streams(0), answers=answers)
+    again = made_of("mst", forced, learn(forced, NoRows(), "noisy")).products
+    assert json.dumps(again) == json.dumps(made_of("mst", queries, made).products)
 
 
 def test_values_below_three_deviations_are_pooled_and_get_their_shares_back() -> None:
