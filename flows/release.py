@@ -8,7 +8,7 @@ from typing import Any
 from prefect import Flow, flow, unmapped
 from prefect.client.schemas.objects import FlowRun, State
 
-from deniable.mechanisms import PlannedStep
+from deniable.mechanisms import PlannedStep, drawn_from
 from flows.prefect_runs.held_runs import end_as_held
 from flows.prefect_runs.run_page import completed, on_its_page
 from flows.release_session import opened_release
@@ -65,7 +65,7 @@ class Drawn:
         source: the rows as they were read.
         codes: the valid ones.
         parts: the parts they were split into.
-        made: what the learner made, by name: the graph, the model, and perhaps what it was made of.
+        made: what the learner made, by name: the graph, the model and perhaps what it was made of, or the urns.
         seeds: what records are drawn from besides the model, if anything.
         passed: candidates that may be released, released or not.
         released: the records.
@@ -212,8 +212,8 @@ def draw(workspace: Workspace, source: Reference) -> Drawn:
         made |= _taken(workspace, step, parts, made)
     prepare = sampler_for(spec).prepare
     seeds = None if prepare is None else next(iter(_taken(workspace, prepare, parts, made).values()))
-    model = made["model"]
-    kept = synthesize_task.map(unmapped(workspace), unmapped(model), unmapped(seeds), blocks(spec)).result()
+    source_of_draws = drawn_from(made)
+    kept = synthesize_task.map(unmapped(workspace), unmapped(source_of_draws), unmapped(seeds), blocks(spec)).result()
     released = gather_task(workspace, kept, seeds)
     return Drawn(
         source=source,
@@ -278,7 +278,7 @@ def _report(
     return report_task(
         workspace,
         tables=drawn.tables,
-        graph=drawn.made["graph"],
+        graph=drawn.made.get("graph"),
         measured=drawn.made.get("measured"),
         accounts=accounts,
         passed=drawn.passed,

@@ -77,6 +77,22 @@ QUICK: dict[str, Any] = {
 """What to change for the quickest release there is."""
 
 
+HISTOGRAM_SEEDS: dict[str, Any] = {
+    "synthesis": {
+        "guarantee": "histogram_seeds",
+        "omega": 2,
+        "epsilon": 1,
+        "delta": 1e-6,
+        "records": 600,
+        "chunk_candidates": 128,
+    },
+    "split": {"shared": 0.8, "holdout": 0.2},
+    "learner__noise": "gaussian",
+    "key": {"custodian": "destroyed"},
+}
+"""What to change for histogram seeds, and a key that is destroyed in the end."""
+
+
 def made_up_people(rows: int = ROWS, drawn: bytes = b"small release") -> list[list[str]]:
     """Rows of text; who went to school longer is more often employed."""
     draw = np.random.default_rng(list(drawn))
@@ -97,7 +113,12 @@ def public_table() -> str:
 
 
 def write_small_release(
-    folder: Path, *, people: list[list[str]] | None = None, names: list[str] | None = None, **changes: Any
+    folder: Path,
+    *,
+    people: list[list[str]] | None = None,
+    names: list[str] | None = None,
+    schema: str = SCHEMA,
+    **changes: Any,
 ) -> Path:
     """Write table, schema and spec into a folder.
 
@@ -105,6 +126,7 @@ def write_small_release(
         folder: where they go.
         people: rows of the table; `made_up_people()` by default.
         names: columns of the table.
+        schema: the module of its schema.
         changes: what the spec says otherwise, `split__seeds=0.1` for what stands inside.
 
     Returns:
@@ -114,7 +136,7 @@ def write_small_release(
     with (folder / "people.csv").open("w", newline="") as file:
         csv.writer(file).writerows([names or NAMES, *(made_up_people() if people is None else people)])
     (folder / "public.csv").write_text(public_table())
-    (folder / "people.py").write_text(SCHEMA)
+    (folder / "people.py").write_text(schema)
     spec = deepcopy(SPEC)
     for place, value in changes.items():
         *path, last = place.split("__")

@@ -1,6 +1,6 @@
 """All mutants."""
 
-from tests.mutants import accounts, aim, budgets, candidates, learners, loglinear, randomness
+from tests.mutants import accounts, aim, budgets, candidates, learners, local, loglinear, mst, randomness
 from tests.mutants.mutant import Equivalent, Mutant
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -8,6 +8,8 @@ MUTANTS: tuple[Mutant, ...] = (
     *learners.MUTANTS,
     *loglinear.MUTANTS,
     *aim.MUTANTS,
+    *mst.MUTANTS,
+    *local.MUTANTS,
     *candidates.MUTANTS,
     *accounts.MUTANTS,
     *budgets.MUTANTS,
