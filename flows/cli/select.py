@@ -80,4 +80,4 @@ class _Rows:
         return counted_publicly(self.spec, self.path, empty, self.cache)
 
     def advance(self, amount: int) -> None:
-        """Report nothing: the command prints its result alone."""
+        """Counting public rows is not shown."""

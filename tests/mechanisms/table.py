@@ -13,11 +13,11 @@ _NOISE = "tests/privacy/test_learning_adds_the_noise_it_is_charged_for.py"
 _LOGLINEAR = "tests/privacy/test_loglinear_answers_have_the_noise_of_their_events.py"
 _DATASYNTHESIZER = "tests/mechanisms/test_datasynthesizer.py"
 _MST = "tests/mechanisms/test_mst.py"
+_AIM = "tests/privacy/test_aim_answers_have_the_noise_of_their_events.py"
 CHARGED = "per_draw"
 """The sampler that draws from exact counts, for learners that make no model; the rows of these name it."""
 _URNS = "tests/privacy/test_urns_spend_no_more_than_they_are_charged.py"
 _COUNTED_URNS = "tests/privacy/test_urns_of_flows_and_sets_spend_no_more_than_they_claim.py"
-_AIM = "tests/privacy/test_aim_answers_have_the_noise_of_their_events.py"
 _WITHOUT_STRUCTURE = {"seeds": 0.5, "parameters": 0.3, "holdout": 0.2}
 
 
