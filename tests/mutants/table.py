@@ -1,12 +1,13 @@
 """All mutants."""
 
-from tests.mutants import accounts, budgets, candidates, learners, loglinear, randomness, urns
+from tests.mutants import accounts, budgets, candidates, learners, loglinear, mst, randomness, urns
 from tests.mutants.mutant import Equivalent, Mutant
 
 MUTANTS: tuple[Mutant, ...] = (
     *randomness.MUTANTS,
     *learners.MUTANTS,
     *loglinear.MUTANTS,
+    *mst.MUTANTS,
     *candidates.MUTANTS,
     *accounts.MUTANTS,
     *budgets.MUTANTS,
