@@ -113,7 +113,12 @@ def public_table() -> str:
 
 
 def write_small_release(
-    folder: Path, *, people: list[list[str]] | None = None, names: list[str] | None = None, **changes: Any
+    folder: Path,
+    *,
+    people: list[list[str]] | None = None,
+    names: list[str] | None = None,
+    schema: str = SCHEMA,
+    **changes: Any,
 ) -> Path:
     """Write table, schema and spec into a folder.
 
@@ -121,6 +126,7 @@ def write_small_release(
         folder: where they go.
         people: rows of the table; `made_up_people()` by default.
         names: columns of the table.
+        schema: the module of its schema.
         changes: what the spec says otherwise, `split__seeds=0.1` for what stands inside.
 
     Returns:
@@ -130,7 +136,7 @@ def write_small_release(
     with (folder / "people.csv").open("w", newline="") as file:
         csv.writer(file).writerows([names or NAMES, *(made_up_people() if people is None else people)])
     (folder / "public.csv").write_text(public_table())
-    (folder / "people.py").write_text(SCHEMA)
+    (folder / "people.py").write_text(schema)
     spec = deepcopy(SPEC)
     for place, value in changes.items():
         *path, last = place.split("__")

@@ -4,6 +4,7 @@ Folders are imported on demand, so that verifying a release needs no learner's c
 """
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,6 +28,8 @@ LEARNERS: Final = (
     "pegs",
     "diverse",
     "imputed",
+    "origin_destination",
+    "multinomial_sets",
 )
 
 ADDED_OR_REMOVED: Final = "one is the other with one record added or removed"
@@ -60,13 +63,19 @@ def expected_draws(spec: Document, domain: Domain) -> tuple[MechanismEvent, ...]
     return events
 
 
-def neighbouring(kind: str) -> str:
-    """Which tables are neighbouring in the guarantee of a learner, in words."""
-    if kind not in LEARNERS:
+def neighbouring(asked: Document) -> str:
+    """Which tables are neighbouring in the guarantee of a learner, in words.
+
+    Args:
+        asked: the learner's entry in a spec; a learner for which it depends on that has a function `neighbouring` of it
+            in its module `verification`, which may return None for ADDED_OR_REMOVED.
+    """
+    if asked["kind"] not in LEARNERS:
         return ADDED_OR_REMOVED
-    verification = import_module(f"deniable.learners.{kind}.verification")
-    relation: str = getattr(verification, "NEIGHBOURING", ADDED_OR_REMOVED)
-    return relation
+    verification = import_module(f"deniable.learners.{asked['kind']}.verification")
+    depends = getattr(verification, "neighbouring", None)
+    relation: str | None = getattr(verification, "NEIGHBOURING", None) if depends is None else depends(asked)
+    return relation or ADDED_OR_REMOVED
 
 
 def entries() -> "Sequence[type[LearnerEntry]]":
@@ -113,7 +122,9 @@ def steps_of(entry: "LearnerEntry", domain: Domain, delta_of: "PartDelta") -> "t
     return steps
 
 
-def draws_of(entry: "LearnerEntry", domain: Domain, *, records: int, chunk: int) -> "ChargedDraws":
+def draws_of(
+    entry: "LearnerEntry", domain: Domain, *, records: int, chunk: int, read: Fraction = Fraction(1)
+) -> "ChargedDraws":
     """Plan the draws of a learner whose records are drawn from exact counts; see `deniable.mechanisms.ChargedDraws`.
 
     Args:
@@ -121,11 +132,13 @@ def draws_of(entry: "LearnerEntry", domain: Domain, *, records: int, chunk: int)
         domain: the public domain.
         records: number of records of the release, fixed before data are read.
         chunk: number of records of a chunk, which has a stream of its own; only the last chunk may be shorter.
+        read: probability with which a record is in the part that is counted. Only learners whose guarantee a split does
+            not improve, because its neighbours are not one record apart, need it: NEEDS_READ in their module `draws`.
 
     Raises:
         InvalidInput: the budget does not suffice, or what is asked is not possible.
     """
-    draws: ChargedDraws = import_module(f"deniable.learners.{entry.kind}.draws").draws(
-        entry, domain, records=records, chunk=chunk
-    )
+    module = import_module(f"deniable.learners.{entry.kind}.draws")
+    more = {"read": read} if getattr(module, "NEEDS_READ", False) else {}
+    draws: ChargedDraws = module.draws(entry, domain, records=records, chunk=chunk, **more)
     return draws

@@ -161,7 +161,7 @@ def _of_every_version(record: Mapping[str, Any]) -> dict[str, Any]:
         "release": record["release"]["id"],
         "title": record["release"]["title"],
         "privacy_unit": PRIVACY_UNIT,
-        "neighbouring_relation": neighbouring(spec["learner"]["kind"]),
+        "neighbouring_relation": neighbouring(spec["learner"]),
         "definition": DEFINITION,
         "model": {
             **(figures(cost["model"]) or {}),

@@ -122,7 +122,7 @@ def accounts_of(spec: ReleaseSpec) -> Accounts:
         kind=spec.synthesis.guarantee,
         tested=spec.synthesis.tests,
         from_counts=spec.synthesis.draws_from_counts,
-        neighbouring=neighbouring(spec.learner.kind),
+        neighbouring=neighbouring(dict(spec.learner)),
         model=combine(learnt) if learnt else NOTHING,
         total=_total(steps),
         learnt=tuple(learnt),

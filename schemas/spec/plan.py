@@ -29,7 +29,8 @@ def sampler_for(spec: ReleaseSpec) -> Sampler:
     draws = None
     if spec.learner.is_drawn_from_counts:
         asked = spec.synthesis
-        draws = draws_of(spec.learner, spec.domain, records=asked.records, chunk=asked.chunk_candidates)
+        read = read_probability(spec.split.probabilities, {"parameters"})
+        draws = draws_of(spec.learner, spec.domain, records=asked.records, chunk=asked.chunk_candidates, read=read)
     return sampler_of(spec.synthesis, spec.domain, lambda delta: delta_of_part(spec, delta), draws)
 
 

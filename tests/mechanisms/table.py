@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
+import numpy as np
+
 from tests.small_release import SPEC, public_table
 from tests.whole_release import HISTOGRAM, SEEDLESS
 
@@ -14,7 +16,49 @@ _MST = "tests/mechanisms/test_mst.py"
 CHARGED = "per_draw"
 """The sampler that draws from exact counts, for learners that make no model; the rows of these name it."""
 _URNS = "tests/privacy/test_urns_spend_no_more_than_they_are_charged.py"
+_COUNTED_URNS = "tests/privacy/test_urns_of_flows_and_sets_spend_no_more_than_they_claim.py"
 _WITHOUT_STRUCTURE = {"seeds": 0.5, "parameters": 0.3, "holdout": 0.2}
+
+
+COMMUTES_SCHEMA = """
+from schemas.table import nominal, table
+
+schema = table(
+    {
+        "work": nominal(["mill", "port", "school", "farm"]),
+        "home": nominal(
+            [f"h{n:02d}" for n in range(12)], buckets=[[f"h{3 * n + k:02d}" for k in range(3)] for n in range(4)]
+        ),
+    },
+    description="Made-up commuters.",
+    target="work",
+)
+"""
+
+
+def commuters() -> list[list[str]]:
+    """Rows of a table of destinations and origins; the mill's workers live near each other."""
+    draw = np.random.default_rng(list(b"commuters"))
+    rows = []
+    for work, number, near in (("mill", 900, 2), ("port", 400, 4), ("school", 150, 12), ("farm", 50, 12)):
+        rows += [[work, f"h{home:02d}"] for home in draw.integers(0, near, number)]
+    return rows
+
+
+_COMMUTES: dict[str, Any] = {
+    "schema": COMMUTES_SCHEMA,
+    "people": commuters(),
+    "names": ["work", "home"],
+    "split": _WITHOUT_STRUCTURE,
+    "evaluation": {
+        "classifiers": ["tree"],
+        "train_rows": 400,
+        "quasi_identifiers": ["work", "home"],
+        "sensitive": ["home"],
+        "known": ["work"],
+    },
+    "thresholds": {},
+}
 
 
 @dataclass(frozen=True)
@@ -109,6 +153,31 @@ LEARNERS = {
             "tests/mechanisms/test_imputed.py::test_no_two_tables_differ_by_more_than_the_charge",
             "tests/mechanisms/test_imputed.py::test_records_are_drawn_by_their_law",
         ),
+    ),
+    "origin_destination": LearnerRow(
+        {
+            **_COMMUTES,
+            "learner": {
+                "kind": "origin_destination",
+                "destination": "work",
+                "origin": "home",
+                "epsilon": 4,
+                "totals_epsilon": 1,
+            },
+            "synthesis": {"guarantee": "per_draw", "records": 400, "chunk_candidates": 128},
+        },
+        laws=(
+            f"{_COUNTED_URNS}::test_drawn_origins_have_the_enumerated_law",
+            "tests/unit/test_origin_destination.py::test_measured_totals_have_the_noise_that_is_charged",
+        ),
+    ),
+    "multinomial_sets": LearnerRow(
+        {
+            "learner": {"kind": "multinomial_sets", "epsilon": 4, "sets": 2},
+            "split": _WITHOUT_STRUCTURE,
+            "synthesis": {"guarantee": "per_draw", "records": 400, "chunk_candidates": 128},
+        },
+        laws=(f"{_COUNTED_URNS}::test_drawn_sets_have_the_enumerated_law",),
     ),
     "privbayes": LearnerRow(
         {"learner": {"kind": "privbayes", "structure": {"epsilon": 1, "degree": 2}, "parameters": {"epsilon": 1}}},

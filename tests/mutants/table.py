@@ -1,6 +1,6 @@
 """All mutants."""
 
-from tests.mutants import accounts, budgets, candidates, learners, loglinear, mst, randomness, urns
+from tests.mutants import accounts, budgets, candidates, learners, local, loglinear, mst, randomness, urns
 from tests.mutants.mutant import Equivalent, Mutant
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -8,6 +8,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *learners.MUTANTS,
     *loglinear.MUTANTS,
     *mst.MUTANTS,
+    *local.MUTANTS,
     *candidates.MUTANTS,
     *accounts.MUTANTS,
     *budgets.MUTANTS,
