@@ -26,6 +26,7 @@ LEARNERS: Final = (
     "mst",
     "nist_mst",
     "pegs",
+    "pegs_noisy",
     "diverse",
     "imputed",
     "origin_destination",

@@ -128,6 +128,18 @@ LEARNERS = {
             "tests/mechanisms/test_pegs.py::test_measured_orders_have_the_noise_that_is_charged",
         ),
     ),
+    "pegs_noisy": LearnerRow(
+        {
+            "learner": {
+                "kind": "pegs_noisy",
+                "key_cells": 8,
+                "orders": {"employed": ["school", "sex"]},
+                "parameters": {"epsilon": 1},
+            },
+            "split": _WITHOUT_STRUCTURE,
+        },
+        laws=("tests/mechanisms/test_pegs_noisy.py::test_tables_have_the_noise_that_is_charged",),
+    ),
     "diverse": LearnerRow(
         {
             "learner": {
