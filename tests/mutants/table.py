@@ -1,6 +1,6 @@
 """All mutants."""
 
-from tests.mutants import accounts, aim, budgets, candidates, learners, local, loglinear, measurements, mst, randomness
+from tests.mutants import accounts, aim, budgets, candidates, learners, local, loglinear, measurements, mst, randomness, urns
 from tests.mutants.mutant import Equivalent, Mutant
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -14,6 +14,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *candidates.MUTANTS,
     *accounts.MUTANTS,
     *budgets.MUTANTS,
+    *urns.MUTANTS,
 )
 
 EQUIVALENT: tuple[Equivalent, ...] = (
