@@ -1,6 +1,6 @@
 """All mutants."""
 
-from tests.mutants import accounts, budgets, candidates, learners, local, loglinear, randomness
+from tests.mutants import accounts, budgets, candidates, flows, learners, local, loglinear, randomness
 from tests.mutants.mutant import Equivalent, Mutant
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -8,6 +8,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *learners.MUTANTS,
     *loglinear.MUTANTS,
     *local.MUTANTS,
+    *flows.MUTANTS,
     *candidates.MUTANTS,
     *accounts.MUTANTS,
     *budgets.MUTANTS,
