@@ -16,7 +16,7 @@ PROCESSES := $(shell expr $(CORES) + 2)
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --maxprocesses=4 --dist=loadfile --no-loadscope-reorder
 QUICK := tests/unit tests/contracts tests/property tests/architecture --ignore=tests/property/test_the_loglinear_learner_holds_on_tables_of_all_kinds.py
 
-.PHONY: help release plan verify replay audit compare test test-quick test-nightly test-system ui stack stack-down stack-leave cluster cluster-down backup restore bench bench-utility attack-floats mutants screenshots lint lock
+.PHONY: help release plan verify replay audit compare test test-quick test-nightly test-system ui stack stack-down stack-leave cluster cluster-down backup restore bench bench-map bench-utility attack-floats mutants screenshots lint lock
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1  /'
 
@@ -91,6 +91,9 @@ restore: $(RUNTIME) ## restore the copy FROM=folder into an empty state folder, 
 
 bench: $(DEV) ## measure speed and memory, as in the table of the README
 	@$(BIN)/python -m benchmarks
+
+bench-map: $(DEV) ## draw the R-U confidentiality map of records that are charged one by one; needs DENIABLE_ACS13
+	@$(BIN)/python -m benchmarks.confidentiality_map
 
 bench-utility: $(DEV) ## measure the utility of the log-linear learner's records; needs the tools that DENIABLE_EVALUATION names
 	@$(BIN)/python -m benchmarks.utility

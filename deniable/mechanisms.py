@@ -199,6 +199,10 @@ class Sampler:
     open: Callable[[Any, Any, ChunkStreams], Draw]
 
 
+def _no_figures(_: Arrays) -> Mapping[str, float]:
+    return {}
+
+
 @dataclass(frozen=True, kw_only=True)
 class ChargedDraws:
     """Draws from exact counts that are never released; each is charged, and their number is fixed before data are read.
@@ -212,6 +216,7 @@ class ChargedDraws:
         count: counts what is drawn from: given a counter and the urns' document, the arrays of EXACT_COUNTS.
         open: returns the function that draws a chunk, given the urns' document, these arrays, and the opener of
             streams.
+        internal: figures of these arrays, which depend on the data without noise.
     """
 
     events: tuple[MechanismEvent, ...]
@@ -219,3 +224,4 @@ class ChargedDraws:
     parameters: Mapping[str, Parameter]
     count: Callable[[Counter, Any], Arrays]
     open: Callable[[Any, Arrays, ChunkStreams], Draw]
+    internal: Callable[[Arrays], Mapping[str, float]] = _no_figures

@@ -24,6 +24,8 @@ LEARNERS: Final = (
     "independent",
     "privbayes",
     "pegs",
+    "diverse",
+    "imputed",
     "origin_destination",
     "multinomial_sets",
 )

@@ -235,3 +235,47 @@ def draw_polya(stream: WordStream, counts: Integers, prior: int, draws: int, *, 
         stream.take(int(used))
         spare = 64 if done > before else 2 * spare
     return made
+
+
+@numba.njit(nogil=True, cache=True)
+def _draw_weighted(words, cumulative, prior, draws, first):
+    """One draw for each row from row number `first` on. Returns the number of draws there are, and words used."""
+    values = cumulative.shape[1]
+    done = first
+    used = 0
+    position = 0
+    while done < len(draws) and position >= 0:
+        even = prior * values
+        target, position = uniform_below(words, position, even + cumulative[done, values - 1])
+        if position >= 0:
+            if target < even:
+                draws[done] = target // prior
+            else:
+                draws[done] = _first_above(cumulative[done], 0, values, target - even)
+            done += 1
+            used = position
+    return done, used
+
+
+def draw_weighted(stream: WordStream, weights: Integers, prior: int) -> Integers:
+    """Draw one value for each row of integer weights plus a prior weight.
+
+    Args:
+        stream: the words.
+        weights: shape (rows, values), at least 0.
+        prior: weight that is added to each value, at least 0; the weights of a row sum to 1 to LARGEST_MASS.
+
+    Returns:
+        The values drawn, shape (rows,).
+    """
+    rows = len(weights)
+    made = np.empty(rows, np.int64)
+    cumulative = np.cumsum(weights, axis=1, dtype=np.int64)
+    done, spare = 0, 64
+    while done < rows:
+        words = stream.peek(2 * (rows - done) + spare)
+        before = done
+        done, used = _draw_weighted(words, cumulative, prior, made, before)
+        stream.take(int(used))
+        spare = 64 if done > before else 2 * spare
+    return made

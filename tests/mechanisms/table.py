@@ -11,7 +11,10 @@ from tests.whole_release import HISTOGRAM, SEEDLESS
 _NOISE = "tests/privacy/test_learning_adds_the_noise_it_is_charged_for.py"
 _LOGLINEAR = "tests/privacy/test_loglinear_answers_have_the_noise_of_their_events.py"
 _DATASYNTHESIZER = "tests/mechanisms/test_datasynthesizer.py"
-_URNS = "tests/privacy/test_urns_of_flows_and_sets_spend_no_more_than_they_claim.py"
+CHARGED = "per_draw"
+"""The sampler that draws from exact counts, for learners that make no model; the rows of these name it."""
+_URNS = "tests/privacy/test_urns_spend_no_more_than_they_are_charged.py"
+_FLOWS = "tests/privacy/test_urns_of_flows_and_sets_spend_no_more_than_they_claim.py"
 _WITHOUT_STRUCTURE = {"seeds": 0.5, "parameters": 0.3, "holdout": 0.2}
 
 
@@ -70,6 +73,11 @@ class LearnerRow:
     noises: tuple[str, ...] = ()
     laws: tuple[str, ...] = ()
 
+    @property
+    def charges_draws(self) -> bool:
+        """Whether records are drawn from exact counts, every draw charged."""
+        return bool(self.asked.get("synthesis", {}).get("guarantee") == CHARGED)
+
     def with_noise(self, number: int) -> dict[str, str]:
         """What the spec says of the noise, if it may say something."""
         return {"learner__noise": self.noises[number]} if self.noises else {}
@@ -109,8 +117,40 @@ LEARNERS = {
         {
             "learner": {"kind": "pegs", "epsilon": 1, "key_cells": 24},
             "split": _WITHOUT_STRUCTURE,
-            "synthesis": {"guarantee": "per_draw", "records": 400, "chunk_candidates": 128},
+            "synthesis": {"guarantee": CHARGED, "records": 400, "chunk_candidates": 128},
         },
+        laws=(
+            f"{_URNS}::test_one_record_costs_no_more_than_its_charge",
+            f"{_URNS}::test_a_block_costs_no_more_than_its_charge_however_long_it_is",
+            f"{_URNS}::test_the_kernel_draws_blocks_by_their_law",
+            "tests/mechanisms/test_pegs.py::test_measured_orders_have_the_noise_that_is_charged",
+        ),
+    ),
+    "diverse": LearnerRow(
+        {
+            "learner": {
+                "kind": "diverse",
+                "diversity": 1.5,
+                "sensitive": ["school", "employed"],
+                "key_cells": 24,
+                "accept_no_differential_privacy": True,
+            },
+            "split": _WITHOUT_STRUCTURE,
+            "budget": {"epsilon": 1, "delta": 1},
+            "synthesis": {"guarantee": CHARGED, "records": 400, "chunk_candidates": 128},
+        },
+        laws=("tests/mechanisms/test_diverse.py::test_the_sampler_draws_by_the_law_of_its_priors",),
+    ),
+    "imputed": LearnerRow(
+        {
+            "learner": {"kind": "imputed", "epsilon": 2, "fit_rows": 600},
+            "split": _WITHOUT_STRUCTURE,
+            "synthesis": {"guarantee": CHARGED, "records": 400, "chunk_candidates": 128},
+        },
+        laws=(
+            "tests/mechanisms/test_imputed.py::test_no_two_tables_differ_by_more_than_the_charge",
+            "tests/mechanisms/test_imputed.py::test_records_are_drawn_by_their_law",
+        ),
     ),
     "origin_destination": LearnerRow(
         {
@@ -122,10 +162,10 @@ LEARNERS = {
                 "epsilon": 4,
                 "totals_epsilon": 1,
             },
-            "synthesis": {"guarantee": "per_draw", "records": 400, "chunk_candidates": 128},
+            "synthesis": {"guarantee": CHARGED, "records": 400, "chunk_candidates": 128},
         },
         laws=(
-            f"{_URNS}::test_drawn_origins_have_the_enumerated_law",
+            f"{_FLOWS}::test_drawn_origins_have_the_enumerated_law",
             "tests/unit/test_origin_destination.py::test_measured_totals_have_the_noise_that_is_charged",
         ),
     ),
@@ -133,9 +173,9 @@ LEARNERS = {
         {
             "learner": {"kind": "multinomial_sets", "epsilon": 4, "sets": 2},
             "split": _WITHOUT_STRUCTURE,
-            "synthesis": {"guarantee": "per_draw", "records": 400, "chunk_candidates": 128},
+            "synthesis": {"guarantee": CHARGED, "records": 400, "chunk_candidates": 128},
         },
-        laws=(f"{_URNS}::test_drawn_sets_have_the_enumerated_law",),
+        laws=(f"{_FLOWS}::test_drawn_sets_have_the_enumerated_law",),
     ),
     "privbayes": LearnerRow(
         {"learner": {"kind": "privbayes", "structure": {"epsilon": 1, "degree": 2}, "parameters": {"epsilon": 1}}},
@@ -149,7 +189,7 @@ LEARNERS = {
 
 SAMPLERS: dict[str, dict[str, Any]] = {
     "seedless": {"synthesis": SEEDLESS["synthesis"]},
-    "per_draw": {
+    CHARGED: {
         "learner": {
             "kind": "pegs",
             "epsilon": 4,
@@ -157,9 +197,10 @@ SAMPLERS: dict[str, dict[str, Any]] = {
             "block": 8,
             "draws_per_row": 2,
             "division": "values",
+            "structure": {"epsilon": 1},
         },
-        "split": _WITHOUT_STRUCTURE,
-        "synthesis": {"guarantee": "per_draw", "records": 400, "chunk_candidates": 128, "delta": 1e-6},
+        "split": {"seeds": 0.3, "structure": 0.2, "parameters": 0.3, "holdout": 0.2},
+        "synthesis": {"guarantee": CHARGED, "records": 400, "chunk_candidates": 128, "delta": 1e-6},
     },
     "tested_seeds": {"synthesis": SPEC["synthesis"]},
     "histogram_seeds": HISTOGRAM,

@@ -1,6 +1,6 @@
 """All mutants."""
 
-from tests.mutants import accounts, budgets, candidates, flows, learners, local, loglinear, randomness
+from tests.mutants import accounts, budgets, candidates, flows, learners, local, loglinear, randomness, urns
 from tests.mutants.mutant import Equivalent, Mutant
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -12,6 +12,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *candidates.MUTANTS,
     *accounts.MUTANTS,
     *budgets.MUTANTS,
+    *urns.MUTANTS,
 )
 
 EQUIVALENT: tuple[Equivalent, ...] = (

@@ -12,9 +12,8 @@ from deniable.foundation.domain import Codes, Domain
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.spec_values import MOST_RECORDS
 from deniable.foundation.tables import Counts, FamilyCounts, Parents, configuration_count, configuration_strides
-from deniable.learners.pegs.plan import DrawsPlan
+from deniable.learners.pegs.plan import FORMAT, DrawsPlan, require_memory
 from deniable.learners.pegs.spec import Entry
-from deniable.learners.pegs.steps import FORMAT
 from deniable.mechanisms import ChargedDraws, ChunkStreams, Counter, Draw
 from deniable.models.sequential_model import require_format, starts
 from deniable.models.urns import LARGEST_MASS, Integers, Urns, draw_blocks
@@ -31,7 +30,7 @@ def draws(entry: Entry, domain: Domain, *, records: int, chunk: int) -> ChargedD
         InvalidInput: the budget is too small, the tables may be too large, or blocks do not fit into chunks.
     """
     plan = plan_of(entry, domain, records)
-    plan.require_memory(entry.key_cells)
+    require_memory(domain, entry.key_cells)
     require_mass(domain, plan.priors, entry.draws_per_row)
     if chunk % entry.block and chunk < records:
         raise InvalidInput(
@@ -48,7 +47,7 @@ def draws(entry: Entry, domain: Domain, *, records: int, chunk: int) -> ChargedD
     return ChargedDraws(
         events=plan.events,
         parameters=parameters,
-        count=partial(_count, domain),
+        count=partial(count_by_keys, domain),
         open=partial(_open, domain, plan),
     )
 
@@ -89,7 +88,8 @@ def keys_of(domain: Domain, document: Mapping[str, Any]) -> Parents:
     return tuple(domain.subset(by_name[name]) for name in domain.names)
 
 
-def _count(domain: Domain, counter: Counter, document: Mapping[str, Any]) -> Sequence[NDArray[Any]]:
+def count_by_keys(domain: Domain, counter: Counter, document: Mapping[str, Any]) -> Sequence[NDArray[Any]]:
+    """The counts of each attribute given its key, shape (rows, values)."""
     return counter.count(partial(FamilyCounts, domain, keys_of(domain, document)), "urns").tables
 
 

@@ -5,17 +5,20 @@ Needs no compiled code: verification derives the same.
 Source: Park, Ghosh, Shankar 2013; README.md derives the costs.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import combinations
 from math import isqrt
+from typing import Any
 
 from deniable.foundation.domain import Domain
 from deniable.foundation.errors import InvalidInput
-from deniable.privacy.loss import ApproximateEvent, MechanismEvent
+from deniable.privacy.loss import ApproximateEvent, DiscreteLaplaceEvent, MechanismEvent
 from deniable.privacy.urn_costs import prior_for, urn_epsilon
 
+FORMAT = "deniable/urns/1"
 QUERY = "draws of records from exact counts"
 MOST_CELLS = 1 << 26
 """Largest number of cells of all tables, which are held in memory: half a gibibyte."""
@@ -106,19 +109,6 @@ class DrawsPlan:
             ),
         )
 
-    def require_memory(self, key_cells: int) -> None:
-        """Refuse tables that may have too many cells, whatever the data are.
-
-        Raises:
-            InvalidInput: they may.
-        """
-        cells = sum(size * key_cells for size in self.domain.cardinalities)
-        if cells > MOST_CELLS:
-            raise InvalidInput(
-                f"the tables of keys must have at most {MOST_CELLS:,} cells together, got up to {cells:,}; "
-                "lower key_cells."
-            )
-
 
 def public_orders(domain: Domain, asked: Mapping[str, Sequence[str]] | None) -> tuple[tuple[int, ...], ...]:
     """For each attribute, the others in a public order.
@@ -137,3 +127,89 @@ def public_orders(domain: Domain, asked: Mapping[str, Sequence[str]] | None) -> 
             raise InvalidInput(f"the order for {name} must name other attributes, each once, got {', '.join(others)}.")
         orders[domain.index(name)] = order
     return tuple(orders)
+
+
+def bucketed_pairs(domain: Domain) -> tuple[tuple[int, int], ...]:
+    """The pairs of attributes with more than one bucket, which are counted for measured orders."""
+    several = [i for i, size in enumerate(domain.bucket_counts) if size > 1]
+    return tuple(combinations(several, 2))
+
+
+def pair_scale(domain: Domain, epsilon: Fraction) -> Fraction:
+    """Scale of the noise of each count of a pair: one record is in one cell of each table."""
+    return max(len(bucketed_pairs(domain)), 1) / epsilon
+
+
+def order_events(domain: Domain, epsilon: Fraction) -> tuple[MechanismEvent, ...]:
+    """The noisy tables of pairs behind measured orders.
+
+    Args:
+        domain: the public domain.
+        epsilon: budget of all tables together.
+    """
+    pairs = len(bucketed_pairs(domain))
+    if not pairs:
+        return ()
+    scale = pair_scale(domain, epsilon)
+    return (
+        DiscreteLaplaceEvent(
+            query="tables of pairs of attributes' buckets", part="structure", outputs=pairs, sensitivity=1, scale=scale
+        ),
+    )
+
+
+def keys_in_spec(
+    domain: Domain, orders: Mapping[str, Sequence[str]] | None, key_cells: int
+) -> tuple[tuple[int, ...], ...]:
+    """The key of each attribute, by public orders.
+
+    Args:
+        domain: the public domain.
+        orders: see `public_orders`.
+        key_cells: largest number of combinations of a key.
+    """
+    return tuple(key_of(domain, order, key_cells) for order in public_orders(domain, orders))
+
+
+def require_memory(domain: Domain, key_cells: int) -> None:
+    """Refuse tables that may have too many cells, whatever the data are.
+
+    Raises:
+        InvalidInput: they may.
+    """
+    cells = sum(size * key_cells for size in domain.cardinalities)
+    if cells > MOST_CELLS:
+        raise InvalidInput(
+            f"the tables of keys must have at most {MOST_CELLS:,} cells together, got up to {cells:,}; lower key_cells."
+        )
+
+
+def urns_document(
+    domain: Domain, keys: Sequence[Sequence[int]], seed_weights: Mapping[str, Sequence[int]], **more: Any
+) -> dict[str, Any]:
+    """What is public of urns: everything except their counts, and prior weights, which follow from the spec.
+
+    Args:
+        domain: the public domain.
+        keys: the key of each attribute, by column number.
+        seed_weights: public weights of the values of seeds, by attribute, where they are not even.
+        more: further entries.
+    """
+    names = domain.names
+    attributes = [
+        {
+            "name": name,
+            "key": [names[other] for other in key],
+            "seed_weights": list(seed_weights.get(name, ())),
+        }
+        for name, key in zip(names, keys, strict=True)
+    ]
+    return {"format": FORMAT, **more, "attributes": attributes}
+
+
+def faults_of_urns(document: Mapping[str, Any], right: Mapping[str, Any]) -> Iterator[str]:
+    """Differences between the document of urns and what follows from the spec."""
+    yield from (
+        f"{name} differs from what follows from the spec" for name in right if document.get(name) != right[name]
+    )
+    yield from (f"{name} is unknown" for name in document if name not in right)

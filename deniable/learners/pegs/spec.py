@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from deniable.foundation.errors import InvalidInput
-from deniable.foundation.spec_values import Count, Epsilon, domain_known_to
+from deniable.foundation.spec_values import Count, Epsilon, Strict, domain_known_to
 from deniable.learners.entry import LearnerEntry
 from deniable.learners.pegs.plan import public_orders
 
@@ -16,51 +16,19 @@ MOST_DRAWS = 1000
 _MOST_WEIGHT = 10**9
 
 
-class Entry(LearnerEntry):
-    """The perturbed Gibbs sampler.
+class SeededEntry(LearnerEntry):
+    """The common part of the entries of learners whose records begin at public seeds.
 
     Attributes:
-        epsilon: budget of one block, which is one record unless `block` says otherwise.
-        key_cells: largest number of combinations of buckets of a key.
-        orders: for each attribute, the others from which its key is made, the most informative first; public. An
-            attribute that is left out has the order of the schema.
         seed_weights: public weights of the values with which seeds are drawn, by attribute; an attribute that is left
             out is drawn evenly.
-        block: number of records of a block, B: each begins at the one before.
-        draws_per_row: number of draws that a row of a table serves in a block; then it is even for the rest of it.
-        division: how the budget of a block is divided among attributes: equally, or by the square root of their
-            numbers of values.
     """
 
-    parts: ClassVar[tuple[str, ...]] = ()
-    steps: ClassVar[Mapping[str, str]] = {
-        "learn_structure": "Lists the keys and priors of the urns, which are public; no record is read.",
-    }
     is_drawn_from_counts: ClassVar[bool] = True
 
-    kind: Literal["pegs"]
-    epsilon: Epsilon
-    key_cells: Annotated[Count, Field(le=MOST_KEY_CELLS)] = 2000
-    orders: dict[str, tuple[str, ...]] | None = Field(default=None, validate_default=True)
     seed_weights: dict[str, tuple[Annotated[Count, Field(le=_MOST_WEIGHT)], ...]] = Field(
         default_factory=dict, validate_default=True
     )
-    block: Annotated[Count, Field(le=MOST_BLOCK)] = 1
-    draws_per_row: Annotated[Count, Field(le=MOST_DRAWS)] = 1
-    division: Literal["equal", "values"] = "equal"
-
-    @field_validator("orders")
-    @classmethod
-    def _name_other_attributes(
-        cls, orders: dict[str, tuple[str, ...]] | None, info: ValidationInfo
-    ) -> dict[str, tuple[str, ...]] | None:
-        domain = domain_known_to(info)
-        if domain is not None:
-            try:
-                public_orders(domain, orders)
-            except InvalidInput as error:
-                raise ValueError(str(error).rstrip(".")) from None
-        return orders
 
     @field_validator("seed_weights")
     @classmethod
@@ -77,6 +45,78 @@ class Entry(LearnerEntry):
             if len(those) != values:
                 raise ValueError(f"must have a weight for each of the {values} values of {name}, got {len(those)}")
         return weights
+
+
+class KeyedEntry(SeededEntry):
+    """The common part of the entries of learners that count each attribute given a key of others.
+
+    Attributes:
+        key_cells: largest number of combinations of buckets of a key.
+        orders: for each attribute, the others from which its key is made, the most informative first; public. An
+            attribute that is left out has the order of the schema.
+    """
+
+    key_cells: Annotated[Count, Field(le=MOST_KEY_CELLS)] = 2000
+    orders: dict[str, tuple[str, ...]] | None = Field(default=None, validate_default=True)
+
+    @field_validator("orders")
+    @classmethod
+    def _name_other_attributes(
+        cls, orders: dict[str, tuple[str, ...]] | None, info: ValidationInfo
+    ) -> dict[str, tuple[str, ...]] | None:
+        domain = domain_known_to(info)
+        if domain is not None:
+            try:
+                public_orders(domain, orders)
+            except InvalidInput as error:
+                raise ValueError(str(error).rstrip(".")) from None
+        return orders
+
+
+class OrderBudget(Strict):
+    """How orders of the other attributes are measured.
+
+    Attributes:
+        epsilon: budget of all tables of pairs, for the records that are counted.
+    """
+
+    epsilon: Epsilon
+
+
+class Entry(KeyedEntry):
+    """The perturbed Gibbs sampler.
+
+    Attributes:
+        structure: if given, orders are measured instead of public: by mutual information in noisy tables of pairs.
+        epsilon: budget of one block, which is one record unless `block` says otherwise.
+        block: number of records of a block, B: each begins at the one before.
+        draws_per_row: number of draws that a row of a table serves in a block; then it is even for the rest of it.
+        division: how the budget of a block is divided among attributes: equally, or by the square root of their
+            numbers of values.
+    """
+
+    parts: ClassVar[tuple[str, ...]] = ("structure",)
+    steps: ClassVar[Mapping[str, str]] = {
+        "learn_structure": "Lists the keys of the urns: by public orders, or by measured ones, which are charged.",
+    }
+
+    kind: Literal["pegs"]
+    epsilon: Epsilon
+    structure: OrderBudget | None = None
+    block: Annotated[Count, Field(le=MOST_BLOCK)] = 1
+    draws_per_row: Annotated[Count, Field(le=MOST_DRAWS)] = 1
+    division: Literal["equal", "values"] = "equal"
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The part that orders are measured from, if they are."""
+        return () if self.structure is None else self.parts
+
+    @model_validator(mode="after")
+    def _has_one_kind_of_orders(self) -> Self:
+        if self.structure is not None and self.orders is not None:
+            raise ValueError("must state orders, or structure to measure them, and not both")
+        return self
 
     @model_validator(mode="after")
     def _blocks_serve_their_rows(self) -> Self:

@@ -6,10 +6,27 @@ from typing import Any, Final
 
 from deniable.foundation.checks import Check, found
 from deniable.foundation.domain import Domain
-from deniable.foundation.errors import InvalidInput
-from deniable.learners.pegs.plan import DrawsPlan, key_of, public_orders
+from deniable.learners.pegs.plan import (
+    DrawsPlan,
+    faults_of_urns,
+    key_of,
+    keys_in_spec,
+    order_events,
+    urns_document,
+)
 from deniable.privacy.loss import MechanismEvent
-from deniable.privacy.planned import Document, ExpectedStep
+from deniable.privacy.planned import (
+    Delta,
+    Document,
+    ExpectedStep,
+    Planned,
+    beyond_budget,
+    faults_of_claim,
+    nothing_wrong,
+)
+from deniable.privacy.step_costs import StepCost
+
+KEYS_FOLLOW: Final = "urns.json has the keys and seeds that follow from the spec"
 
 
 def expected_draws(spec: Document, domain: Domain) -> tuple[MechanismEvent, ...]:
@@ -25,39 +42,40 @@ def expected_draws(spec: Document, domain: Domain) -> tuple[MechanismEvent, ...]
     ).events
 
 
+def planned_orders(spec: Document, domain: Domain, _: StepCost, __: Delta) -> Planned:
+    """Noisy tables of pairs, whose scale follows from the budget."""
+    events = order_events(domain, Fraction(spec["learner"]["structure"]["epsilon"]))
+    return Planned(events, nothing_wrong, lambda guarantee: faults_of_claim(guarantee, events, Fraction(0)))
+
+
 def check_urns(record: Document, described: Document, document: Document) -> tuple[Check, ...]:
-    """Whether the urns have the keys and seeds of the spec."""
-    return (
-        Check("urns.json has the keys that follow from the spec", found(lambda: _faults(record, described, document))),
+    """Whether the urns have the keys and seeds of the spec; measured keys must be ones that some order gives."""
+    asked = record["spec"]["document"]["learner"]
+
+    def faults() -> Iterator[str]:
+        domain = Domain.from_document(described)
+        if asked["structure"] is None:
+            keys = keys_in_spec(domain, asked["orders"], asked["key_cells"])
+        else:
+            stated = [domain.subset(each["key"]) for each in document["attributes"]]
+            keys = tuple(key_of(domain, key, asked["key_cells"]) for key in stated)
+            if any(attribute in key or len(set(key)) < len(key) for attribute, key in enumerate(keys)):
+                yield "a key names its own attribute, or another twice"
+        more = {name: asked[name] for name in ("block", "draws_per_row")}
+        yield from faults_of_urns(document, urns_document(domain, keys, asked["seed_weights"], **more))
+
+    return (Check(KEYS_FOLLOW, found(faults)),)
+
+
+def expected_steps(asked: Document) -> Mapping[str, ExpectedStep]:
+    """The step that lists keys; it reads the part `structure` if orders are measured."""
+    made: dict[str, Any] = {"makes": {"urns": "urns.json"}, "checks": {"urns.json": check_urns}}
+    if asked.get("structure") is None:
+        return {"learn_structure": ExpectedStep(part=None, **made)}
+    measured = ExpectedStep(
+        part="structure",
+        plan=planned_orders,
+        beyond=lambda spec, step, read: beyond_budget(step, {**spec["learner"]["structure"], "delta": 0}, read),
+        **made,
     )
-
-
-def _faults(record: Document, described: Document, document: Document) -> Iterator[str]:
-    asked, domain = record["spec"]["document"]["learner"], Domain.from_document(described)
-    try:
-        orders = public_orders(domain, asked["orders"])
-    except InvalidInput as error:
-        yield str(error)
-        return
-    right: dict[str, Any] = {
-        "format": "deniable/urns/1",
-        "block": asked["block"],
-        "draws_per_row": asked["draws_per_row"],
-        "attributes": [
-            {
-                "name": name,
-                "key": [domain.names[other] for other in key_of(domain, order, asked["key_cells"])],
-                "seed_weights": list(asked["seed_weights"].get(name, ())),
-            }
-            for name, order in zip(domain.names, orders, strict=True)
-        ],
-    }
-    yield from (
-        f"{name} differs from what follows from the spec" for name in right if document.get(name) != right[name]
-    )
-    yield from (f"{name} is unknown" for name in document if name not in right)
-
-
-EXPECTED_STEPS: Final[Mapping[str, ExpectedStep]] = {
-    "learn_structure": ExpectedStep(part=None, makes={"urns": "urns.json"}, checks={"urns.json": check_urns}),
-}
+    return {"learn_structure": measured}

@@ -23,7 +23,8 @@ from deniable.samplers.per_draw.verification import STEP, TASK
 
 def sampler(entry: Entry, draws: ChargedDraws, delta_of: PartDelta) -> Sampler:
     """Plan the draws of a spec; see `deniable.samplers.registry.sampler_of`."""
-    cost = best(draws.events, delta_of(entry.delta)) if draws.events else NOTHING
+    charged = draws.events if draws.is_private else ()
+    cost = best(charged, delta_of(entry.delta)) if charged else NOTHING
     prepare = PlannedStep(
         name=STEP,
         part="parameters",
@@ -39,4 +40,5 @@ def sampler(entry: Entry, draws: ChargedDraws, delta_of: PartDelta) -> Sampler:
 
 
 def _count(draws: ChargedDraws, counter: Counter, given: Mapping[str, Any], _: StreamOpener) -> Made:
-    return Made(products={EXACT_COUNTS.name: draws.count(counter, given[URNS.name])})
+    counts = draws.count(counter, given[URNS.name])
+    return Made(products={EXACT_COUNTS.name: counts}, internal=draws.internal(counts))
