@@ -30,8 +30,8 @@ MUTANTS = (
             _VECTORS,
         ),
         (
-            "empty = max(empty, (more - 1) * _tail(people, draws, 0, alpha, (fewer - 1) * alpha, growth))",
-            "empty = (origins - 1) * _tail(people, draws, 0, alpha, (origins - 1) * alpha, growth)",
+            "_tail(people, draws, x, alpha, alpha, growth) / x",
+            "_tail(people, draws, x, alpha, (origins - 1) * alpha, growth) / x",
             "domain sampling is bounded for all origins, though fewer are left",
             _LAWS + "test_domain_sampling_holds_for_every_number_of_origins_that_may_be_left",
         ),
@@ -90,10 +90,10 @@ MUTANTS = (
             _LAWS + "test_accept_reject_spends_no_more_than_it_claims_and_testing_the_counts_alone_does",
         ),
         (
-            "origin != beyond[0] and count > 0",
-            "count > 0",
-            "the worker who moves in comes from nowhere",
-            _LAWS + "test_accept_reject_spends_no_more_than_it_claims_and_testing_the_counts_alone_does",
+            "<= most(count - 1) for origin",
+            "<= most(count) for origin",
+            "the worker who moves is still counted where they were",
+            _LAWS + "test_acceptable_draws_are_those_of_the_vectors",
         ),
         (
             'parameters: dict[str, Parameter] = {"destination": place, "draws": drawn[place]}',
