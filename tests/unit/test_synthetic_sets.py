@@ -26,6 +26,7 @@ from deniable.learners.multinomial_sets.exact import beta_binomial_law, binomial
 from deniable.learners.multinomial_sets.plan import urns_document
 from deniable.learners.multinomial_sets.posterior import binary_posterior, multinomial_posterior
 from deniable.learners.multinomial_sets.spec import Entry
+from deniable.learners.multinomial_sets.verification import check_urns
 from deniable.privacy.rounding import rounded
 from deniable.privacy.urn_costs import UNIT, prior_for
 
@@ -317,3 +318,19 @@ def test_every_set_has_a_stream_of_its_own() -> None:
         draw = charged.open(urns_document(dict(asked)), (np.array([3, 4]),), noting)
         assert len(draw(0, 7)) + len(draw(1, 5)) == 12
         assert len(opened) == len(set(opened)) == number
+
+
+def test_urns_that_do_not_follow_from_the_spec_are_found() -> None:
+    asked = {"sets": 2, "shared": False, "epsilon": Fraction(2), "people": 10}
+    record = {"spec": {"document": {"learner": asked}}}
+    document = urns_document(asked)
+    assert check_urns(record, {}, document)[0].holds
+    for changed in (
+        {**document, "sets": 3},
+        {**document, "shared": 0},
+        {**document, "people": None},
+        {**document, "epsilon": "3"},
+        {**document, "counts": [1]},
+        {name: value for name, value in document.items() if name != "unit"},
+    ):
+        assert not check_urns(record, {}, changed)[0].holds
