@@ -17,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
@@ -26,7 +27,8 @@ import pandas as pd
 
 from deniable.foundation.domain import Attribute, Codes, Domain
 from deniable.foundation.keys import ReleaseKey
-from deniable.learners.registry import LEARNERS, entries, steps_of
+from deniable.learners.entry import LearnerEntry
+from deniable.learners.registry import LEARNERS, derived_from_public, entries, steps_of
 from deniable.models.model_formats import model_from_document
 from schemas.spec.release_spec import PackageSource, load_spec
 from stores.tables.sources import fetch_wheel
@@ -50,6 +52,16 @@ PEERS = {
     },
 }
 """What other tools reach at epsilon 1 and delta 1e-9, measured in the same way."""
+
+
+CHOSEN: dict[str, dict[str, Any]] = {
+    "loglinear": {"noise": "auto"},
+    "marginals": {"noise": "laplace"},
+    "cfs": {"noise": "laplace", "structure": {"max_cost": 300}},
+    "privbayes": {"structure": {"degree": 2}},
+    "nist_mst": {"selection": {"public_file": "holdout.csv"}},
+}
+"""What the specs of learners say beside budgets, where something must be said; what is left out has its default."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +100,11 @@ class Half:
         train, holdout = (pd.read_csv(folder / f"{name}_{part}.csv")[list(columns)] for part in ("train", "holdout"))
         return cls(meta, domain, train, holdout)
 
+    @property
+    def public(self) -> Codes:
+        """Rows that stand for a public file of the same population: those of the other half."""
+        return np.ascontiguousarray(self.holdout.to_numpy().astype(np.uint16))
+
 
 def prepare(shared: Path, folder: Path) -> None:
     """Have the tools make the halves, if they do not exist yet."""
@@ -124,25 +141,33 @@ class Budget:
     epsilon: Fraction
     delta: Fraction
 
-    def entry(self, kind: str) -> dict[str, Any]:
-        """A spec's entry for a learner within the budget; half goes to the structure, if that has its own budget."""
-        whole = {"epsilon": self.epsilon, **({"delta": self.delta} if self.delta else {})}
-        half = {name: value / 2 for name, value in whole.items()}
-        return {"kind": kind} | {
-            "loglinear": {"noise": "auto", "parameters": whole},
-            "marginals": {"noise": "laplace", "parameters": whole},
-            "cfs": {
-                "noise": "laplace",
-                "structure": {**half, "epsilon_rows": self.epsilon / 20, "max_cost": 300},
-                "parameters": half,
-            },
-            "uniform": {},
-            "independent": {"parameters": {"epsilon": self.epsilon}},
-            "privbayes": {
-                "structure": {"epsilon": self.epsilon / 2, "degree": 2},
-                "parameters": {"epsilon": self.epsilon / 2},
-            },
-        }[kind]
+    def entry(self, kind: str, domain: Domain, public: Codes) -> LearnerEntry:
+        """A spec's entry for a learner within the budget, which is divided equally among the learner's own budgets.
+
+        Args:
+            kind: the learner.
+            domain: the table's domain.
+            public: the rows of the public file, for a learner that reads one.
+        """
+        spec = entries()[LEARNERS.index(kind)]
+        budgets = {
+            name: field.annotation
+            for name, field in spec.model_fields.items()
+            if isinstance(field.annotation, type) and "epsilon" in getattr(field.annotation, "model_fields", {})
+        }
+        asked: dict[str, Any] = {"kind": kind, **CHOSEN.get(kind, {})}
+        for name, own in budgets.items():
+            part = {"epsilon": self.epsilon / len(budgets)}
+            if own.model_fields["delta"].is_required() if "delta" in own.model_fields else False:
+                part["delta"] = self.delta / len(budgets)
+            asked[name] = {**part, **asked.get(name, {})}
+        if "epsilon_rows" in getattr(budgets.get("structure"), "model_fields", {}):
+            asked["structure"]["epsilon_rows"] = self.epsilon / 20
+        entry = spec.model_validate(asked)
+        if entry.public_file is None:
+            return entry
+        digest = sha256(public.tobytes()).hexdigest()
+        return spec.model_validate(asked | derived_from_public(entry, domain, Rows(public), digest))
 
 
 @dataclass(frozen=True)
@@ -158,17 +183,17 @@ class Rows:
         return tally
 
 
-def score(half: Half, evaluate: Callable[..., dict[str, Any]], asked: dict[str, Any], number: int) -> dict[str, float]:
+def score(half: Half, evaluate: Callable[..., dict[str, Any]], entry: LearnerEntry, number: int) -> dict[str, float]:
     """Learn with one key, draw a table of the same size, and score it."""
     key = ReleaseKey(number.to_bytes(32, "big"))
     counter = Rows(half.train.to_numpy().astype(np.uint16))
-    entry = entries()[LEARNERS.index(asked["kind"])].model_validate(asked)
     plan = steps_of(entry, half.domain, lambda delta: delta)
     made: dict[str, Any] = {}
     start = time.process_time()
     for step in plan:
         read = {name: made[name] for name in step.reads}
-        made |= step.run(counter, read, partial(key.stream, step=step.name, inputs="benchmark")).products
+        rows_of = counter if step.public is None else Rows(half.public)
+        made |= step.run(rows_of, read, partial(key.stream, step=step.name, inputs="benchmark")).products
     fit = time.process_time() - start
     net = model_from_document(half.domain, made["model"])
     rows, m = len(half.train), len(half.domain)
@@ -213,7 +238,7 @@ def main() -> None:
         for spent in asked.epsilons:
             found = {}
             for kind in asked.learners:
-                entry = spent.entry(kind)
+                entry = spent.entry(kind, half.domain, half.public)
                 # The first run compiles what is not compiled yet.
                 score(half, lambda *_, **__: dict.fromkeys(FIGURES, 0.0), entry, 0)
                 found[kind] = [score(half, evaluate, entry, number) for number in range(1, asked.keys + 1)]

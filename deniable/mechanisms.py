@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from deniable.foundation.domain import Codes
 from deniable.foundation.keys import Parameter, StreamOpener, WordStream
 from deniable.foundation.tables import Tally
+from deniable.measurements.document import FILE as MEASURED_FILE
 from deniable.privacy.loss import NOTHING, Guarantee, MechanismEvent
 
 T = TypeVar("T", bound=Tally)
@@ -95,6 +96,8 @@ GRAPH = Product(name="graph", file="graph.json", is_shown=True, write=_write_ind
 """The dependency graph of the attributes; every learner makes one."""
 MODEL = Product(name="model", file="model.json")
 """The model, a document of a known format (deniable.models.model_formats)."""
+MEASURED = Product(name="measured", file=MEASURED_FILE, is_shown=True)
+"""What was measured, in the one format of deniable.measurements.document; made by all learners that release tables."""
 URNS = Product(name="urns", file="urns.json", is_shown=True, write=_write_indented)
 """What records are drawn from, without its counts, which are not released; learners whose draws are charged make it."""
 
@@ -145,12 +148,26 @@ Run: TypeAlias = Callable[[Counter, Mapping[str, Any], StreamOpener], Made]
 
 
 @dataclass(frozen=True, kw_only=True)
+class PublicTable:
+    """A table that anyone may read, whose rows a step counts instead of those of a part.
+
+    Attributes:
+        path: its path, relative to the spec's folder.
+        sha256: digest of the file; another file is refused unread.
+    """
+
+    path: str
+    sha256: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class PlannedStep:
     """A step as planned before anything is read; execution, ledger and record all follow this plan.
 
     Attributes:
         name: name of the draw in ledger and record.
         part: the part of the rows that it reads; None if it reads none and costs nothing.
+        public: the public table whose rows it counts, if any; it then reads no part.
         events: its mechanism events.
         guarantee: their cost; None if there is no differential privacy.
         record: cost of the record of one attempt, if a theorem gives it.
@@ -164,6 +181,7 @@ class PlannedStep:
 
     name: str
     part: str | None
+    public: PublicTable | None = None
     events: tuple[MechanismEvent, ...] = ()
     guarantee: Guarantee | None = NOTHING
     record: Guarantee | None = None

@@ -31,6 +31,11 @@ class LearnerEntry(Strict):
     kind: str
 
     @property
+    def public_file(self) -> str | None:
+        """A file that anyone may read and that the learner counts, relative to the spec's folder; None if none."""
+        return None
+
+    @property
     def reads(self) -> tuple[str, ...]:
         """The parts that are read as this entry asks, among `parts`."""
         return self.parts

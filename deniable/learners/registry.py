@@ -6,7 +6,7 @@ Folders are imported on demand, so that verifying a release needs no learner's c
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from deniable.foundation.domain import Domain
 from deniable.privacy.loss import MechanismEvent
@@ -14,7 +14,7 @@ from deniable.privacy.planned import Document, ExpectedStep
 
 if TYPE_CHECKING:
     from deniable.learners.entry import LearnerEntry
-    from deniable.mechanisms import ChargedDraws, PartDelta, PlannedStep
+    from deniable.mechanisms import ChargedDraws, Counter, PartDelta, PlannedStep
 
 LEARNERS: Final = (
     "loglinear",
@@ -23,7 +23,10 @@ LEARNERS: Final = (
     "uniform",
     "independent",
     "privbayes",
+    "mst",
+    "nist_mst",
     "pegs",
+    "pegs_noisy",
     "diverse",
     "imputed",
     "origin_destination",
@@ -84,6 +87,23 @@ def entries() -> "Sequence[type[LearnerEntry]]":
 def kinds_that_read(part: str) -> list[str]:
     """Names of the learners that read a part of the rows."""
     return [kind for kind, entry in zip(LEARNERS, entries(), strict=True) if part in entry.parts]
+
+
+def derived_from_public(entry: "LearnerEntry", domain: Domain, counter: "Counter", sha256: str) -> Mapping[str, Any]:
+    """What an entry must state of the public file that it names, as its steps then compare it with the file.
+
+    Args:
+        entry: the entry, of a learner that counts a public file.
+        domain: the public domain.
+        counter: counts the rows of the file.
+        sha256: digest of the file.
+
+    Returns:
+        The part of the entry as in a spec, ready for YAML.
+    """
+    derive = import_module(f"deniable.learners.{entry.kind}.steps").derived_from_public
+    stated: Mapping[str, Any] = derive(entry, domain, counter, sha256)
+    return stated
 
 
 def steps_of(entry: "LearnerEntry", domain: Domain, delta_of: "PartDelta") -> "tuple[PlannedStep, ...]":

@@ -11,10 +11,13 @@ from pathlib import Path
 import pytest
 
 from tests.docs.guide_blocks import Command, commands, directives, programs
+from tests.extent import is_night
+from tests.warm.python import warm_python
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [page for page in sorted((ROOT / "docs").rglob("*.md")) if commands(page) or programs(page)]
 SPEC = "examples/village/village.yaml"
+_ASSIGNMENT = re.compile(r"([A-Z]+)=\$\(.*\)")
 _NOT_COPIED = ("var", ".git", ".venv", "docs/_build", "docs/pages", ".mypy_cache", ".ruff_cache", ".pytest_cache")
 
 
@@ -34,19 +37,30 @@ class Project:
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "deniable"
         shutil.copytree(ROOT, self.folder, ignore=_ignored, symlinks=True)
-        (self.folder / ".venv").symlink_to(ROOT / ".venv")
         self.home = folder / "home"
         self.home.mkdir()
         self.release = ""
+        self.variables: dict[str, str] = {}
 
     def run(self, command: str) -> subprocess.CompletedProcess[str]:
-        """Give a command to the shell; what it prints and what it complains of come together."""
+        """Give a command to the shell; what it prints and what it complains of come together.
+
+        A command that only assigns a variable does so for all later commands of the page.
+        """
+        if assigned := _ASSIGNMENT.fullmatch(command):
+            name = assigned.group(1)
+            done = self.run(f'({command}; printf "%s" "${name}")')
+            self.variables[name] = done.stdout
+            return subprocess.CompletedProcess(done.args, done.returncode, stdout="")
         environment = {
             "PATH": os.environ["PATH"],
             "HOME": str(self.home),
             "LANG": "C.UTF-8",
             "PYTHONDONTWRITEBYTECODE": "1",
+            # The copy's code, in scripts too: the environment has that of the checkout.
+            "PYTHONPATH": str(self.folder),
             "RELEASE": self.release,
+            **self.variables,
         }
         return subprocess.run(
             ["bash", "-c", command],
@@ -66,17 +80,24 @@ def _ignored(folder: str, names: list[str]) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """The copy that all pages share, one after the other."""
-    return Project(tmp_path_factory.mktemp("guides"))
+def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+    """The copy that all pages share, one after the other; by day the commands of the flows are forked."""
+    project = Project(tmp_path_factory.mktemp("guides"))
+    environment = project.folder / ".venv"
+    if is_night():
+        environment.symlink_to(ROOT / ".venv")
+        yield project
+    else:
+        with warm_python(environment, ROOT / ".venv", project.folder / "var"):
+            yield project
 
 
 @pytest.fixture(scope="module")
 def village(project: Project) -> Path:
-    """What the release of the example leaves, kept beside the copy."""
-    for command in (".venv/bin/python examples/village/make_people.py", f"make release SPEC={SPEC}"):
-        done = project.run(command)
-        assert done.returncode == 0, done.stdout
+    """What the release of the example leaves, kept beside the copy; the example of Python makes it."""
+    done = project.run(f".venv/bin/python examples/a_release_in_python.py {SPEC}")
+    assert done.returncode == 0, done.stdout
+    assert "/releases/village-" in done.stdout, done.stdout
     kept = project.folder.with_name("village")
     kept.mkdir()
     (project.folder / "var").rename(kept / "var")
@@ -95,6 +116,7 @@ def fresh(request: pytest.FixtureRequest, project: Project, page: Path) -> Itera
         (folder,) = (kept / "var" / "releases").iterdir()
         project.release = folder.name
     yield project
+    project.variables.clear()
     shutil.rmtree(project.folder / "var", ignore_errors=True)
     given.unlink(missing_ok=True)
     for name in _new(project.folder):

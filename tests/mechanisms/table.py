@@ -1,20 +1,22 @@
 """One row for each learner and each sampler: the smallest release that asks for it."""
 
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
 
-from tests.small_release import SPEC
+from tests.small_release import SPEC, public_table
 from tests.whole_release import HISTOGRAM, SEEDLESS
 
 _NOISE = "tests/privacy/test_learning_adds_the_noise_it_is_charged_for.py"
 _LOGLINEAR = "tests/privacy/test_loglinear_answers_have_the_noise_of_their_events.py"
 _DATASYNTHESIZER = "tests/mechanisms/test_datasynthesizer.py"
+_MST = "tests/mechanisms/test_mst.py"
 CHARGED = "per_draw"
 """The sampler that draws from exact counts, for learners that make no model; the rows of these name it."""
 _URNS = "tests/privacy/test_urns_spend_no_more_than_they_are_charged.py"
-_FLOWS = "tests/privacy/test_urns_of_flows_and_sets_spend_no_more_than_they_claim.py"
+_COUNTED_URNS = "tests/privacy/test_urns_of_flows_and_sets_spend_no_more_than_they_claim.py"
 _WITHOUT_STRUCTURE = {"seeds": 0.5, "parameters": 0.3, "holdout": 0.2}
 
 
@@ -126,6 +128,18 @@ LEARNERS = {
             "tests/mechanisms/test_pegs.py::test_measured_orders_have_the_noise_that_is_charged",
         ),
     ),
+    "pegs_noisy": LearnerRow(
+        {
+            "learner": {
+                "kind": "pegs_noisy",
+                "key_cells": 8,
+                "orders": {"employed": ["school", "sex"]},
+                "parameters": {"epsilon": 1},
+            },
+            "split": _WITHOUT_STRUCTURE,
+        },
+        laws=("tests/mechanisms/test_pegs_noisy.py::test_tables_have_the_noise_that_is_charged",),
+    ),
     "diverse": LearnerRow(
         {
             "learner": {
@@ -165,7 +179,7 @@ LEARNERS = {
             "synthesis": {"guarantee": CHARGED, "records": 400, "chunk_candidates": 128},
         },
         laws=(
-            f"{_FLOWS}::test_drawn_origins_have_the_enumerated_law",
+            f"{_COUNTED_URNS}::test_drawn_origins_have_the_enumerated_law",
             "tests/unit/test_origin_destination.py::test_measured_totals_have_the_noise_that_is_charged",
         ),
     ),
@@ -175,7 +189,7 @@ LEARNERS = {
             "split": _WITHOUT_STRUCTURE,
             "synthesis": {"guarantee": CHARGED, "records": 400, "chunk_candidates": 128},
         },
-        laws=(f"{_FLOWS}::test_drawn_sets_have_the_enumerated_law",),
+        laws=(f"{_COUNTED_URNS}::test_drawn_sets_have_the_enumerated_law",),
     ),
     "privbayes": LearnerRow(
         {"learner": {"kind": "privbayes", "structure": {"epsilon": 1, "degree": 2}, "parameters": {"epsilon": 1}}},
@@ -183,6 +197,37 @@ LEARNERS = {
             f"{_DATASYNTHESIZER}::test_choices_follow_the_exponential_law",
             f"{_DATASYNTHESIZER}::test_tables_have_the_noise_that_is_charged",
         ),
+    ),
+    "mst": LearnerRow(
+        {
+            "learner": {"kind": "mst", "parameters": {"epsilon": 1, "delta": 1e-6}},
+            "split": _WITHOUT_STRUCTURE,
+        },
+        laws=(
+            f"{_MST}::test_tables_have_the_noise_that_is_charged",
+            f"{_MST}::test_choices_follow_the_exponential_law",
+        ),
+    ),
+    "nist_mst": LearnerRow(
+        {
+            "learner": {
+                "kind": "nist_mst",
+                "selection": {
+                    "public_file": "public.csv",
+                    "sha256": sha256(public_table().encode()).hexdigest(),
+                    "strong_information": 0.01,
+                    "tables": [
+                        {"attributes": ["school", "employed"], "weight": 2},
+                        {"attributes": ["age", "school"], "weight": 4},
+                        {"attributes": ["age", "sex"], "weight": 3},
+                        {"attributes": ["age", "school", "employed"], "weight": 5},
+                    ],
+                },
+                "parameters": {"epsilon": 1, "delta": 1e-6},
+            },
+            "split": _WITHOUT_STRUCTURE,
+        },
+        laws=(f"{_MST}::test_tables_have_the_noise_that_is_charged",),
     ),
 }
 """By the name that a spec asks for them by."""

@@ -1,12 +1,13 @@
 """All mutants."""
 
-from tests.mutants import accounts, budgets, candidates, flows, learners, local, loglinear, randomness, urns
+from tests.mutants import accounts, budgets, candidates, flows, learners, local, loglinear, mst, randomness, urns
 from tests.mutants.mutant import Equivalent, Mutant
 
 MUTANTS: tuple[Mutant, ...] = (
     *randomness.MUTANTS,
     *learners.MUTANTS,
     *loglinear.MUTANTS,
+    *mst.MUTANTS,
     *local.MUTANTS,
     *flows.MUTANTS,
     *candidates.MUTANTS,

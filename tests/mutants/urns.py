@@ -56,9 +56,9 @@ MUTANTS = (
             _BLOCKS,
         ),
         (
-            "            break\n        key.append(other)",
-            "            continue\n        key.append(other)",
-            "a key skips attributes that do not fit, and so is another than is published",
+            "if combinations > most:",
+            "if combinations > 2 * most:",
+            "a key has more combinations than the spec allows",
             _PEGS + "test_a_key_ends_at_the_first_attribute_that_does_not_fit",
         ),
         (
@@ -108,6 +108,21 @@ MUTANTS = (
             "uniform_below(words, position, even + counted + UNIT * first)",
             "a Polya urn does not grow",
             _POLYA,
+        ),
+    ),
+    *faults(
+        "deniable/learners/pegs_noisy/plan.py",
+        (
+            "return max(noised_tables(domain), 1) / epsilon",
+            "return max(noised_tables(domain) - 1, 1) / epsilon",
+            "noise is scaled for a table of keys less than there are",
+            "mechanisms/test_pegs_noisy.py::test_tables_have_the_noise_that_is_charged",
+        ),
+        (
+            "[other for other in order if other < attribute]",
+            "[other for other in order if other != attribute]",
+            "a key has attributes that are drawn later",
+            "mechanisms/test_pegs_noisy.py::test_keys_are_of_attributes_before",
         ),
     ),
     *faults(

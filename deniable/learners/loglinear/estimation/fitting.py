@@ -14,8 +14,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from deniable.measurements.noisy_tables import Cells
 from deniable.models.loglinear.flat_tables import Attributes, strides_of
-from deniable.models.noisy_marginals import Cells
 
 PASSES = 6
 PASSES_WITHOUT = 2
