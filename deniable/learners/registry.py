@@ -25,6 +25,7 @@ LEARNERS: Final = (
     "privbayes",
     "mst",
     "nist_mst",
+    "aim",
     "pegs",
     "pegs_noisy",
     "diverse",

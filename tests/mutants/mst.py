@@ -55,8 +55,10 @@ MUTANTS = (
         "deniable/learners/mst/learning.py",
         (
             "(a, b): dependence(counts[a, b], expected_counts(margins[a], margins[b], alone.total)) for a, b in pairs",
-            "(a, b): dependence(counts[a, b], expected_counts(counts[a, b].sum(1), counts[a, b].sum(0), "
-            "counts[a, b].sum())) for a, b in pairs",
+            (
+                "(a, b): dependence(counts[a, b], expected_counts(counts[a, b].sum(1), counts[a, b].sum(0), "
+                "counts[a, b].sum())) for a, b in pairs"
+            ),
             "expected counts of MST are those of the records",
             _AUDIT,
         ),

@@ -1,12 +1,27 @@
 """All mutants."""
 
-from tests.mutants import accounts, budgets, candidates, flows, learners, local, loglinear, mst, randomness, urns
+from tests.mutants import (
+    accounts,
+    aim,
+    budgets,
+    candidates,
+    flows,
+    learners,
+    local,
+    loglinear,
+    measurements,
+    mst,
+    randomness,
+    urns,
+)
 from tests.mutants.mutant import Equivalent, Mutant
 
 MUTANTS: tuple[Mutant, ...] = (
     *randomness.MUTANTS,
     *learners.MUTANTS,
     *loglinear.MUTANTS,
+    *measurements.MUTANTS,
+    *aim.MUTANTS,
     *mst.MUTANTS,
     *local.MUTANTS,
     *flows.MUTANTS,
