@@ -177,7 +177,7 @@ LEARNERS = {
                 "epsilon": 4,
                 "totals_epsilon": 1,
             },
-            "synthesis": {"guarantee": "per_draw", "records": 400, "chunk_candidates": 128},
+            "synthesis": {"guarantee": CHARGED, "records": 400, "chunk_candidates": 128},
         },
         laws=(
             f"{_COUNTED_URNS}::test_drawn_origins_have_the_enumerated_law",
@@ -188,7 +188,7 @@ LEARNERS = {
         {
             "learner": {"kind": "multinomial_sets", "epsilon": 4, "sets": 2},
             "split": _WITHOUT_STRUCTURE,
-            "synthesis": {"guarantee": "per_draw", "records": 400, "chunk_candidates": 128},
+            "synthesis": {"guarantee": CHARGED, "records": 400, "chunk_candidates": 128},
         },
         laws=(f"{_COUNTED_URNS}::test_drawn_sets_have_the_enumerated_law",),
     ),
