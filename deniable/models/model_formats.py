@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from deniable.foundation.domain import Domain
-from deniable.models import bayes_net
+from deniable.models import bayes_net, constrained_net
 from deniable.models.bayes_net import BayesNet
+from deniable.models.constrained_net import ConstrainedNet, network_in
 from deniable.models.loglinear import net
 from deniable.models.loglinear.net import LoglinearNet
 from deniable.models.sequential_model import require_format
@@ -16,10 +17,17 @@ from deniable.models.sequential_model import require_format
 _KINDS: dict[str, type[BayesNet] | type[LoglinearNet]] = {bayes_net.FORMAT: BayesNet, net.FORMAT: LoglinearNet}
 
 
-def model_from_document(domain: Domain, document: Mapping[str, Any]) -> BayesNet | LoglinearNet:
-    """The network that a document describes.
+def model_from_document(domain: Domain, document: Mapping[str, Any]) -> BayesNet | LoglinearNet | ConstrainedNet:
+    """The network that a document describes; its records keep the rules of the domain.
 
     Raises:
-        InvalidInput: the format is unknown, or the document describes no network over this domain.
+        InvalidInput: the format is unknown, the document describes no network over this domain, or its rules are not
+            those of the domain.
     """
+    if domain.rules or document.get("format") == constrained_net.FORMAT:
+        return ConstrainedNet(domain, _network(domain.modelled, network_in(domain, document)))
+    return _network(domain, document)
+
+
+def _network(domain: Domain, document: Mapping[str, Any]) -> BayesNet | LoglinearNet:
     return _KINDS[require_format(document, *_KINDS)].from_document(domain, document)
