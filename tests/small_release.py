@@ -91,7 +91,12 @@ def made_up_people(rows: int = ROWS) -> list[list[str]]:
 
 
 def write_small_release(
-    folder: Path, *, people: list[list[str]] | None = None, names: list[str] | None = None, **changes: Any
+    folder: Path,
+    *,
+    people: list[list[str]] | None = None,
+    names: list[str] | None = None,
+    schema: str = SCHEMA,
+    **changes: Any,
 ) -> Path:
     """Write table, schema and spec into a folder.
 
@@ -99,6 +104,7 @@ def write_small_release(
         folder: where they go.
         people: rows of the table; `made_up_people()` by default.
         names: columns of the table.
+        schema: code of its schema.
         changes: what the spec says otherwise, `split__seeds=0.1` for what stands inside.
 
     Returns:
@@ -107,7 +113,7 @@ def write_small_release(
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "people.csv").open("w", newline="") as file:
         csv.writer(file).writerows([names or NAMES, *(made_up_people() if people is None else people)])
-    (folder / "people.py").write_text(SCHEMA)
+    (folder / "people.py").write_text(schema)
     spec = deepcopy(SPEC)
     for place, value in changes.items():
         *path, last = place.split("__")

@@ -150,7 +150,9 @@ class Domain:
     @cached_property
     def digest(self) -> str:
         """SHA-256 in hex of names, values and buckets, which define the meaning of codes and counts, and of rules."""
-        said: list[Any] = [(a.name, [repr(value) for value in a.values], a.kind, list(a.buckets)) for a in self.attributes]
+        said: list[Any] = [
+            (a.name, [repr(value) for value in a.values], a.kind, list(a.buckets)) for a in self.attributes
+        ]
         known = self if self.whole is None else self.whole
         if known.rules or known.totals:
             said.append([[each.document() for each in those] for those in (known.rules, known.totals)])

@@ -92,7 +92,7 @@ class Component:
 
     def _projected(self, joint: Flags, columns: Sequence[int]) -> Relation:
         places = [self.columns.index(column) for column in columns]
-        left = joint.any(axis=tuple(place for place in range(len(self.columns)) if place not in places))
+        left = np.asarray(joint.any(axis=tuple(place for place in range(len(self.columns)) if place not in places)))
         rising = sorted(places)
         allowed = left.transpose([rising.index(place) for place in places])
         return Relation(tuple(columns), tuple(self.classes[place] for place in places), allowed)
@@ -167,9 +167,7 @@ def _pairs_fit(sizes: dict[int, int]) -> bool:
 
 def _common(column: int, relations: Sequence[Relation]) -> NDArray[np.int64]:
     """The coarsest classes of an attribute's values that every relation's classes are made of, by first appearance."""
-    own = [
-        relation.classes[relation.columns.index(column)] for relation in relations if column in relation.columns
-    ]
+    own = [relation.classes[relation.columns.index(column)] for relation in relations if column in relation.columns]
     _, first, same = np.unique(np.stack(own), axis=1, return_index=True, return_inverse=True)
     rank = np.empty(len(first), np.int64)
     rank[np.argsort(first)] = np.arange(len(first))

@@ -207,7 +207,7 @@ class Skip(Rule):
         """See `Rule`."""
         skipped = [_met((each,), domain, codes) for each in self.columns]
         expected = _met(self.when, domain, codes) if self.when else skipped[0]
-        return np.logical_and.reduce([each == expected for each in skipped])
+        return np.asarray(np.logical_and.reduce([each == expected for each in skipped]))
 
     def relations(self, domain: "Domain") -> tuple[Relation, ...]:
         """See `Rule`."""
@@ -250,9 +250,7 @@ class Order(Rule):
     def sentence(self) -> str:
         """The rule in words."""
         than = "less than" if self.strict else "at most"
-        return f"{self.lesser} is {than} {self.greater}" + "".join(
-            f", unless {_said((each,))}" for each in self.unless
-        )
+        return f"{self.lesser} is {than} {self.greater}" + "".join(f", unless {_said((each,))}" for each in self.unless)
 
     def fault(self, domain: "Domain") -> str | None:
         """See `Rule`."""
@@ -364,7 +362,9 @@ class Derived(Rule):
             )
             return (relation,)
         sizes = tuple(np.arange(size) for size in given.shape)
-        return (_reduced(Relation(domain.subset(self.attributes), (*sizes, own), given[..., None] == own), len(self.of)),)
+        return (
+            _reduced(Relation(domain.subset(self.attributes), (*sizes, own), given[..., None] == own), len(self.of)),
+        )
 
     def document(self) -> dict[str, Any]:
         """See `Rule`."""
@@ -590,4 +590,3 @@ def _reduced(relation: Relation, axes: int | None = None) -> Relation:
         classes[axis] = rank[same.ravel()][classes[axis]]
         allowed = allowed.take(np.sort(first), axis)
     return Relation(relation.columns, tuple(classes), allowed)
-

@@ -4,15 +4,19 @@ Folders are imported on demand, so that verifying a release needs no learner's c
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from deniable.foundation.domain import Domain
-from deniable.privacy.planned import ExpectedStep
+from deniable.foundation.errors import InvalidInput
+from deniable.privacy.planned import Delta, Document, ExpectedStep, Planned
 
 if TYPE_CHECKING:
     from deniable.learners.entry import LearnerEntry
     from deniable.mechanisms import PartDelta, PlannedStep
+    from deniable.privacy.step_costs import StepCost
 
 LEARNERS: Final = (
     "loglinear",
@@ -29,7 +33,12 @@ def expected_steps(kind: str) -> Mapping[str, ExpectedStep]:
     if kind not in LEARNERS:
         return {}
     steps: Mapping[str, ExpectedStep] = import_module(f"deniable.learners.{kind}.verification").EXPECTED_STEPS
-    return steps
+    return {name: replace(step, plan=partial(_of_modelled, step)) for name, step in steps.items()}
+
+
+def _of_modelled(expected: ExpectedStep, spec: Document, domain: Domain, step: "StepCost", delta: Delta) -> Planned:
+    """What a step must do on a table whose rules may determine some attributes, which are not modelled."""
+    return expected.plan(spec, domain.modelled, step, delta)
 
 
 def entries() -> "Sequence[type[LearnerEntry]]":
@@ -51,9 +60,18 @@ def steps_of(entry: "LearnerEntry", domain: Domain, delta_of: "PartDelta") -> "t
         delta_of: see PartDelta.
 
     Raises:
-        InvalidInput: the budget does not suffice.
+        InvalidInput: the budget does not suffice, or the learner cannot hold the rules of the table.
     """
+    if domain.rules and not entry.holds_rules:
+        raise InvalidInput(
+            f"a learner of kind {entry.kind} must have a table without rules, which it cannot hold, got "
+            f"{len(domain.rules)} rules; choose another learner, or take the rules out of the schema."
+        )
     steps: tuple[PlannedStep, ...] = import_module(f"deniable.learners.{entry.kind}.steps").steps(
-        entry, domain, delta_of
+        entry, domain.modelled, delta_of
     )
-    return steps
+    if not domain.rules:
+        return steps
+    # Imported on demand too: it knows compiled networks.
+    under_rules = import_module("deniable.learners.under_rules").under_rules
+    return tuple(under_rules(step, domain) for step in steps)

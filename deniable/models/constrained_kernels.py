@@ -25,7 +25,7 @@ _AT_A_TIME = 256
 
 
 class ConstrainedArrays(NamedTuple):
-    """A network and what its rules permit, for compiled code. Attributes are in the network's order, those computed last.
+    """A network and what its rules permit, for compiled code; positions in its order, computed attributes last.
 
     Attributes:
         base: the arrays of the network of the attributes that are modelled.
@@ -236,9 +236,7 @@ def _filled(net, position, columns, words, at, block, scored):
     """Draw a position of all records, a block at a time, each from the word at its place in `at` plus the position."""
     for begun in range(0, columns.shape[1], _AT_A_TIME):
         live = min(_AT_A_TIME, columns.shape[1] - begun)
-        some = ColumnBlock(
-            block.copied, at[begun : begun + live], columns[:, begun : begun + live], block.factors
-        )
+        some = ColumnBlock(block.copied, at[begun : begun + live], columns[:, begun : begun + live], block.factors)
         draw_column(net, position, some, words, live, scored)
 
 

@@ -87,7 +87,7 @@ class ConstrainedNet(SequentialModel):
             row_start=starts([own.size for own in rows]),
             allowed=_joined([own.ravel() for own in rows]),
             free_start=starts([len(own) for own in rows]),
-            free=_joined([own.all(axis=1) for own in rows]),
+            free=_joined([np.asarray(own.all(axis=1)) for own in rows]),
         )
 
     def fill(self, words: NDArray[np.uint32], records: Codes) -> None:

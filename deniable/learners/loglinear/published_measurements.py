@@ -73,7 +73,7 @@ def check_measured(
     made: list[_Measured] = []
 
     def form() -> Iterator[str]:
-        made.append(_Measured(document, Domain.from_document(described)))
+        made.append(_Measured(document, Domain.from_document(described).modelled))
         yield from made[0].faults_of_form()
 
     faults = found(form)
