@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
+from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
@@ -15,7 +16,15 @@ from numpy.typing import NDArray
 
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.rule_components import Component, components
-from deniable.foundation.rules import Derived, PublicTotal, Rule, determined_in_order, require_rules, rule_from_document
+from deniable.foundation.rules import (
+    Derived,
+    PublicTotal,
+    Relation,
+    Rule,
+    determined_in_order,
+    require_rules,
+    rule_from_document,
+)
 
 Value = int | float | str | bool
 Kind = Literal["numeric", "nominal"]
@@ -186,6 +195,21 @@ class Domain:
         """The rules by which attributes are computed at the end, in an order in which they can be."""
         determined = [rule for rule in determined_in_order(self.rules) if rule.column != self.target]
         return tuple(determined)
+
+    @cached_property
+    def restricted_pairs(self) -> dict[tuple[int, int], Relation]:
+        """The pairs of attributes, by column number, of which the rules forbid some combinations."""
+        known = self if self.whole is None else self.whole
+        column = {known.index(name): number for number, name in enumerate(self.names)}
+        found = {}
+        for component in known.components:
+            own = [place for place in component.columns if place in column]
+            for pair in combinations(own, 2):
+                allowed = component.allowed(pair)
+                if not allowed.all():
+                    columns = column[pair[0]], column[pair[1]]
+                    found[columns] = Relation(columns, tuple(component.classes_of(place) for place in pair), allowed)
+        return found
 
     def zeros(self, columns: Sequence[int]) -> NDArray[np.bool_] | None:
         """The combinations of some attributes' values that the rules forbid: the structural zeros of their table.

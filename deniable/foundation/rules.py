@@ -11,23 +11,52 @@ structural zeros of categorical data: Bishop, Fienberg, Holland 1975, Discrete M
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
+from typing import Any, ClassVar, Final, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deniable.foundation.errors import InvalidInput
 
-if TYPE_CHECKING:
-    from deniable.foundation.domain import Attribute, Codes, Domain, Value
-
+Value: TypeAlias = int | float | str | bool
+Codes: TypeAlias = NDArray[np.uint16]
 Flags: TypeAlias = NDArray[np.bool_]
-Condition: TypeAlias = "tuple[tuple[str, tuple[Value, ...]], ...]"
+Condition: TypeAlias = tuple[tuple[str, tuple[Value, ...]], ...]
 """Attributes, each with some of its values; it holds for a record whose values are all among them."""
 
 MOST_COMBINATIONS = 1 << 18
 """Largest number of combinations of values for which a derived column can be tabulated."""
 _SHOWN = 3
+
+
+class Attribute(Protocol):
+    """What rules need of an attribute; see `deniable.foundation.domain.Attribute`."""
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        """The value of each code."""
+
+    @property
+    def cardinality(self) -> int:
+        """Number of values."""
+
+
+class Domain(Protocol):
+    """What rules need of a domain; see `deniable.foundation.domain.Domain`."""
+
+    @property
+    def attributes(self) -> Sequence[Attribute]:
+        """The attributes in column order."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Their names."""
+
+    def index(self, name: str) -> int:
+        """Column number of an attribute."""
+
+    def subset(self, names: Sequence[str]) -> tuple[int, ...]:
+        """Column numbers of several attributes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,11 +95,11 @@ class Rule:
         """The rule in words."""
         raise NotImplementedError
 
-    def fault(self, domain: "Domain") -> str | None:
+    def fault(self, domain: Domain) -> str | None:
         """What is wrong with the rule in a domain that has its attributes, as the end of a sentence; None if nothing."""
         raise NotImplementedError
 
-    def holds(self, domain: "Domain", codes: "Codes") -> Flags:
+    def holds(self, domain: Domain, codes: Codes) -> Flags:
         """Whether each record keeps the rule, by the values that its codes stand for.
 
         Args:
@@ -82,7 +111,7 @@ class Rule:
         """
         raise NotImplementedError
 
-    def relations(self, domain: "Domain") -> tuple[Relation, ...]:
+    def relations(self, domain: Domain) -> tuple[Relation, ...]:
         """Relations which a record keeps if and only if it keeps the rule."""
         raise NotImplementedError
 
@@ -112,15 +141,15 @@ class Impossible(Rule):
         """The rule in words."""
         return f"it never occurs that {_said(self.when)}"
 
-    def fault(self, domain: "Domain") -> str | None:
+    def fault(self, domain: Domain) -> str | None:
         """See `Rule`."""
         return _fault_of(self.when, domain)
 
-    def holds(self, domain: "Domain", codes: "Codes") -> Flags:
+    def holds(self, domain: Domain, codes: Codes) -> Flags:
         """See `Rule`."""
         return np.asarray(~_met(self.when, domain, codes))
 
-    def relations(self, domain: "Domain") -> tuple[Relation, ...]:
+    def relations(self, domain: Domain) -> tuple[Relation, ...]:
         """See `Rule`."""
         allowed = np.ones((2,) * len(self.when), bool)
         allowed[(1,) * len(self.when)] = False
@@ -154,15 +183,15 @@ class Required(Rule):
         """The rule in words."""
         return f"if {_said(self.when)}, then {_said(self.then)}"
 
-    def fault(self, domain: "Domain") -> str | None:
+    def fault(self, domain: Domain) -> str | None:
         """See `Rule`."""
         return _fault_of((*self.when, *self.then), domain)
 
-    def holds(self, domain: "Domain", codes: "Codes") -> Flags:
+    def holds(self, domain: Domain, codes: Codes) -> Flags:
         """See `Rule`."""
         return np.asarray(~_met(self.when, domain, codes) | _met(self.then, domain, codes))
 
-    def relations(self, domain: "Domain") -> tuple[Relation, ...]:
+    def relations(self, domain: Domain) -> tuple[Relation, ...]:
         """See `Rule`."""
         allowed = np.ones((2,) * (len(self.when) + 1), bool)
         allowed[(*(1,) * len(self.when), 0)] = False
@@ -197,19 +226,19 @@ class Skip(Rule):
         skipped = _said(self.columns)
         return f"{skipped} if and only if {_said(self.when)}" if self.when else f"all or none of: {skipped}"
 
-    def fault(self, domain: "Domain") -> str | None:
+    def fault(self, domain: Domain) -> str | None:
         """See `Rule`."""
         if not self.columns or (not self.when and len(self.columns) == 1):
             return "must have a condition or several columns"
         return _fault_of((*self.when, *self.columns), domain)
 
-    def holds(self, domain: "Domain", codes: "Codes") -> Flags:
+    def holds(self, domain: Domain, codes: Codes) -> Flags:
         """See `Rule`."""
         skipped = [_met((each,), domain, codes) for each in self.columns]
         expected = _met(self.when, domain, codes) if self.when else skipped[0]
         return np.asarray(np.logical_and.reduce([each == expected for each in skipped]))
 
-    def relations(self, domain: "Domain") -> tuple[Relation, ...]:
+    def relations(self, domain: Domain) -> tuple[Relation, ...]:
         """See `Rule`."""
         if not self.when:
             first, *others = self.columns
@@ -252,7 +281,7 @@ class Order(Rule):
         than = "less than" if self.strict else "at most"
         return f"{self.lesser} is {than} {self.greater}" + "".join(f", unless {_said((each,))}" for each in self.unless)
 
-    def fault(self, domain: "Domain") -> str | None:
+    def fault(self, domain: Domain) -> str | None:
         """See `Rule`."""
         if self.lesser == self.greater:
             return f"must have two different attributes, got {self.lesser} twice"
@@ -263,7 +292,7 @@ class Order(Rule):
             return "must exempt only values of its own two attributes"
         return _fault_of(self.unless, domain) if self.unless else None
 
-    def holds(self, domain: "Domain", codes: "Codes") -> Flags:
+    def holds(self, domain: Domain, codes: Codes) -> Flags:
         """See `Rule`."""
         first, second = (self._numbers(domain, name)[codes[:, domain.index(name)]] for name in self.attributes)
         kept = first < second if self.strict else first <= second
@@ -271,7 +300,7 @@ class Order(Rule):
             kept |= _met((each,), domain, codes)
         return np.asarray(kept)
 
-    def relations(self, domain: "Domain") -> tuple[Relation, ...]:
+    def relations(self, domain: Domain) -> tuple[Relation, ...]:
         """See `Rule`."""
         first, second = (self._numbers(domain, name) for name in self.attributes)
         allowed = first[:, None] < second if self.strict else first[:, None] <= second
@@ -292,7 +321,7 @@ class Order(Rule):
             "unless": _plain(self.unless),
         }
 
-    def _numbers(self, domain: "Domain", name: str) -> NDArray[np.float64]:
+    def _numbers(self, domain: Domain, name: str) -> NDArray[np.float64]:
         return np.asarray(_attribute(domain, name).values, np.float64)
 
 
@@ -310,7 +339,7 @@ class Derived(Rule):
     kind: ClassVar[str] = "derived"
     column: str
     of: tuple[str, ...]
-    values: "tuple[Value | None, ...]"
+    values: tuple[Value | None, ...]
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -322,7 +351,7 @@ class Derived(Rule):
         """The rule in words."""
         return f"{self.column} is determined by {' and '.join(self.of)}"
 
-    def fault(self, domain: "Domain") -> str | None:
+    def fault(self, domain: Domain) -> str | None:
         """See `Rule`."""
         if not self.of or len(set(self.attributes)) < len(self.attributes):
             return f"must determine {self.column} by other columns, each named once"
@@ -339,18 +368,18 @@ class Derived(Rule):
             return f"must give only values that {self.column} has"
         return None
 
-    def codes_of(self, domain: "Domain") -> NDArray[np.int64]:
-        """Code of the determined value for each combination, -1 for one that never occurs; shape (values of each ...)."""
+    def codes_of(self, domain: Domain) -> NDArray[np.int64]:
+        """Code of the determined value for each combination, shape (values of each ...); -1 for one that never occurs."""
         code: dict[Value | None, int] = {value: i for i, value in enumerate(_attribute(domain, self.column).values)}
         found = [-1 if value is None else code[value] for value in self.values]
         return np.asarray(found, np.int64).reshape(self._sizes(domain))
 
-    def holds(self, domain: "Domain", codes: "Codes") -> Flags:
+    def holds(self, domain: Domain, codes: Codes) -> Flags:
         """See `Rule`."""
         sources = tuple(codes[:, domain.index(name)] for name in self.of)
         return np.asarray(self.codes_of(domain)[sources] == codes[:, domain.index(self.column)])
 
-    def relations(self, domain: "Domain") -> tuple[Relation, ...]:
+    def relations(self, domain: Domain) -> tuple[Relation, ...]:
         """See `Rule`."""
         given = self.codes_of(domain)
         own = np.arange(_attribute(domain, self.column).cardinality)
@@ -376,7 +405,7 @@ class Derived(Rule):
             "values": list(self.values),
         }
 
-    def _sizes(self, domain: "Domain") -> tuple[int, ...]:
+    def _sizes(self, domain: Domain) -> tuple[int, ...]:
         return tuple(_attribute(domain, name).cardinality for name in self.of)
 
 
@@ -407,7 +436,7 @@ class PublicTotal:
         """
         return cls(document["source"], document["attribute"], tuple(int(count) for count in document["counts"]))
 
-    def fault(self, domain: "Domain") -> str | None:
+    def fault(self, domain: Domain) -> str | None:
         """What is wrong with the total in a domain, as the end of a sentence; None if nothing is."""
         if self.attribute is not None and self.attribute not in domain.names:
             return f"must be of one of {', '.join(domain.names)}, got {self.attribute}"
@@ -444,7 +473,7 @@ def rule_from_document(document: Mapping[str, Any]) -> Rule:
 KINDS: Final = tuple(each.kind for each in (Impossible, Required, Skip, Order, Derived))
 
 
-def require_rules(domain: "Domain", rules: Sequence[Rule], totals: Sequence[PublicTotal]) -> None:
+def require_rules(domain: Domain, rules: Sequence[Rule], totals: Sequence[PublicTotal]) -> None:
     """Refuse rules and totals that do not fit a domain, or do not name a public source.
 
     Raises:
@@ -502,12 +531,12 @@ def _require_source(what: str, source: object) -> None:
         )
     if said.lower().rstrip(".") in _NOT_PUBLIC or "confidential" in said.lower():
         raise InvalidInput(
-            f"{what} must come from a public document, got the source {said!r}; what is only known from the confidential "
-            f"table must be measured with noise, not declared or held invariant."
+            f"{what} must come from a public document, got the source {said!r}; what is only known from the "
+            f"confidential table must be measured with noise, not declared or held invariant."
         )
 
 
-def _attribute(domain: "Domain", name: str) -> "Attribute":
+def _attribute(domain: Domain, name: str) -> Attribute:
     return domain.attributes[domain.index(name)]
 
 
@@ -532,7 +561,7 @@ def _condition(document: Mapping[str, Any]) -> Condition:
     return tuple((str(name), tuple(values)) for name, values in document.items())
 
 
-def _fault_of(condition: Condition, domain: "Domain") -> str | None:
+def _fault_of(condition: Condition, domain: Domain) -> str | None:
     if not condition:
         return "must have a condition"
     if len(_names(condition)) < len(condition):
@@ -548,13 +577,13 @@ def _fault_of(condition: Condition, domain: "Domain") -> str | None:
     return None
 
 
-def _members(domain: "Domain", name: str, values: "Sequence[Value]") -> Flags:
+def _members(domain: Domain, name: str, values: Sequence[Value]) -> Flags:
     """Whether each value of an attribute is among some values."""
     among = set(values)
     return np.asarray([value in among for value in _attribute(domain, name).values])
 
 
-def _met(condition: Condition, domain: "Domain", codes: "Codes") -> Flags:
+def _met(condition: Condition, domain: Domain, codes: Codes) -> Flags:
     """Whether each record meets a condition."""
     met = np.ones(len(codes), bool)
     for name, values in condition:
@@ -562,7 +591,7 @@ def _met(condition: Condition, domain: "Domain", codes: "Codes") -> Flags:
     return met
 
 
-def _relation(condition: Condition, domain: "Domain", allowed: Flags) -> Relation:
+def _relation(condition: Condition, domain: Domain, allowed: Flags) -> Relation:
     """A relation of whether each attribute of a condition has one of its values."""
     classes = tuple(_members(domain, name, values).astype(np.int64) for name, values in condition)
     return _whole(Relation(domain.subset(_names(condition)), classes, allowed))

@@ -24,9 +24,10 @@ from deniable.learners.loglinear.estimation.maximum_entropy import (
     distances,
     estimate_margins,
     estimate_total,
+    expected_by_rules,
     fit_maximum_entropy,
-    product,
 )
+from deniable.learners.loglinear.estimation.structural_zeros import permitted_shares
 from deniable.learners.loglinear.estimation.within_bucket_tables import within_bucket_counts
 from deniable.learners.loglinear.measurements import PrivateQueries
 from deniable.learners.loglinear.plan import BATCHES, TABLES_PER_ATTRIBUTE, LoglinearPlan
@@ -295,6 +296,7 @@ class _Tables:
             ordered=np.asarray([attribute.kind == "numeric" for attribute in plan.domain.attributes]),
             target=self._questions.target,
             laplace=plan.noise == "laplace",
+            zeros=permitted_shares(plan.domain, attributes),
         )
         self.found: list[NoisyMarginal] = []
         self.reasons: list[Reason] = []
@@ -318,7 +320,7 @@ class _Tables:
         margins = estimate_margins(self._ones, self._shape.sizes, total)
         unit = _typical_noise(self._plan)
         scores = {
-            pair: score(answers[CandidateQuery(pair)], product([margins[i] for i in pair], total), unit)
+            pair: score(answers[CandidateQuery(pair)], expected_by_rules(pair, margins, total, self._shape), unit)
             for pair in pairs
         }
         first = [*self._choose_tree(scores, inner), *with_target]

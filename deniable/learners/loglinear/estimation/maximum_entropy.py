@@ -160,6 +160,27 @@ def distances(tables: Sequence[NoisyMarginal], estimates: "Estimates | FittedMod
     }
 
 
+def expected_by_rules(attributes: Attributes, margins: Sequence[Cells], total: float, shape: Shape) -> Cells:
+    """Counts of a table whose attributes are independent but for the rules: the maximum entropy under its zeros."""
+    table = product([margins[i] for i in attributes], total)
+    permitted = shape.permitted(attributes)
+    if permitted is None:
+        return table
+    return raked(table * permitted, [((axis,), margins[i]) for axis, i in enumerate(attributes)])
+
+
+def ruled_distances(estimates: Estimates, shape: Shape) -> dict[Attributes, float]:
+    """L1 distance from independence that rules alone imply for pairs that they restrict, as a share of the records."""
+    margins, total = estimates.margins, estimates.total
+    return {
+        pair: float(
+            np.abs(expected_by_rules(pair, margins, total, shape) - product([margins[i] for i in pair], total)).sum()
+        )
+        / total
+        for pair in shape.zeros
+    }
+
+
 def denoise_tables(evidence: Evidence, margins: Sequence[Cells], total: float) -> tuple[Cells, ...]:
     """Denoised counts of all tables, consistent with the margins; triples are also consistent with measured pairs."""
     found: dict[Attributes, Cells] = {}
@@ -174,10 +195,15 @@ def denoise_tables(evidence: Evidence, margins: Sequence[Cells], total: float) -
             for axes in combinations(range(len(attributes)), 2)
             if (pair := tuple(attributes[axis] for axis in axes)) in found
         ]
-        expected = raked(product([margins[i] for i in attributes], total) if prior is None else prior, own)
-        noisy, deviation = completed(table.values, expected, float(table.deviation))
+        permitted = evidence.shape.permitted(attributes)
+        start = product([margins[i] for i in attributes], total) if prior is None else prior
+        if permitted is not None:
+            start = start * (permitted if prior is None else permitted > 0)
+        expected = raked(start, own)
+        possible = None if permitted is None else permitted > 0
+        noisy, deviation = completed(table.values, expected, float(table.deviation), possible)
         ordered = evidence.shape.ordered[list(attributes)]
-        counts = denoised(noisy, expected, deviation, ordered, laplace=evidence.shape.laplace)
+        counts = denoised(noisy, expected, deviation, ordered, laplace=evidence.shape.laplace, possible=possible)
         found[attributes] = raked(counts, own)
     return tuple(found[table.attributes] for table in evidence.tables)
 
@@ -201,7 +227,7 @@ def fit_maximum_entropy(
     estimates = Estimates(total, margins, denoise_tables(evidence, margins, total))
     if order is not None:
         return _glue_along(order, evidence, estimates, words, wanted)
-    orders = candidate_orders(distances(tables, estimates), shape, evidence.guides)
+    orders = candidate_orders(ruled_distances(estimates, shape) | distances(tables, estimates), shape, evidence.guides)
     best = orders[0]
     if len(orders) > 1:
         trial = words[:, : min(words.shape[1], TRIAL_RECORDS)]
@@ -236,7 +262,7 @@ def _glue_along(
         ending[max(table.attributes, key=place.__getitem__)].append(number)
     for position, attribute in enumerate(order):
         own = ending[attribute]
-        fit = Fit(attribute, [tables[number].attributes for number in own], shape, population)
+        fit = Fit(attribute, [tables[number].attributes for number in own], shape, population, order[:position])
         fit.run(margins[attribute] / total, [estimates.tables[number] for number in own])
         factors[attribute] = fit.factors
         if wanted == "shares":
