@@ -27,7 +27,7 @@ from deniable.learners.loglinear.estimation.maximum_entropy import (
     expected_by_rules,
     fit_maximum_entropy,
 )
-from deniable.learners.loglinear.estimation.structural_zeros import permitted_shares
+from deniable.learners.loglinear.estimation.structural_zeros import structural_zeros
 from deniable.learners.loglinear.estimation.within_bucket_tables import within_bucket_counts
 from deniable.learners.loglinear.measurements import PrivateQueries
 from deniable.learners.loglinear.plan import BATCHES, TABLES_PER_ATTRIBUTE, LoglinearPlan
@@ -296,7 +296,7 @@ class _Tables:
             ordered=np.asarray([attribute.kind == "numeric" for attribute in plan.domain.attributes]),
             target=self._questions.target,
             laplace=plan.noise == "laplace",
-            zeros=permitted_shares(plan.domain, attributes),
+            zeros=structural_zeros(plan.domain, attributes),
         )
         self.found: list[NoisyMarginal] = []
         self.reasons: list[Reason] = []

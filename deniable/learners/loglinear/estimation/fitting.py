@@ -7,7 +7,7 @@ tables there are, and the order of the attributes, do not belong here.
 # numba infers the types of kernels
 # mypy: disallow-untyped-defs=False, disallow-untyped-calls=False, disallow-untyped-decorators=False
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
@@ -15,6 +15,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from deniable.learners.loglinear.estimation.structural_zeros import StructuralZeros
 from deniable.models.loglinear.flat_tables import Attributes, strides_of
 from deniable.models.noisy_marginals import Cells
 
@@ -38,20 +39,20 @@ class Shape:
         ordered: whether the buckets have an order that carries meaning.
         target: the attribute that comes first, if any.
         laplace: whether the noise is Laplace.
-        zeros: for some pairs of attributes, the share of each cell that rules permit; see `structural_zeros`.
+        zeros: what rules say of pairs of attributes.
     """
 
     sizes: tuple[int, ...]
     ordered: NDArray[np.bool_]
     target: int | None
     laplace: bool
-    zeros: Mapping[Attributes, Cells] = field(default_factory=dict)
+    zeros: StructuralZeros = field(default_factory=StructuralZeros)
 
     def permitted(self, attributes: Attributes) -> Cells | None:
         """Share of each cell of a table that rules of its pairs permit; None if they permit everything."""
         found: Cells | None = None
         for axes in combinations(range(len(attributes)), 2):
-            share = self.zeros.get((attributes[axes[0]], attributes[axes[1]]))
+            share = self.zeros.shares((attributes[axes[0]], attributes[axes[1]]))
             if share is not None:
                 shape = [size if axis in axes else 1 for axis, size in enumerate(self.sizes[i] for i in attributes)]
                 own = np.broadcast_to(share.reshape(shape), [self.sizes[i] for i in attributes])
@@ -118,24 +119,18 @@ class Fit:
         self._records = population.shape[1]
         self._parents = [tuple(other for other in attributes if other != attribute) for attributes in tables]
         self._shapes = [tuple(shape.sizes[other] for other in those) for those in self._parents]
-        # Rules of this attribute with earlier ones: shares of its buckets, by the other's bucket.
-        rules = [
-            (min(pair) + max(pair) - attribute, share if pair[1] == attribute else share.T)
-            for pair, share in shape.zeros.items()
-            if attribute in pair and min(pair) + max(pair) - attribute in before
-        ]
-        if rules:
+        partners = shape.zeros.partners(attribute, before)
+        if partners:
             # The margin is fitted too, which a distribution restricted by rules does not have by itself.
             tables = self._tables = [*tables, (attribute,)]
             self._parents.append(())
             self._shapes.append(())
         codes = np.zeros((len(tables), self._records), np.int64)
         for j, (those, sizes) in enumerate(zip(self._parents, self._shapes, strict=True)):
-            codes[j] = strides_of(sizes) @ population[list(those)]
-        self.group, first = _grouped(
-            np.concatenate([codes, [population[other] for other, _ in rules]]) if rules else codes
-        )
-        self._permitted = _permitted([(population[other][first], share) for other, share in rules])
+            if those:
+                codes[j] = strides_of(sizes) @ population[list(those)]
+        self.group, first = _grouped(np.concatenate([codes, population[partners]]) if partners else codes)
+        self._permitted = shape.zeros.given(attribute, partners, population[partners][:, first]) if partners else None
         self._codes = np.ascontiguousarray(codes[:, first])
         self._weights = np.bincount(self.group, minlength=len(first)) / self._records
         self.law = np.empty((0, 0))
@@ -200,20 +195,6 @@ class Fit:
         _fit(self._weights, self._codes[list(tables)], offsets, targets, flat, law, passes, LARGEST_FACTOR)
         for logs, start, end in zip(fitted, offsets, offsets[1:], strict=False):
             logs[...] = flat[start:end].reshape(logs.shape)
-
-
-def _permitted(rules: Sequence[tuple[NDArray[np.int32], Cells]]) -> Cells | None:
-    """Share of each bucket that all rules permit, for each group; None without rules.
-
-    Args:
-        rules: for each, the bucket of the other attribute in each group, and the shares by its buckets.
-    """
-    if not rules:
-        return None
-    found = np.prod([share[bucket] for bucket, share in rules], axis=0)
-    # Rules of several attributes with each other may leave nothing of simulated buckets, though never of values.
-    found[found.sum(axis=1) <= 0] = 1.0
-    return np.asarray(found)
 
 
 @numba.njit(nogil=True, cache=True)

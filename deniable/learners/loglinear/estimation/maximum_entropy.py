@@ -177,7 +177,7 @@ def ruled_distances(estimates: Estimates, shape: Shape) -> dict[Attributes, floa
             np.abs(expected_by_rules(pair, margins, total, shape) - product([margins[i] for i in pair], total)).sum()
         )
         / total
-        for pair in shape.zeros
+        for pair in shape.zeros.pairs
     }
 
 
