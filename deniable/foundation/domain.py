@@ -211,6 +211,15 @@ class Domain:
                     found[columns] = Relation(columns, tuple(component.classes_of(place) for place in pair), allowed)
         return found
 
+    @cached_property
+    def public_shares(self) -> dict[int, NDArray[np.float64]]:
+        """Publicly known shares of the values of attributes, by column number."""
+        return {
+            self.index(total.attribute): np.asarray(total.counts, np.float64) / sum(total.counts)
+            for total in self.totals
+            if total.attribute is not None
+        }
+
     def zeros(self, columns: Sequence[int]) -> NDArray[np.bool_] | None:
         """The combinations of some attributes' values that the rules forbid: the structural zeros of their table.
 

@@ -96,7 +96,7 @@ class Rule:
         raise NotImplementedError
 
     def fault(self, domain: Domain) -> str | None:
-        """What is wrong with the rule in a domain that has its attributes, as the end of a sentence; None if nothing."""
+        """The fault of the rule in a domain with its attributes, as the end of a sentence; None if nothing."""
         raise NotImplementedError
 
     def holds(self, domain: Domain, codes: Codes) -> Flags:
@@ -369,7 +369,7 @@ class Derived(Rule):
         return None
 
     def codes_of(self, domain: Domain) -> NDArray[np.int64]:
-        """Code of the determined value for each combination, shape (values of each ...); -1 for one that never occurs."""
+        """Code of the determined value for each combination, shape (values of each ...); -1 if it never occurs."""
         code: dict[Value | None, int] = {value: i for i, value in enumerate(_attribute(domain, self.column).values)}
         found = [-1 if value is None else code[value] for value in self.values]
         return np.asarray(found, np.int64).reshape(self._sizes(domain))

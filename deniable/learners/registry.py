@@ -70,7 +70,7 @@ def steps_of(entry: "LearnerEntry", domain: Domain, delta_of: "PartDelta") -> "t
     steps: tuple[PlannedStep, ...] = import_module(f"deniable.learners.{entry.kind}.steps").steps(
         entry, domain.modelled, delta_of
     )
-    if not domain.rules:
+    if not (domain.rules or domain.totals):
         return steps
     # Imported on demand too: it knows compiled networks.
     under_rules = import_module("deniable.learners.under_rules").under_rules

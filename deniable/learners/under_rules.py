@@ -1,5 +1,7 @@
 """Any learner on a table with rules: it learns the attributes that are modelled, and its model is used under the rules.
 
+Shares of values that are publicly known replace learnt ones in Bayesian networks, where an attribute has no parents.
+
 Columns that others determine are left out when rows are counted, so no budget is spent on them. What rules are does not
 belong here (foundation.rules), nor how a network keeps them (models.constrained_net).
 """
@@ -15,7 +17,10 @@ from numpy.typing import NDArray
 from deniable.foundation.domain import Codes, Domain
 from deniable.foundation.keys import StreamOpener
 from deniable.foundation.tables import Counts, Tally
+from deniable.learners.cfs.parameters import integer_weights
 from deniable.mechanisms import MODEL, Counter, Made, PlannedStep, Run
+from deniable.models.bayes_net import FORMAT as BAYES_NET
+from deniable.models.bayes_net import BayesNet
 from deniable.models.constrained_net import constrained_document
 
 T = TypeVar("T", bound=Tally)
@@ -81,7 +86,7 @@ def under_rules(step: PlannedStep, domain: Domain) -> PlannedStep:
         step: the step, planned for `domain.modelled`.
         domain: the table's domain.
     """
-    if not domain.rules:
+    if not (domain.rules or domain.public_shares):
         return step
     return replace(step, run=partial(_run, step.run, domain))
 
@@ -92,5 +97,26 @@ def _run(run: Run, domain: Domain, counter: Counter, given: Mapping[str, Any], o
     made = run(counter, given, open_stream)
     if MODEL.name not in made.products:
         return made
-    model = constrained_document(domain, made.products[MODEL.name])
+    model = with_public_shares(domain.modelled, made.products[MODEL.name])
+    if domain.rules:
+        model = constrained_document(domain, model)
     return replace(made, products={**made.products, MODEL.name: model})
+
+
+def with_public_shares(domain: Domain, document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The document of a Bayesian network whose attributes without parents have their public shares, if any.
+
+    Models of other kinds are returned as they are: their learners use public shares themselves.
+
+    Args:
+        domain: the modelled attributes.
+        document: the model.
+    """
+    if document["format"] != BAYES_NET or not domain.public_shares:
+        return document
+    net = BayesNet.from_document(domain, document)
+    weights = list(net.weights)
+    for i, shares in domain.public_shares.items():
+        if not net.graph.parents[i]:
+            weights[i] = integer_weights(shares[None, :])
+    return replace(net, weights=tuple(weights)).document()

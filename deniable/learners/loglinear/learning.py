@@ -26,6 +26,7 @@ from deniable.learners.loglinear.estimation.maximum_entropy import (
     estimate_total,
     expected_by_rules,
     fit_maximum_entropy,
+    with_known,
 )
 from deniable.learners.loglinear.estimation.structural_zeros import structural_zeros
 from deniable.learners.loglinear.estimation.within_bucket_tables import within_bucket_counts
@@ -240,13 +241,14 @@ def _count_again(
 
 def _buckets(plan: LoglinearPlan, ones: dict[int, NoisyMarginal], total: float, signal: float) -> tuple[Bucketed, ...]:
     """The buckets of all attributes."""
-    few = _FEW * _typical_noise(plan)
-    return tuple(
+    few, known = _FEW * _typical_noise(plan), plan.domain.public_shares
+    found = (
         bucketed(attribute, ones[i], total, few, signal, laplace=plan.noise == "laplace")
         if i in ones
         else Bucketed(np.zeros(1, np.uint16), np.asarray([total]))
         for i, attribute in enumerate(plan.domain.attributes)
     )
+    return tuple(replace(own, counts=total * known[i]) if i in known else own for i, own in enumerate(found))
 
 
 def _over_buckets(ones: dict[int, NoisyMarginal], attributes: Sequence[Bucketed]) -> tuple[NoisyMarginal, ...]:
@@ -297,6 +299,7 @@ class _Tables:
             target=self._questions.target,
             laplace=plan.noise == "laplace",
             zeros=structural_zeros(plan.domain, attributes),
+            known={i: attributes[i].added_up(shares) for i, shares in plan.domain.public_shares.items()},
         )
         self.found: list[NoisyMarginal] = []
         self.reasons: list[Reason] = []
@@ -317,7 +320,7 @@ class _Tables:
         with_target: list[Attributes] = [(min(i, target), max(i, target)) for i in inner] if target is not None else []
         wanted = [CandidateQuery(pair) for pair in (*pairs, *with_target)]
         answers = self._questions.answers(wanted, self._counter)
-        margins = estimate_margins(self._ones, self._shape.sizes, total)
+        margins = with_known(estimate_margins(self._ones, self._shape.sizes, total), total, self._shape)
         unit = _typical_noise(self._plan)
         scores = {
             pair: score(answers[CandidateQuery(pair)], expected_by_rules(pair, margins, total, self._shape), unit)

@@ -341,7 +341,12 @@ def _faults_of_figures(measured: _Measured, events: Sequence[MechanismEvent]) ->
     total = _total(ones)
     for entry in measured.ones:
         attribute: Attribute = measured.domain.attributes[entry.attributes[0]]
-        right_counts = value_counts(attribute, entry.table, total, laplace=measured.noise == "laplace")
+        known = measured.domain.public_shares.get(entry.attributes[0])
+        right_counts = (
+            value_counts(attribute, entry.table, total, laplace=measured.noise == "laplace")
+            if known is None
+            else total * known
+        )
         if not np.allclose(entry.denoised, right_counts, rtol=_DENOISED, atol=_DENOISED * total):
             yield f"{MEASURED}: the denoised counts of {attribute.name} do not follow from its integers"
 

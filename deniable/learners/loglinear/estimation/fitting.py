@@ -7,7 +7,7 @@ tables there are, and the order of the attributes, do not belong here.
 # numba infers the types of kernels
 # mypy: disallow-untyped-defs=False, disallow-untyped-calls=False, disallow-untyped-decorators=False
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
@@ -40,6 +40,7 @@ class Shape:
         target: the attribute that comes first, if any.
         laplace: whether the noise is Laplace.
         zeros: what rules say of pairs of attributes.
+        known: for some attributes, the shares of their buckets that are publicly known.
     """
 
     sizes: tuple[int, ...]
@@ -47,6 +48,7 @@ class Shape:
     target: int | None
     laplace: bool
     zeros: StructuralZeros = field(default_factory=StructuralZeros)
+    known: Mapping[int, Cells] = field(default_factory=dict)
 
     def permitted(self, attributes: Attributes) -> Cells | None:
         """Share of each cell of a table that rules of its pairs permit; None if they permit everything."""

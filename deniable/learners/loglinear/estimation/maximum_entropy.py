@@ -136,6 +136,11 @@ def estimate_margins(tables: Sequence[NoisyMarginal], sizes: Sequence[int], tota
     )
 
 
+def with_known(margins: Sequence[Cells], total: float, shape: Shape) -> tuple[Cells, ...]:
+    """Counts of each attribute's buckets, the publicly known ones in place of estimates."""
+    return tuple(total * shape.known[i] if i in shape.known else margin for i, margin in enumerate(margins))
+
+
 def _margin(noisy: Cells, deviation: Cells, total: float) -> Cells:
     """Estimated counts of an attribute, shrunk towards equally frequent buckets as far as the noise suggests."""
     even = np.full(noisy.shape, total / noisy.size)
@@ -223,7 +228,7 @@ def fit_maximum_entropy(
     tables, shape = evidence.tables, evidence.shape
     counts = [table for table in tables if not table.differences(shape.sizes)]
     total = estimate_total([*evidence.ones, *counts])
-    margins = estimate_margins([*evidence.ones, *tables], shape.sizes, total)
+    margins = with_known(estimate_margins([*evidence.ones, *tables], shape.sizes, total), total, shape)
     estimates = Estimates(total, margins, denoise_tables(evidence, margins, total))
     if order is not None:
         return _glue_along(order, evidence, estimates, words, wanted)
