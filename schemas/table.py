@@ -210,8 +210,9 @@ def table(
             "totals": tuple(statement(values) for statement in totals),
         },
     )
-    # Refuses rules that cannot be kept.
-    _ = domain_of(schema).components
+    if stated or totals:
+        # Refuses rules that do not fit, or cannot be kept.
+        _ = domain_of(schema).components
     return schema
 
 
