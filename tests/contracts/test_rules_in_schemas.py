@@ -228,7 +228,7 @@ def test_a_learner_or_sampler_that_cannot_hold_rules_is_refused_before_data_are_
 def test_no_plan_is_made_for_a_learner_that_cannot_hold_rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     spec = load_spec(write_small_release(tmp_path, **asked()))
     monkeypatch.setattr(LearnerEntry, "holds_rules", False)
-    with pytest.raises(InvalidInput, match="a learner of kind cfs must have a table without rules, .* got 4 rules"):
+    with pytest.raises(InvalidInput, match=r"a learner of kind cfs must have a table without rules, .* got 4 rules"):
         steps_of(spec.learner, spec.domain, lambda delta: delta)
 
 

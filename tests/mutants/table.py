@@ -1,6 +1,6 @@
 """All mutants."""
 
-from tests.mutants import accounts, budgets, candidates, learners, loglinear, randomness
+from tests.mutants import accounts, budgets, candidates, learners, loglinear, randomness, rules
 from tests.mutants.mutant import Equivalent, Mutant
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -10,6 +10,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *candidates.MUTANTS,
     *accounts.MUTANTS,
     *budgets.MUTANTS,
+    *rules.MUTANTS,
 )
 
 EQUIVALENT: tuple[Equivalent, ...] = (

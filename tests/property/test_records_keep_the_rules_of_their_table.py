@@ -1,6 +1,7 @@
-"""Random rules on random tables: a network's records keep them, its density is the sampler's law, and nothing is lost."""
+"""Random rules on random tables: a network's records keep them, and its density is the law of its sampler."""
 
 from dataclasses import replace
+from typing import Any
 
 import numba
 import numpy as np
@@ -8,13 +9,21 @@ import pytest
 from numpy.typing import NDArray
 
 from deniable.foundation import rule_components
-from deniable.foundation.domain import Codes
+from deniable.foundation.domain import Attribute, Codes, Domain
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.keys import ReleaseKey
-from deniable.foundation.rules import Relation
+from deniable.foundation.rules import Impossible, Order, Relation
 from deniable.models.constrained_net import ConstrainedNet
+from deniable.models.model_formats import model_from_document
 from deniable.models.sequential_kernels import draw_next, factor_of, shares_of
-from tests.domains_with_rules import every_record, keeps_all, random_constrained_net, random_domain
+from tests.domains_with_rules import (
+    BOOK,
+    every_record,
+    keeps_all,
+    random_bayes_net,
+    random_constrained_net,
+    random_domain,
+)
 from tests.extent import drawn
 
 UNIT = 2**32
@@ -22,7 +31,7 @@ EXAMPLES = [f"rules-{number}" for number in range(drawn(200))]
 
 
 @numba.njit
-def factors_of(net, records):  # type: ignore[no-untyped-def]
+def factors_of(net: Any, records: Codes) -> NDArray[np.float64]:
     """Probability of each value given the earlier ones, positions in order."""
     found = np.empty(records.shape)
     for r in range(len(records)):
@@ -32,7 +41,7 @@ def factors_of(net, records):  # type: ignore[no-untyped-def]
 
 
 @numba.njit
-def drawn_from(net, record, position, words):  # type: ignore[no-untyped-def]
+def drawn_from(net: Any, record: Codes, position: int, words: NDArray[np.uint32]) -> NDArray[np.int64]:
     """What some words select at a position."""
     found = np.empty(len(words), np.int64)
     for i in range(len(words)):
@@ -41,7 +50,7 @@ def drawn_from(net, record, position, words):  # type: ignore[no-untyped-def]
 
 
 @numba.njit
-def shares_at(net, record, position, size):  # type: ignore[no-untyped-def]
+def shares_at(net: Any, record: Codes, position: int, size: int) -> NDArray[np.int64]:
     """Shares of all values at a position."""
     found = np.empty(size, np.int64)
     shares_of(net, position, record, found)
@@ -118,6 +127,29 @@ def test_a_copied_beginning_of_a_valid_record_can_always_be_completed() -> None:
             assert shares.sum() == UNIT
 
 
+def test_relations_of_pairs_are_all_kept_where_a_component_is_too_large_to_enumerate(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(rule_components, "MOST_CELLS", 1)
+    monkeypatch.setattr(rule_components, "_pairs_fit", lambda _: True)
+    attributes = tuple(Attribute(f"a{i}", (0, 1, 2), "numeric", (0, 0, 0)) for i in range(4))
+    rules = (
+        Order(BOOK, "a0", "a1"),
+        Order(BOOK, "a1", "a2", strict=True),
+        Impossible(BOOK, (("a0", (0,)), ("a3", (2,)))),
+        Impossible(BOOK, (("a1", (1, 2)), ("a3", (0, 1)))),
+    )
+    domain = Domain(attributes, rules=rules)
+    assert domain.components[0].joint is None
+    monkeypatch.setattr(rule_components, "MOST_CELLS", 1 << 22)
+    records = every_record(domain)
+    for number in range(6):
+        net = ConstrainedNet(domain, random_bayes_net(np.random.default_rng(number), domain))
+        density = densities(net, records)
+        assert (density[~keeps_all(domain, records)] == 0).all()
+        assert density.sum() == pytest.approx(1, abs=1e-12)
+
+
 def test_the_two_ways_to_combine_rules_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     compared = 0
     for number in range(drawn(400)):
@@ -192,8 +224,6 @@ def test_zeros_are_the_combinations_that_no_valid_record_has() -> None:
 
 
 def test_a_model_reads_back_with_its_rules_and_not_with_others() -> None:
-    from deniable.models.model_formats import model_from_document
-
     net = random_constrained_net("read back")
     again = model_from_document(net.domain, net.document())
     records = every_record(net.domain)
