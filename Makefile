@@ -16,7 +16,7 @@ PROCESSES := $(shell expr $(CORES) + 2)
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --maxprocesses=4 --dist=loadfile --no-loadscope-reorder
 QUICK := tests/unit tests/contracts tests/property tests/architecture --ignore=tests/property/test_the_loglinear_learner_holds_on_tables_of_all_kinds.py
 
-.PHONY: help release plan verify replay audit compare test test-quick test-nightly test-system ui stack stack-down stack-leave cluster cluster-down backup restore bench bench-utility attack-floats mutants screenshots lint lock
+.PHONY: help release plan verify replay audit compare test test-quick test-nightly test-system ui stack stack-down stack-leave cluster cluster-down backup restore bench bench-utility bench-mechanisms attack-floats mutants screenshots docs lint lock
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1  /'
 
@@ -24,7 +24,7 @@ release: $(RUNTIME) ## run the release that SPEC=path describes (default: ACS Ma
 	@$(BIN)/python -m flows release $(SPEC)
 
 plan: $(RUNTIME) ## show what the release of SPEC=path would cost, and whether the budget allows it
-	@$(BIN)/python -m flows plan $(SPEC)
+	@$(BIN)/python -m flows plan $(SPEC) $(if $(ALL),--all)
 
 # Requires a variable, with a one-sentence message.
 given = @$(if $($(1)),:,echo "$(1) must be given: make $@ $(1)=$(2)" >&2; exit 1)
@@ -33,11 +33,11 @@ given = @$(if $($(1)),:,echo "$(1) must be given: make $@ $(1)=$(2)" >&2; exit 1
 OWN_KEYS = $(wildcard $(or $(DENIABLE_STATE),$(CURDIR)/var)/keys/trusted.json)
 TRUST = $(or $(KEYS),$(if $(DENIABLE_TRUSTED_KEYS),,$(OWN_KEYS)))
 
-verify: $(RUNTIME) ## check the folder of the release RELEASE=name or path, offline
+verify: $(RUNTIME) ## check the folder of a release (RELEASE=name or path), offline
 	$(call given,RELEASE,name)
 	@$(BIN)/python -m deniable verify $(if $(wildcard $(RELEASE)),$(RELEASE),$(or $(DENIABLE_STATE),var)/releases/$(RELEASE)) $(if $(TRUST),--keys $(TRUST))
 
-replay: $(RUNTIME) ## rerun the release RELEASE=name from its record, and compare every step bit by bit
+replay: $(RUNTIME) ## rerun a release (RELEASE=name) from its record, and compare every step bit by bit
 	$(call given,RELEASE,name)
 	@$(BIN)/python -m flows replay $(RELEASE) $(if $(KEYS),--keys $(KEYS)) $(if $(KEY),--key $(KEY)) $(if $(SNAPSHOT),--snapshot $(SNAPSHOT))
 
@@ -48,7 +48,7 @@ audit: $(RUNTIME) ## check that MLflow, record, folder and ledger are unchanged 
 compare: $(RUNTIME) ## compare two releases, A=name B=name
 	$(call given,A,name)
 	$(call given,B,name)
-	@$(BIN)/python -m flows compare $(A) $(B) $(if $(KEYS),--keys $(KEYS)) $(if $(PUBLIC),--public) $(if $(OUT),--out $(OUT))
+	@$(BIN)/python -m flows compare $(A) $(B) $(if $(ALL),--all) $(if $(KEYS),--keys $(KEYS)) $(if $(PUBLIC),--public) $(if $(OUT),--out $(OUT))
 
 test: $(DEV) $(BROWSER) ## run all tests
 	@$(PYTEST) --numprocesses=$(PROCESSES) $(if $(JUNIT),--junitxml=$(JUNIT))
@@ -81,7 +81,7 @@ cluster: $(CLUSTER) ## start a scheduler and workers on this machine, to share t
 cluster-down: $(CLUSTER) ## stop the cluster that make cluster started
 	@$(BIN)/python -m flows cluster down
 
-backup: $(RUNTIME) ## copy the state folder, databases included, to TO=folder
+backup: $(RUNTIME) ## copy the state folder, databases included, to a folder (TO=path)
 	$(call given,TO,folder)
 	@$(BIN)/python -m flows backup $(TO)
 
@@ -95,6 +95,9 @@ bench: $(DEV) ## measure speed and memory, as in the table of the README
 bench-utility: $(DEV) ## measure the utility of the log-linear learner's records; needs the tools that DENIABLE_EVALUATION names
 	@$(BIN)/python -m benchmarks.utility
 
+bench-mechanisms: $(DEV) ## compare every learner at the same total epsilon; ARGS="--learners mst --data adult --keys 1" runs a part
+	@$(BIN)/python -m benchmarks.mechanisms $(ARGS)
+
 attack-floats: $(DEV) ## search public files for numbers that distinguish a count from its neighbour; there must be none
 	@$(BIN)/python -m benchmarks.attack_floats
 
@@ -104,11 +107,15 @@ mutants: $(DEV) ## put deliberate faults into the privacy core, each of which it
 screenshots: $(DEV) $(BROWSER) ## make pictures of every page of a release of SPEC=path, in docs/pages
 	@$(BIN)/python -m tests.screenshots $(SPEC) docs/pages
 
-lint: $(DEV) ## run ruff, mypy and import-linter
+docs: $(DEV) ## build the documentation as docs/_build/html/index.html; a warning is an error
+	@$(BIN)/python -m sphinx --fail-on-warning --keep-going --fresh-env --quiet docs docs/_build/html
+
+lint: $(DEV) docs ## run ruff, mypy, import-linter and the prose linter, and build the documentation
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+	@$(BIN)/python -m tests.prose
 
 # pip writes only to .venv; the hashes in the file are checked for every package. A pip older than the pinned one does not
 # recognise a pin without extras as the same package with extras, and looks for a newer version.

@@ -127,18 +127,18 @@ def as_integers(values: NDArray[Any], counts: Counts, *, multiplier: int) -> Fla
 
 
 def _counted(document: Document, codes: Codes, domain: Domain) -> Iterator[tuple[Document, Counts]]:
-    """The document's entry for each table, with the exact counts."""
+    """The document's entry for each table, with the exact counts; the first version lists single attributes apart."""
     counter = RowCounter(lambda: [codes])
     buckets = Partition(tuple(np.asarray(document["buckets"][name], np.uint16) for name in domain.names))
-    for name, entry in document["attributes"].items():
+    for name, entry in document.get("attributes", {}).items():
         [counts] = counter.tables(Partition.finest(domain), [(domain.index(name),)])
         yield entry, counts
     for entry in document["tables"]:
         attributes, partition = tuple(domain.index(name) for name in entry["attributes"]), buckets
         for name in entry.get("by_values", ()):
-            partition = buckets.by_values(domain.index(name))
+            partition = partition.by_values(domain.index(name))
         [counts] = counter.tables(partition, [attributes])
-        yield entry, contrast_counts(counts)
+        yield entry, counts if len(attributes) == 1 else contrast_counts(counts)
 
 
 def attack_network(document: Document, prior: Fraction) -> Found:
@@ -196,18 +196,18 @@ def as_before(document: Document, codes: Codes, domain: Domain) -> Document:
     """The positive control: the same noise, written as in the first version, as floating-point means."""
 
     def mean(entry: Document, counts: Counts) -> Document:
-        release, shares = entry["releases"][0], entry["releases"][0]["shares"]
+        release, shares = entry["releases"][0], entry["releases"][0]["multiplier"]
         noise = np.asarray(release["sums"]) - release["multiplier"] * counts
         return {**{name: entry[name] for name in entry if name != "releases"}, "shares": shares} | {
             "noisy": (counts + noise / release["multiplier"]).tolist()
         }
 
     entries = [mean(entry, counts) for entry, counts in _counted(document, codes, domain)]
-    single = len(document["attributes"])
+    single = {entry["attributes"][0]: entry for entry in entries if len(entry["attributes"]) == 1}
     return {
         "buckets": document["buckets"],
-        "attributes": dict(zip(document["attributes"], entries[:single], strict=True)),
-        "tables": entries[single:],
+        "attributes": single,
+        "tables": [entry for entry in entries if len(entry["attributes"]) > 1],
     }
 
 

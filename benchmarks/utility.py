@@ -26,6 +26,7 @@ import pandas as pd
 
 from deniable.foundation.domain import Attribute, Codes, Domain
 from deniable.foundation.keys import ReleaseKey
+from deniable.learners.entry import LearnerEntry
 from deniable.learners.registry import LEARNERS, entries, steps_of
 from deniable.models.model_formats import model_from_document
 from schemas.spec.release_spec import PackageSource, load_spec
@@ -50,6 +51,15 @@ PEERS = {
     },
 }
 """What other tools reach at epsilon 1 and delta 1e-9, measured in the same way."""
+
+
+CHOSEN: dict[str, dict[str, Any]] = {
+    "loglinear": {"noise": "auto"},
+    "marginals": {"noise": "laplace"},
+    "cfs": {"noise": "laplace", "structure": {"max_cost": 300}},
+    "privbayes": {"structure": {"degree": 2}},
+}
+"""What the specs of learners say beside budgets, where something must be said; what is left out has its default."""
 
 
 @dataclass(frozen=True)
@@ -124,25 +134,23 @@ class Budget:
     epsilon: Fraction
     delta: Fraction
 
-    def entry(self, kind: str) -> dict[str, Any]:
-        """A spec's entry for a learner within the budget; half goes to the structure, if that has its own budget."""
-        whole = {"epsilon": self.epsilon, **({"delta": self.delta} if self.delta else {})}
-        half = {name: value / 2 for name, value in whole.items()}
-        return {"kind": kind} | {
-            "loglinear": {"noise": "auto", "parameters": whole},
-            "marginals": {"noise": "laplace", "parameters": whole},
-            "cfs": {
-                "noise": "laplace",
-                "structure": {**half, "epsilon_rows": self.epsilon / 20, "max_cost": 300},
-                "parameters": half,
-            },
-            "uniform": {},
-            "independent": {"parameters": {"epsilon": self.epsilon}},
-            "privbayes": {
-                "structure": {"epsilon": self.epsilon / 2, "degree": 2},
-                "parameters": {"epsilon": self.epsilon / 2},
-            },
-        }[kind]
+    def entry(self, kind: str) -> LearnerEntry:
+        """A spec's entry for a learner within the budget, which is divided equally among the learner's own budgets."""
+        spec = entries()[LEARNERS.index(kind)]
+        budgets = {
+            name: field.annotation
+            for name, field in spec.model_fields.items()
+            if isinstance(field.annotation, type) and "epsilon" in getattr(field.annotation, "model_fields", {})
+        }
+        asked: dict[str, Any] = {"kind": kind, **CHOSEN.get(kind, {})}
+        for name, own in budgets.items():
+            part = {"epsilon": self.epsilon / len(budgets)}
+            if own.model_fields["delta"].is_required() if "delta" in own.model_fields else False:
+                part["delta"] = self.delta / len(budgets)
+            asked[name] = {**part, **asked.get(name, {})}
+        if "epsilon_rows" in getattr(budgets.get("structure"), "model_fields", {}):
+            asked["structure"]["epsilon_rows"] = self.epsilon / 20
+        return spec.model_validate(asked)
 
 
 @dataclass(frozen=True)
@@ -158,11 +166,10 @@ class Rows:
         return tally
 
 
-def score(half: Half, evaluate: Callable[..., dict[str, Any]], asked: dict[str, Any], number: int) -> dict[str, float]:
+def score(half: Half, evaluate: Callable[..., dict[str, Any]], entry: LearnerEntry, number: int) -> dict[str, float]:
     """Learn with one key, draw a table of the same size, and score it."""
     key = ReleaseKey(number.to_bytes(32, "big"))
     counter = Rows(half.train.to_numpy().astype(np.uint16))
-    entry = entries()[LEARNERS.index(asked["kind"])].model_validate(asked)
     plan = steps_of(entry, half.domain, lambda delta: delta)
     made: dict[str, Any] = {}
     start = time.process_time()

@@ -1,8 +1,8 @@
 """The mathematics of Deniable: pure functions from arrays and frozen values to arrays and values.
 
-The subpackages in the order of their dependences: foundation, privacy, evaluation, models, plausible_deniability,
-learners, samplers, ledger, record, verification. mechanisms: the contract of learners and samplers. folder_on_disk: the
-folder that an auditor's command reads.
+The subpackages in the order of their dependences: foundation, privacy, evaluation, measurements, models,
+plausible_deniability, learners, samplers, ledger, record, verification. mechanisms: the contract of learners and
+samplers. folder_on_disk: the folder that an auditor's command reads.
 
 No orchestrator, tracker, dataframe, clock, environment or file belongs here, except for that command.
 """

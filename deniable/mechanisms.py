@@ -3,8 +3,8 @@
 A mechanism has a folder of its own with three modules: `spec`, its entry in a release spec; `steps` or `sampler`, its
 operations on the data and their results; `verification`, what a record must state about them. The registries,
 deniable.learners.registry and deniable.samplers.registry, find the folders by name. How to add one:
-docs/developer/adding-a-mechanism.md. A step is planned before anything is read; the caller that runs it reserves its cost first,
-counts for it, and stores its products.
+docs/developer/adding-a-mechanism.md. A step is planned before anything is read; the caller that runs it reserves its
+cost first, counts for it, and stores its products.
 """
 
 import json
@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, Protocol, TypeAlias, TypeVar
 from deniable.foundation.domain import Codes
 from deniable.foundation.keys import Parameter, StreamOpener, WordStream
 from deniable.foundation.tables import Tally
+from deniable.measurements.document import FILE as MEASURED_FILE
 from deniable.models.sequential_kernels import Network
 from deniable.privacy.loss import NOTHING, Guarantee, MechanismEvent
 
@@ -86,6 +87,8 @@ GRAPH = Product(name="graph", file="graph.json", is_shown=True, write=_write_ind
 """The dependency graph of the attributes; every learner makes one."""
 MODEL = Product(name="model", file="model.json")
 """The model, a document of a known format (deniable.models.model_formats); every learner makes one."""
+MEASURED = Product(name="measured", file=MEASURED_FILE, is_shown=True)
+"""What was measured, in the one format of deniable.measurements.document; made by all learners that release tables."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,12 +111,26 @@ Run: TypeAlias = Callable[[Counter, Mapping[str, Any], StreamOpener], Made]
 
 
 @dataclass(frozen=True, kw_only=True)
+class PublicTable:
+    """A table that anyone may read, whose rows a step counts instead of those of a part.
+
+    Attributes:
+        path: its path, relative to the spec's folder.
+        sha256: digest of the file; another file is refused unread.
+    """
+
+    path: str
+    sha256: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class PlannedStep:
     """A step as planned before anything is read; execution, ledger and record all follow this plan.
 
     Attributes:
         name: name of the draw in ledger and record.
         part: the part of the rows that it reads; None if it reads none and costs nothing.
+        public: the public table whose rows it counts, if any; it then reads no part.
         events: its mechanism events.
         guarantee: their cost; None if there is no differential privacy.
         record: cost of the record of one attempt, if a theorem gives it.
@@ -127,6 +144,7 @@ class PlannedStep:
 
     name: str
     part: str | None
+    public: PublicTable | None = None
     events: tuple[MechanismEvent, ...] = ()
     guarantee: Guarantee | None = NOTHING
     record: Guarantee | None = None

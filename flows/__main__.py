@@ -31,6 +31,7 @@ _MODULES: tuple[tuple[str, str, dict[str, str]], ...] = (
         "add_deciding_commands",
         dict.fromkeys(("held", "approve", "refuse"), "run_deciding_command"),
     ),
+    ("flows.cli.select", "add_select_command", {"select": "run_select_command"}),
     ("flows.cli.find", "add_find_command", {"find": "run_find_command"}),
     ("flows.cli.runs", "add_runs_command", {"runs": "run_runs_command"}),
     ("flows.cli.audit", "add_audit_command", {"audit": "run_audit_command"}),
@@ -126,7 +127,7 @@ def _carry_out(asked: argparse.Namespace, state: Path) -> int:
     if asked.command == "plan":
         from flows.cli.plan import show_plan  # noqa: PLC0415
 
-        return show_plan(_checked(asked.spec), state)
+        return show_plan(_checked(asked.spec), state, everything=asked.all)
     if asked.command == "unfinished":
         from stores.releases.resumable_releases import left_in_words  # noqa: PLC0415
 
@@ -224,6 +225,7 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
         "plan", parents=[common], help="show what a release would cost, and whether the budget allows it"
     )
     plan.add_argument("spec", type=Path, metavar="SPEC", help="a release spec; its data are not read")
+    plan.add_argument("--all", action="store_true", help="show each mechanism and the figures of each accountant, too")
     commands.add_parser(
         "unfinished", parents=[common], help="list the releases that a command would resume, and how far each is"
     )

@@ -218,7 +218,7 @@ def _guarded(state: Path) -> Iterator[None]:
 
 @contextmanager
 def _telling(spec: ReleaseSpec, page: RunPage, silent_on: tuple[type[Exception], ...]) -> Iterator[None]:
-    """Notify the webhook in the spec that the refresh did not succeed; a second one at the same time did no harm."""
+    """Notify the webhook in the spec that the refresh failed; a second one at the same time did no harm."""
     silent: tuple[type[Exception], ...] = (DatasetInUse, *silent_on)
     try:
         yield

@@ -350,7 +350,7 @@ def _publication(told: _Told, files: Mapping[str, str]) -> Finding:
     written = {name: digest for name, digest in files.items() if name not in _NOT_COMPARED | _later_pages(recorded)}
     others = sorted(name for name in {*recorded, *written} if recorded.get(name) != written.get(name))
     if others:
-        return Finding("publish", "differs", f"it made another {' and '.join(others)}")
+        return Finding("publish", "differs", f"its outputs differ: {' and '.join(others)}")
     left = " and ".join(sorted(_NOT_COMPARED & {*told.public.subjects, RECORD}))
     return Finding("publish", "same", f"all {len(recorded)} files; {left} not compared")
 

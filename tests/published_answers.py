@@ -11,6 +11,7 @@ from deniable.foundation.tables import Counts
 from deniable.learners.loglinear.estimation.counting import Partition, RowCounter
 from deniable.learners.loglinear.learning import Learnt, learn
 from deniable.learners.loglinear.plan import LoglinearPlan
+from deniable.measurements.noisy_tables import Release
 from deniable.models.noisy_marginals import NoisyMarginal, NoisySums
 
 
@@ -19,16 +20,16 @@ class PublishedAnswers:
 
     def __init__(self, document: Mapping[str, Any], plan: LoglinearPlan) -> None:
         self._plan = plan
-        entries = [*document["attributes"].values(), *document["tables"]]
-        releases = [NoisySums.from_document(each) for entry in entries for each in entry["releases"]]
+        releases = [Release.from_document(each) for entry in document["tables"] for each in entry["releases"]]
         self._tables = iter(sorted(releases, key=lambda release: release.turn))
         self._choices = iter(document["choices"])
 
     def measure(self, attributes: tuple[int, ...], partition: Partition, counts: Counts, shares: int) -> NoisyMarginal:
         del partition
         release = next(self._tables)
-        assert (release.shares, release.sums.shape) == (shares, counts.shape)
-        return NoisyMarginal(attributes, (release,), self._plan.noise, self._plan.amount)
+        assert (release.cost * self._plan.amount, release.sums.shape) == (shares, counts.shape)
+        sums = NoisySums(release.sums, release.multiplier, shares, release.turn)
+        return NoisyMarginal(attributes, (sums,), self._plan.noise, self._plan.amount)
 
     def choose(self, purpose: str, scores: Sequence[int]) -> int:
         choice = next(self._choices)

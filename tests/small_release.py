@@ -77,9 +77,9 @@ QUICK: dict[str, Any] = {
 """What to change for the quickest release there is."""
 
 
-def made_up_people(rows: int = ROWS) -> list[list[str]]:
+def made_up_people(rows: int = ROWS, drawn: bytes = b"small release") -> list[list[str]]:
     """Rows of text; who went to school longer is more often employed."""
-    draw = np.random.default_rng(list(b"small release"))
+    draw = np.random.default_rng(list(drawn))
     ages = draw.integers(18, 38, rows)
     schools = draw.integers(0, 3, rows)
     employed = draw.random(rows) < 0.2 + 0.3 * schools
@@ -88,6 +88,12 @@ def made_up_people(rows: int = ROWS) -> list[list[str]]:
         [str(age), "fm"[sex], ["none", "some", "degree"][school], ["no", "yes"][int(works)]]
         for age, sex, school, works in zip(ages, sexes, schools, employed, strict=True)
     ]
+
+
+def public_table() -> str:
+    """Other made-up people, of whom anyone may know."""
+    lines = [NAMES, *made_up_people(800, b"public people")]
+    return "".join(f"{','.join(line)}\n" for line in lines)
 
 
 def write_small_release(
@@ -113,6 +119,7 @@ def write_small_release(
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "people.csv").open("w", newline="") as file:
         csv.writer(file).writerows([names or NAMES, *(made_up_people() if people is None else people)])
+    (folder / "public.csv").write_text(public_table())
     (folder / "people.py").write_text(schema)
     spec = deepcopy(SPEC)
     for place, value in changes.items():

@@ -29,6 +29,11 @@ class LearnerEntry(Strict):
 
     kind: str
 
+    @property
+    def public_file(self) -> str | None:
+        """A file that anyone may read and that the learner counts, relative to the spec's folder; None if none."""
+        return None
+
 
 class StructureBudget(Strict):
     """How the structure is learnt.

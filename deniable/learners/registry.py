@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from deniable.foundation.domain import Domain
 from deniable.foundation.errors import InvalidInput
@@ -15,7 +15,7 @@ from deniable.privacy.planned import Delta, Document, ExpectedStep, Planned
 
 if TYPE_CHECKING:
     from deniable.learners.entry import LearnerEntry
-    from deniable.mechanisms import PartDelta, PlannedStep
+    from deniable.mechanisms import Counter, PartDelta, PlannedStep
     from deniable.privacy.step_costs import StepCost
 
 LEARNERS: Final = (
@@ -25,6 +25,8 @@ LEARNERS: Final = (
     "uniform",
     "independent",
     "privbayes",
+    "mst",
+    "nist_mst",
 )
 
 
@@ -49,6 +51,25 @@ def entries() -> "Sequence[type[LearnerEntry]]":
 def kinds_that_read(part: str) -> list[str]:
     """Names of the learners that read a part of the rows."""
     return [kind for kind, entry in zip(LEARNERS, entries(), strict=True) if part in entry.parts]
+
+
+def derived_from_public(entry: "LearnerEntry", domain: Domain, counter: "Counter", sha256: str) -> Mapping[str, Any]:
+    """What an entry must state of the public file that it names, as its steps then compare it with the file.
+
+    Args:
+        entry: the entry, of a learner that counts a public file.
+        domain: the public domain.
+        counter: counts the rows of the file.
+        sha256: digest of the file.
+
+    Returns:
+        The part of the entry as in a spec, ready for YAML.
+    """
+    derive = import_module(f"deniable.learners.{entry.kind}.steps").derived_from_public
+    if domain.modelled is not domain:
+        counter = import_module("deniable.learners.under_rules").modelled_counter(domain, counter)
+    stated: Mapping[str, Any] = derive(entry, domain.modelled, counter, sha256)
+    return stated
 
 
 def steps_of(entry: "LearnerEntry", domain: Domain, delta_of: "PartDelta") -> "tuple[PlannedStep, ...]":

@@ -79,6 +79,11 @@ class ModelledCounter:
         return counted.tally  # type: ignore[return-value] # it is what `empty` made
 
 
+def modelled_counter(domain: Domain, counter: Counter) -> ModelledCounter:
+    """A counter of the modelled attributes, given one of all."""
+    return ModelledCounter(counter, domain.subset(domain.modelled.names))
+
+
 def under_rules(step: PlannedStep, domain: Domain) -> PlannedStep:
     """A learner's step on the modelled attributes, as a step on the whole table.
 
@@ -93,7 +98,7 @@ def under_rules(step: PlannedStep, domain: Domain) -> PlannedStep:
 
 def _run(run: Run, domain: Domain, counter: Counter, given: Mapping[str, Any], open_stream: StreamOpener) -> Made:
     if domain.modelled is not domain:
-        counter = ModelledCounter(counter, domain.subset(domain.modelled.names))
+        counter = modelled_counter(domain, counter)
     made = run(counter, given, open_stream)
     if MODEL.name not in made.products:
         return made

@@ -7,7 +7,7 @@ Source: Bindschaedler, Shokri, Gunter 2017, section 3.1 and 3.2 (eq. 2, 3 and 7)
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -189,11 +189,14 @@ class BayesNet(SequentialModel):
         domain: the table's domain, m attributes.
         graph: the dependency graph and its topological order.
         weights: for each attribute the weights out of 2^32, shape (configurations, |x_i|), each row adding up to 2^32.
+        has_own_buckets: whether the domain's buckets are the network's own instead of the schema's; the document then
+            states them.
     """
 
     domain: Domain
     graph: Graph
     weights: tuple[Weights, ...]
+    has_own_buckets: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what is not a network: an order with children before parents, tables of another shape or sum."""
@@ -246,9 +249,11 @@ class BayesNet(SequentialModel):
 
     def document(self) -> dict[str, Any]:
         """The network in names and integers, ready for JSON."""
+        own = {each.name: list(each.buckets) for each in self.domain.attributes}
         return {
             "format": FORMAT,
             "unit": UNIT,
+            **({"buckets": own} if self.has_own_buckets else {}),
             "graph": self.graph.document(self.domain),
             "weights": {name: table.tolist() for name, table in zip(self.domain.names, self.weights, strict=True)},
         }
@@ -261,8 +266,12 @@ class BayesNet(SequentialModel):
             InvalidInput: it is of another format, or describes no network over this domain.
         """
         require_format(document, FORMAT)
-        weights = document["weights"]
+        weights, own = document["weights"], document.get("buckets")
+        if own is not None:
+            each = (replace(attribute, buckets=tuple(own[attribute.name])) for attribute in domain.attributes)
+            domain = replace(domain, attributes=tuple(each))
         return cls(
+            has_own_buckets=own is not None,
             domain=domain,
             graph=Graph.from_document(domain, document["graph"]),
             weights=tuple(np.asarray(weights[name], np.uint64) for name in domain.names),

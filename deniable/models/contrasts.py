@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable.foundation.tables import Counts
-from deniable.models.noisy_marginals import Cells
+from deniable.measurements.noisy_tables import Cells
 
 _TWO = 2
 

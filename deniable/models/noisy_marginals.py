@@ -5,21 +5,19 @@ count before release would disclose more about the count than the noisy integer 
 counted, and with what noise, does not belong here.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import sqrt
-from typing import Any, Literal
+from math import gcd, lcm, sqrt
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from deniable.foundation.errors import InvalidInput
+from deniable.measurements.noisy_tables import Cells, Law, MeasuredTable, NoiseLaw, Release, Sums
 
-Cells = NDArray[np.float64]
-Sums = NDArray[np.int64]
-Noise = Literal["laplace", "gaussian"]
+Noise: TypeAlias = Law
 
 _EXACT_AS_FLOATS = 1 << 53
 
@@ -51,26 +49,6 @@ class NoisySums:
         if not all(type(number) is int and number >= 1 for number in (self.multiplier, self.shares, self.turn)):
             raise InvalidInput("multiplier, shares and turn of a release must be integers, at least 1.")
 
-    def document(self) -> dict[str, Any]:
-        """The release, ready for JSON."""
-        return {
-            "turn": self.turn,
-            "shares": self.shares,
-            "multiplier": self.multiplier,
-            "sums": self.sums.tolist(),
-        }
-
-    @classmethod
-    def from_document(cls, document: Mapping[str, Any]) -> "NoisySums":
-        """Read a release back.
-
-        Raises:
-            InvalidInput: a number is no integer.
-            KeyError: something is missing.
-        """
-        sums = np.asarray(document["sums"])
-        return cls(sums, document["multiplier"], document["shares"], document["turn"])
-
 
 @dataclass(frozen=True, eq=False)
 class NoisyMarginal:
@@ -89,24 +67,6 @@ class NoisyMarginal:
     noise: Noise
     amount: Fraction
     terms: Sums | None = None
-
-    @classmethod
-    def from_document(
-        cls, attributes: tuple[int, ...], releases: Sequence[Mapping[str, Any]], noise: Noise, amount: str
-    ) -> "NoisyMarginal":
-        """Read a table back from `measured.json`.
-
-        Args:
-            attributes: its attributes.
-            releases: the document of each release, see `NoisySums.document`.
-            noise: the kind of noise.
-            amount: variance or scale of the noise of one share, an exact fraction as text.
-
-        Raises:
-            InvalidInput: a number is no integer.
-            KeyError: something is missing.
-        """
-        return cls(attributes, tuple(NoisySums.from_document(each) for each in releases), noise, Fraction(amount))
 
     @property
     def shares(self) -> int:
@@ -146,6 +106,57 @@ class NoisyMarginal:
     def joined(self, other: "NoisyMarginal") -> "NoisyMarginal":
         """The table with the releases of another appended."""
         return NoisyMarginal(self.attributes, (*self.releases, *other.releases), self.noise, self.amount, self.terms)
+
+
+def measured_table(
+    table: NoisyMarginal,
+    *,
+    by_values: tuple[int, ...] = (),
+    sizes: Sequence[int] = (),
+    reason: str,
+    denoised: Cells | None = None,
+) -> MeasuredTable:
+    """A table in the form in which all learners publish.
+
+    Args:
+        table: the table, with the releases of a step.
+        by_values: those of its attributes that are counted by values.
+        sizes: number of buckets of each attribute of the domain, if differences may have been released.
+        reason: why it was measured.
+        denoised: the estimate of its counts.
+    """
+    releases = tuple(
+        Release(
+            sums=each.sums,
+            noise=NoiseLaw(table.noise, table.amount / (each.shares if table.noise == "laplace" else 1)),
+            turn=each.turn,
+            multiplier=each.multiplier,
+        )
+        for each in table.releases
+    )
+    differences = tuple(table.differences(sizes)) if sizes else ()
+    return MeasuredTable(table.attributes, releases, by_values, differences, reason, denoised)
+
+
+def marginal_of(table: MeasuredTable) -> NoisyMarginal:
+    """A published table in the form in which it is estimated here; all its releases have one law.
+
+    A share of Laplace noise then has the largest scale of which the scales of all releases are whole parts.
+    """
+    law = table.releases[0].noise.law
+    costs = [release.noise.cost for release in table.releases]
+    one = 1 / Fraction(gcd(*(cost.numerator for cost in costs)), lcm(*(cost.denominator for cost in costs)))
+    amount = one if law == "laplace" else table.releases[0].noise.amount
+    releases = tuple(
+        NoisySums(
+            each.sums,
+            each.multiplier,
+            each.multiplier if law == "gaussian" else int(each.noise.cost * amount),
+            each.turn,
+        )
+        for each in table.releases
+    )
+    return NoisyMarginal(table.attributes, releases, law, amount)
 
 
 def _quotients(sums: Sequence[Sums], weights: Sequence[int], divisor: int) -> Cells:

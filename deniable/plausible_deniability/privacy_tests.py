@@ -318,7 +318,7 @@ def delta_of_attempt(
 
     Args:
         epsilon: at least ln(1 + 1 / N0).
-        k: plausible seeds asked for.
+        k: plausible seeds required.
         gamma: largest ratio between probabilities in one bucket, at least 1.
         eps0: inverse scale of the noise on k.
         public_rows: N0, a public lower bound on the number of places from which seeds are drawn.
@@ -411,7 +411,7 @@ def largest_release_gain(
 
     Args:
         excess: a - 1 at least 0, ascending, shape (points,).
-        k: plausible seeds asked for.
+        k: plausible seeds required.
         gamma: largest ratio between probabilities in one bucket, at least 1.
         eps0: inverse scale of the noise on k.
         law: law of that noise.

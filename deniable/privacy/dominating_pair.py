@@ -76,7 +76,7 @@ Runs: TypeAlias = Sequence[tuple[DominatingPair, int]]
 def connect_the_dots(step: float, forward: Reals, backward: Reals) -> DominatingPair:
     """The pair whose curve is linear between bounds that are known at equally spaced epsilons.
 
-    True curves are convex and nonincreasing, so the convex hull of the bounds bounds them as well, and so do the line
+    True curves are convex and non-increasing, so the convex hull of the bounds is a bound as well, and so do the line
     segments between its corners. A change of slope by q at a corner a corresponds to an outcome with mass q under Q and
     a q under P. For a < 1, E_a(P || Q) = 1 - a + a E_(1/a)(Q || P). The curve of two equal distributions, max(1 - a,
     0), is kept separate throughout, so that differences from it are not lost in rounding.

@@ -284,7 +284,7 @@ class StabilityHistogramEvent(MechanismEvent):
 
     One record is in `outputs` of the cells, one in each histogram. A cell with other records costs epsilon and no
     delta. A cell with this record only costs delta and no epsilon: without the record the cell cannot be released, and
-    with it it is released with probability Pr[1 + noise >= threshold].
+    with it, the prefix is released with probability Pr[1 + noise >= threshold].
 
     Attributes:
         scale: scale of the noise, exact.

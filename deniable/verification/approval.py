@@ -21,7 +21,7 @@ def check_approval(record: Mapping[str, Any]) -> Check:
 
 
 def asks_somebody(record: Mapping[str, Any]) -> bool:
-    """Whether a person was asked to approve, or the spec states when one is."""
+    """Whether a person had to approve, or the spec states when one has to."""
     return bool(record["people"]["approval"] or record["spec"]["document"].get("decision"))
 
 

@@ -17,6 +17,10 @@ from deniable.foundation.checks import Check, found
 from deniable.foundation.domain import Domain
 from deniable.foundation.errors import DeniableError, InvalidInput
 from deniable.foundation.strict_json import parsed
+from deniable.measurements.document import FILE as MEASURED
+from deniable.measurements.document import FORMAT as MEASURED_FORMAT
+from deniable.measurements.estimates import FILE as CONSISTENT
+from deniable.measurements.estimates import check_consistent
 from deniable.privacy.planned import FileCheck
 from deniable.record.attestation import Envelope, SignatureBroken, Statement
 from deniable.record.attestation import verify as verify_signature
@@ -165,7 +169,16 @@ def verify_release(folder: Folder, trust: Trust, ledger: Exported = None) -> Rel
     ]
     for name, check in _checks_of_files(record):
         checks += check(record, described, _document(folder, names, name))
+    checks += _estimates(folder, names, described)
     return ReleaseReport(record["release"]["id"], tuple(checks))
+
+
+def _estimates(folder: Folder, names: Mapping[str, str], described: Mapping[str, Any]) -> tuple[Check, ...]:
+    """The check of the estimates that come with noisy tables; releases in earlier formats have none."""
+    measured = _document(folder, names, MEASURED)
+    if CONSISTENT not in names and measured.get("format") != MEASURED_FORMAT:
+        return ()
+    return (check_consistent(described, measured, _document(folder, names, CONSISTENT)),)
 
 
 def _checks_of_files(record: Mapping[str, Any]) -> list[tuple[str, FileCheck]]:

@@ -21,6 +21,14 @@ ROOT = HERE.parent
 SPEC = ROOT / "examples" / "village" / "village.yaml"
 FOLDER = HERE / "reference"
 _LONGEST_ENUMERATION = 12
+_ENTRY = re.compile(r"deniable__(?:learners|samplers)__(\w+)__spec__Entry")
+# Bounds of a JSON Schema, and of pydantic where a fraction is written as text.
+_BOUNDS = {
+    ("minimum", "ge"): "at least",
+    ("exclusiveMinimum", "gt"): "above",
+    ("maximum", "le"): "at most",
+    ("exclusiveMaximum", "lt"): "below",
+}
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -51,7 +59,10 @@ def spec_page() -> str:
     from schemas.spec.release_spec import ReleaseSpec
 
     schema = ReleaseSpec.model_json_schema(mode="serialization")
-    models = {model.__name__: model for model in _subclasses(Strict)}
+    known = list(_subclasses(Strict))
+    models = {model.__name__: model for model in known}
+    # Models of one name have that of their module, too.
+    models |= {f"{model.__module__}.{model.__qualname__}".replace(".", "__"): model for model in known}
     lead = (
         "A spec is a YAML file that says what is to be released. `make plan SPEC=path` checks it and prints what it\n"
         "costs; [the guide](../release-engineer/own-data.md) explains how to write one. This page is generated from\n"
@@ -81,7 +92,14 @@ def _models_page(title: str, lead: str, schema: Mapping[str, Any], models: Mappi
 def _named(name: str, part: Mapping[str, Any]) -> str:
     entries = part.get("properties", {})
     kind = entries.get("kind", {}).get("const") or entries.get("guarantee", {}).get("const")
-    return f"`{kind}` ({name})" if kind else name
+    short = _short(name)
+    return short if not kind else f"`{kind}`" if short == kind else f"`{kind}` ({short})"
+
+
+def _short(name: str) -> str:
+    """What a model is of: of an entry of a learner or a sampler, that learner or sampler."""
+    found = _ENTRY.fullmatch(name)
+    return name if found is None else found[1]
 
 
 def _model(part: Mapping[str, Any], name: str, models: Mapping[str, type]) -> str:
@@ -104,7 +122,7 @@ def _type(field: Mapping[str, Any]) -> str:
     """Name the type of a JSON Schema in a cell of a table."""
     if "$ref" in field:
         name = field["$ref"].rpartition("/")[2]
-        return f"[{name}](#{name.lower()})"
+        return f"[{_short(name)}](#{name.lower()})"
     for several in ("anyOf", "oneOf"):
         if several in field:
             return " or ".join(dict.fromkeys(_type(each) for each in field[several]))
@@ -114,20 +132,21 @@ def _type(field: Mapping[str, Any]) -> str:
         return f"`{field['const']}`"
     if "enum" in field:
         return ", ".join(f"`{value}`" for value in field["enum"][:_LONGEST_ENUMERATION])
-    kind = field.get("type", "value")
+    kind = "number" if field.get("format") == "fraction" else field.get("type", "value")
     if kind == "array":
         return f"list of {_type(field['items'])}" if field.get("items") else "list"
     if kind == "object":
         values = field.get("additionalProperties")
         return f"mapping to {_type(values)}" if isinstance(values, Mapping) else "mapping"
-    names = {"string": "text", "number": "number", "integer": "whole number", "boolean": "true or false", "null": "none"}
-    low, high = field.get("minimum", field.get("exclusiveMinimum")), field.get("maximum", field.get("exclusiveMaximum"))
-    bounds = [*([f"{_above(field)} {low}"] if low is not None else []), *([f"at most {high}"] if high is not None else [])]
+    names = {
+        "string": "text",
+        "number": "number",
+        "integer": "whole number",
+        "boolean": "true or false",
+        "null": "none",
+    }
+    bounds = [f"{words} {field[key]}" for keys, words in _BOUNDS.items() for key in keys if key in field]
     return " ".join([names.get(kind, str(kind)), ", ".join(bounds)]).strip()
-
-
-def _above(field: Mapping[str, Any]) -> str:
-    return "above" if "exclusiveMinimum" in field else "at least"
 
 
 def _shown(default: Any) -> str:
@@ -144,7 +163,8 @@ DOCUMENTS = {
     "schema.json": "attributes, their values, labels and buckets",
     "datapackage.json": "a Frictionless Data Package that describes both tables to other tools",
     "model.json": "what the records were drawn from",
-    "measured.json": "the noisy measurements that the model was fitted to (`loglinear`)",
+    "measured.json": "the noisy tables that the model was made from (`loglinear`, `privbayes`)",
+    "consistent.json": "estimates of the same tables that agree with each other, with variances",
     "graph.json": "the learnt dependences (`cfs` and `privbayes`)",
     "seeds.npz": "the noisy histogram of the seeds (`histogram_seeds`)",
     "privacy.json": "the statement of privacy in figures",
@@ -171,7 +191,9 @@ def documents_page() -> str:
     parts = [
         "# Documents of a release",
         "The files of the public folder. The examples are what the code writes for `examples/village/village.yaml`.",
-        "\n".join(["| file | what it is |", "|---|---|", *(f"| `{name}` | {what} |" for name, what in DOCUMENTS.items())]),
+        "\n".join(
+            ["| file | what it is |", "|---|---|", *(f"| `{name}` | {what} |" for name, what in DOCUMENTS.items())]
+        ),
     ]
     for name, text in examples.items():
         parts += [f"## {name}", f"````{'json' if name.endswith('.json') else 'text'}\n{text.strip()}\n````"]
@@ -184,14 +206,21 @@ def commands_page() -> str:
     from flows.__main__ import _parser as of_flows
 
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    _, _, statuses = cleandoc(sys.modules["flows.__main__"].main.__doc__ or "").partition("Returns:")
     targets = re.findall(r"^([a-z-]+):.*?## (.*)$", makefile, flags=re.MULTILINE)
     parts = [
         "# Commands",
         "The targets of the Makefile, and the commands that they run. This page is generated from both.",
         "## make",
-        "\n".join(["| target | what it does |", "|---|---|", *(f"| `make {name}` | {_cell(what)} |" for name, what in targets)]),
+        "\n".join(
+            [
+                "| target | what it does |",
+                "|---|---|",
+                *(f"| `make {name}` | {_cell(what)} |" for name, what in targets),
+            ]
+        ),
         "## python -m flows",
-        f"Run as `.venv/bin/python -m flows`. {cleandoc(sys.modules['flows.__main__'].main.__doc__ or '').split('Returns:')[1].strip()}",
+        f"Run as `.venv/bin/python -m flows`. {statuses.strip()}",
     ]
     for name in _subcommands(of_flows(["--help"])):
         parts += [f"### flows {name}", _help(_of(of_flows([name]), name))]

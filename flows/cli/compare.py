@@ -5,11 +5,13 @@ computed in `reports.pages.comparison`.
 """
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from math import sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.console import Console
+from rich.console import Console, JustifyMethod
+from rich.markup import escape
 from rich.table import Table
 
 from deniable.foundation.errors import InvalidInput, Refused
@@ -28,9 +30,11 @@ from stores.vault.private_files import PRIVATE_FILE, make_private_folder
 
 if TYPE_CHECKING:
     from reports.pages.comparison import Comparison, Difference, Side
+    from reports.plots.graph_plot import Change
 
 DONE = 0
-_WIDTH = 118
+_WIDTH = 80
+_COMPARED = "compared_records"
 _DIGEST_CHARACTERS = 64
 _SHOWN_OF_DIGEST = 12
 
@@ -51,6 +55,9 @@ def add_compare_command(subparsers: Subcommands, parents: Sequence[argparse.Argu
     )
     for letter in ("A", "B"):
         command.add_argument(letter, metavar=letter, help="name of a release, or the path of its folder")
+    command.add_argument(
+        "--all", action="store_true", help="print steps, code, dependences, distances and all figures, too"
+    )
     command.add_argument("--public", action="store_true", help="compare public information only")
     command.add_argument(
         "--out",
@@ -85,7 +92,7 @@ def run_compare_command(asked: argparse.Namespace, state: Path) -> int:
 
         sides = [_side(name, state, asked.keys, public=asked.public) for name in (asked.A, asked.B)]
         comparison = compare(*sides)
-    _show(comparison, summary(comparison))
+    _show(comparison, summary(comparison), everything=asked.all)
     internal = comparison.figures is not None
     page = asked.out
     if page is None and internal:
@@ -126,55 +133,83 @@ def _write(page: Path, text: str, *, internal: bool) -> None:
         raise InvalidInput(f"the page must be writable, got {page}: {error.strerror}; name another by --out.") from None
 
 
-def _show(comparison: "Comparison", said: Iterable[str]) -> None:
-    """Print the differences as tables."""
+def _show(comparison: "Comparison", sentences: Iterable[str], *, everything: bool) -> None:
+    """Print what changed, the totals and the most important figures, and the rest if requested."""
     console = Console(width=_WIDTH, highlight=False)
     sides = comparison.one.record, comparison.other.record
     for letter, record in zip("AB", sides, strict=True):
         release = record.release
-        console.print(
-            f"{letter}  {release.id}  {release.title}, {release.records:,} records, {release.published}", markup=False
-        )
+        console.print(_item(letter, f"{release.id}: {release.title}, {release.records:,} records, {release.published}"))
     console.print()
-    for sentence in said:
-        console.print(f"- {sentence}", markup=False)
-    for title, items in (
-        ("spec", comparison.spec),
-        ("schema", comparison.schema),
-        ("code and environment", comparison.made_by),
-    ):
-        if items:
-            console.print(_differences(title, items))
-    graph = [
-        ("gone", comparison.edges_that("removed")),
-        ("added", comparison.edges_that("added")),
-        ("turned round", comparison.edges_that("turned")),
-    ]
-    if any(edges for _, edges in graph):
-        table = _table("graph", "in B", "dependence")
-        for word, edges in graph:
-            for parent, child in edges:
-                table.add_row(word, f"{child} on {parent}")
+    for sentence in (*sentences, _apart(comparison)):
+        console.print(_item("-", sentence))
+    for table in _tables(comparison, everything=everything):
+        console.print()
         console.print(table)
-    console.print(_costs(comparison))
-    if comparison.marginals:
-        console.print(_marginals(comparison))
+    if not everything:
+        console.print("\nSteps, code, dependences, distances and all figures: add --all, or ALL=1 to make compare.")
+
+
+def _tables(comparison: "Comparison", *, everything: bool) -> Iterator[Table]:
+    """What changed, the totals and the most important figures; the rest if requested."""
+    if comparison.spec:
+        yield _differences("spec", comparison.spec)
+    if comparison.schema:
+        yield _differences("schema", comparison.schema)
+    if everything and comparison.made_by:
+        yield _differences("code and environment", comparison.made_by)
+    yield _costs(comparison, everything=everything)
+    if everything and any(change != "kept" for change in comparison.edges.values()):
+        yield _dependences(comparison)
+    if everything and comparison.marginals:
+        yield _marginals(comparison)
     if comparison.figures is not None:
-        console.print(_figures(comparison))
+        yield _figures(comparison, everything=everything)
+
+
+def _dependences(comparison: "Comparison") -> Table:
+    table = _table("dependence", "in B")
+    changes: tuple[tuple[str, Change], ...] = (("gone", "removed"), ("added", "added"), ("reversed", "turned"))
+    for word, change in changes:
+        for parent, child in comparison.edges_that(change):
+            table.add_row(f"{child} on {parent}", word)
+    return table
+
+
+def _item(label: str, text: str) -> Table:
+    """A line with a label; it continues under its beginning."""
+    item = Table.grid(padding=(0, 2, 0, 0))
+    item.add_column(no_wrap=True)
+    item.add_column(overflow="fold")
+    item.add_row(label, escape(text))
+    return item
+
+
+def _apart(comparison: "Comparison") -> str:
+    """Which attributes are further apart than chance alone explains."""
+    pairs = comparison.marginals
+    if not pairs:
+        return "No attribute has the same values in both, so no distributions are compared."
+    apart = [pair.name for pair in pairs if pair.beyond_chance]
+    if not apart:
+        return f"No distribution of the {len(pairs)} attributes compared differs beyond chance."
+    verb = "differs" if len(apart) == 1 else "differ"
+    return f"Of {len(pairs)} attributes compared, the distribution of {', '.join(apart)} {verb} beyond chance."
 
 
 def _table(*heads: str, numbers: Iterable[str] = ()) -> Table:
-    """An empty table with plain heads."""
-    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), title_justify="left", header_style="bold")
-    for head in heads:
-        table.add_column(head, justify="right" if head in numbers else "left", overflow="fold")
+    """An empty table with plain heads; what it is about, the first column, is never broken."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), title_justify="left", header_style="bold")
+    for place, head in enumerate(heads):
+        justify: JustifyMethod = "right" if head in numbers else "left"
+        table.add_column(head, justify=justify, overflow="fold", no_wrap=place == 0 or head in numbers)
     return table
 
 
 def _differences(title: str, items: "Iterable[Difference]") -> Table:
     table = _table(title, "A", "B")
     for item in items:
-        table.add_row(item.place, *(_shortened(value) for value in (item.one, item.other)))
+        table.add_row(item.place, *(escape(_shortened(value)) for value in (item.one, item.other)))
     return table
 
 
@@ -189,11 +224,11 @@ def _shortened(value: str | None) -> str:
     return " ".join(words)
 
 
-def _costs(comparison: "Comparison") -> Table:
+def _costs(comparison: "Comparison", *, everything: bool) -> Table:
     from reports.figures.numbers import change, cost  # noqa: PLC0415 - imports matplotlib
 
     table = _table("epsilon", "A", "B", "B less A", numbers=("A", "B", "B less A"))
-    for pair in comparison.costs:
+    for pair in comparison.costs if everything else comparison.costs[-1:]:
         shown = [
             "-" if spent is None else "∞" if spent.epsilon is None else cost(spent.epsilon)
             for spent in (pair.one, pair.other)
@@ -203,19 +238,35 @@ def _costs(comparison: "Comparison") -> Table:
 
 
 def _marginals(comparison: "Comparison") -> Table:
-    table = _table("attribute", "distance of A and B", "by chance", numbers=("distance of A and B", "by chance"))
+    from reports.figures.numbers import rounded  # noqa: PLC0415 - imports matplotlib
+
+    numbers = ("distance of A and B", "by chance", "by chance at most")
+    table = _table("attribute", *numbers, numbers=numbers)
     for pair in comparison.marginals:
-        table.add_row(pair.name, f"{pair.distance:.4f}", f"{pair.by_chance:.4f}")
+        shown = [rounded(value, pair.by_chance) for value in (pair.distance, pair.by_chance, pair.at_most)]
+        table.add_row(pair.name, *shown)
     return table
 
 
-def _figures(comparison: "Comparison") -> Table:
-    from reports.figures.numbers import change, named_figure  # noqa: PLC0415 - imports matplotlib
+def _figures(comparison: "Comparison", *, everything: bool) -> Table:
+    """Figures measured on real records; a share of n records varies by at most one half over the root of n."""
+    from reports.figures.numbers import change, named_figure, rounded  # noqa: PLC0415 - imports matplotlib
+    from reports.pages.headline_figures import WORDS  # noqa: PLC0415 - as above
 
+    pairs = {pair.name: pair for pair in comparison.figures or ()}
     table = _table("figure (internal)", "A", "B", "B less A", numbers=("A", "B", "B less A"))
-    for pair in comparison.figures or ():
-        shown = ["-" if value is None else named_figure(pair.name, value) for value in (pair.one, pair.other)]
-        table.add_row(pair.name, *shown, "" if pair.more is None else change(pair.more))
+    records = pairs.get(_COMPARED)
+    smallest = min((each for each in (records.one, records.other) if each), default=None) if records else None
+    deviation = 0.5 / sqrt(smallest) if smallest else None
+    for name, pair in pairs.items():
+        if not (everything or name in WORDS):
+            continue
+        is_share = all(abs(value) <= 1 for value in (pair.one, pair.other) if value is not None)
+        shown = [
+            "-" if value is None else rounded(value, deviation) if is_share else named_figure(name, value)
+            for value in (pair.one, pair.other)
+        ]
+        table.add_row(name, *shown, "" if pair.more is None else change(pair.more, deviation if is_share else None))
     return table
 
 

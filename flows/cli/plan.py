@@ -1,16 +1,15 @@
-"""Shows what a release would cost, before a record is read: step by step, in total, and against the budget left.
+"""Shows what a release would cost, before a record is read: in total, against the budget left, and step by step.
 
 Every figure follows from the spec and the public domain; the source is not opened.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import groupby
 from math import inf, isfinite
 from pathlib import Path
 
-from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -47,12 +46,13 @@ _MANY = 4
 _ACCOUNTANTS = ("basic", "advanced", "zcdp", "pld", "theorem_a", "theorem_b")
 
 
-def show_plan(spec: ReleaseSpec, state: Path) -> int:
-    """Print the plan of a release.
+def show_plan(spec: ReleaseSpec, state: Path, *, everything: bool = False) -> int:
+    """Print the plan of a release: verdict, totals and what is left of the budget, and the rest if requested.
 
     Args:
         spec: the release spec.
         state: the state folder, for its ledger.
+        everything: whether to print each mechanism and the figures of each accountant as well.
 
     Returns:
         0 if the budget would allow the release now, 1 if it would be refused.
@@ -60,27 +60,47 @@ def show_plan(spec: ReleaseSpec, state: Path) -> int:
     accounts = accounts_of(spec)
     console = Console(highlight=False)
     drawn = spec.synthesis
-    wanted = f"{drawn.records:,} records wanted"
+    wanted = f"{drawn.records:,} records"
     if drawn.attempts != drawn.records:
-        wanted += f", {drawn.attempts:,} candidates tested and charged"
-    console.print(
-        f"[bold]{escape(spec.title)}[/bold]\n{wanted}; {drawn.guarantee}; nothing was read to make this plan.\n"
-    )
-    for step in accounts.steps:
-        console.print(_mechanisms(step))
-    console.print("", _totals(accounts), sep="\n")
-    if accounts.record is not None:
-        console.print(f"{_if_records_were_charged(spec, accounts)}\n")
-    console.print(f"Claimed for the model:          {in_words(accounts.model)}, by {accounts.model.accountant}")
-    if accounts.record is not None:
-        console.print(f"Claimed for one attempt:        {in_words(accounts.record)}, by the exact form of Theorem 1")
-    console.print(f"Claimed for the whole release:  {_whole(accounts.total)}")
-    if spec.decision is not None:
-        console.print(f"Published by whom:              {_who_decides(spec.decision)}")
-    fits, verdict = _verdict(spec, accounts, state)
+        wanted += f" from {drawn.attempts:,} candidates, all of them tested and charged"
+    fits, verdict, charged = _verdict(spec, accounts, state)
+    console.print(f"[bold]{escape(spec.title)}[/bold]\n{wanted}; {drawn.guarantee}. No data were read.\n")
     console.print(verdict)
-    console.print(what_comes_next(state, spec))
+    console.print()
+    console.print(_two_columns([*_claims(spec, accounts), *charged, ("next", what_comes_next(state, spec))]))
+    if not everything:
+        console.print("\nMechanisms and accountants: add --all, or ALL=1 to make plan.")
+        return FITS if fits else DOES_NOT_FIT
+    console.print("\n[bold]What each step does to the records it reads[/bold] (sensitivity of all outputs together)")
+    for step in accounts.steps:
+        console.print()
+        console.print(_step_line(step))
+        console.print(_mechanisms(step))
+    console.print()
+    console.print(_totals(accounts))
+    if accounts.record is not None and (beside := _if_records_were_charged(spec, accounts)):
+        console.print(f"\n{beside}")
     return FITS if fits else DOES_NOT_FIT
+
+
+def _two_columns(rows: Iterable[tuple[str, str]], indent: int = 0) -> Table:
+    """Lines with a label each; long ones continue under their beginning."""
+    table = Table.grid(padding=(0, 2, 0, indent))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for label, text in rows:
+        table.add_row(label, escape(text))
+    return table
+
+
+def _claims(spec: ReleaseSpec, accounts: Accounts) -> Iterator[tuple[str, str]]:
+    """What the release would claim, and who would decide on its publication."""
+    yield "whole release", _whole(accounts.total)
+    yield "model", f"{in_words(accounts.model)}, by {accounts.model.accountant}"
+    if accounts.record is not None:
+        yield "one attempt", f"{in_words(accounts.record)}, by the exact form of Theorem 1"
+    if spec.decision is not None:
+        yield "published by", _who_decides(spec.decision)
 
 
 def _who_decides(policy: Policy) -> str:
@@ -99,18 +119,23 @@ def _bounds(thresholds: Mapping[str, float]) -> list[str]:
     return [f"{figure} is {sides[side]} {bound:g}" for figure, _, side, bound in parts]
 
 
-def _mechanisms(step: StepCost) -> str:
+def _step_line(step: StepCost) -> str:
+    """A step, what it reads, and its cost for the records in it."""
+    cost = "no differential privacy" if step.guarantee is None else in_words(step.guarantee)
+    return f"[bold]{step.step}[/bold], part {step.part} (probability {float(step.probability):g}): {cost}"
+
+
+def _mechanisms(step: StepCost) -> Table:
     """What a step does to the data, line by line."""
-    cost = "no differential privacy" if step.guarantee is None else f"{in_words(step.guarantee)} for the records in it"
-    lines = [f"[bold]{step.step}[/bold] reads the part {step.part} (probability {float(step.probability):g}): {cost}"]
+    rows = []
     for events in _alike(step.events):
         event, *_, last = (*events, events[-1])
         facts = [event.mechanism, _noise(event), _sensitivity(event), _outputs(event)]
         if len(events) > 1:
             facts[-1] += " each"
-        asked = event.query if len(events) == 1 else f"{len(events)} events, {event.query} … {last.query}"
-        lines.append(f"  {asked}: {', '.join(fact for fact in facts if fact)}")
-    return "\n".join(lines)
+        query = event.query if len(events) == 1 else f"{len(events)} events, {event.query} … {last.query}"
+        rows.append(("-", f"{query}: {', '.join(fact for fact in facts if fact)}"))
+    return _two_columns(rows, indent=1)
 
 
 def _alike(events: Sequence[MechanismEvent]) -> Iterator[list[MechanismEvent]]:
@@ -124,7 +149,7 @@ def _sensitivity(event: MechanismEvent) -> str:
     """By how much one record changes an output; if a table is counted, the output is the whole table."""
     if not isinstance(event, DiscreteLaplaceEvent | DiscreteGaussianEvent):
         return ""
-    return f"sensitivity {event.sensitivity} for all values of an output together"
+    return f"sensitivity {event.sensitivity}"
 
 
 def _outputs(event: MechanismEvent) -> str:
@@ -148,31 +173,37 @@ def _noise(event: MechanismEvent) -> str:
 
 
 def _totals(accounts: Accounts) -> Table:
-    """The cost of each step, and of all together, by each accountant that applies; the claimed ones in bold."""
+    """Epsilon of each step, and of all together, by each accountant that applies; the claimed ones in bold."""
     charged = [(step, step.guarantee) for step in accounts.steps if step.guarantee is not None]
     found = [_by_accountant(step, guarantee) for step, guarantee in charged]
     least = [min(those.values(), key=lambda guarantee: guarantee.epsilon) for those in found]
-    table = Table(box=box.SIMPLE_HEAD, title="Epsilon by accountant", title_justify="left", title_style="bold")
-    table.add_column("")
-    for step, guarantee in charged:
-        table.add_column(f"{step.step}\nat delta {rounded_up(guarantee.delta)}", justify="right")
-    table.add_column("all together\nas they add up", justify="right")
-    for name in _ACCOUNTANTS:
-        cells = [
-            f"[bold]{_epsilon(those[name])}[/bold]" if those.get(name) is best else _epsilon(those.get(name))
-            for those, best in zip(found, least, strict=True)
-        ]
-        if any(cells):
-            # Where an accountant does not apply to a step, the tightest one that does is used instead.
-            by_this = [
+    names = [name for name in _ACCOUNTANTS if any(those.get(name) for those in found)]
+    table = Table(
+        box=None,
+        title="Epsilon by accountant",
+        title_justify="left",
+        title_style="bold",
+        header_style="",
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
+    )
+    table.add_column("", no_wrap=True)
+    for name in (*names, "claimed"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for (step, _), those, best in zip(charged, found, least, strict=True):
+        cells = [_epsilon(those.get(name)) for name in names]
+        table.add_row(step.step, *cells, f"[bold]{_epsilon(best)}[/bold]")
+    if accounts.total is not None:
+        # Where an accountant does not apply to a step, the tightest one that does is used instead.
+        sums = [
+            [
                 replace(step, guarantee=those.get(name, best))
                 for (step, _), those, best in zip(charged, found, least, strict=True)
             ]
-            table.add_row(name, *cells, _epsilon(added_up(by_this)))
-    if accounts.total is not None:
-        table.add_row(
-            "claimed", *(f"[bold]{_epsilon(best)}[/bold]" for best in least), f"[bold]{_epsilon(accounts.total)}[/bold]"
-        )
+            for name in names
+        ]
+        together = [_epsilon(added_up(steps)) for steps in sums]
+        table.add_row("all together", *together, f"[bold]{_epsilon(accounts.total)}[/bold]")
     return table
 
 
@@ -212,8 +243,8 @@ def _whole(total: Guarantee | None) -> str:
     return f"{in_words(total)}, by {total.accountant}"
 
 
-def _verdict(spec: ReleaseSpec, accounts: Accounts, state: Path) -> tuple[bool, str]:
-    """What would be charged to the ledger, what is left there, and whether the release would be allowed."""
+def _verdict(spec: ReleaseSpec, accounts: Accounts, state: Path) -> tuple[bool, str, list[tuple[str, str]]]:
+    """Whether the release would be allowed, that in words, and what it would be charged and what is left."""
     # A copy of the ledger's state: trial entries in it are not written.
     books = LedgerState()
     for entry in state_ledger(state).entries():
@@ -222,26 +253,26 @@ def _verdict(spec: ReleaseSpec, accounts: Accounts, state: Path) -> tuple[bool, 
     known = spec.dataset_name in books.policies
     if not known and spec.budget is not None:
         books.enter(books.next_entry(policy_of(spec, spec.budget), now, fresh_salt()))
-    said = []
+    lines = []
     try:
         charges = planned_charges(spec, accounts)
         seed_cost = books.policy(spec.dataset_name).seed_cost
         cost = cost_of(charges, seed_cost)
         charged = f"epsilon = {rounded_up(cost.epsilon)}, delta = {rounded_up(cost.delta)}{counted(seed_cost)}"
-        said.append(f"Charged to the ledger:          {charged}\n")
-        said += [_left(balance, opened=not known) for balance in books.balances(spec.dataset_name, now)]
+        lines.append(("charged", charged))
+        lines += [("left now", _left(balance, opened=not known)) for balance in books.balances(spec.dataset_name, now)]
         if charges:
             books.require_room(charges, now)
     except DeniableError as refusal:
-        return False, "\n".join([*said, f"[red]It would be refused:[/red] {refusal}"])
-    return True, "\n".join([*said, "[green]It would be let through.[/green]"])
+        return False, f"[red]The release would be refused:[/red] {escape(str(refusal))}", lines
+    return True, "[green]The budget allows this release.[/green]", lines
 
 
 def _left(balance: Balance, *, opened: bool) -> str:
     """What is left of a budget, in words."""
     left, limit = balance.left, balance.limit
-    said = (
-        f"Left for {balance.dataset}, {balance.cap}: epsilon {rounded_down(left.epsilon)} of "
-        f"{rounded_down(limit.epsilon)}, delta {rounded_down(left.delta)} of {rounded_down(limit.delta)}"
+    words = (
+        f"epsilon {rounded_down(left.epsilon)} of {rounded_down(limit.epsilon)}, delta {rounded_down(left.delta)} of "
+        f"{rounded_down(limit.delta)}, of {balance.dataset}, {balance.cap}"
     )
-    return f"{said} (the spec's budget; the ledger does not know the dataset yet)." if opened else f"{said}."
+    return f"{words} (the spec's budget; the ledger does not know the dataset yet)" if opened else words

@@ -3,7 +3,7 @@
 A run that an outage ended is resumed (flows.prefect_runs.resuming); it is reported when it is given up, or when nothing
 resumes it.
 
-A refresh reports itself why it did not succeed (stores.servers.webhook); if it notified the same block, it is not
+A refresh reports itself why it failed (stores.servers.webhook); if it notified the same block, it is not
 reported again here. The reports here need nothing of the run: they are sent even if its machine is gone.
 """
 

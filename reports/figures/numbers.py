@@ -65,10 +65,12 @@ def rounded_count(value: float, deviation: float) -> str:
     return f"{round(value / unit) * unit:,.0f}"
 
 
-def change(value: float) -> str:
-    """The change in a figure, with its sign."""
+def change(value: float, reach: float | None = None) -> str:
+    """The change in a figure, with its sign, to the precision that its sampling error supports."""
     if value == 0:
         return "0"
+    if reach:
+        return f"{value:+.{digits_of(reach)}f}"
     return f"{value:+.4f}" if abs(value) <= 1 else f"{value:+,.4g}" if abs(value) < 10_000 else f"{value:+,.0f}"
 
 

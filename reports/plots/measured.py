@@ -7,6 +7,7 @@ belong here (ratio_pictures).
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from math import ceil, prod, sqrt
 from pathlib import Path
 from typing import Any, Final
@@ -15,13 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable.foundation.domain import Attribute, Domain
+from deniable.measurements.document import FILE, Measurements
+from deniable.measurements.noisy_tables import MeasuredTable
 from deniable.models.contrasts import with_contrast
-from deniable.models.noisy_marginals import NoisyMarginal
 from reports.figures.marginals import Band, DescribedTable, Panel, panels
 from reports.figures.value_groups import group_names
 from reports.plots.graph_plot import Edge
 
-MEASURED: Final = "measured.json"
+MEASURED: Final = FILE
 
 _REASONS: Final = {
     "tree": "chosen for the tree",
@@ -159,8 +161,8 @@ def measured_of(found: Mapping[str, Any], table: DescribedTable, weights: Mappin
         table: the attributes and their meanings.
         weights: strength of each dependency, by (parent, child).
     """
-    found = _with_noisy_counts(found)
-    records, law = found["records"], found.get("noise", "laplace")
+    found = _with_noisy_counts(found, table.domain)
+    records = found["records"]
     counted = [*found["attributes"].values(), *found["tables"]]
     shares = sum(entry["shares"] for entry in counted)
     strengths = {frozenset(edge): weight for edge, weight in weights.items()}
@@ -183,7 +185,7 @@ def measured_of(found: Mapping[str, Any], table: DescribedTable, weights: Mappin
     falling = sorted(
         zip(lines, found["tables"], strict=True), key=lambda pair: (-(pair[0].strength or 0.0), pair[0].names)
     )
-    noises = {name: noise(entry) for name, entry in found["attributes"].items()}
+    noises = {name: noise(entry) for name, entry in found["attributes"].items() if entry["shares"]}
     domain = table.domain
     return Measured(
         records=records,
@@ -199,7 +201,7 @@ def measured_of(found: Mapping[str, Any], table: DescribedTable, weights: Mappin
         largest_share=max((line.noise.share for line in lines), default=1.0),
         panels=_panels(found, table),
         ratios=tuple(_ratios(line, entry, table, found["buckets"]) for line, entry in _worth_looking_at(falling)),
-        bands={name: interval(entry, law, records) for name, entry in found["attributes"].items()},
+        bands={name: interval(entry, _law(entry), records) for name, entry in found["attributes"].items()},
     )
 
 
@@ -254,8 +256,7 @@ def counted_by_value(file: Path, domain: Domain) -> dict[tuple[str, ...], Counte
     """
     if not file.exists():
         return {}
-    found = _with_noisy_counts(json.loads(file.read_text(encoding="utf-8")))
-    law = found.get("noise", "laplace")
+    found = _with_noisy_counts(json.loads(file.read_text(encoding="utf-8")), domain)
     tables: dict[tuple[str, ...], Entry] = {(name,): entry for name, entry in found["attributes"].items()}
     tables |= {tuple(entry["attributes"]): entry for entry in found["tables"] if not entry.get("differences")}
     known = {}
@@ -264,32 +265,65 @@ def counted_by_value(file: Path, domain: Domain) -> dict[tuple[str, ...], Counte
         whole = tuple(domain.attributes[domain.index(name)].cardinality for name in names)
         if len(names) <= _A_PAIR and noisy.shape == whole:
             # Rounding to whole records changes a count by at most half a record.
-            reach = ceil(_REACHES[law] * entry["deviation"] + 0.5)
+            reach = ceil(_REACHES[_law(entry)] * entry["deviation"] + 0.5)
             known[names] = CountedTable(
                 tuple(np.rint(noisy).astype(int).ravel().tolist()), reach, round(found["records"])
             )
     return known
 
 
-def _with_noisy_counts(found: Mapping[str, Any]) -> Mapping[str, Any]:
+def _law(entry: Entry) -> str:
+    """The law of a table's noise; the first version does not state it, and Laplace noise reaches farther."""
+    return str(entry.get("law", "laplace"))
+
+
+def _with_noisy_counts(found: Mapping[str, Any], domain: Domain) -> Mapping[str, Any]:
     """The document with noisy counts computed from its integers, as its first version had them."""
     if "format" not in found:
         return found
-
-    def counted(entry: Entry) -> Entry:
-        table = NoisyMarginal.from_document((), entry["releases"], found["noise"], found["amount"])
-        return {**entry, "shares": table.shares, "deviation": float(table.deviation), "noisy": table.values}
-
+    measured = Measurements.from_document(domain.modelled, found)
+    names, whole = domain.modelled.names, sum((table.cost for table in measured.tables), Fraction(0))
+    alone, together = {}, []
+    for table in measured.tables:
+        entry = {**_counted(table, measured.cells(table)), "shares": float(table.cost / whole)}
+        if len(table.attributes) == 1:
+            alone[names[table.attributes[0]]] = entry
+        else:
+            shown = {"attributes": [names[i] for i in table.attributes], "reason": table.reason}
+            together.append({**entry, **shown, "differences": [names[i] for i in table.differences]})
+    for table in measured.tables:
+        for axis, i in enumerate(table.attributes):
+            if i in table.by_values and names[i] not in alone and not table.differences:
+                alone[names[i]] = _summed(table, axis)
     return {
-        **found,
-        "attributes": {name: counted(entry) for name, entry in found["attributes"].items()},
-        "tables": [counted(entry) for entry in found["tables"]],
+        "records": measured.records,
+        "order": [names[i] for i in measured.order],
+        "buckets": found["buckets"],
+        "attributes": alone,
+        "tables": together,
     }
+
+
+def _counted(table: MeasuredTable, cells: tuple[int, ...]) -> dict[str, Any]:
+    """A table with its noisy counts; where its learner has no estimate, these are shown, but none below 0."""
+    denoised = table.denoised
+    if denoised is None:
+        denoised = np.maximum(with_contrast(np.zeros(cells), table.values) if table.differences else table.values, 0.0)
+    law, deviation = table.releases[0].noise.law, sqrt(table.variance)
+    return {"law": law, "deviation": deviation, "noisy": table.values, "denoised": denoised}
+
+
+def _summed(table: MeasuredTable, axis: int) -> dict[str, Any]:
+    """The counts of an attribute that was not counted by itself: a table summed over its other attributes."""
+    noisy = table.values.sum(axis=tuple(other for other in range(len(table.attributes)) if other != axis))
+    deviation = sqrt(table.variance * table.values.size / len(noisy))
+    law = table.releases[0].noise.law
+    return {"law": law, "deviation": deviation, "noisy": noisy, "denoised": np.maximum(noisy, 0.0), "shares": 0.0}
 
 
 def _single_line(attribute: Attribute, bucket_of: list[int], noise: Noise | None) -> SingleLine:
     buckets = max(bucket_of) + 1
-    if noise is None:
+    if len(bucket_of) == 1:
         reason = "only one value"
     elif buckets == len(bucket_of):
         reason = "one bucket per value"

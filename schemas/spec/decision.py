@@ -2,7 +2,7 @@
 
 Figures are measured on real records, without noise. If they decide, the fact of publication discloses something about
 those records that no epsilon covers. So they decide only if the spec states it, and then the release's statement states
-it too; under any other policy a person is asked, for any figures.
+it too; under any other policy a person decides, for any figures.
 
 The figures, and how they are measured, do not belong here (schemas.spec.evaluation).
 """
@@ -32,7 +32,7 @@ class Policy(Strict):
         publish_within: a release that meets all of these publishes by itself; without any, none does.
         refuse_beyond: a release that misses any of these is never published.
         approvers: who may decide; by default anyone except the person who started the release.
-        always_ask: whether a person is asked even if all thresholds are met.
+        always_ask: whether a person decides even if all thresholds are met.
     """
 
     exact_figures_decide: bool = False
@@ -48,7 +48,7 @@ class Policy(Strict):
             raise ValueError(
                 "must come with exact_figures_decide: true, because exact figures of the real records then decide "
                 "whether the release is published, which no epsilon covers and its statement discloses; or leave this "
-                "out, and a person is always asked, who sees which thresholds of the spec are met"
+                "out, and a person always decides, who sees which thresholds of the spec are met"
             )
         return bounds
 

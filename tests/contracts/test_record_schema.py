@@ -91,7 +91,7 @@ def test_the_schema_is_one_and_says_what_everything_is() -> None:
     assert schema["$id"] == "urn:deniable:provenance:v2"
     assert all(part["description"] for part in [schema, *schema["$defs"].values()])
     released = schema["$defs"]["Released"]["properties"]
-    assert released["begun"]["description"].endswith("the day of publication where the ledger is ahead of that.")
+    assert released["begun"]["description"].endswith("the day of publication if the ledger is ahead of that.")
 
 
 @pytest.mark.parametrize("record", [PUBLIC, INTERNAL], ids=["public", "internal"])

@@ -313,7 +313,7 @@ def test_an_empty_spec_is_told_everything_it_lacks(tmp_path: Path) -> None:
 
 
 def test_a_spec_that_is_a_folder_or_no_text_is_refused_in_plain_words(tmp_path: Path) -> None:
-    assert f"must be a regular file, but {tmp_path} is a folder; name the file" in refusal(tmp_path)
+    assert f"must be a regular file, but {tmp_path} is a folder; name the intended file" in refusal(tmp_path)
     path = tmp_path / "spec.yaml"
     path.write_bytes("name: é".encode("latin1"))
     assert "must be text in UTF-8, but has other bytes" in refusal(path)

@@ -209,7 +209,7 @@ def test_a_column_without_values_is_refused() -> None:
 
 
 def test_a_value_listed_twice_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="must differ"):
+    with pytest.raises(InvalidInput, match="must be distinct"):
         domain_of(table({"a": nominal(["x", "x"])}))
 
 

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.docs.guide_blocks import Command, commands, directives, programs
+from tests.extent import is_night
+from tests.warm.python import warm_python
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [page for page in sorted((ROOT / "docs").rglob("*.md")) if commands(page) or programs(page)]
@@ -34,7 +36,6 @@ class Project:
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "deniable"
         shutil.copytree(ROOT, self.folder, ignore=_ignored, symlinks=True)
-        (self.folder / ".venv").symlink_to(ROOT / ".venv")
         self.home = folder / "home"
         self.home.mkdir()
         self.release = ""
@@ -46,6 +47,8 @@ class Project:
             "HOME": str(self.home),
             "LANG": "C.UTF-8",
             "PYTHONDONTWRITEBYTECODE": "1",
+            # The copy's code, in scripts too: the environment has that of the checkout.
+            "PYTHONPATH": str(self.folder),
             "RELEASE": self.release,
         }
         return subprocess.run(
@@ -66,17 +69,24 @@ def _ignored(folder: str, names: list[str]) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """The copy that all pages share, one after the other."""
-    return Project(tmp_path_factory.mktemp("guides"))
+def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+    """The copy that all pages share, one after the other; by day the commands of the flows are forked."""
+    project = Project(tmp_path_factory.mktemp("guides"))
+    environment = project.folder / ".venv"
+    if is_night():
+        environment.symlink_to(ROOT / ".venv")
+        yield project
+    else:
+        with warm_python(environment, ROOT / ".venv", project.folder / "var"):
+            yield project
 
 
 @pytest.fixture(scope="module")
 def village(project: Project) -> Path:
-    """What the release of the example leaves, kept beside the copy."""
-    for command in (".venv/bin/python examples/village/make_people.py", f"make release SPEC={SPEC}"):
-        done = project.run(command)
-        assert done.returncode == 0, done.stdout
+    """What the release of the example leaves, kept beside the copy; the example of Python makes it."""
+    done = project.run(f".venv/bin/python examples/a_release_in_python.py {SPEC}")
+    assert done.returncode == 0, done.stdout
+    assert "/releases/village-" in done.stdout, done.stdout
     kept = project.folder.with_name("village")
     kept.mkdir()
     (project.folder / "var").rename(kept / "var")

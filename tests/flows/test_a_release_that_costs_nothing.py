@@ -24,8 +24,8 @@ def test_it_is_planned_made_audited_and_replayed(tmp_path: Path, capsys: pytest.
     state = tmp_path / "state"
     assert show_plan(load_spec(spec), state) == 0
     said = capsys.readouterr().out
-    assert "Claimed for the whole release:  epsilon = 0, delta = 0" in said
-    assert "It would be let through." in said
+    assert "whole release  epsilon = 0, delta = 0" in said
+    assert "The budget allows this release." in said
 
     released = release(spec, state)
     workspace = released.workspace

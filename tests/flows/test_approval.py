@@ -118,9 +118,12 @@ def test_a_release_within_its_policy_publishes_by_itself(house: Callable[..., Ho
     assert record.spec.document["decision"]["publish_within"] == {"tvd_2way_max": 0.9}
     assert held_note(here.state, made.workspace.release_id) is None
     page = made.report.path.read_text()
-    assert "Published without asking a person" in page
+    assert "Published without a decision by a person" in page
     description = here.client.get_run(made.workspace.mlflow_run_id).data.tags["mlflow.note.content"]
-    assert "nobody, for it meets all that its spec asks" in description
+    assert (
+        "no one, because it meets the conditions under which its spec lets a release be published automatically"
+        in description
+    )
 
 
 def test_a_release_that_is_held_publishes_nothing_and_says_what_to_look_at(held: House) -> None:
@@ -291,7 +294,7 @@ def test_an_approval_is_for_what_was_seen_and_for_nothing_else(held: House, chan
 def test_a_report_that_was_changed_after_it_was_held_is_not_approved(held: House) -> None:
     note = held.note
     note.page.write_text(note.page.read_text().replace("Held", "Helt"))
-    with pytest.raises(Refused, match="must be as it was"):
+    with pytest.raises(Refused, match="must be unchanged since"):
         held.decide()
 
 
@@ -379,7 +382,7 @@ def test_the_plan_says_who_decides(tmp_path: Path, capsys: pytest.CaptureFixture
     }
     for changes, said in (
         ({}, "itself, where tvd_2way is at most 0.25; else ines; no one, unless accuracy_tree is at least 0.5"),
-        ({"always_ask": True}, "Published by whom: ines; no one, unless"),
+        ({"always_ask": True}, "published by ines; no one, unless"),
     ):
         spec = load_spec(write_small_release(tmp_path, people=[], decision={**policy, **changes}))
         show_plan(spec, tmp_path / "state")

@@ -96,7 +96,7 @@ def test_no_backup_is_made_while_a_release_is_under_way(state: Path, tmp_path: P
     (vault,) = (state / "vault").iterdir()
     with leased(vault):
         done = run("backup", tmp_path / "copy", "--state", state, home=tmp_path / "home")
-    assert (done.returncode, "under way" in done.stderr) == (1, True)
+    assert (done.returncode, "in progress" in done.stderr) == (1, True)
     assert [path.name for path in tmp_path.iterdir()] == ["home"]
 
 

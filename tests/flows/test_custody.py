@@ -39,7 +39,7 @@ def test_a_key_in_a_file_is_in_the_vault_alone_and_only_its_owner_may_read_it(tm
     workspace = released(tmp_path, custodian="file").workspace
     path = workspace.vault / "key"
     assert path.stat().st_mode & 0o777 == 0o600
-    assert said(workspace) == 2 * ["the account that runs releases, and root of its machine: it lies in the vault."]
+    assert said(workspace) == 2 * ["the account that runs releases, and root on its machine. The key is in the vault."]
     assert files_with(path.read_bytes(), tmp_path, STATE) == {path}
 
 
@@ -48,7 +48,7 @@ def test_a_destroyed_key_is_gone_after_publication(tmp_path: Path) -> None:
     assert not (workspace.vault / "key").exists()
     with pytest.raises(InvalidInput, match="may have been destroyed"):
         workspace.key()
-    assert all("nobody: it was destroyed after publication" in each for each in said(workspace))
+    assert all("no one. The key was destroyed after publication" in each for each in said(workspace))
 
 
 def test_a_key_of_the_environment_is_derived_for_each_release_and_never_written(

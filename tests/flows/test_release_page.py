@@ -137,7 +137,7 @@ def test_costs_are_searched_for_without_exponents(epsilon: float, written: str) 
 
 @pytest.mark.parametrize("epsilon", [-1, float("inf"), float("nan")])
 def test_what_is_no_cost_is_not_searched_for(epsilon: float) -> None:
-    with pytest.raises(InvalidInput, match="an epsilon must be"):
+    with pytest.raises(InvalidInput, match="an epsilon in a search must be"):
         release_filter(epsilon_above=epsilon)
 
 

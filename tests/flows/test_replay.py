@@ -414,7 +414,7 @@ def test_an_internal_record_of_another_release_is_refused(elsewhere: Elsewhere, 
     shelf = elsewhere.state / "shelf" / released.release_id
     shelf.mkdir(parents=True)
     shutil.copyfile(other.shelf / RECORD, shelf / RECORD)
-    with pytest.raises(Refused, match="which is of another"):
+    with pytest.raises(Refused, match="which belongs to another"):
         elsewhere.replay()
 
 

@@ -199,8 +199,8 @@ def test_the_arrows_of_a_release_are_the_flow_of_its_data(looked_at: LookedAt) -
 def test_each_artifact_has_a_name_of_its_own_and_says_what_it_is(looked_at: LookedAt) -> None:
     with sqlite3.connect(looked_at.state / "prefect" / "prefect.db") as database:
         said = dict(database.execute("SELECT key, description FROM artifact WHERE key IS NOT NULL"))
-    assert said["release-in-mlflow"] == "What it cost, how good it is, its files."
-    step = f"What the step learn_structure of {looked_at.name} read, made and spent."
+    assert said["release-in-mlflow"] == "Its privacy costs, its quality and its files."
+    step = f"Inputs, outputs and privacy cost of the step learn_structure of {looked_at.name}."
     assert said["learn-structure-in-mlflow"] == step
     assert len(said) == 1 + len(ARROWS) - 1, "verifying leaves nothing in MLflow"
     assert all(said.values())

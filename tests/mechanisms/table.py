@@ -1,14 +1,16 @@
 """One row for each learner and each sampler: the smallest release that asks for it."""
 
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
-from tests.small_release import SPEC
+from tests.small_release import SPEC, public_table
 from tests.whole_release import HISTOGRAM, SEEDLESS
 
 _NOISE = "tests/privacy/test_learning_adds_the_noise_it_is_charged_for.py"
 _LOGLINEAR = "tests/privacy/test_loglinear_answers_have_the_noise_of_their_events.py"
 _DATASYNTHESIZER = "tests/mechanisms/test_datasynthesizer.py"
+_MST = "tests/mechanisms/test_mst.py"
 _WITHOUT_STRUCTURE = {"seeds": 0.5, "parameters": 0.3, "holdout": 0.2}
 
 
@@ -67,6 +69,37 @@ LEARNERS = {
             f"{_DATASYNTHESIZER}::test_choices_follow_the_exponential_law",
             f"{_DATASYNTHESIZER}::test_tables_have_the_noise_that_is_charged",
         ),
+    ),
+    "mst": LearnerRow(
+        {
+            "learner": {"kind": "mst", "parameters": {"epsilon": 1, "delta": 1e-6}},
+            "split": _WITHOUT_STRUCTURE,
+        },
+        laws=(
+            f"{_MST}::test_tables_have_the_noise_that_is_charged",
+            f"{_MST}::test_choices_follow_the_exponential_law",
+        ),
+    ),
+    "nist_mst": LearnerRow(
+        {
+            "learner": {
+                "kind": "nist_mst",
+                "selection": {
+                    "public_file": "public.csv",
+                    "sha256": sha256(public_table().encode()).hexdigest(),
+                    "strong_information": 0.01,
+                    "tables": [
+                        {"attributes": ["school", "employed"], "weight": 2},
+                        {"attributes": ["age", "school"], "weight": 4},
+                        {"attributes": ["age", "sex"], "weight": 3},
+                        {"attributes": ["age", "school", "employed"], "weight": 5},
+                    ],
+                },
+                "parameters": {"epsilon": 1, "delta": 1e-6},
+            },
+            "split": _WITHOUT_STRUCTURE,
+        },
+        laws=(f"{_MST}::test_tables_have_the_noise_that_is_charged",),
     ),
 }
 """By the name that a spec asks for them by."""

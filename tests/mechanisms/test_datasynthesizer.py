@@ -295,7 +295,7 @@ class Recorded:
 def test_one_record_changes_one_count_of_each_table_that_is_charged() -> None:
     plan = planned(PEOPLE)
     before, after, opened = Rows(people(300)), Rows(np.vstack([people(300), people(1, 7)])), Recorded(3)
-    tables = [learn_tables(plan, NETWORK, rows, opened) for rows in (before, after)]
+    tables = [learn_tables(plan, NETWORK, rows, opened)[0] for rows in (before, after)]
     changes = [
         sum(int(np.abs(a - b).sum()) for a, b in zip(one.tables, other.tables, strict=True))
         for one, other in zip(after.counted, before.counted, strict=True)
@@ -319,7 +319,7 @@ def noise_of_tables(plan: NetworkPlan, runs: int) -> NDArray[np.int64]:
     further.add(codes)
     found = []
     for number in range(runs):
-        tables = learn_tables(plan, NETWORK, Rows(codes), streams(number))
+        tables, _ = learn_tables(plan, NETWORK, Rows(codes), streams(number))
         rest = zip(tables[plan.degree + 1 :], further.tables, strict=True)
         found.append(np.concatenate([(table.counts - true).ravel() for table, true in rest]))
     return np.array(found)
@@ -349,7 +349,7 @@ def test_the_first_table_has_noise_in_every_cell_by_values() -> None:
     plan = planned(PEOPLE)
     empty = np.zeros((0, len(PEOPLE)), np.uint16)
     last = NETWORK[2]
-    noise = [learn_tables(plan, NETWORK, Rows(empty), streams(number))[2].counts for number in range(300)]
+    noise = [learn_tables(plan, NETWORK, Rows(empty), streams(number))[0][2].counts for number in range(300)]
     together = np.array(noise)
     # By buckets of age and by sex: five values of age in each bucket.
     assert together.shape == (300, 12, PEOPLE.cardinalities[last.child])
@@ -361,7 +361,7 @@ def test_the_first_table_has_noise_in_every_cell_by_values() -> None:
 
 def test_with_enough_budget_the_model_says_what_the_people_do() -> None:
     plan, codes = planned(PEOPLE, "1000"), people(20_000)
-    net = network_of(plan, learn_tables(plan, NETWORK, Rows(codes), streams(0)))
+    net = network_of(plan, learn_tables(plan, NETWORK, Rows(codes), streams(0))[0])
     drawn = net.sample(streams(1)(mechanism="sample", parameters={}).take(40_000 * len(PEOPLE)))
     for i, j in ((3, 4), (0, 1), (0, 3)):
         shape = PEOPLE.cardinalities[i], PEOPLE.cardinalities[j]

@@ -33,6 +33,7 @@ from schemas.spec.release_spec import ReleaseSpec
 from stores.ledger.charging import open_ledger, opened_streams
 from stores.statement.statement import TEMPLATES
 from stores.tables.tables import read_codes
+from tasks.data.public_rows import PublicCounter
 from tests.conftest import ROOT
 from tests.mechanisms.table import LEARNERS, SAMPLERS
 from tests.published import Published, faults, leaves, with_change
@@ -197,8 +198,9 @@ def test_what_is_learnt_is_made_again_to_the_bit_and_noise_is_drawn_where_there_
         stated = next(each for each in made.record["steps"] if each["step"] == step.task)
         inputs = " ".join(thing["digest"] for thing in stated["inputs"])
         drawn.clear()
+        counter = InMemory(codes) if step.public is None else PublicCounter(made.spec, step.public, workspace.state)
         again = step.run(
-            InMemory(codes), {name: there[name] for name in step.reads}, opened_streams(workspace, step.name, inputs)
+            counter, {name: there[name] for name in step.reads}, opened_streams(workspace, step.name, inputs)
         )
         for product in step.makes:
             written = io.BytesIO()

@@ -41,7 +41,7 @@ MUTANTS = (
         (
             "        self._turn += 1\n",
             "        self._turn = 1\n",
-            "a question asked again has the same noise, and all choices are made from one stream",
+            "a repeated question has the same noise, and all choices are made from one stream",
             _OWN,
         ),
         (

@@ -110,7 +110,7 @@ MUTANTS = (
         (
             "parameters=probabilities, chunk=chunk",
             "parameters=probabilities, chunk=0",
-            "all chunks of records are split by one stream: whoever knows one record's part knows others'",
+            "all chunks of records are split by one stream: anyone who knows one record's part knows others'",
             "tasks/test_split.py::test_chunks_are_split_by_draws_of_their_own",
         ),
         (

@@ -68,7 +68,7 @@ def test_what_is_far_behind_is_refused_by_its_exact_probability() -> None:
 
 
 def test_scores_must_be_whole_numbers() -> None:
-    with pytest.raises(InvalidInput, match="whole numbers"):
+    with pytest.raises(InvalidInput, match="all of them integers"):
         choose([1.5], sensitivity=1, epsilon=EPSILON, stream=stream("refused"))  # type: ignore[list-item]
     with pytest.raises(InvalidInput, match="at least one"):
         choose([], sensitivity=1, epsilon=EPSILON, stream=stream("refused"))

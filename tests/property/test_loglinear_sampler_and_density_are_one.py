@@ -180,21 +180,21 @@ def test_what_is_no_network_is_refused() -> None:
 
     with pytest.raises(InvalidInput, match="each attribute once"):
         changed(order=np.zeros(4, np.int64))
-    with pytest.raises(InvalidInput, match="add up to 2\\^30"):
+    with pytest.raises(InvalidInput, match="sum to 2\\^30"):
         changed(within=(net.within[0] + 1, *net.within[1:]))
     recoding = guided(kinds=3, recoded=np.asarray([0, 1, 1], np.uint16), buckets=np.zeros(2, np.uint16))
     for within in (recoding.within[1][:2], recoding.within[1][:, :1], recoding.within[1].ravel()):
         with pytest.raises(InvalidInput, match=r"weights of shape \(3, 2\)"):
             replace(recoding, within=(recoding.within[0], within))
     for row in ([2**30, 1], [2**30 + 1, -1]):
-        with pytest.raises(InvalidInput, match="add up to 2\\^30"):
+        with pytest.raises(InvalidInput, match="sum to 2\\^30"):
             replace(recoding, within=(recoding.within[0], np.asarray([[2**30, 0], [0, 2**30], row])))
     for guides in ((1, 0), (None, 1), (None, 2), (0, None)):
         with pytest.raises(InvalidInput, match=r"guide of [uv] must be one that comes before it"):
             replace(recoding, guides=guides)
     with pytest.raises(InvalidInput, match=r"weights of shape \(1, 2\)"):
         replace(recoding, guides=(None, None))
-    with pytest.raises(InvalidInput, match="which guide"):
+    with pytest.raises(InvalidInput, match="its guide"):
         replace(recoding, guides=(None,))
     first, last = int(net.order[0]), int(net.order[-1])
     backwards = list(net.factors)

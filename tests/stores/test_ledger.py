@@ -94,7 +94,7 @@ def test_a_refusal_comes_before_anything_is_written(ledger: Ledger) -> None:
 
 def test_a_plan_is_checked_without_being_charged(ledger: Ledger) -> None:
     ledger.check(asks("0.6"), asks("0.4", step="b"))
-    with pytest.raises(BudgetExceeded, match=r"asks epsilon 1.2 .* for learn_structure, b"):
+    with pytest.raises(BudgetExceeded, match=r"requests epsilon 1.2 .* for learn_structure, b"):
         ledger.check(asks("0.6"), asks("0.6", step="b"))
     assert ledger.charges() == []
 

@@ -64,11 +64,9 @@ def spec_of(folder: Path, dataset: str, name: str) -> ReleaseSpec:
 def require_refused(state: Path, spec: ReleaseSpec, release: str) -> None:
     """Nothing that might pay anew begins, and the sentence names the note and its folder."""
     for ask in (releases_of, unfinished_release, other_unfinished_releases, published_releases):
-        with pytest.raises(
-            Refused, match=rf"{release}/release.json must be as .* go on with it by the version"
-        ) as told:
+        with pytest.raises(Refused, match=rf"{release}/release.json must be as .* resume it with the version") as told:
             ask(state, spec)
-        assert f"the folder {state / 'vault' / release} back from a backup" in str(told.value)
+        assert f"restore the folder {state / 'vault' / release} from a backup" in str(told.value)
 
 
 def require_nothing_of(state: Path, spec: ReleaseSpec) -> None:

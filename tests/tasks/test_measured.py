@@ -3,6 +3,7 @@
 import json
 import re
 from fractions import Fraction
+from itertools import count
 from pathlib import Path
 from typing import Any, Literal
 
@@ -73,10 +74,12 @@ def test_the_shares_of_the_budget_are_those_of_all_that_was_counted(measured: Me
 def test_integers_are_shown_as_the_counts_that_they_come_to(measured: Measured) -> None:
     """The first version of the document had noisy means; this one has sums, of which two releases are one mean."""
 
+    turns = count(1)
+
     def released(sums: Any, *shares: int) -> list[dict[str, Any]]:
         return [
-            {"turn": turn, "shares": own, "multiplier": own, "sums": (np.asarray(sums) * own).tolist()}
-            for turn, own in enumerate(shares, 1)
+            {"turn": next(turns), "shares": own, "multiplier": own, "sums": (np.asarray(sums) * own).tolist()}
+            for own in shares
         ]
 
     integers = {
@@ -91,11 +94,13 @@ def test_integers_are_shown_as_the_counts_that_they_come_to(measured: Measured) 
         "tables": [
             {
                 **{name: entry[name] for name in ("attributes", "reason", "denoised")},
+                "by_values": [],
                 "differences": entry.get("differences", []),
                 "releases": released(entry["noisy"], entry["shares"]),
             }
             for entry in FOUND["tables"]
         ],
+        "choices": [],
     }
     shown = measured_of(integers, DescribedTable(DOMAIN, {}, {}), WEIGHTS)
     assert {line.names: line.noise.deviation for line in shown.tables} == {

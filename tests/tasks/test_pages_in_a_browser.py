@@ -137,7 +137,7 @@ def test_the_explorer_does_nothing_before_it_is_asked(chromium: Browser, folder:
 
 def test_the_explorer_says_what_to_do_where_scripts_are_off(chromium: Browser, folder: Path) -> None:
     page = opened(chromium, folder / EXPLORER, scripts=False)
-    assert "Scripts are off in this browser." in page.inner_text("main")
+    assert "Scripts are turned off in this browser." in page.inner_text("main")
     assert page.locator("#run").is_disabled()
 
 
@@ -203,9 +203,9 @@ def test_the_explorer_gives_intervals_of_what_was_counted_and_says_so_where_ther
     measured = json.loads((folder / "measured.json").read_text(encoding="utf-8"))
     page = opened(chromium, folder / EXPLORER, ran=True)
     page.select_option("#one", str(names.index("sex")))
-    assert page.inner_text("#histogram-about").startswith("Intervals are for the confidential records")
+    assert page.inner_text("#histogram-about").startswith("The intervals are for the confidential records")
     shown = page.locator("#histogram tbody tr td:last-child").all_inner_texts()
-    releases = measured["attributes"]["sex"]["releases"]
+    [releases] = [table["releases"] for table in measured["tables"] if table["attributes"] == ["sex"]]
     times = sum(each["multiplier"] for each in releases)
     noisy = [sum(each["sums"][value] for each in releases) / times for value in (0, 1)]
     for text, count in zip(shown, noisy, strict=True):

@@ -19,6 +19,7 @@ from deniable.learners.loglinear.estimation.counting import RowCounter
 from deniable.learners.loglinear.mechanism import learn_network
 from deniable.learners.loglinear.plan import LoglinearPlan, LoglinearRecipe
 from deniable.learners.loglinear.published_measurements import check_measured
+from deniable.measurements.document import Measurements
 from stores.publication.release_folder import describe_domain
 
 SIZES = (2, 3, 12, 4, 1, 40, 20)
@@ -53,8 +54,15 @@ def measured(request: pytest.FixtureRequest) -> Document:
     return document
 
 
+def law_of(document: Document) -> str:
+    """The law of its noise; Gaussian if it states none, as the first version."""
+    tables = document.get("tables") or [{}]
+    releases = tables[0].get("releases") or [{"noise": {"law": "gaussian"}}]
+    return str(releases[0]["noise"]["law"] if "noise" in releases[0] else document["noise"])
+
+
 def checks(document: Document, plan: LoglinearPlan | None = None) -> tuple[Check, ...]:
-    events = [event.to_record() for event in (plan or plan_of(document.get("noise", "gaussian"))).events]
+    events = [event.to_record() for event in (plan or plan_of(law_of(document))).events]
     record = {"cost": {"steps": [{"step": "learn_parameters", "events": json.loads(json.dumps(events))}]}}
     return check_measured(record, json.loads(json.dumps(describe_domain(DOMAIN, {}, {}))), document)
 
@@ -66,16 +74,26 @@ def faults(document: Document, plan: LoglinearPlan | None = None) -> str:
 def test_what_was_measured_holds(measured: Document) -> None:
     found = checks(measured)
     assert [check.holds for check in found] == [True] * 3, faults(measured)
-    assert {len(table["attributes"]) for table in measured["tables"]} == {2, 3}
-    assert any(table["by_values"] for table in measured["tables"])
+    assert {len(table["attributes"]) for table in measured["tables"]} == {1, 2, 3}
+    assert any(table["by_values"] for table in measured["tables"] if len(table["attributes"]) > 1)
     assert any(table["differences"] for table in measured["tables"])
     assert "releases of" in found[0].note
 
 
+def one(document: Document, name: str) -> Any:
+    """The table of a single attribute."""
+    return next(table for table in document["tables"] if table["attributes"] == [name])
+
+
+def larger(document: Document) -> list[Any]:
+    """The tables of several attributes."""
+    return [table for table in document["tables"] if len(table["attributes"]) > 1]
+
+
 def first(document: Document, **wanted: Any) -> Any:
-    """The first table of which so much is so."""
+    """The first table of several attributes of which so much is so."""
     return next(
-        table for table in document["tables"] if all(bool(table[name]) == is_so for name, is_so in wanted.items())
+        table for table in larger(document) if all(bool(table[name]) == is_so for name, is_so in wanted.items())
     )
 
 
@@ -83,30 +101,42 @@ def last_row(values: Any) -> Any:
     return values if not isinstance(values[0], list) else last_row(values[-1])
 
 
+def free(document: Document) -> int:
+    """The turn after all others."""
+    releases = [release for table in document["tables"] for release in table["releases"]]
+    return 1 + max(query["turn"] for query in (*releases, *document["choices"]))
+
+
+def other_noise(release: Document) -> None:
+    """Noise of twice the amount."""
+    [parameter] = set(release["noise"]) - {"law"}
+    release["noise"][parameter] = str(2 * Fraction(release["noise"][parameter]))
+
+
 CHANGES: dict[str, tuple[Callable[[Document], Any], str]] = {
     "a sum is a float": (
-        lambda found: last_row(found["tables"][0]["releases"][0]["sums"]).__setitem__(0, 3.5),
+        lambda found: last_row(larger(found)[0]["releases"][0]["sums"]).__setitem__(0, 3.5),
         "must be 64-bit integers, got float64",
     ),
     "a whole number is written as a float": (
-        lambda found: last_row(found["attributes"]["a1"]["releases"][0]["sums"]).__setitem__(0, 3.0),
+        lambda found: last_row(one(found, "a1")["releases"][0]["sums"]).__setitem__(0, 3.0),
         "must be 64-bit integers, got float64",
     ),
     "a sum is too large": (
-        lambda found: last_row(found["tables"][0]["releases"][0]["sums"]).__setitem__(0, 2**70),
+        lambda found: last_row(larger(found)[0]["releases"][0]["sums"]).__setitem__(0, 2**70),
         "must be 64-bit integers",
     ),
     "another multiplier": (
-        lambda found: found["attributes"]["a2"]["releases"][0].update(multiplier=5),
-        "attribute a2: its multiplier must be",
+        lambda found: one(found, "a2")["releases"][0].update(multiplier=50),
+        "a2",
     ),
     "a multiplier is a float": (
-        lambda found: found["attributes"]["a2"]["releases"][0].update(multiplier=1.0),
-        "must be whole numbers",
+        lambda found: one(found, "a2")["releases"][0].update(multiplier=1.0),
+        "must be integers",
     ),
     "a value too few": (
-        lambda found: found["attributes"]["a2"]["releases"][0]["sums"].pop(),
-        "attribute a2: its sums must have the shape (12,), got (11,)",
+        lambda found: one(found, "a2")["releases"][0]["sums"].pop(),
+        "table of a2: its sums must have the shape (12,), got (11,)",
     ),
     "counts where differences are asked for": (
         lambda found: first(found, differences=True, by_values=False).update(differences=[]),
@@ -118,41 +148,68 @@ CHANGES: dict[str, tuple[Callable[[Document], Any], str]] = {
     ),
     "another bucket": (lambda found: found["buckets"]["a2"].__setitem__(0, 99), "each value of a2 must have a bucket"),
     "a turn twice": (
-        lambda found: found["tables"][1]["releases"][0].update(turn=found["tables"][0]["releases"][0]["turn"]),
-        "two releases have the same turn",
+        lambda found: larger(found)[1]["releases"][0].update(turn=larger(found)[0]["releases"][0]["turn"]),
+        "two queries have the same turn",
     ),
     "a release was left out": (
         lambda found: (
-            [table["releases"].pop() for table in found["tables"][:1] if len(table["releases"]) > 1]
-            or found["tables"].pop(0)
+            [table["releases"].pop() for table in larger(found)[:1] if len(table["releases"]) > 1]
+            or found["tables"].remove(larger(found)[0])
         ),
         "a query is missing from the document",
     ),
     "a choice was left out": (lambda found: found["choices"].pop(), "a query is missing from the document"),
     "a choice too many": (
-        lambda found: found["choices"].extend([{"purpose": "tree", "candidates": 5, "chosen": 0}]),
+        lambda found: found["choices"].extend([{"turn": free(found), "purpose": "tree", "candidates": 5, "chosen": 0}]),
         "choices were made for the purpose tree",
     ),
     "a choice of no candidate": (
         lambda found: found["choices"][0].update(chosen=found["choices"][0]["candidates"]),
         "a choice must be one of its candidates",
     ),
-    "a table twice": (lambda found: found["tables"].append(copy.deepcopy(found["tables"][0])), "twice"),
+    "a table twice": (lambda found: found["tables"].append(copy.deepcopy(larger(found)[0])), "twice"),
     "another number of records": (lambda found: found.update(records=found["records"] + 1e-3), "records is"),
-    "another signal": (lambda found: found.update(signal=found["signal"] * (1 + 1e-6)), "signal is"),
+    "another signal": (
+        lambda found: found["figures"].update(signal=found["figures"]["signal"] * (1 + 1e-6)),
+        "signal is",
+    ),
+    "a figure more": (lambda found: found["figures"].update(mean=1.0), "must state the signal"),
     "other denoised counts": (
-        lambda found: found["attributes"]["a1"]["denoised"].__setitem__(
-            0, found["attributes"]["a1"]["denoised"][0] + 1
-        ),
+        lambda found: one(found, "a1")["denoised"].__setitem__(0, one(found, "a1")["denoised"][0] + 1),
         "the denoised counts of a1",
     ),
     "a denoised count below 0": (
-        lambda found: last_row(found["tables"][0]["denoised"]).__setitem__(0, -1.0),
+        lambda found: last_row(larger(found)[0]["denoised"]).__setitem__(0, -1.0),
         "its denoised counts must be numbers, none below 0",
     ),
     "something else besides": (lambda found: found.update(noisy=[1.5]), "must have the entries of its format"),
-    "another amount": (lambda found: found.update(amount="1"), "shares, but its event has"),
-    "a later version": (lambda found: found.update(format="deniable/measured/3"), "must be of the format"),
+    "other noise": (
+        lambda found: [other_noise(each) for table in found["tables"] for each in table["releases"]],
+        "event has",
+    ),
+    "noise of another law": (
+        lambda found: one(found, "a1")["releases"][0].update(noise={"law": "uniform", "scale": "3"}),
+        "noise must state its law",
+    ),
+    "noise below 0": (
+        lambda found: one(found, "a1")["releases"][0].update(noise={"law": "laplace", "scale": "-3"}),
+        "must be a fraction above 0",
+    ),
+    "noise of two laws": (
+        lambda found: [
+            each["noise"].clear() or each["noise"].update(law=law, **amount)
+            for law, amount, each in (
+                ("gaussian", {"variance": "5"}, one(found, "a1")["releases"][0]),
+                ("laplace", {"scale": "5"}, one(found, "a2")["releases"][0]),
+            )
+        ],
+        "must have noise of one law",
+    ),
+    "another learner": (lambda found: found.update(learner="mst"), "must be of the learner loglinear"),
+    "a part that is none": (lambda found: found["universe"].update(part=3), "must state part, sampling and rows"),
+    "rows taken in no known way": (lambda found: found["universe"].update(sampling="any"), "sampling must be one of"),
+    "an attribute left out of the order": (lambda found: found["order"].pop(), "the order must have each attribute"),
+    "a later version": (lambda found: found.update(format="deniable/measured/4"), "must be of the format"),
 }
 
 
@@ -164,13 +221,63 @@ def test_what_was_changed_is_found(measured: Document, change: str) -> None:
     assert said in faults(altered)
 
 
-def test_more_shares_than_were_paid_for_are_found(measured: Document) -> None:
+def test_more_than_was_paid_for_is_found(measured: Document) -> None:
     altered = copy.deepcopy(measured)
-    for table in altered["tables"]:
+    for table in larger(altered):
         for release in table["releases"]:
+            if law_of(measured) == "gaussian":
+                release["multiplier"] += 1
+            else:
+                release["noise"]["scale"] = str(Fraction(release["noise"]["scale"]) * Fraction(9, 10))
+    assert "were given noise of cost" in faults(altered)
+
+
+def before(measured: Document) -> Document:
+    """The same measurements in format 2."""
+    plan = plan_of(law_of(measured))
+
+    def old(entry: Document) -> Document:
+        releases = [
+            {name: each[name] for name in ("turn", "multiplier", "sums")}
+            | {"shares": each["multiplier"] if plan.noise == "gaussian" else shares_of(each)}
+            for each in entry["releases"]
+        ]
+        return {"releases": releases, "denoised": entry["denoised"]}
+
+    def shares_of(release: Document) -> int:
+        shares = plan.amount / Fraction(release["noise"]["scale"])
+        assert shares.denominator == 1
+        return shares.numerator
+
+    kept = ("attributes", "reason", "by_values", "differences")
+    return {
+        "format": "deniable/measured/2",
+        "noise": plan.noise,
+        "amount": str(plan.amount),
+        **{name: measured[name] for name in ("records", "order", "buckets")},
+        "signal": measured["figures"]["signal"],
+        "attributes": {
+            table["attributes"][0]: old(table) for table in measured["tables"] if len(table["attributes"]) == 1
+        },
+        "tables": [{**{name: table[name] for name in kept}, **old(table)} for table in larger(measured)],
+        "choices": [{name: each[name] for name in each if name != "turn"} for each in measured["choices"]],
+    }
+
+
+def test_a_release_in_the_format_before_still_holds(measured: Document) -> None:
+    """It is read as what it says in this format, and what is wrong with it is found as before."""
+    old = before(measured)
+    assert [check.holds for check in checks(old)] == [True] * 3, faults(old)
+    now = Measurements.from_document(DOMAIN, old).document()
+    assert json.loads(json.dumps(now)) == measured
+    for entry in (*old["attributes"].values(), *old["tables"]):
+        for release in entry["releases"]:
             release["shares"] += 1
-            release["multiplier"] = release["shares"] if altered["noise"] == "gaussian" else 1
-    assert "were given" in faults(altered)
+            release["multiplier"] = release["shares"] if old["noise"] == "gaussian" else 1
+    assert "noise of cost" in faults(old)
+    late = before(measured)
+    late["choices"].pop()
+    assert "a query is missing from the document" in faults(late)
 
 
 def test_a_document_that_is_none_is_found() -> None:
@@ -183,27 +290,28 @@ def means(document: Document) -> Document:
 
     def old(entry: Document) -> Document:
         values = sum(np.asarray(each["sums"]) for each in entry["releases"])
-        shares = sum(each["shares"] for each in entry["releases"])
         multiplier = sum(each["multiplier"] for each in entry["releases"])
-        return {"shares": shares, "noisy": (values / multiplier).tolist(), "denoised": entry["denoised"]}
+        return {"shares": multiplier, "noisy": (values / multiplier).tolist(), "denoised": entry["denoised"]}
 
     return {
-        "attributes": {name: old(entry) for name, entry in document["attributes"].items()},
-        "tables": [old(entry) for entry in document["tables"]],
+        "attributes": {
+            entry["attributes"][0]: old(entry) for entry in document["tables"] if len(entry["attributes"]) == 1
+        },
+        "tables": [old(entry) for entry in larger(document)],
     }
 
 
 def test_means_of_gaussian_noise_are_said_not_to_be_private(measured: Document) -> None:
-    found = faults(means(measured), plan_of(measured["noise"]))
-    assert ("THE RELEASE IS NOT PRIVATE" in found) == (measured["noise"] == "gaussian")
-    assert ("epsilon and delta that it states do not hold" in found) == (measured["noise"] == "gaussian")
-    assert ("Withdraw it" in found) == (measured["noise"] == "gaussian")
+    found = faults(means(measured), plan_of(law_of(measured)))
+    assert ("THE RELEASE IS NOT PRIVATE" in found) == (law_of(measured) == "gaussian")
+    assert ("epsilon and delta that it states do not hold" in found) == (law_of(measured) == "gaussian")
+    assert ("Withdraw it" in found) == (law_of(measured) == "gaussian")
     powers = means(measured)
     for entry in (*powers["attributes"].values(), *powers["tables"]):
         entry["shares"] = 8
-    plan = plan_of(measured["noise"])
+    plan = plan_of(law_of(measured))
     eight = replace(plan, layout=replace(plan.layout, one_way_shares=(8,) * len(plan.layout.counted)))
     assert not faults(powers, eight)
     # Counted twice, first with shares that are no power of two, as five and three: the sum of both may be one.
     assert 5 in plan.layout.one_way_shares
-    assert ("THE RELEASE IS NOT PRIVATE" in faults(powers, plan)) == (measured["noise"] == "gaussian")
+    assert ("THE RELEASE IS NOT PRIVATE" in faults(powers, plan)) == (law_of(measured) == "gaussian")

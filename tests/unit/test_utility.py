@@ -206,7 +206,7 @@ class TestClassifiers:
         assert agreement_rate(first, second) == 0.5
 
     def test_accuracy_on_no_record_is_refused(self) -> None:
-        with pytest.raises(InvalidInput, match="one at least"):
+        with pytest.raises(InvalidInput, match="at least one"):
             accuracy(np.array([], int), np.array([], int))
 
     def test_a_classifier_never_sees_the_column_it_predicts(self) -> None:

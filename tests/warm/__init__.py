@@ -35,14 +35,36 @@ def run_module(
     """
     with tempfile.TemporaryDirectory(prefix="deniable-warm-") as name:
         out, err = Path(name, "out"), Path(name, "err")
-        given = (module, list(arguments), dict(env), cwd, _umask(), out, err)
-        process = FORKS.Process(target=_become, args=given, kwargs={"once": are_drawn_once()})
-        process.start()
-        process.join()
-        assert process.exitcode is not None
+        status = _status(module, arguments, env, cwd, out, err)
         return subprocess.CompletedProcess(
-            [sys.executable, "-m", module, *arguments], process.exitcode, out.read_text(), err.read_text()
+            [sys.executable, "-m", module, *arguments], status, out.read_text(), err.read_text()
         )
+
+
+def run_for(process: int, module: str, arguments: Sequence[str], *, env: Mapping[str, str], cwd: Path) -> int:
+    """Run `python -m module arguments` with the standard output of another process.
+
+    Args:
+        process: the other one, which waits meanwhile.
+        module: what is run.
+        arguments: of the command.
+        env: its environment.
+        cwd: the folder in which it is run.
+
+    Returns:
+        The status that it ends with.
+    """
+    out, err = (Path("/proc", str(process), "fd", str(number)) for number in (1, 2))
+    return _status(module, arguments, env, cwd, out, err)
+
+
+def _status(module: str, arguments: Sequence[str], env: Mapping[str, str], cwd: Path, out: Path, err: Path) -> int:
+    given = (module, list(arguments), dict(env), cwd, _umask(), out, err)
+    process = FORKS.Process(target=_become, args=given, kwargs={"once": are_drawn_once()})
+    process.start()
+    process.join()
+    assert process.exitcode is not None
+    return process.exitcode
 
 
 def _umask() -> int:

@@ -1,7 +1,60 @@
-"""The process that commands and servers are forked from: it has imported all that they need, and done nothing else."""
+"""The process that commands and servers are forked from: it has imported all that they need, and done nothing else.
+
+All processes of a run of the tests use the same one. The first that wants it starts it, at an address in the folder
+of what is made once; it ends when all of them have ended, for each holds the writing end of a named pipe open.
+"""
 
 import multiprocessing
+import os
+import socket
+import sys
+from multiprocessing import forkserver, resource_tracker, util
 from typing import Final
 
+from stores.locks import locked
+from tests.made_once import FOLDER
+
 FORKS: Final = multiprocessing.get_context("forkserver")
-FORKS.set_forkserver_preload(["tests.warm.imported"])
+
+_PRELOADED = ["tests.warm.imported"]
+_ADDRESS, _PIPE = FOLDER / "forks", FOLDER / "forks-are-wanted"
+_ITS_OWN = forkserver._forkserver  # type: ignore[attr-defined]
+
+
+def _ensure_running() -> None:
+    """Take the place of multiprocessing's method, which starts a process for each process that asks for one."""
+    resource_tracker.ensure_running()
+    if _ITS_OWN._forkserver_alive_fd is not None:
+        return
+    with locked(FOLDER / "forking.lock", wait=True):
+        _ITS_OWN._forkserver_alive_fd = os.open(_PIPE, os.O_WRONLY) if _ADDRESS.exists() else _start()
+    _ITS_OWN._forkserver_address = str(_ADDRESS)
+
+
+def _start() -> int:
+    """Start it.
+
+    Returns:
+        The descriptor by which this process holds the pipe open.
+    """
+    os.mkfifo(_PIPE, 0o600)
+    # Opened for reading as well, which does not wait for another process.
+    held = os.open(_PIPE, os.O_RDWR)
+    wanted = os.open(_PIPE, os.O_RDONLY)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(_ADDRESS))
+        listener.listen()
+        given = [listener.fileno(), wanted]
+        command = f"from multiprocessing.forkserver import main; main(*{given}, {_PRELOADED}, sys_path={sys.path})"
+        util.spawnv_passfds(
+            os.fsencode(sys.executable), [sys.executable, *util._args_from_interpreter_flags(), "-c", command], given
+        )
+    os.close(wanted)
+    return held
+
+
+if hasattr(_ITS_OWN, "_forkserver_authkey"):
+    # Later Pythons ask for a secret that only the starting process has: each process starts its own.
+    FORKS.set_forkserver_preload(_PRELOADED)
+else:
+    _ITS_OWN.ensure_running = _ensure_running

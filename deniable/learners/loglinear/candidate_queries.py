@@ -18,9 +18,9 @@ from deniable.foundation.tables import Counts
 from deniable.learners.loglinear.estimation.buckets import Bucketed
 from deniable.learners.loglinear.estimation.counting import A_PAIR, Counter, Partition
 from deniable.learners.loglinear.estimation.within_bucket_tables import by_values
+from deniable.measurements.noisy_tables import Cells
 from deniable.models.contrasts import contrast, contrast_counts, contrast_shape
 from deniable.models.loglinear.flat_tables import Attributes
-from deniable.models.noisy_marginals import Cells
 
 _NOISE = 0.4
 """Deviations below this multiple of the mean noise do not count when a table is chosen."""

@@ -8,9 +8,9 @@ import numpy as np
 from deniable.learners.cfs.structure import symmetrical_uncertainty
 from deniable.learners.loglinear.estimation.counting import A_PAIR
 from deniable.learners.loglinear.learning import Learnt
+from deniable.measurements.noisy_tables import Cells
 from deniable.models.graph import Graph
 from deniable.models.loglinear.net import LoglinearNet
-from deniable.models.noisy_marginals import Cells
 
 
 def dependences(net: LoglinearNet, learnt: Learnt) -> Graph:

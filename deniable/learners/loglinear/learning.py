@@ -5,7 +5,7 @@ computed from their answers. Noise and cost do not belong here, nor how tables b
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Literal
 
@@ -31,9 +31,12 @@ from deniable.learners.loglinear.estimation.maximum_entropy import (
 from deniable.learners.loglinear.estimation.structural_zeros import structural_zeros
 from deniable.learners.loglinear.estimation.within_bucket_tables import within_bucket_counts
 from deniable.learners.loglinear.measurements import PrivateQueries
-from deniable.learners.loglinear.plan import BATCHES, TABLES_PER_ATTRIBUTE, LoglinearPlan
+from deniable.learners.loglinear.plan import BATCHES, PART, TABLES_PER_ATTRIBUTE, LoglinearPlan
+from deniable.measurements.document import Choice as PublishedChoice
+from deniable.measurements.document import Measurements, Universe
+from deniable.measurements.noisy_tables import Cells
 from deniable.models.loglinear.flat_tables import Attributes
-from deniable.models.noisy_marginals import Cells, NoisyMarginal
+from deniable.models.noisy_marginals import NoisyMarginal, measured_table
 
 Reason = Literal["tree", "target", "extra", "values"]
 
@@ -62,9 +65,6 @@ _LEFT_FOR_TABLES = 4
 
 Words = Callable[[str, int], NDArray[np.uint32]]
 """Draws a given number of fresh words for a purpose."""
-
-FORMAT = "deniable/measured/2"
-"""Format of the document of all released values. The first version was unnamed, and held the means of the releases."""
 
 
 @dataclass(frozen=True)
@@ -128,49 +128,50 @@ class Learnt:
     guides: tuple[WithinBucketTable, ...]
     signal: float
 
-    def document(self, plan: LoglinearPlan) -> dict[str, Any]:
-        """The measurements, as integers, and the estimates computed from them, ready for JSON.
+    def measurements(self, plan: LoglinearPlan) -> Measurements:
+        """All that was measured, as integers, and the estimates computed from them.
 
         Only the sums of the releases and the choices depend on the data. Everything else in it, floats included, is a
         function of these and of the words from which the populations were simulated.
         """
-        names, sizes = plan.domain.names, [own.size for own in self.attributes]
-        return {
-            "format": FORMAT,
-            "noise": plan.noise,
-            "amount": str(plan.amount),
-            "records": self.glued.total,
-            "signal": self.signal,
-            "order": [names[i] for i in self.glued.order],
-            "buckets": {name: own.of_value.tolist() for name, own in zip(names, self.attributes, strict=True)},
-            "attributes": {
-                names[one.attributes[0]]: {
-                    "releases": [release.document() for release in one.releases],
-                    "denoised": self.attributes[one.attributes[0]].counts.tolist(),
-                }
-                for one in self.ones
-            },
-            "tables": [
-                {
-                    "attributes": [names[i] for i in table.attributes],
-                    "reason": reason,
-                    "by_values": [names[i] for i in by_values],
-                    "differences": [names[i] for i in table.differences(sizes)],
-                    "releases": [release.document() for release in table.releases],
-                    "denoised": counts.tolist(),
-                }
-                for table, reason, by_values, counts in self._all_tables()
-            ],
-            "choices": [asdict(choice) for choice in self.choices],
-        }
+        sizes = [own.size for own in self.attributes]
+        ones = [
+            measured_table(one, by_values=one.attributes, reason="one-way", denoised=self.attributes[i].counts)
+            for one in self.ones
+            for i in one.attributes
+        ]
+        tables = [
+            measured_table(table, by_values=by_values, sizes=sizes, reason=reason, denoised=counts)
+            for table, reason, by_values, counts in self._all_tables()
+        ]
+        taken = {release.turn for table in (*ones, *tables) for release in table.releases}
+        free = (turn for turn in range(1, len(taken) + len(self.choices) + 1) if turn not in taken)
+        return Measurements(
+            domain=plan.domain,
+            learner="loglinear",
+            universe=Universe(PART),
+            buckets=tuple(own.of_value for own in self.attributes),
+            tables=(*ones, *tables),
+            choices=tuple(
+                PublishedChoice(turn, each.purpose, each.candidates, each.chosen)
+                for turn, each in zip(free, self.choices, strict=True)
+            ),
+            records=self.glued.total,
+            order=self.glued.order,
+            figures={"signal": self.signal},
+        )
 
-    def _all_tables(self) -> list[tuple[NoisyMarginal, Reason, list[int], Cells]]:
+    def document(self, plan: LoglinearPlan) -> dict[str, Any]:
+        """The content of `measured.json`."""
+        return self.measurements(plan).document()
+
+    def _all_tables(self) -> list[tuple[NoisyMarginal, Reason, tuple[int, ...], Cells]]:
         """Tables of several attributes: why they were measured, which attributes are by values, denoised counts."""
-        found: list[tuple[NoisyMarginal, Reason, list[int], Cells]] = [
-            (table, reason, [], counts)
+        found: list[tuple[NoisyMarginal, Reason, tuple[int, ...], Cells]] = [
+            (table, reason, (), counts)
             for table, reason, counts in zip(self.tables, self.reasons, self.glued.tables, strict=True)
         ]
-        return [*found, *((guide.table, "values", [guide.attribute], guide.denoised) for guide in self.guides)]
+        return [*found, *((guide.table, "values", (guide.attribute,), guide.denoised) for guide in self.guides)]
 
 
 def learn(plan: LoglinearPlan, counter: Counter, doors: PrivateQueries, words: Words) -> Learnt:

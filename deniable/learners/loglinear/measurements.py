@@ -54,7 +54,7 @@ class Measurements:
         """Add noise to a table; see `PrivateQueries`.
 
         Raises:
-            InvalidInput: more is asked than was planned; nothing was drawn.
+            InvalidInput: more is requested than was planned; nothing was drawn.
         """
         layout = self.plan.layout
         alone = self.one_way.get(attributes[0], 0) + shares if len(attributes) == 1 else 0
@@ -77,7 +77,7 @@ class Measurements:
         """Make a choice by the exponential mechanism; see `PrivateQueries`.
 
         Raises:
-            InvalidInput: more is asked than was planned; nothing was drawn.
+            InvalidInput: more is requested than was planned; nothing was drawn.
         """
         planned = {"tree": self.plan.layout.tree_choices, "extra": self.plan.layout.extra_choices}
         made = self.choices.get(purpose, 0)

@@ -1,4 +1,4 @@
-"""Verification of `measured.json`: this learner released integers, and only what was paid for.
+"""Verification of `measured.json` of this learner: what it alone knows about its tables, their shares and figures.
 
 The first version of the file held means of noisy counts as floating-point numbers. They were rounded after the exact
 count had been added, so their last digits depend on it: a release with such means does not have the guarantee that it
@@ -10,45 +10,21 @@ Source: Mironov 2012, "On significance of the least significant bits for differe
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from fractions import Fraction
-from functools import cached_property
-from math import isclose, isfinite, pi, prod, sqrt
+from math import isclose, pi, prod, sqrt
 from typing import Any
 
 import numpy as np
 
 from deniable.foundation.checks import Check, found
-from deniable.foundation.domain import Attribute, Domain
-from deniable.foundation.errors import InvalidInput
 from deniable.learners.loglinear.estimation.buckets import value_counts
-from deniable.models.noisy_marginals import Cells, NoisyMarginal
-from deniable.privacy.loss import (
-    ApproximateEvent,
-    DiscreteGaussianEvent,
-    DiscreteLaplaceEvent,
-    MechanismEvent,
-    from_record,
-)
+from deniable.measurements.checks import check_measurements, check_of_integers, cost_of, events_of
+from deniable.measurements.document import FILE, Measurements
+from deniable.measurements.noisy_tables import MeasuredTable
+from deniable.models.noisy_marginals import NoisyMarginal, marginal_of
+from deniable.privacy.loss import ApproximateEvent, DiscreteGaussianEvent, DiscreteLaplaceEvent, MechanismEvent
 
-MEASURED = "measured.json"
-FORMAT = "deniable/measured/2"
-
-_INTEGERS = "what was measured was released as integers"
-_PAID = "what was measured is what was paid for, each question once"
-_FIGURES = "the counts that measured.json states are those that its integers come to"
-_ENTRIES = {
-    "format",
-    "noise",
-    "amount",
-    "records",
-    "signal",
-    "order",
-    "buckets",
-    "attributes",
-    "tables",
-    "choices",
-}
 _STEP = "learn_parameters"
 _TWO, _LARGEST = 2, 3
 # Logarithms on two machines differ in the last digits; the denoiser takes many of them.
@@ -65,180 +41,60 @@ def check_measured(
         described: `schema.json`.
         document: `measured.json`; empty if it cannot be read.
     """
-    if not document:
-        return (Check(_INTEGERS, (f"{MEASURED} is missing, or is not a JSON document",)),)
-    if "format" not in document:
-        means = found(lambda: _faults_of_means(document, _events(record)))
-        return (Check(_INTEGERS, means, "means of integers, in which no rounding tells anything"),)
-    made: list[_Measured] = []
-
-    def form() -> Iterator[str]:
-        made.append(_Measured(document, Domain.from_document(described).modelled))
-        yield from made[0].faults_of_form()
-
-    faults = found(form)
-    if faults:
-        return (Check(_INTEGERS, faults),)
-    [measured] = made
-    counted = [entry.table for entry in measured.entries]
-    note = (
-        f"{sum(len(table.releases) for table in counted)} releases of {len(counted)} tables, "
-        f"{sum(prod(release.sums.shape) for table in counted for release in table.releases):,} numbers"
-    )
-    return (
-        Check(_INTEGERS, (), note),
-        Check(_PAID, found(lambda: _faults_of_account(measured, _events(record)))),
-        Check(_FIGURES, found(lambda: _faults_of_figures(measured, _events(record)))),
+    if document and "format" not in document:
+        means = found(lambda: _faults_of_means(document, events_of(record, _STEP)))
+        return (check_of_integers(means, "means of integers, in which no rounding tells anything"),)
+    return check_measurements(
+        record,
+        described,
+        document,
+        learner="loglinear",
+        step=_STEP,
+        form=_faults_of_form,
+        account=_faults_of_account,
+        figures=_faults_of_figures,
     )
 
 
-def _events(record: Mapping[str, Any]) -> tuple[MechanismEvent, ...]:
-    """The events of the step that made the measurements."""
-    steps = [step for step in record["cost"]["steps"] if step["step"] == _STEP]
-    return tuple(from_record(event) for step in steps for event in step["events"])
+def _faults_of_form(measured: Measurements, _: Sequence[MechanismEvent]) -> Iterator[str]:
+    """Faults of tables that this learner does not measure."""
+    domain = measured.domain
+    counted = [i for i, size in enumerate(domain.cardinalities) if size > 1]
+    if [one.attributes for one in measured.ones] != [(i,) for i in counted]:
+        yield f"{FILE} must have each attribute of several values by itself, in the order of the domain"
+    laws = {release.noise.law for table in measured.tables for release in table.releases}
+    if len(laws) > 1:
+        yield f"{FILE} must have noise of one law, got {' and '.join(sorted(laws))}"
+    if laws == {"gaussian"}:
+        amounts = {release.noise.amount for table in measured.tables for release in table.releases}
+        if len(amounts) > 1:
+            yield f"{FILE} must have Gaussian noise of one variance, got {len(amounts)}"
+    for table in measured.tables:
+        yield from (f"{FILE}, {measured.named(table)}: {fault}" for fault in _faults_of_table(measured, table))
+    if set(measured.figures) != {"signal"}:
+        yield f"{FILE} must state the signal, and no other figure of its own"
+    for choice in measured.choices:
+        if choice.purpose not in ("tree", "extra") or choice.attributes is not None:
+            yield f"{FILE}: a choice must be one of its candidates, got {choice}"
 
 
-@dataclass(frozen=True, eq=False)
-class _Entry:
-    """One table, as in the document.
-
-    Attributes:
-        name: its name in a fault.
-        attributes: column numbers of its attributes.
-        by_values: those of them that are counted by values.
-        table: its releases.
-        denoised: its denoised counts.
-        differences: attributes that it states to be released as differences; none in a one-way marginal.
-    """
-
-    name: str
-    attributes: tuple[int, ...]
-    by_values: tuple[int, ...]
-    table: NoisyMarginal
-    denoised: Cells
-    differences: Any
-
-
-class _Measured:
-    """The document, read with the public domain."""
-
-    def __init__(self, document: Mapping[str, Any], domain: Domain) -> None:
-        self.document, self.domain = document, domain
-        self.noise, self.amount = document.get("noise"), Fraction(str(document.get("amount", 0)))
-
-    @cached_property
-    def ones(self) -> list[_Entry]:
-        """One-way marginals."""
-        return [
-            self._entry(f"attribute {name}", (self.domain.index(name),), (self.domain.index(name),), entry)
-            for name, entry in self.document["attributes"].items()
-        ]
-
-    @cached_property
-    def tables(self) -> list[_Entry]:
-        """Tables of several attributes."""
-        index = self.domain.index
-        return [
-            self._entry(
-                f"table {number} ({', '.join(map(str, entry['attributes']))})",
-                tuple(index(name) for name in entry["attributes"]),
-                tuple(index(name) for name in entry["by_values"]),
-                entry,
-            )
-            for number, entry in enumerate(self.document["tables"], 1)
-        ]
-
-    @cached_property
-    def entries(self) -> list[_Entry]:
-        """All tables."""
-        return [*self.ones, *self.tables]
-
-    @cached_property
-    def sizes(self) -> list[int]:
-        """Number of buckets of each attribute."""
-        return [max(self.document["buckets"][name]) + 1 for name in self.domain.names]
-
-    def faults_of_form(self) -> Iterator[str]:
-        """Faults of a document that is not of this version, or holds anything but integers of the right shape."""
-        if self.document["format"] != FORMAT:
-            yield f"{MEASURED} must be of the format {FORMAT}, got {self.document['format']}; take a later version"
-            return
-        if set(self.document) != _ENTRIES:
-            yield f"{MEASURED} must have the entries of its format, got {', '.join(sorted(self.document))}"
-        if self.noise not in ("gaussian", "laplace") or self.amount <= 0:
-            yield f"{MEASURED} must name its noise, and an amount above 0"
-        yield from self._faults_of_buckets()
-        counted = [attribute.name for attribute in self.domain.attributes if attribute.cardinality > 1]
-        if list(self.document["attributes"]) != counted:
-            yield f"{MEASURED} must have each attribute of several values by itself, in the order of the domain"
-        for entry in self.entries:
-            yield from (f"{MEASURED}, {entry.name}: {fault}" for fault in self._faults_of_entry(entry))
-        asked = Counter((entry.attributes, entry.by_values) for entry in self.entries)
-        yield from (f"{MEASURED} has a table of {attributes} twice" for (attributes, _), n in asked.items() if n > 1)
-        for choice in self.document["choices"]:
-            if not _is_choice(choice):
-                yield f"{MEASURED}: a choice must be one of its candidates, got {choice}"
-
-    def _entry(
-        self, name: str, attributes: tuple[int, ...], by_values: tuple[int, ...], entry: Mapping[str, Any]
-    ) -> _Entry:
-        try:
-            table = NoisyMarginal.from_document(attributes, entry["releases"], self.noise, str(self.amount))  # type: ignore[arg-type]
-        except InvalidInput as error:
-            raise InvalidInput(f"{MEASURED}, {name}: {error}") from None
-        denoised = np.asarray(entry["denoised"], np.float64)
-        return _Entry(name, attributes, by_values, table, denoised, entry.get("differences"))
-
-    def _faults_of_buckets(self) -> Iterator[str]:
-        buckets = self.document["buckets"]
-        if list(buckets) != list(self.domain.names):
-            yield f"{MEASURED} must have the buckets of each attribute, in the order of the domain"
-            return
-        for attribute in self.domain.attributes:
-            own = buckets[attribute.name]
-            whole = len(own) == attribute.cardinality and all(type(bucket) is int for bucket in own)
-            if not whole or sorted(set(own)) != list(range(len(set(own)))):
-                yield f"{MEASURED}: each value of {attribute.name} must have a bucket, numbered from 0 without a gap"
-
-    def _faults_of_entry(self, entry: _Entry) -> Iterator[str]:
-        several = len(entry.attributes) > 1
-        if several and not (
-            list(entry.attributes) == sorted(set(entry.attributes))
-            and len(entry.attributes) <= _LARGEST
-            and (not entry.by_values or (len(entry.attributes) == _TWO and len(entry.by_values) == 1))
-            and set(entry.by_values) <= set(entry.attributes)
-        ):
-            yield "its attributes must be two or three in the order of the domain, one of two by values at most"
-            return
-        cells = tuple(self.domain.cardinalities[i] if i in entry.by_values else self.sizes[i] for i in entry.attributes)
-        asked = tuple(1 if several and size == _TWO else size for size in cells)
-        if not entry.table.releases:
-            yield "it must have been released"
-        for release in entry.table.releases:
-            if release.sums.shape != asked:
-                yield f"its sums must have the shape {asked}, got {release.sums.shape}"
-            multiplier = release.shares if self.noise == "gaussian" else 1
-            if release.multiplier != multiplier:
-                yield f"its multiplier must be {multiplier}, got {release.multiplier}"
-        if entry.denoised.shape != cells:
-            yield f"its denoised counts must have the shape {cells}, got {entry.denoised.shape}"
-        elif not (np.isfinite(entry.denoised).all() and (entry.denoised >= 0).all()):
-            yield "its denoised counts must be numbers, none below 0"
-        if several:
-            twos = [self.domain.names[i] for i, size in zip(entry.attributes, cells, strict=True) if size == _TWO]
-            if entry.differences != twos:
-                yield f"its differences must be those of {', '.join(twos) or 'no attribute'}"
-
-
-def _is_choice(choice: Any) -> bool:
-    return (
-        isinstance(choice, dict)
-        and set(choice) == {"purpose", "candidates", "chosen"}
-        and choice["purpose"] in ("tree", "extra")
-        and type(choice["candidates"]) is int
-        and type(choice["chosen"]) is int
-        and 0 <= choice["chosen"] < choice["candidates"]
-    )
+def _faults_of_table(measured: Measurements, table: MeasuredTable) -> Iterator[str]:
+    attributes, by_values = table.attributes, table.by_values
+    if len(attributes) == 1:
+        if by_values != attributes or table.differences:
+            yield "a single attribute must be counted by its values"
+    elif len(attributes) > _LARGEST or (by_values and (len(attributes) != _TWO or len(by_values) != 1)):
+        yield "its attributes must be two or three, one of two by values at most"
+    else:
+        twos = tuple(i for i, size in zip(attributes, measured.cells(table), strict=True) if size == _TWO)
+        if table.differences != twos:
+            names = [measured.domain.names[i] for i in twos]
+            yield f"its differences must be those of {', '.join(names) or 'no attribute'}"
+    if table.denoised is None:
+        yield "it must have denoised counts"
+    for release in table.releases:
+        if release.noise.law == "laplace" and release.multiplier != 1:
+            yield f"its multiplier must be 1, got {release.multiplier}"
 
 
 def _faults_of_means(document: Mapping[str, Any], events: Sequence[MechanismEvent]) -> Iterator[str]:
@@ -260,7 +116,7 @@ def _faults_of_means(document: Mapping[str, Any], events: Sequence[MechanismEven
     if leaking:
         cells = sum(np.asarray(entry["noisy"]).size for entry in leaking)
         yield (
-            f"{MEASURED} holds noisy counts as floating-point numbers: the last digits of up to {cells:,} of them, in "
+            f"{FILE} holds noisy counts as floating-point numbers: the last digits of up to {cells:,} of them, in "
             f"{len(leaking)} tables with shares not a power of two, depend on the exact count, so THE RELEASE IS NOT "
             "PRIVATE: the epsilon and delta that it states do not hold. Withdraw it and everything that came with it, "
             "notify all who have it, and release again with this version; its charge remains"
@@ -272,31 +128,34 @@ def _is_exact(shares: int) -> bool:
     return shares & (shares - 1) == 0
 
 
-def _faults_of_account(measured: _Measured, events: Sequence[MechanismEvent]) -> Iterator[str]:
-    """Faults where more was measured than the events cover, or a query is counted twice."""
+def _faults_of_account(measured: Measurements, events: Sequence[MechanismEvent]) -> Iterator[str]:
+    """Faults where a one-way marginal is not what its event states, or tables cost more than the rest covers."""
+    stated = {event.variance for event in events if isinstance(event, DiscreteGaussianEvent)}
+    for table in measured.tables:
+        for release in table.releases:
+            if release.noise.law == "gaussian" and release.noise.amount not in stated:
+                yield f"the {measured.named(table)} has noise of variance {release.noise.amount}, but no event has"
     alone = _counts(events)[: len(measured.ones)]
-    again = 0
+    again = Fraction(0)
     for one, event in zip(measured.ones, alone, strict=True):
-        first, *more = sorted(one.table.releases, key=lambda release: release.turn)
+        first, *more = sorted(one.releases, key=lambda release: release.turn)
         name = measured.domain.names[one.attributes[0]]
-        shares = _shares(event, measured.amount)
-        if event.query != f"counts of {name}" or shares != first.shares:
-            yield f"{one.name} was first given {first.shares} shares, but its event has {shares}"
-        again += sum(release.shares for release in more)
-    planned = _shares_of_tables(measured, events)
-    asked = again + sum(entry.table.shares for entry in measured.tables)
+        covered = cost_of((event,), first.noise.law)
+        if event.query != f"counts of {name}" or covered != first.cost:
+            yield f"{name} first had noise of cost {float(first.cost):.6g}, but its event has {float(covered):.6g}"
+        again += sum((release.cost for release in more), Fraction(0))
+    planned = _cost_of_tables(measured, events)
+    asked = again + sum((table.cost for table in measured.larger), Fraction(0))
     if asked > planned:
-        yield f"tables of several and repeated single attributes were given {asked} shares, but events have {planned}"
-    made = Counter(choice["purpose"] for choice in measured.document["choices"])
+        yield (
+            f"tables of several and repeated single attributes were given noise of cost {float(asked):.6g}, "
+            f"but events have {float(planned):.6g}"
+        )
+    made = Counter(choice.purpose for choice in measured.choices)
     for purpose, number in made.items():
         paid = sum(event.query.startswith(f"choice of {purpose} table") for event in events)
         if number > paid:
             yield f"{number} choices were made for the purpose {purpose}, but events have {paid}"
-    turns = [release.turn for entry in measured.entries for release in entry.table.releases]
-    if len(set(turns)) < len(turns):
-        yield "two releases have the same turn"
-    if max(turns, default=0) > len(turns) + len(measured.document["choices"]):
-        yield "a turn belongs to no release and no choice: a query is missing from the document"
 
 
 def _counts(events: Sequence[MechanismEvent]) -> list[MechanismEvent]:
@@ -304,61 +163,47 @@ def _counts(events: Sequence[MechanismEvent]) -> list[MechanismEvent]:
     return [event for event in events if isinstance(event, DiscreteGaussianEvent | DiscreteLaplaceEvent)]
 
 
-def _shares_of_tables(measured: _Measured, events: Sequence[MechanismEvent]) -> Fraction:
-    """Shares that the events cover for tables of several attributes and for repeated one-way marginals."""
-    together = [event.epsilon * measured.amount for event in events if isinstance(event, ApproximateEvent)]
-    one_by_one = [_shares(event, measured.amount) for event in _counts(events)[len(measured.ones) :]]
-    return sum([*together, *one_by_one], Fraction(0))
+def _cost_of_tables(measured: Measurements, events: Sequence[MechanismEvent]) -> Fraction:
+    """What the events cover for tables of several attributes and for repeated one-way marginals."""
+    together = [event for event in events if isinstance(event, ApproximateEvent)]
+    return cost_of([*together, *_counts(events)[len(measured.ones) :]], _law(measured))
 
 
-def _shares(event: MechanismEvent, amount: Fraction) -> Fraction:
-    """Number of shares that an event covers; 0 for noise of another amount."""
-    if isinstance(event, DiscreteGaussianEvent):
-        return Fraction(event.outputs) if event.variance == amount * event.sensitivity**2 else Fraction(0)
-    if isinstance(event, DiscreteLaplaceEvent):
-        return event.outputs * amount * event.sensitivity / event.scale
-    return Fraction(0)
+def _law(measured: Measurements) -> str:
+    return measured.tables[0].releases[0].noise.law
 
 
-def _faults_of_figures(measured: _Measured, events: Sequence[MechanismEvent]) -> Iterator[str]:
+def _faults_of_figures(measured: Measurements, events: Sequence[MechanismEvent]) -> Iterator[str]:
     """Faults where a stated figure does not follow from the integers.
 
     The denoised counts of tables and the order also depend on the simulated populations, and are compared by replay.
     """
     if not measured.ones:
         return
-    tables = [entry.table for entry in measured.tables if not _has_differences(measured, entry) and not entry.by_values]
-    ones = [entry.table for entry in measured.ones]
-    first = [_first(table) for table in ones]
+    tables = [marginal_of(table) for table in measured.larger if not table.differences and not table.by_values]
+    ones = [marginal_of(table) for table in measured.ones]
+    first = [marginal_of(_first(table)) for table in measured.ones]
     figures = {
-        "records": _total([*ones, *tables]),
-        "signal": _signal(measured, _total(first), events),
+        "records": (measured.records, _total([*ones, *tables])),
+        "signal": (measured.figures["signal"], _signal(measured, _total(first), events)),
     }
-    for name, right in figures.items():
-        said = measured.document[name]
-        if type(said) is not float or not isfinite(said) or not isclose(said, right, rel_tol=_FLOATING):
-            yield f"{MEASURED}: {name} is {said}, but its integers give {right}"
+    for name, (said, right) in figures.items():
+        if not isclose(said, right, rel_tol=_FLOATING):
+            yield f"{FILE}: {name} is {said}, but its integers give {right}"
     total = _total(ones)
-    for entry in measured.ones:
-        attribute: Attribute = measured.domain.attributes[entry.attributes[0]]
+    for entry, one in zip(measured.ones, ones, strict=True):
+        attribute = measured.domain.attributes[entry.attributes[0]]
         known = measured.domain.public_shares.get(entry.attributes[0])
         right_counts = (
-            value_counts(attribute, entry.table, total, laplace=measured.noise == "laplace")
-            if known is None
-            else total * known
+            value_counts(attribute, one, total, laplace=one.noise == "laplace") if known is None else total * known
         )
-        if not np.allclose(entry.denoised, right_counts, rtol=_DENOISED, atol=_DENOISED * total):
-            yield f"{MEASURED}: the denoised counts of {attribute.name} do not follow from its integers"
+        if not np.allclose(entry.denoised, right_counts, rtol=_DENOISED, atol=_DENOISED * total):  # type: ignore[arg-type]
+            yield f"{FILE}: the denoised counts of {attribute.name} do not follow from its integers"
 
 
-def _has_differences(measured: _Measured, entry: _Entry) -> bool:
-    return bool(entry.table.differences(measured.sizes))
-
-
-def _first(table: NoisyMarginal) -> NoisyMarginal:
+def _first(table: MeasuredTable) -> MeasuredTable:
     """The table's first release."""
-    first = min(table.releases, key=lambda release: release.turn)
-    return NoisyMarginal(table.attributes, (first,), table.noise, table.amount)
+    return replace(table, releases=(min(table.releases, key=lambda release: release.turn),))
 
 
 def _total(tables: Sequence[NoisyMarginal]) -> float:
@@ -368,11 +213,10 @@ def _total(tables: Sequence[NoisyMarginal]) -> float:
     return max(1.0, sum(p * s for p, s in zip(precision, sums, strict=True)) / sum(precision))
 
 
-def _signal(measured: _Measured, total: float, events: Sequence[MechanismEvent]) -> float:
-    """Records divided by the mean noise of a table, if the tables' shares are divided among two per attribute."""
+def _signal(measured: Measurements, total: float, events: Sequence[MechanismEvent]) -> float:
+    """Records divided by the mean noise of a table, if the tables' budget is divided among two per attribute."""
     m = len(measured.ones)
     if m == 1:
         return total
-    each = float(_shares_of_tables(measured, events)) / (2 * m)
-    amount = float(measured.amount)
-    return total / (amount / each if measured.noise == "laplace" else sqrt(2 / pi * amount / each))
+    each = float(_cost_of_tables(measured, events)) / (2 * m)
+    return total / (1 / each if _law(measured) == "laplace" else sqrt(2 / pi / each))

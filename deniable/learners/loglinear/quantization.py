@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from deniable.foundation.domain import Codes, Domain
 from deniable.learners.loglinear.learning import Learnt
+from deniable.measurements.noisy_tables import Cells
 from deniable.models.loglinear.factors import Logs, LogTable
 from deniable.models.loglinear.kernels import STEPS, WITHIN
 from deniable.models.loglinear.net import LARGEST_LOG, LoglinearNet
-from deniable.models.noisy_marginals import Cells
 
 _LEAST_SHARE = 1e-12
 

@@ -13,11 +13,8 @@ from deniable.learners.loglinear.estimation.counting import Partition, SmallTabl
 from deniable.learners.loglinear.mechanism import learn_network
 from deniable.learners.loglinear.plan import LoglinearPlan, LoglinearRecipe
 from deniable.learners.loglinear.spec import Entry
-from deniable.mechanisms import GRAPH, MODEL, Counter, Made, PartDelta, PlannedStep, Product
+from deniable.mechanisms import GRAPH, MEASURED, MODEL, Counter, Made, PartDelta, PlannedStep
 from deniable.models.loglinear.flat_tables import Attributes
-
-MEASURED = Product(name="measured", file="measured.json", is_shown=True)
-"""The noisy tables to which the model was fitted, and their denoised counts."""
 
 
 def steps(entry: Entry, domain: Domain, delta_of: PartDelta) -> tuple[PlannedStep, ...]:

@@ -8,7 +8,8 @@ from typing import Final
 
 from deniable.foundation.domain import Domain
 from deniable.learners.loglinear.plan import LoglinearPlan, LoglinearRecipe
-from deniable.learners.loglinear.published_measurements import MEASURED, check_measured
+from deniable.learners.loglinear.published_measurements import check_measured
+from deniable.measurements.document import FILE
 from deniable.privacy.loss import ExponentialEvent
 from deniable.privacy.planned import (
     FINER,
@@ -56,9 +57,9 @@ def planned_parameters(spec: Document, domain: Domain, step: StepCost, delta_of:
 EXPECTED_STEPS: Final[Mapping[str, ExpectedStep]] = {
     "learn_parameters": ExpectedStep(
         part="parameters",
-        makes={"graph": "graph.json", "model": "model.json", "measured": MEASURED},
+        makes={"graph": "graph.json", "model": "model.json", "measured": FILE},
         plan=planned_parameters,
         beyond=lambda spec, step, read: beyond_budget(step, spec["learner"]["parameters"], read),
-        checks={MEASURED: check_measured},
+        checks={FILE: check_measured},
     )
 }

@@ -22,9 +22,13 @@ from deniable.learners.independent.histograms import probabilities_of
 from deniable.learners.privbayes.counting import Family, FamilyTables, by_values
 from deniable.learners.privbayes.plan import NetworkPlan
 from deniable.learners.privbayes.structure import Network
+from deniable.measurements.noisy_tables import MeasuredTable, NoiseLaw, Release
 from deniable.mechanisms import Counter
 from deniable.models.bayes_net import UNIT, BayesNet, Weights
 from deniable.models.graph import Graph
+
+FIRST, FURTHER = "first", "further"
+"""Reasons of tables: the joint table of the first attributes, and that of a further attribute with its parents."""
 
 _DIGITS = 6
 
@@ -44,7 +48,7 @@ class NoisyTable:
 
 def learn_tables(
     plan: NetworkPlan, network: Network, counter: Counter, open_stream: StreamOpener
-) -> tuple[NoisyTable, ...]:
+) -> tuple[tuple[NoisyTable, ...], tuple[MeasuredTable, ...]]:
     """Count the tables of a network, add noise, and sum the first one for each attribute in it.
 
     Args:
@@ -52,9 +56,12 @@ def learn_tables(
         network: the chosen families.
         counter: counts the rows.
         open_stream: opens the streams of this step.
+
+    Returns:
+        A table for each family, and the tables as they were released.
     """
     if not network:
-        return ()
+        return (), ()
     domain = plan.domain
     together, others = network[: plan.degree + 1], network[plan.degree + 1 :]
     law = DiscreteLaplace(plan.scale)
@@ -73,14 +80,32 @@ def learn_tables(
         return table + law.sample(stream, table.size).reshape(table.shape)
 
     last = together[-1]
-    first = counter.count(partial(FamilyTables, by_values(domain), [last]), "first table").tables[0]
-    joint = noisy(first, last, "first").reshape([domain.cardinalities[i] for i in (*last.parents, last.child)])
+    first = noisy(
+        counter.count(partial(FamilyTables, by_values(domain), [last]), "first table").tables[0], last, "first"
+    )
+    joint = first.reshape([domain.cardinalities[i] for i in (*last.parents, last.child)])
     tables = [NoisyTable(family, _summed(plan, joint, last, family)) for family in together]
+    released = [_released(plan, joint, last, 1, by_values=(*last.parents, last.child))]
     if others:
         counted = counter.count(partial(FamilyTables, domain, others), "further tables").tables
-        further = zip(others, counted, strict=True)
-        tables += [NoisyTable(family, noisy(table, family, "further")) for family, table in further]
-    return tuple(tables)
+        for turn, (family, table) in enumerate(zip(others, counted, strict=True), 2):
+            counts = noisy(table, family, "further")
+            tables.append(NoisyTable(family, counts))
+            by_buckets = counts.reshape([*(domain.bucket_counts[i] for i in family.parents), table.shape[1]])
+            released.append(_released(plan, by_buckets, family, turn, by_values=(family.child,)))
+    return tuple(tables), tuple(released)
+
+
+def _released(plan: NetworkPlan, counts: Counts, family: Family, turn: int, by_values: Sequence[int]) -> MeasuredTable:
+    """A table as it was released, with its attributes in the order of the domain."""
+    axes = (*family.parents, family.child)
+    sums = np.ascontiguousarray(counts.transpose(np.argsort(axes)))
+    return MeasuredTable(
+        attributes=tuple(sorted(axes)),
+        releases=(Release(sums=sums, noise=NoiseLaw("laplace", plan.scale), turn=turn),),
+        by_values=tuple(sorted(by_values)),
+        reason=FIRST if turn == 1 else FURTHER,
+    )
 
 
 def _summed(plan: NetworkPlan, joint: Counts, last: Family, family: Family) -> Counts:

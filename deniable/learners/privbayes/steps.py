@@ -11,7 +11,9 @@ from deniable.learners.privbayes.counting import Family
 from deniable.learners.privbayes.plan import NetworkPlan, network_plan
 from deniable.learners.privbayes.spec import Entry
 from deniable.learners.privbayes.structure import NetworkSearch
-from deniable.mechanisms import GRAPH, MODEL, Counter, Made, PartDelta, PlannedStep, Product
+from deniable.measurements.document import Measurements, Universe
+from deniable.measurements.noisy_tables import estimated_records
+from deniable.mechanisms import GRAPH, MEASURED, MODEL, Counter, Made, PartDelta, PlannedStep, Product
 from deniable.privacy.accounting import best
 from deniable.privacy.loss import NOTHING, Guarantee, MechanismEvent
 
@@ -51,7 +53,7 @@ def steps(entry: Entry, domain: Domain, _: PartDelta) -> tuple[PlannedStep, ...]
             parameters={"learner": entry.kind, "noise": entry.noise, "degree": plan.degree},
             shown={"noise": entry.noise, "tables": plan.tables},
             reads=("network",),
-            makes=(GRAPH, MODEL),
+            makes=(GRAPH, MODEL, MEASURED),
             run=partial(_learn, plan),
         ),
     )
@@ -74,8 +76,19 @@ def _learn(plan: NetworkPlan, counter: Counter, given: Mapping[str, Any], open_s
     domain = plan.domain
     families = ((each["parents"], each["attribute"]) for each in given["network"])
     network = tuple(Family(domain.subset(parents), domain.index(child)) for parents, child in families)
-    net = network_of(plan, learn_tables(plan, network, counter, open_stream))
+    tables, released = learn_tables(plan, network, counter, open_stream)
+    net = network_of(plan, tables)
+    measured = Measurements(
+        domain=domain,
+        learner="privbayes",
+        universe=Universe("parameters"),
+        buckets=tuple(attribute.bucket_of for attribute in domain.attributes),
+        tables=released,
+        choices=(),
+        records=estimated_records(released),
+        order=net.graph.order,
+    )
     return Made(
-        products={"graph": net.graph.document(domain), "model": net.document()},
+        products={"graph": net.graph.document(domain), "model": net.document(), "measured": measured.document()},
         figures={"cells": sum(table.size for table in net.weights)},
     )

@@ -1,11 +1,17 @@
 """What the steps of this learner must do, derived from spec and domain."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
+from math import isclose
 from typing import Final
 
+from deniable.foundation.checks import Check
 from deniable.foundation.domain import Domain
 from deniable.learners.privbayes.plan import NetworkPlan, network_plan
+from deniable.measurements.checks import check_measurements
+from deniable.measurements.document import FILE, Measurements
+from deniable.measurements.noisy_tables import estimated_records
 from deniable.privacy.loss import MechanismEvent
 from deniable.privacy.planned import (
     Delta,
@@ -17,6 +23,9 @@ from deniable.privacy.planned import (
     nothing_wrong,
 )
 from deniable.privacy.step_costs import StepCost
+
+# Logarithms on two machines differ in the last digits.
+_FLOATING = 1e-9
 
 
 def _plan(spec: Document, domain: Domain) -> NetworkPlan:
@@ -47,6 +56,51 @@ def planned_parameters(spec: Document, domain: Domain, _: StepCost, __: Delta) -
     return _planned(_plan(spec, domain).parameter_events)
 
 
+def check_measured(record: Document, described: Document, document: Document) -> tuple[Check, ...]:
+    """Check the noisy tables; releases by earlier versions did not publish them."""
+    steps = [step for step in record["steps"] if step["step"] == "learn_parameters"]
+    if not document and not any(each["name"] == "measured" for step in steps for each in step["outputs"]):
+        return ()
+    return check_measurements(
+        record,
+        described,
+        document,
+        learner="privbayes",
+        form=partial(_faults_of_form, record["spec"]["document"]),
+        figures=_faults_of_figures,
+    )
+
+
+def _faults_of_form(spec: Document, measured: Measurements, _: Sequence[MechanismEvent]) -> Iterator[str]:
+    """Faults of tables other than the first joint one by values, and one for each further attribute."""
+    domain, plan = measured.domain, _plan(spec, measured.domain)
+    if any(own.tolist() != list(each.buckets) for own, each in zip(measured.buckets, domain.attributes, strict=True)):
+        yield f"{FILE} must have the buckets of the schema"
+    drawn = [i for i in measured.order if domain.cardinalities[i] > 1]
+    first, further = drawn[: plan.degree + 1], drawn[plan.degree + 1 :]
+    if [len(table.attributes) > 0 for table in measured.tables] != [True] * (len(further) + bool(first)):
+        yield f"{FILE} must have a table of the first attributes, and one of each further attribute"
+        return
+    for turn, table in enumerate(measured.tables, 1):
+        child = drawn[0] if turn == 1 else further[turn - 2]
+        earlier = drawn[: drawn.index(child)]
+        own, by_values = (
+            (first, first) if turn == 1 else ([child, *(i for i in table.attributes if i in earlier)], [child])
+        )
+        if set(table.attributes) != set(own) or len(own) > plan.degree + 1 or set(table.by_values) != set(by_values):
+            yield f"{FILE}: the {measured.named(table)} must be of an attribute by its values and of its parents"
+        (release,) = table.releases
+        law = ("laplace", plan.scale)
+        if (release.noise.law, release.noise.amount) != law or release.multiplier != 1 or release.turn != turn:
+            yield f"{FILE}: the {measured.named(table)} must be released once, with Laplace noise of scale {plan.scale}"
+
+
+def _faults_of_figures(measured: Measurements, _: Sequence[MechanismEvent]) -> Iterator[str]:
+    right = estimated_records(measured.tables)
+    if not isclose(measured.records, right, rel_tol=_FLOATING):
+        yield f"{FILE}: records is {measured.records}, but its integers give {right}"
+
+
 EXPECTED_STEPS: Final[Mapping[str, ExpectedStep]] = {
     "learn_structure": ExpectedStep(
         part="structure",
@@ -56,8 +110,9 @@ EXPECTED_STEPS: Final[Mapping[str, ExpectedStep]] = {
     ),
     "learn_parameters": ExpectedStep(
         part="parameters",
-        makes={"graph": "graph.json", "model": "model.json"},
+        makes={"graph": "graph.json", "model": "model.json", "measured": FILE},
         plan=planned_parameters,
         beyond=lambda spec, step, read: beyond_budget(step, spec["learner"]["parameters"], read),
+        checks={FILE: check_measured},
     ),
 }

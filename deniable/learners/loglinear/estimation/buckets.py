@@ -10,7 +10,8 @@ import numpy as np
 
 from deniable.foundation.domain import Attribute, Codes
 from deniable.learners.loglinear.estimation.empirical_bayes import posterior_mean
-from deniable.models.noisy_marginals import Cells, NoisyMarginal, Sums
+from deniable.measurements.noisy_tables import Cells, Sums
+from deniable.models.noisy_marginals import NoisyMarginal
 
 FEW_VALUES = 8
 """Number of values up to which a numeric attribute is not smoothed."""

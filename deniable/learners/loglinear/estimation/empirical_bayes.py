@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable.models.noisy_marginals import Cells
+from deniable.measurements.noisy_tables import Cells
 
 _WIDE = np.concatenate(([0.0], 0.02 * np.exp(0.25 * np.arange(40))))
 _LIFTS = np.concatenate((_WIDE, [1.0, 1.0]))

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable.learners.loglinear.estimation.structural_zeros import StructuralZeros
+from deniable.measurements.noisy_tables import Cells
 from deniable.models.loglinear.flat_tables import Attributes, strides_of
-from deniable.models.noisy_marginals import Cells
 
 PASSES = 6
 PASSES_WITHOUT = 2

@@ -17,9 +17,10 @@ from deniable.learners.loglinear.estimation.counting import A_PAIR
 from deniable.learners.loglinear.estimation.empirical_bayes import denoised, posterior_mean
 from deniable.learners.loglinear.estimation.fitting import Factor, Fit, Shape, Sums, draw, raked
 from deniable.learners.loglinear.estimation.orders import candidate_orders
+from deniable.measurements.noisy_tables import Cells
 from deniable.models.contrasts import completed
 from deniable.models.loglinear.flat_tables import Attributes
-from deniable.models.noisy_marginals import Cells, NoisyMarginal
+from deniable.models.noisy_marginals import NoisyMarginal
 
 Wanted = Literal["model", "measured", "shares", "without"]
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from deniable.learners.loglinear.estimation.buckets import Bucketed
 from deniable.learners.loglinear.estimation.empirical_bayes import posterior_mean
+from deniable.measurements.noisy_tables import Cells
 from deniable.models.contrasts import completed
-from deniable.models.noisy_marginals import Cells
 
 _PRIOR_SHARE = 1e-3
 """Weight of the expected counts added to the estimate, so that no bucket is empty."""

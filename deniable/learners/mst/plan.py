@@ -1,0 +1,257 @@
+"""The tables and choices, and their cost: fixed by spec and domain before any record is read.
+
+The zCDP parameter rho is divided into three equal parts: counts of single attributes, choices of pairs, counts of the
+pairs chosen. Where nothing is chosen from confidential records, the second part goes to the third.
+
+Source: McKenna, Miklau, Sheldon 2021, section 3; Cesar and Rogers 2021 for the cost of choices.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from math import log, log10, sqrt
+
+from deniable.foundation.domain import Domain
+from deniable.foundation.errors import InvalidInput
+from deniable.privacy.accounting import best
+from deniable.privacy.composition import epsilon_to_zcdp
+from deniable.privacy.loss import (
+    NOTHING,
+    DiscreteGaussianEvent,
+    ExponentialEvent,
+    Guarantee,
+    MechanismEvent,
+    noisy_integers,
+)
+
+PART = "parameters"
+ONES = "counts of each attribute by itself"
+CHOICES = "choices of the pairs of a tree"
+PAIRS = "counts of the chosen pairs of attributes"
+
+PARTS = 3
+"""Number of equal parts of rho: one for single attributes, one for choices, one for pairs."""
+
+# The search for the least noise: largest number of steps, and the relative slack at which it stops.
+_SEARCH = 6
+_FINE_ENOUGH = 1e-3
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What is measured; public.
+
+    Attributes:
+        counted: attributes with more than one value.
+        choices: number of pairs that are chosen privately, each of which is then counted.
+        cliques: sets of attributes that were chosen from a public file, and are counted.
+        weights: weight of each such set in its noise; the variance is proportional to 1 / weight^2.
+    """
+
+    counted: tuple[int, ...]
+    choices: int
+    cliques: tuple[tuple[int, ...], ...] = ()
+    weights: tuple[int, ...] = ()
+
+    @classmethod
+    def of_tree(cls, domain: Domain) -> "Layout":
+        """A tree of pairs, chosen privately."""
+        counted = tuple(i for i, size in enumerate(domain.cardinalities) if size > 1)
+        return cls(counted, max(len(counted) - 1, 0))
+
+    @classmethod
+    def of_cliques(cls, domain: Domain, cliques: Sequence[tuple[int, ...]], weights: Sequence[int]) -> "Layout":
+        """Sets of attributes that are known beforehand."""
+        return cls(cls.of_tree(domain).counted, 0, tuple(cliques), tuple(weights))
+
+    @property
+    def one_way_rho(self) -> Fraction:
+        """The share of rho of the counts of single attributes; everything if there is nothing else."""
+        if not self.choices and not self.cliques:
+            return Fraction(1)
+        return Fraction(1, PARTS)
+
+    @property
+    def choice_rho(self) -> Fraction:
+        """The share of rho of the choices."""
+        return Fraction(1, PARTS) if self.choices else Fraction(0)
+
+    def one_way_variance(self, rho: float) -> float:
+        """Variance of the counts of each attribute: d / (2 rho_1)."""
+        return len(self.counted) / (2 * float(self.one_way_rho) * rho)
+
+    def choice_epsilon(self, rho: float) -> float:
+        """Epsilon of one choice: sqrt(8 rho_2 / choices)."""
+        return sqrt(8 * float(self.choice_rho) * rho / self.choices) if self.choices else 0.0
+
+    def table_variances(self, rho: float) -> list[float]:
+        """Variance of each kind of further table: of the pairs, or of each set in its turn."""
+        rest = float(1 - self.one_way_rho - self.choice_rho) * rho
+        if self.choices:
+            return [self.choices / (2 * rest)]
+        if not self.cliques:
+            return []
+        squares = [weight**2 for weight in self.weights]
+        return [sum(squares) / (2 * rest * square) for square in squares]
+
+
+@dataclass(frozen=True)
+class MstRecipe:
+    """The budget of the model.
+
+    Attributes:
+        epsilon: epsilon of all queries together.
+        delta: delta of all queries together, above 0.
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+
+    @property
+    def rho(self) -> float:
+        """A zCDP parameter rho that is certainly within the recipe."""
+        return epsilon_to_zcdp(float(self.epsilon), float(self.delta))
+
+    def calibrate(self, domain: Domain, layout: Layout) -> "MstPlan":
+        """Scale the noise to the budget; only the budget and public values are used.
+
+        Raises:
+            InvalidInput: delta alone covers any noise.
+        """
+        return _calibrate(self, domain, layout)
+
+
+@dataclass(frozen=True)
+class MstPlan:
+    """A recipe with its noise: all mechanisms that will be applied to the data.
+
+    Attributes:
+        recipe: the budget.
+        domain: the public domain.
+        layout: what is measured.
+        one_way_variance: variance of the counts of single attributes.
+        choice_epsilon: epsilon of one choice; 0 if there is none.
+        table_variances: variance of the pairs' counts, or of the counts of each set in its turn.
+    """
+
+    recipe: MstRecipe
+    domain: Domain
+    layout: Layout
+    one_way_variance: Fraction
+    choice_epsilon: Fraction
+    table_variances: tuple[Fraction, ...]
+
+    @property
+    def events(self) -> tuple[MechanismEvent, ...]:
+        """The mechanisms applied to the data, fixed before any row is read.
+
+        One record changes one count of each table by 1, and each score by 1 at most.
+        """
+        layout = self.layout
+        if not layout.counted:
+            return ()
+        ones = noisy_integers("gaussian", self.one_way_variance, query=ONES, part=PART, outputs=len(layout.counted))
+        if layout.choices:
+            (variance,) = self.table_variances
+            return (
+                ones,
+                ExponentialEvent(
+                    query=CHOICES, part=PART, outputs=layout.choices, epsilon_per_choice=self.choice_epsilon
+                ),
+                noisy_integers("gaussian", variance, query=PAIRS, part=PART, outputs=layout.choices),
+            )
+        names = self.domain.names
+        return (
+            ones,
+            *(
+                noisy_integers(
+                    "gaussian",
+                    variance,
+                    query=f"counts of {', '.join(names[i] for i in clique)}, chosen from a public file",
+                    part=PART,
+                    outputs=1,
+                )
+                for clique, variance in zip(layout.cliques, self.table_variances, strict=True)
+            ),
+        )
+
+    @cached_property
+    def guarantee(self) -> Guarantee:
+        """Total cost by the tightest accountant."""
+        return best(self.events, self.recipe.delta) if self.events else NOTHING
+
+    @property
+    def rho_of_ones(self) -> float:
+        """The total rho of which the counts of single attributes have their part."""
+        return len(self.layout.counted) / (2 * float(self.layout.one_way_rho * self.one_way_variance))
+
+    def variance_of(self, number: int) -> Fraction:
+        """Variance of a table of several attributes, by its number."""
+        return self.table_variances[0 if self.layout.choices else number]
+
+
+def planned(recipe: MstRecipe, domain: Domain, layout: Layout, rho: float) -> MstPlan:
+    """The plan with a given total rho; amounts have four digits, rounded to the safe side."""
+    return MstPlan(
+        recipe,
+        domain,
+        layout,
+        _rounded(layout.one_way_variance(rho), 1) if layout.counted else Fraction(1),
+        _rounded(layout.choice_epsilon(rho), -1),
+        tuple(_rounded(variance, 1) for variance in layout.table_variances(rho)),
+    )
+
+
+def stated_plan(recipe: MstRecipe, domain: Domain, layout: Layout, events: Sequence[MechanismEvent]) -> MstPlan:
+    """The plan with the amounts that events state; arbitrary amounts where the events are others.
+
+    Args:
+        recipe: the budget.
+        domain: the public domain.
+        layout: what is measured.
+        events: the events in the record.
+    """
+    variances = [event.variance for event in events if isinstance(event, DiscreteGaussianEvent)]
+    choices = [event.epsilon_per_choice for event in events if isinstance(event, ExponentialEvent)]
+    kinds = 1 if layout.choices else len(layout.cliques)
+    padded = [*variances, *[Fraction(1)] * (kinds + 1)]
+    choice = (choices or [Fraction(1)])[0] if layout.choices else Fraction(0)
+    return MstPlan(recipe, domain, layout, padded[0], choice, tuple(padded[1 : kinds + 1]))
+
+
+@lru_cache(maxsize=16)
+def _calibrate(recipe: MstRecipe, domain: Domain, layout: Layout) -> MstPlan:
+    """Approximately the least noise within a recipe, with all amounts in proportion."""
+    if not layout.counted:
+        return planned(recipe, domain, layout, 1.0)
+    # The zCDP bound is safe; the tight accountant allows about a tenth more. Epsilon grows like a power of rho.
+    good = recipe.rho * (1 - 1e-3)
+    found, step = planned(recipe, domain, layout, good), 1.1
+    spent = found.guarantee.epsilon
+    if not spent:
+        raise InvalidInput(
+            "epsilon must be large enough relative to delta to scale Gaussian noise, got epsilon "
+            f"{float(recipe.epsilon):g} and delta {float(recipe.delta):g}, which alone covers the noise; lower delta."
+        )
+    for _ in range(_SEARCH):
+        tried = planned(recipe, domain, layout, good * step)
+        epsilon = tried.guarantee.epsilon
+        power = log(epsilon / spent) / log(step) if epsilon > spent else 1.0
+        if epsilon <= recipe.epsilon:
+            good, found, spent = good * step, tried, epsilon
+            step = (float(recipe.epsilon) / epsilon) ** (1 / power) * (1 - 1e-4)
+        else:
+            step = 1 + (step * (float(recipe.epsilon) / epsilon) ** (1 / power) - 1) * 0.98
+        if step < 1 + _FINE_ENOUGH:
+            break
+    return found
+
+
+def _rounded(value: float, direction: int) -> Fraction:
+    """Round to four digits, up or down: all machines arrive at the same number, or at its neighbour."""
+    if value == 0:
+        return Fraction(0)
+    exponent = int(log10(value) // 1) - 3
+    unit = Fraction(10) ** exponent
+    return (int(Fraction(value) / unit) + (direction > 0)) * unit

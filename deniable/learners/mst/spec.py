@@ -1,0 +1,25 @@
+"""The entry of this learner in a release spec."""
+
+from collections.abc import Mapping
+from typing import ClassVar, Literal
+
+from deniable.learners.entry import CountingEntry
+
+
+class Entry(CountingEntry):
+    """A tree of pairs.
+
+    Attributes:
+        noise: noise added to the counts.
+        pooled: how the records of values that were pooled are divided among them.
+        parameters: the budget of all choices and counts; prior and estimate are not used.
+    """
+
+    parts: ClassVar[tuple[str, ...]] = ("parameters",)
+    steps: ClassVar[Mapping[str, str]] = {
+        "learn_parameters": "Chooses the pairs of a tree, and learns its probabilities from noisy counts.",
+    }
+
+    kind: Literal["mst"]
+    noise: Literal["gaussian"] = "gaussian"
+    pooled: Literal["noisy", "uniform"] = "noisy"

@@ -1,0 +1,8 @@
+"""NIST-MST: MST whose tables follow from a public file, so that no budget is spent on choosing them.
+
+The winner of the 2018 NIST synthetic data challenge, with its selection restored (McKenna, Miklau, Sheldon 2021).
+README.md states the guarantee, which holds only if the file is public, and the differences.
+
+spec: its entry in a release spec. public_selection: the tables that follow from a public file. steps: its steps.
+verification: what its steps must do, and that the tables follow from the published figures of the file.
+"""

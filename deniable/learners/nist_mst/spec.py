@@ -1,0 +1,93 @@
+"""The entry of this learner in a release spec."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field, ValidationInfo, field_validator
+
+from deniable.foundation.spec_values import Count, Positive, Strict, domain_known_to
+from deniable.learners.entry import CountingEntry
+from deniable.learners.nist_mst.public_selection import Thresholds
+
+_LONGEST_PATH = 1000
+_MOST_TABLES = 10_000
+
+Name = Annotated[str, Field(min_length=1, max_length=_LONGEST_PATH)]
+
+
+class ChosenTable(Strict):
+    """A table that follows from the public file.
+
+    Attributes:
+        attributes: its attributes.
+        weight: its weight; the variance of its noise is proportional to 1 / weight^2.
+    """
+
+    attributes: Annotated[tuple[Name, ...], Field(min_length=2, max_length=3)]
+    weight: Count = 1
+
+    @field_validator("attributes")
+    @classmethod
+    def _are_different_and_in_order(cls, names: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        domain = domain_known_to(info)
+        if domain is not None:
+            unknown = [name for name in names if name not in domain.names]
+            if unknown:
+                raise ValueError(f"must be attributes of the dataset, got {', '.join(unknown)}")
+            if list(names) != sorted(set(names), key=domain.index):
+                raise ValueError("must be different, in the order of the dataset's columns")
+        return names
+
+
+class PublicSelection(Strict):
+    """How the tables of several attributes follow from a public file.
+
+    Attributes:
+        public_file: the file, relative to the spec's folder. Anyone may read it; it is not the source.
+        sha256: its digest; another file is refused. `python -m flows select` prints it.
+        tables: the tables that follow from it. `python -m flows select` prints them too; a release counts the file
+            again, and is refused if others follow.
+        least_information: smallest mutual information of a pair in the file, in nats.
+        strong_information: smallest mutual information of the two pairs of a triple, in nats.
+        max_cells: largest number of cells of the model's tables together.
+    """
+
+    public_file: Annotated[str, Field(min_length=1, max_length=_LONGEST_PATH, pattern=r"\.(csv|csv\.gz|parquet|pq)$")]
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
+    tables: Annotated[tuple[ChosenTable, ...], Field(max_length=_MOST_TABLES)] | None = None
+    least_information: Positive = Fraction(1, 1000)
+    strong_information: Positive = Fraction(1, 10)
+    max_cells: Count = 200_000
+
+    @property
+    def thresholds(self) -> Thresholds:
+        """Which pairs and triples are measured."""
+        return Thresholds(float(self.least_information), float(self.strong_information), self.max_cells)
+
+
+class Entry(CountingEntry):
+    """Tables of two and three attributes that follow from a public file.
+
+    Attributes:
+        noise: noise added to the counts.
+        selection: how tables follow from the public file.
+        pooled: how the records of values that were pooled are divided among them.
+        parameters: the budget of all counts; prior and estimate are not used.
+    """
+
+    parts: ClassVar[tuple[str, ...]] = ("parameters",)
+    steps: ClassVar[Mapping[str, str]] = {
+        "learn_structure": "Derives the tables from a public file, for which no record is read.",
+        "learn_parameters": "Learns the probabilities from noisy counts of these tables.",
+    }
+
+    kind: Literal["nist_mst"]
+    noise: Literal["gaussian"] = "gaussian"
+    selection: PublicSelection
+    pooled: Literal["noisy", "uniform"] = "noisy"
+
+    @property
+    def public_file(self) -> str:
+        """The public file, relative to the spec's folder."""
+        return self.selection.public_file

@@ -1,0 +1,352 @@
+"""Measured tables made consistent: one number of records, equal sums, and the variance of every estimate.
+
+Generalized least squares on the residual components of the tables. A table over S is the sum, over the subsets A of S,
+of components that sum to 0 along each attribute of A and are constant along the others. Independent noise of equal
+variance makes the components of one table uncorrelated, so that the estimate of a component is the precision-weighted
+mean over the tables that contain it. Where buckets hold different numbers of values, and the values were counted, the
+noise of the buckets differs: components that it correlates are then estimated together, by one small system of normal
+equations. All is linear, unbiased and of least variance; no estimate is cut off at 0.
+
+Source: Xiao, He, Zhang, Kifer 2023 (ResidualPlanner) for the components; Aitken 1935 for the estimate. What is written
+to `consistent.json` does not belong here (estimates).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import combinations, pairwise
+from math import prod, sqrt
+
+import numpy as np
+
+from deniable.measurements.noisy_tables import Cells
+
+Subset = tuple[int, ...]
+_FIXED = 1e-9
+"""Share of its first variance below which a number counts as fixed by a public total."""
+
+
+@dataclass(frozen=True, eq=False)
+class Observation:
+    """A noisy table over buckets.
+
+    Attributes:
+        attributes: its attributes, ascending; none if only records were counted.
+        values: its noisy counts, one axis for each attribute.
+        variance: variance of the noise of an entry, up to the factors in `spread`.
+        spread: for attributes along which it differs, the factor of each bucket; the variance is their product.
+        differences: attributes of which only the second bucket less the first was counted, along an axis of length 1.
+    """
+
+    attributes: Subset
+    values: Cells
+    variance: float
+    spread: Mapping[int, Cells] = field(default_factory=dict)
+    differences: Subset = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Constraint:
+    """Public totals that estimates must have: of all records, or of each bucket of an attribute.
+
+    Attributes:
+        counts: the totals; a single one of all records.
+        attribute: the attribute; None for all records.
+    """
+
+    counts: Cells
+    attribute: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """The consistent counts of a table.
+
+    Attributes:
+        counts: the estimates, one axis for each attribute.
+        variances: their variances, of the same shape.
+    """
+
+    counts: Cells
+    variances: Cells
+
+
+@cache
+def contrasts(size: int) -> Cells:
+    """Orthonormal contrasts of an axis (Helmert), shape (size, size - 1): each column sums to 0."""
+    found = np.zeros((size, size - 1))
+    for column in range(size - 1):
+        found[: column + 1, column] = -1.0
+        found[column + 1, column] = column + 1.0
+        found[:, column] /= sqrt((column + 1) * (column + 2))
+    found.setflags(write=False)
+    return found
+
+
+def _basis(size: int, *, is_difference: bool = False) -> Cells:
+    """What an axis shows of its sum, in the first column, and of its contrasts, in the others."""
+    if is_difference:
+        return np.array([[0.0, sqrt(2.0)]])
+    return np.concatenate([np.full((size, 1), 1.0 / size), contrasts(size)], axis=1)
+
+
+def _along(table: Cells, matrices: Sequence[Cells]) -> Cells:
+    """Multiply a table by a matrix along each axis."""
+    for axis, matrix in enumerate(matrices):
+        table = np.moveaxis(np.tensordot(matrix, table, axes=(1, axis)), 0, axis)
+    return table
+
+
+def _product(matrices: Sequence[Cells]) -> Cells:
+    """The Kronecker product of matrices."""
+    found: Cells = np.ones((1, 1))
+    for matrix in matrices:
+        found = np.asarray(np.kron(found, matrix), np.float64)
+    return found
+
+
+def _subsets(attributes: Subset) -> Iterator[Subset]:
+    for size in range(len(attributes) + 1):
+        yield from combinations(attributes, size)
+
+
+class ConsistentTables:
+    """The estimates of all components of a system of noisy tables.
+
+    Components are kept one by one where no noise correlates them with others, and together with their covariance where
+    some does.
+    """
+
+    def __init__(
+        self, sizes: Sequence[int], observations: Sequence[Observation], constraints: Sequence[Constraint] = ()
+    ) -> None:
+        """Estimate.
+
+        Args:
+            sizes: number of buckets of each attribute.
+            observations: the noisy tables.
+            constraints: public totals; of all records and of attributes, which must agree on the number of records.
+        """
+        self._sizes = tuple(sizes)
+        self._observations = tuple(observations)
+        self._constraints = tuple(constraints)
+        self._alone: dict[Subset, float] = {}
+        self._values: dict[Subset, Cells] = {}
+        self._groups: dict[Subset, _Group] = {}
+        self._estimate()
+
+    def has(self, attributes: Subset) -> bool:
+        """Whether every component of a table was measured."""
+        return all(subset in self._values for subset in self._components(attributes))
+
+    def table(self, attributes: Subset) -> Estimate:
+        """The consistent counts of a table, by buckets.
+
+        Args:
+            attributes: its attributes, ascending; none for the number of records.
+
+        Raises:
+            KeyError: a component of it was not measured.
+        """
+        sizes = [self._sizes[i] for i in attributes]
+        together = np.zeros(sizes)
+        variance = 0.0
+        groups: dict[int, tuple[_Group, list[Subset]]] = {}
+        for subset in self._components(attributes):
+            together[self._place(attributes, subset)] = self._values[subset]
+            if subset in self._alone:
+                inside, outside = self._split(attributes, subset)
+                variance += self._alone[subset] * prod(1 - 1 / n for n in inside) / prod(n * n for n in outside)
+            else:
+                groups.setdefault(id(self._groups[subset]), (self._groups[subset], []))[1].append(subset)
+        counts = _along(together, [_basis(size) for size in sizes])
+        variances: Cells = np.full(sizes, variance)
+        for group, subsets in groups.values():
+            shown = np.concatenate([self._shown(attributes, subset) for subset in subsets], axis=1)
+            covariance = group.covariance_of(subsets)
+            variances = variances + ((shown @ covariance) * shown).sum(axis=1).reshape(sizes)
+        return Estimate(np.asarray(counts), np.asarray(variances))
+
+    def _components(self, attributes: Subset) -> Iterator[Subset]:
+        """The components of a table; an attribute of one bucket has no contrasts."""
+        return _subsets(tuple(i for i in attributes if self._sizes[i] > 1))
+
+    def _split(self, attributes: Subset, subset: Subset) -> tuple[list[int], list[int]]:
+        """Sizes of the attributes in a subset, and of the others."""
+        return [self._sizes[i] for i in subset], [self._sizes[i] for i in attributes if i not in subset]
+
+    def _place(self, attributes: Subset, subset: Subset) -> tuple[slice | int, ...]:
+        """Where a component stands in a table whose axes begin with the sum."""
+        return tuple(slice(1, None) if i in subset else 0 for i in attributes)
+
+    def _shown(self, attributes: Subset, subset: Subset) -> Cells:
+        """What each cell of a table shows of a component, shape (cells, numbers of the component)."""
+        parts = [contrasts(n) if i in subset else np.full((n, 1), 1 / n) for i in attributes for n in [self._sizes[i]]]
+        return _product(parts)
+
+    def _estimate(self) -> None:
+        found = [_Information(self._sizes, each) for each in self._observations]
+        members = _correlated([(each.components, each.uneven) for each in found], self._constraints)
+        sums: dict[Subset, Cells] = {}
+        precisions: dict[Subset, float] = {}
+        for information in found:
+            for subset in information.components:
+                own = information.projected[self._place(information.attributes, subset)]
+                sums[subset] = sums[subset] + own if subset in sums else own
+                if subset not in members:
+                    precisions[subset] = precisions.get(subset, 0.0) + information.precision(subset)
+        for subset, precision in precisions.items():
+            self._alone[subset] = 1 / precision
+            self._values[subset] = sums[subset] / precision
+        for subsets in {id(group): group for group in members.values()}.values():
+            group = _Group(self._sizes, subsets, [each for each in found if set(each.components) & set(subsets)], sums)
+            for constraint in self._constraints:
+                group.require(self._sizes, constraint)
+            for subset in subsets:
+                self._groups[subset] = group
+                self._values[subset] = group.values(subset)
+
+
+def largest_system(
+    sizes: Sequence[int], observations: Sequence[Observation], constraints: Sequence[Constraint] = ()
+) -> int:
+    """How many numbers at most are estimated together; the work grows with its cube. See `ConsistentTables`."""
+    groups = _correlated([_components(sizes, each) for each in observations], constraints)
+    return max((sum(prod(sizes[i] - 1 for i in subset) for subset in group) for group in groups.values()), default=0)
+
+
+def _components(sizes: Sequence[int], observation: Observation) -> tuple[list[Subset], Subset]:
+    """The components of which a table says something, and the attributes along which its noise differs."""
+    fixed = set(observation.differences)
+    free = tuple(i for i in observation.attributes if sizes[i] > 1 and i not in fixed)
+    uneven = tuple(i for i in observation.attributes if i in observation.spread and sizes[i] > 1)
+    return [tuple(sorted(fixed | set(subset))) for subset in _subsets(free)], uneven
+
+
+def _correlated(
+    tables: Sequence[tuple[Sequence[Subset], Subset]], constraints: Sequence[Constraint]
+) -> dict[Subset, list[Subset]]:
+    """Components that noise or a constraint correlates with others, each with its whole group."""
+    groups: dict[Subset, list[Subset]] = {}
+
+    def join(one: Subset, other: Subset) -> None:
+        first, second = groups.setdefault(one, [one]), groups.setdefault(other, [other])
+        if first is not second:
+            first.extend(second)
+            groups.update(dict.fromkeys(second, first))
+
+    for components, uneven in tables:
+        for subset in components:
+            for i in uneven:
+                join(subset, tuple(sorted(set(subset) ^ {i})))
+    measured = {subset for components, _ in tables for subset in components}
+    for constraint in constraints:
+        if () in measured:
+            own = () if constraint.attribute is None else (constraint.attribute,)
+            join((), own if own in measured else ())
+    return groups
+
+
+class _Information:
+    """What a noisy table says of its components.
+
+    Attributes:
+        attributes: the table's attributes.
+        components: the components of which it says something.
+        uneven: attributes along which its noise differs.
+        projected: its weighted projections, with the axes of the table, each beginning with the sum.
+    """
+
+    def __init__(self, sizes: Sequence[int], observation: Observation) -> None:
+        self.attributes = observation.attributes
+        self.components, self.uneven = _components(sizes, observation)
+        self._variance = observation.variance
+        self._gram: dict[int, Cells] = {}
+        weighted = []
+        for i in observation.attributes:
+            basis = _basis(sizes[i], is_difference=i in observation.differences)
+            inverse = basis.T / observation.spread[i] if i in observation.spread else basis.T
+            self._gram[i] = inverse @ basis
+            weighted.append(inverse)
+        self.projected = _along(np.asarray(observation.values, np.float64), weighted) / observation.variance
+
+    def precision(self, subset: Subset) -> float:
+        """Precision of each number of a component, along whose attributes the noise is even."""
+        found = 1 / self._variance
+        for i in self.attributes:
+            found *= float(self._gram[i][1, 1] if i in subset else self._gram[i][0, 0])
+        return found
+
+    def block(self, rows: Subset, columns: Subset) -> Cells | None:
+        """Information on two components together; None if it has none."""
+        if not set(rows) ^ set(columns) <= set(self.uneven):
+            return None
+        parts = []
+        for i in self.attributes:
+            gram = self._gram[i]
+            side = [slice(1, None) if i in subset else slice(0, 1) for subset in (rows, columns)]
+            parts.append(gram[side[0], side[1]])
+        return _product(parts) / self._variance
+
+
+class _Group:
+    """Components that are estimated together, by normal equations."""
+
+    def __init__(
+        self,
+        sizes: Sequence[int],
+        subsets: Sequence[Subset],
+        found: Sequence[_Information],
+        sums: Mapping[Subset, Cells],
+    ) -> None:
+        starts = np.cumsum([0, *(prod(sizes[i] - 1 for i in subset) for subset in subsets)]).tolist()
+        self._at = {subset: slice(*ends) for subset, ends in zip(subsets, pairwise(starts), strict=True)}
+        self._shapes = {subset: [sizes[i] - 1 for i in subset] for subset in subsets}
+        normal = np.zeros((starts[-1], starts[-1]))
+        for information in found:
+            own = [subset for subset in information.components if subset in self._at]
+            for row in own:
+                for column in own:
+                    block = information.block(row, column)
+                    if block is not None:
+                        normal[self._at[row], self._at[column]] += block
+        self.covariance: Cells = np.linalg.inv(normal)
+        self.covariance = (self.covariance + self.covariance.T) / 2
+        self._before = np.diag(self.covariance).copy()
+        self._numbers: Cells = self.covariance @ np.concatenate([np.ravel(sums[subset]) for subset in subsets])
+
+    def values(self, subset: Subset) -> Cells:
+        """The estimate of a component."""
+        return self._numbers[self._at[subset]].reshape(self._shapes[subset])
+
+    def covariance_of(self, subsets: Sequence[Subset]) -> Cells:
+        """The covariance of some of the components."""
+        places = np.concatenate([np.arange(self._at[subset].start, self._at[subset].stop) for subset in subsets])
+        found: Cells = self.covariance[np.ix_(places, places)]
+        return found
+
+    def require(self, sizes: Sequence[int], constraint: Constraint) -> None:
+        """Condition the estimates on public totals, if these are of components of the group."""
+        i = constraint.attribute
+        if () not in self._at or (i is not None and sizes[i] > 1 and (i,) not in self._at):
+            return
+        wanted = np.zeros((1, len(self._numbers)))
+        wanted[0, self._at[()]] = 1.0
+        right = np.array([constraint.counts.sum()])
+        if i is not None and sizes[i] > 1:
+            own = np.zeros((sizes[i] - 1, len(self._numbers)))
+            own[:, self._at[(i,)]] = np.eye(sizes[i] - 1)
+            wanted, right = (
+                np.concatenate([wanted, own]),
+                np.concatenate([right, contrasts(sizes[i]).T @ constraint.counts]),
+            )
+        shared = self.covariance @ wanted.T
+        spread = wanted @ shared
+        # A total that an earlier one has fixed already has no variance left.
+        free = np.diag(spread) > _FIXED * (wanted**2 @ self._before)
+        if not free.any():
+            return
+        shared, spread = shared[:, free], spread[np.ix_(free, free)]
+        gain = np.linalg.solve(spread, shared.T).T
+        self._numbers = self._numbers + gain @ (right[free] - wanted[free] @ self._numbers)
+        self.covariance = self.covariance - gain @ shared.T

@@ -1,0 +1,238 @@
+"""`consistent.json`: estimates of the measured tables that agree with each other, with variances; and its verification.
+
+A function of `measured.json` and of public totals alone, by generalized least squares (consistency). Tables of several
+attributes are by buckets; single attributes are by values where values were counted. Estimates are not records: they
+can be negative, and are no whole numbers.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any, Final
+
+import numpy as np
+
+from deniable.foundation.checks import Check, found
+from deniable.foundation.domain import Domain
+from deniable.measurements.consistency import (
+    ConsistentTables,
+    Constraint,
+    Estimate,
+    Observation,
+    largest_system,
+)
+from deniable.measurements.document import Measurements
+from deniable.measurements.noisy_tables import Cells, MeasuredTable
+
+FILE: Final = "consistent.json"
+FORMAT: Final = "deniable/consistent/1"
+
+_FOLLOWS = "consistent.json has the estimates that follow from measured.json, with their variances"
+_MEANING = (
+    "Estimates by generalized least squares from the noisy tables of measured.json, consistent with each other; "
+    "they are not counts of records, and may be negative."
+)
+_DIGITS = 10
+_TOLERANCE: Final = 1e-6
+"""Largest difference of a stated figure from the recomputed one: of an estimate in units of its standard deviation plus
+its size, of a variance relative to it. Libraries for linear algebra round differently."""
+_LARGEST = 2_000
+"""Largest system of normal equations; if it were larger, tables with uneven noise are left out, the largest first."""
+
+
+@dataclass(frozen=True)
+class KnownTotals:
+    """Public totals of the rows that were measured.
+
+    Attributes:
+        counts: number of rows with each value of the attribute, or of all rows.
+        attribute: its column number; None for all rows.
+    """
+
+    counts: tuple[int, ...]
+    attribute: int | None = None
+
+
+def consistent(measured: Measurements, totals: Sequence[KnownTotals] = ()) -> dict[str, Any]:
+    """The document, ready for JSON.
+
+    Args:
+        measured: what was measured.
+        totals: public totals of the measured rows, exact, if there are any.
+    """
+    tables, estimated = _solved(measured, totals)
+    names = measured.domain.names
+    documents = [_single(measured, estimated, i, totals) for i in _counted(measured) if estimated.has((i,))]
+    shown: set[tuple[int, ...]] = set()
+    for table in tables:
+        attributes = table.attributes
+        if len(attributes) > 1 and attributes not in shown and estimated.has(attributes):
+            shown.add(attributes)
+            documents.append(_document([names[i] for i in attributes], [], estimated.table(attributes)))
+    records = estimated.table(()) if estimated.has(()) else None
+    return {
+        "format": FORMAT,
+        "meaning": _MEANING,
+        "records": None if records is None else _rounded(records.counts),
+        "records_variance": None if records is None else _rounded(records.variances),
+        "buckets": {name: own.tolist() for name, own in zip(names, measured.buckets, strict=True)},
+        "totals": [
+            {"attribute": None if each.attribute is None else names[each.attribute], "counts": list(each.counts)}
+            for each in totals
+        ],
+        "tables": documents,
+    }
+
+
+def check_consistent(
+    described: Mapping[str, Any],
+    measured: Mapping[str, Any],
+    document: Mapping[str, Any],
+    totals: Sequence[KnownTotals] = (),
+) -> Check:
+    """Check the estimates against the measurements.
+
+    Args:
+        described: `schema.json`.
+        measured: `measured.json`.
+        document: `consistent.json`; empty if it cannot be read.
+        totals: public totals of the measured rows.
+    """
+
+    def faults() -> Iterator[str]:
+        if not document:
+            yield f"{FILE} is missing, or is not a JSON document"
+            return
+        right = consistent(Measurements.from_document(Domain.from_document(described).modelled, measured), totals)
+        yield from _differences(document, right)
+
+    return Check(_FOLLOWS, found(faults), f"{len(document.get('tables', ()))} tables")
+
+
+def _differences(document: Mapping[str, Any], right: Mapping[str, Any]) -> Iterator[str]:
+    for entry in ("format", "meaning", "buckets", "totals"):
+        if document[entry] != right[entry]:
+            yield f"{FILE}: {entry} is not what follows from measured.json"
+    if set(document) != set(right) or len(document["tables"]) != len(right["tables"]):
+        yield f"{FILE} must have the tables that were measured, and no other entries"
+        return
+    yield from _numbers(
+        "records",
+        (document["records"], document["records_variance"]),
+        (right["records"], right["records_variance"]),
+    )
+    for one, other in zip(document["tables"], right["tables"], strict=True):
+        named = f"table of {', '.join(other['attributes'])}"
+        if set(one) != set(other) or any(one[entry] != other[entry] for entry in ("attributes", "by_values")):
+            yield f"{FILE}: the {named} must come here"
+            return
+        yield from _numbers(named, *((each["estimates"], each["variances"]) for each in (one, other)))
+
+
+def _numbers(named: str, said: tuple[Any, Any], right: tuple[Any, Any]) -> Iterator[str]:
+    if right[0] is None or said[0] is None:
+        if said != right:
+            yield f"{FILE}: the {named} must be stated where it was measured, and only there"
+        return
+    (counts, variances), (expected, spread) = (
+        tuple(np.asarray(each, np.float64) for each in pair) for pair in (said, right)
+    )
+    if counts.shape != expected.shape or variances.shape != spread.shape:
+        yield f"{FILE}: the {named} must have the shape {expected.shape}, got {counts.shape}"
+    elif not np.all(np.abs(counts - expected) <= _TOLERANCE * (np.sqrt(spread) + np.abs(expected) + 1)):
+        yield f"{FILE}: the estimates of the {named} do not follow from measured.json"
+    elif not np.all(np.abs(variances - spread) <= _TOLERANCE * (spread + 1)):
+        yield f"{FILE}: the variances of the {named} do not follow from measured.json"
+
+
+def _document(names: list[str], by_values: list[str], estimate: Estimate) -> dict[str, Any]:
+    return {
+        "attributes": names,
+        "by_values": by_values,
+        "estimates": _rounded(estimate.counts),
+        "variances": _rounded(estimate.variances),
+    }
+
+
+def _rounded(table: Cells) -> Any:
+    """The numbers with ten digits, as nested lists; what follows is rounding of a library's."""
+    flat = [float(f"{number:.{_DIGITS}g}") + 0.0 for number in np.ravel(table).tolist()]
+    return np.reshape(flat, np.shape(table)).tolist()
+
+
+def _counted(measured: Measurements) -> list[int]:
+    return sorted({i for table in measured.tables for i in table.attributes})
+
+
+def _solved(measured: Measurements, totals: Sequence[KnownTotals]) -> tuple[list[MeasuredTable], ConsistentTables]:
+    """The tables that are used, and the estimates from them."""
+    used = [(table, observation) for table in measured.tables if (observation := _observation(measured, table))]
+    constraints = [_constraint(measured, each) for each in totals]
+    while True:
+        observations = [observation for _, observation in used]
+        several = [each for each in observations if len(each.attributes) > 1 and each.spread]
+        if not several or largest_system(measured.sizes, observations, constraints) <= _LARGEST:
+            break
+        largest = max(several, key=lambda each: each.values.size)
+        used = [(table, observation) for table, observation in used if observation is not largest]
+    return [table for table, _ in used], ConsistentTables(measured.sizes, observations, constraints)
+
+
+def _observation(measured: Measurements, table: MeasuredTable) -> Observation | None:
+    """A table over buckets: values are added up, and their noise with them."""
+    counts, variance, spread = table.values, table.variance, {}
+    for axis, i in enumerate(table.attributes):
+        if i not in table.by_values:
+            continue
+        if i in table.differences:
+            if measured.sizes[i] == 1:
+                return None
+            continue
+        values_in = np.bincount(measured.buckets[i]).astype(np.float64)
+        counts = _added_up(counts, measured.buckets[i], axis)
+        if np.ptp(values_in) == 0:
+            variance *= float(values_in[0])
+        else:
+            spread[i] = values_in
+    return Observation(table.attributes, counts, variance, spread, table.differences)
+
+
+def _added_up(counts: Cells, buckets: Any, axis: int) -> Cells:
+    moved = np.moveaxis(counts, axis, 0)
+    coarse = np.zeros((int(np.max(buckets)) + 1, *moved.shape[1:]))
+    np.add.at(coarse, buckets, moved)
+    return np.moveaxis(coarse, 0, axis)
+
+
+def _constraint(measured: Measurements, totals: KnownTotals) -> Constraint:
+    counts = np.asarray(totals.counts, np.float64)
+    if totals.attribute is None:
+        return Constraint(counts)
+    return Constraint(_added_up(counts, measured.buckets[totals.attribute], 0), totals.attribute)
+
+
+def _single(
+    measured: Measurements, estimated: ConsistentTables, i: int, totals: Sequence[KnownTotals]
+) -> dict[str, Any]:
+    """An attribute by itself: by values, if these were counted, otherwise by buckets."""
+    name, buckets = measured.domain.names[i], measured.buckets[i]
+    whole = estimated.table((i,))
+    values_in = np.bincount(buckets).astype(np.float64)
+    known = next((np.asarray(each.counts, np.float64) for each in totals if each.attribute == i), None)
+    if known is not None:
+        return _document([name], [name], Estimate(known, np.zeros(len(known))))
+    added, precision = np.zeros(len(buckets)), 0.0
+    for table in measured.tables:
+        if i in table.by_values and not table.differences:
+            axis = table.attributes.index(i)
+            others = tuple(each for each in range(len(table.attributes)) if each != axis)
+            own = 1 / (table.variance * prod(table.values.shape[each] for each in others))
+            added, precision = added + own * table.values.sum(axis=others), precision + own
+    if not precision:
+        return _document([name], [], whole)
+    noisy = added / precision
+    within = noisy - (_added_up(noisy, buckets, 0) / values_in)[buckets]
+    share = 1 / values_in[buckets]
+    counts = whole.counts[buckets] * share + within
+    variances = whole.variances[buckets] * share**2 + (1 - share) / precision
+    return _document([name], [name], Estimate(counts, variances))

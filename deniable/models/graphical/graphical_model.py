@@ -1,0 +1,75 @@
+"""A graphical model: expected counts of a junction tree's cliques, and those of any other attributes.
+
+The joint distribution is the product of the cliques' tables divided by that of the separators' tables.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from deniable.models.graphical.belief_propagation import expanded, summed
+from deniable.models.graphical.elementary import Cells
+from deniable.models.graphical.junction_tree import Attributes, JunctionTree
+
+
+@dataclass(frozen=True, eq=False)
+class GraphicalModel:
+    """A joint distribution of the attributes, in expected counts.
+
+    Attributes:
+        tree: the junction tree.
+        tables: the expected counts of each clique's cells; tables of neighbours agree on their separator.
+        total: number of records, the sum of each table.
+    """
+
+    tree: JunctionTree
+    tables: tuple[Cells, ...]
+    total: float
+
+    def marginal(self, attributes: Sequence[int]) -> Cells:
+        """Expected counts of a table, by summing a clique's table or by eliminating all other attributes.
+
+        Args:
+            attributes: column numbers, in ascending order.
+        """
+        kept = tuple(attributes)
+        home = self.tree.home(kept)
+        if home is not None:
+            return summed(self.tables[home], self.tree.cliques[home], kept)
+        table, own = self._gathered(0, frozenset(kept))
+        return summed(table, own, kept)
+
+    def _gathered(self, number: int, kept: frozenset[int]) -> tuple[Cells, Attributes]:
+        """Counts of a clique and of what is kept of the attributes below it, as far as others need them."""
+        table, own = self.tables[number], self.tree.cliques[number]
+        for child in self.tree.children[number]:
+            separator = self.tree.separators[child]
+            if not kept & self._below[child] - set(separator):
+                continue
+            more, theirs = self._gathered(child, kept)
+            wanted = tuple(i for i in theirs if i in kept or i in separator)
+            more = summed(more, theirs, wanted)
+            shares = _shares(more, wanted, separator)
+            # What neither is kept nor leads to another child goes before the table grows.
+            needed = {i for other in self.tree.children[number] for i in self.tree.separators[other]}
+            least = tuple(i for i in own if i in kept or i in needed or i in self.tree.separators[number])
+            table, own = summed(table, own, least), least
+            joined = tuple(sorted({*own, *wanted}))
+            table = expanded(table, own, joined) * expanded(shares, wanted, joined)
+            own = joined
+        return table, own
+
+    @property
+    def _below(self) -> list[frozenset[int]]:
+        """The attributes of each clique and of all cliques below it."""
+        below = [frozenset(clique) for clique in self.tree.cliques]
+        for number in reversed(range(1, len(below))):
+            below[self.tree.parents[number]] |= below[number]
+        return below
+
+
+def _shares(table: Cells, own: Attributes, given: Attributes) -> Cells:
+    """Conditional probabilities given some attributes; 0 where these never occur."""
+    whole = expanded(summed(table, own, given), given, own)
+    return np.divide(table, whole, out=np.zeros_like(table), where=whole > 0)

@@ -1,0 +1,80 @@
+"""Prints what a spec must state of a public file: `python -m flows select SPEC`.
+
+A learner that derives its tables from a file that anyone may read is planned, charged and verified by what the spec
+says of them. This command reads the file, and prints the lines to put into the spec; it reads no confidential record.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from ruamel.yaml import YAML
+
+from deniable.foundation.errors import InvalidInput
+from deniable.foundation.tables import Tally
+from deniable.learners.registry import derived_from_public
+from flows.cli.subcommands import Subcommands
+from schemas.spec.release_spec import ReleaseSpec, load_spec
+from tasks.data.public_rows import counted_publicly, digest_of
+
+T = TypeVar("T", bound=Tally)
+
+OK = 0
+
+
+def add_select_command(subparsers: Subcommands, parents: Sequence[argparse.ArgumentParser] = ()) -> None:
+    """Add the command `select` to a parser.
+
+    Args:
+        subparsers: the commands of the parser, as `add_subparsers` returns them.
+        parents: parsers of the options that all commands share.
+    """
+    select = subparsers.add_parser(
+        "select", parents=parents, help="print the tables that follow from a spec's public file"
+    )
+    select.add_argument("spec", type=Path, metavar="SPEC", help="a release spec whose learner names a public file")
+
+
+def run_select_command(asked: argparse.Namespace, state: Path) -> int:
+    """Print the lines that belong into the spec's entry `learner`.
+
+    Args:
+        asked: the parsed arguments.
+        state: the state folder.
+
+    Returns:
+        0.
+
+    Raises:
+        InvalidInput: the spec's learner has no public file, or the file is missing.
+        Refused: the file is the confidential source, or has no valid row.
+    """
+    spec = load_spec(asked.spec)
+    if spec.learner.public_file is None:
+        raise InvalidInput(
+            f"the learner must be one that reads a public file, got {spec.learner.kind}; it needs no such lines."
+        )
+    path = spec.folder / spec.learner.public_file
+    digest = digest_of(spec, path)
+    stated = derived_from_public(spec.learner, spec.domain, _Rows(spec, path, state / "cache"), digest)
+    yaml = YAML()
+    yaml.default_flow_style = None
+    yaml.width = 110
+    yaml.dump(dict(stated), sys.stdout)
+    return OK
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Counts the rows of a public file."""
+
+    spec: ReleaseSpec
+    path: Path
+    cache: Path
+
+    def count(self, empty: Callable[[], T], _: str) -> T:
+        """Count all valid rows; see `deniable.mechanisms.Counter`."""
+        return counted_publicly(self.spec, self.path, empty, self.cache)

@@ -1,0 +1,125 @@
+"""Reads the rows of a public table for a step that counts them, and refuses a table that is not what it should be.
+
+A public table is read with the schema of the confidential one. Rows that are out of scope, incomplete or invalid are
+left out. That a file is public is the release engineer's word; that it is not the source itself is checked here.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from hashlib import file_digest
+from pathlib import Path
+from typing import TypeVar
+
+import pyarrow as pa
+
+from deniable.foundation.domain import Codes
+from deniable.foundation.errors import InvalidInput, Refused
+from deniable.foundation.tables import Tally
+from deniable.mechanisms import PublicTable
+from schemas.regular_files import require_regular
+from schemas.spec.release_spec import FileSource, ReleaseSpec
+from stores.tables.sources import locate, opened_source
+from stores.tables.tables import VALID, encode
+from tasks.data.validate import Findings, examine
+
+T = TypeVar("T", bound=Tally)
+
+
+@dataclass(frozen=True)
+class PublicCounter:
+    """Counts the rows of a public table; see `deniable.mechanisms.Counter`.
+
+    Attributes:
+        spec: the release.
+        table: the table.
+        cache: folder for downloads that anyone may read.
+    """
+
+    spec: ReleaseSpec
+    table: PublicTable
+    cache: Path
+
+    def count(self, empty: Callable[[], T], _: str) -> T:
+        """Count all valid rows.
+
+        Raises:
+            InvalidInput: the file is missing, or has another digest.
+            Refused: it is the confidential source, or has no valid row.
+        """
+        path = self.spec.folder / self.table.path
+        digest = digest_of(self.spec, path)
+        if digest != self.table.sha256:
+            raise InvalidInput(
+                f"the public file {self.table.path} must have the SHA-256 {self.table.sha256}, got {digest}; find out "
+                "which of the two is right, and add the lines that `python -m flows select SPEC` prints."
+            )
+        return counted_publicly(self.spec, path, empty, self.cache)
+
+
+def digest_of(spec: ReleaseSpec, path: Path) -> str:
+    """SHA-256 of a public file.
+
+    Args:
+        spec: the release.
+        path: the file.
+
+    Raises:
+        InvalidInput: there is no such file.
+        Refused: it is the confidential source.
+    """
+    require_regular(path, "the public file")
+    if not path.is_file():
+        raise InvalidInput(f"the public file must exist, and {path} does not; put it there, or name another.")
+    digest = _sha256(path)
+    if any(path.samefile(other) or _sha256(other) == digest for other in _files_of_source(spec)):
+        raise Refused(
+            "a public file must not be the source of the release, which is confidential, and it is; name a file that "
+            "anyone may read, or the learner mst, which pays for its choices."
+        )
+    return digest
+
+
+def counted_publicly(spec: ReleaseSpec, path: Path, empty: Callable[[], T], cache: Path) -> T:
+    """Count the valid rows of a public file.
+
+    Args:
+        spec: the release, for its schema.
+        path: the file.
+        empty: makes an empty tally.
+        cache: folder for downloads.
+
+    Raises:
+        Refused: the file has no valid row.
+    """
+    tally, rows = empty(), 0
+    for codes in _codes(spec, path, cache):
+        tally.add(codes)
+        rows += len(codes)
+    if not rows:
+        raise Refused(f"the public file {path.name} must have valid rows, got none; see the dataset's schema.")
+    return tally
+
+
+def _codes(spec: ReleaseSpec, path: Path, cache: Path) -> Iterator[Codes]:
+    schema, domain, findings = spec.schema, spec.domain, Findings()
+    with opened_source(spec.reading(path), cache) as source:
+        for batch in source.batches():
+            frame = pa.Table.from_batches([batch]).to_pandas()
+            recoded = examine(schema, frame, findings)
+            yield encode(recoded[recoded[VALID]], domain)
+
+
+def _files_of_source(spec: ReleaseSpec) -> list[Path]:
+    """The local files that are the source."""
+    if not isinstance(spec.source, FileSource):
+        return []
+    place = locate(spec.source, spec.folder)
+    if isinstance(place, str):
+        return []
+    found = sorted(place.rglob("*")) if place.is_dir() else [place]
+    return [path for path in found if path.is_file()]
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()
