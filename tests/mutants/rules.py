@@ -56,7 +56,7 @@ MUTANTS = (
         breaks="a beginning that keeps its own rules but is a dead end",
         file=_COMBINED,
         before="            found = [self._projected(self.joint, [*known, column])]",
-        after="            found = [self._projected(self.joint, [*known, column])][len(known) + 1 < len(self.columns) :]",
+        after="            found = [self._projected(self.joint, [*known, column])][len(known) < 2 :]",
         test=f"{_KEPT}::test_the_density_is_one_over_records_that_keep_the_rules_and_zero_elsewhere",
     ),
     Mutant(

@@ -17,6 +17,7 @@ WAYS = {
         "learner__noise": "gaussian",
         **SAMPLERS["seedless"],
     },
+    "mst, from the model alone": {**LEARNERS["mst"].asked, **SAMPLERS["seedless"]},
     "marginals, from tested seeds": {
         **LEARNERS["marginals"].asked,
         "learner__noise": "laplace",

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from deniable.foundation.domain import Domain
 from deniable.learners.loglinear.estimation.buckets import Bucketed
+from deniable.measurements.noisy_tables import Cells
 from deniable.models.loglinear.flat_tables import Attributes
-from deniable.models.noisy_marginals import Cells
 
 _EVEN = 0.01
 _AT_A_TIME = 4096
