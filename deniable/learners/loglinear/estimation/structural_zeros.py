@@ -45,7 +45,7 @@ class StructuralZeros:
         if (first, second) not in self.permitted:
             return None
         # Not by `@`: the order of summation in BLAS depends on the processor.
-        found = np.einsum("bk,kc->bc", self.permitted[first, second], self.members[second], optimize=False)
+        found = np.einsum("bk,kc->bc", self.permitted[first, second], self.members[second])
         return np.asarray(np.minimum(found, 1.0))
 
     def partners(self, attribute: int, others: Sequence[int]) -> list[int]:
@@ -70,7 +70,7 @@ class StructuralZeros:
             classes = np.prod(
                 [self.permitted[other, attribute][at] for other, at in zip(others, own, strict=True)], axis=0
             )
-            found[start : start + _AT_A_TIME] = np.einsum("gk,kc->gc", classes, self.members[attribute], optimize=False)
+            found[start : start + _AT_A_TIME] = np.einsum("gk,kc->gc", classes, self.members[attribute])
         found[found.sum(axis=1) <= 0] = 1.0
         return found
 
@@ -89,8 +89,8 @@ def structural_zeros(domain: Domain, buckets: Sequence[Bucketed]) -> StructuralZ
             if i not in members:
                 members[i] = _members(own, buckets[i])
         allowed = relation.allowed.astype(np.float64)
-        permitted[first, second] = np.einsum("ub,uv->bv", members[first], allowed, optimize=False)
-        permitted[second, first] = np.einsum("vb,uv->bu", members[second], allowed, optimize=False)
+        permitted[first, second] = np.einsum("ub,uv->bv", members[first], allowed)
+        permitted[second, first] = np.einsum("vb,uv->bu", members[second], allowed)
     return StructuralZeros(members, permitted)
 
 
