@@ -7,7 +7,7 @@ import numpy as np
 ROWS = 3000
 NAMES = ["age", "sex", "work", "weeks", "months", "group"]
 SCHEMA = """
-from schemas.rules import at_most, derived, impossible, skipped
+from schemas.rules import at_most, derived, impossible, public_counts, public_total, skipped
 from schemas.table import nominal, numeric, table
 
 BOOK = "codebook of the made-up survey, page 3"
@@ -33,6 +33,10 @@ schema = table(
             lambda age, work: "child" if age < 16 else "young" if age < 20 and work == "out" else "adult",
             source=BOOK,
         ),
+    ],
+    totals=[
+        public_total(3000, source="census of the made-up people"),
+        public_counts("sex", {"f": 1480, "m": 1520}, source="census of the made-up people"),
     ],
 )
 """

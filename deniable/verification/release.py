@@ -169,16 +169,18 @@ def verify_release(folder: Folder, trust: Trust, ledger: Exported = None) -> Rel
     ]
     for name, check in _checks_of_files(record):
         checks += check(record, described, _document(folder, names, name))
-    checks += _estimates(folder, names, described)
+    checks += _estimates(folder, names, described, record["spec"]["document"]["split"])
     return ReleaseReport(record["release"]["id"], tuple(checks))
 
 
-def _estimates(folder: Folder, names: Mapping[str, str], described: Mapping[str, Any]) -> tuple[Check, ...]:
+def _estimates(
+    folder: Folder, names: Mapping[str, str], described: Mapping[str, Any], split: Mapping[str, Any]
+) -> tuple[Check, ...]:
     """The check of the estimates that come with noisy tables; releases in earlier formats have none."""
     measured = _document(folder, names, MEASURED)
     if CONSISTENT not in names and measured.get("format") != MEASURED_FORMAT:
         return ()
-    return (check_consistent(described, measured, _document(folder, names, CONSISTENT)),)
+    return (check_consistent(described, measured, _document(folder, names, CONSISTENT), split=split),)
 
 
 def _checks_of_files(record: Mapping[str, Any]) -> list[tuple[str, FileCheck]]:

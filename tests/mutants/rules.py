@@ -35,7 +35,7 @@ MUTANTS = (
         breaks="rules that contradict each other are not refused",
         file=_COMBINED,
         before="if not all(each.any() for each in",
-        after="if not any(each.any() for each in",
+        after="if not all(each.size for each in",
         test=f"{_STATED}::test_a_rule_that_is_not_public_or_does_not_fit_is_refused_in_one_sentence[a contradiction]",
     ),
     Mutant(

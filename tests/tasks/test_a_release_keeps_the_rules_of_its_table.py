@@ -1,7 +1,9 @@
 """A table with rules, released and verified: every record keeps them, and a forged record that breaks one is named."""
 
+from fractions import Fraction
 from hashlib import sha256
 
+import numpy as np
 import pytest
 
 from deniable.verification.release import CSV
@@ -79,3 +81,23 @@ def test_a_schema_without_the_rules_is_not_that_of_the_record(published: Publish
     report = published.with_document("schema.json", described).verify()
     assert not report.holds
     assert any("schema.domain" in fault for check in report.checks for fault in check.faults)
+
+
+def test_public_totals_are_in_the_model_and_in_the_consistent_tables(published: Published) -> None:
+    model = published.document("model.json")["network"]
+    if model["format"].startswith("deniable/bayes-net") and not model["graph"]["parents"]["sex"]:
+        assert np.allclose(np.asarray(model["weights"]["sex"]) / 2**32, [1480 / 3000, 1520 / 3000], atol=1e-9)
+    if "consistent.json" not in published.files:
+        return
+    found = published.document("consistent.json")
+    probability = float(Fraction(found["public"]["probability"]))
+    assert [total["attribute"] for total in found["public"]["totals"]] == [None, "sex"]
+    (alone,) = [table for table in found["tables"] if table["attributes"] == ["sex"]]
+    # A binomial number is known to within its variance; noise of a few counts makes the estimate more precise, never less.
+    assert (np.asarray(alone["variances"]) <= 1530 * probability * (1 - probability)).all()
+    assert (np.abs(np.asarray(alone["estimates"]) - probability * np.asarray([1480, 1520])) < 6 * 30).all()
+    forged = {**found, "public": {**found["public"], "probability": "1"}}
+    report = published.with_document("consistent.json", forged).verify()
+    assert any(
+        "public is not what follows from measured.json" in fault for check in report.checks for fault in check.faults
+    )
