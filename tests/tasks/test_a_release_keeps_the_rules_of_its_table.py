@@ -93,7 +93,7 @@ def test_public_totals_are_in_the_model_and_in_the_consistent_tables(published: 
     probability = float(Fraction(found["public"]["probability"]))
     assert [total["attribute"] for total in found["public"]["totals"]] == [None, "sex"]
     (alone,) = [table for table in found["tables"] if table["attributes"] == ["sex"]]
-    # A binomial number is known to within its variance; noise of a few counts makes the estimate more precise, never less.
+    # A binomial number is known to within its variance; what was measured makes the estimate more precise, never less.
     assert (np.asarray(alone["variances"]) <= 1530 * probability * (1 - probability)).all()
     assert (np.abs(np.asarray(alone["estimates"]) - probability * np.asarray([1480, 1520])) < 6 * 30).all()
     forged = {**found, "public": {**found["public"], "probability": "1"}}
