@@ -159,5 +159,5 @@ def _figures(state: Path) -> str:
     records = metrics.get("public/records", 0)
     return (
         f"claimed {metrics['epsilon.total']:.2f}; {records:,.0f} records; TVD1 {tvd1:.3f}; TVD2 {tvd2:.3f}; "
-        f"told apart {told:.2f}; forest {forest:.3f} (real {real:.3f})"
+        f"distinguished {told:.2f}; forest {forest:.3f} (real {real:.3f})"
     )

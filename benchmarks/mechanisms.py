@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.utility import FIGURES, ROOT, Budget, Half, prepare, score, scorer
-from deniable.foundation.domain import Domain
+from deniable.foundation.domain import Codes, Domain
 from deniable.learners.registry import LEARNERS, steps_of
 from deniable.mechanisms import PlannedStep
 from schemas.spec.release_spec import load_spec
@@ -32,7 +32,7 @@ from stores.tables.tables import encode
 KEPT: Final = Path(__file__).with_suffix(".json")
 PAGE: Final = ROOT / "docs/statistician/comparison.md"
 DATA: Final = {"adult": "Adult", "acs13": "ACS 2013", "example": "the village of the guides"}
-SHOWN: Final = {"tvd1": "single", "tvd2": "pairs", "tvd3": "triples", "rf_acc": "forest", "disc_acc": "told apart"}
+SHOWN: Final = {"tvd1": "single", "tvd2": "pairs", "tvd3": "triples", "rf_acc": "forest", "disc_acc": "distinguished"}
 """Figures on the page, and the heads of their columns."""
 BUDGET: Final = Budget(Fraction(1), Fraction(1, 10**9))
 
@@ -64,9 +64,17 @@ def half_of(name: str, work: Path) -> Half:
     return example(work / "village") if name == "example" else Half.read(work, name)
 
 
-def described(kind: str, domain: Domain, budget: Budget = BUDGET) -> dict[str, Any]:
-    """A learner's claim and what it publishes, as its plan says them before anything is read."""
-    steps = steps_of(budget.entry(kind), domain, lambda delta: delta)
+def described(kind: str, domain: Domain, public: Codes | None = None, budget: Budget = BUDGET) -> dict[str, Any]:
+    """A learner's claim and what it publishes, as its plan says them before anything is read.
+
+    Args:
+        kind: the learner.
+        domain: the table's domain.
+        public: rows of a public file; none by default.
+        budget: its budget.
+    """
+    public = np.zeros((0, len(domain)), np.uint16) if public is None else public
+    steps = steps_of(budget.entry(kind, domain, public), domain, lambda delta: delta)
     costs = [step.guarantee for step in steps if step.guarantee is not None]
     files = [product.file for step in steps for product in step.makes if product.is_public]
     return {
@@ -84,7 +92,7 @@ def _noise(steps: Sequence[PlannedStep]) -> list[str]:
 
 def measured(kind: str, half: Half, evaluate: Callable[..., dict[str, Any]], keys: int) -> dict[str, Any]:
     """The figures of a learner: mean and standard deviation over keys."""
-    entry = BUDGET.entry(kind)
+    entry = BUDGET.entry(kind, half.domain, half.public)
     # The first run compiles what is not compiled yet.
     score(half, lambda *_, **__: dict.fromkeys(FIGURES, 0.0), entry, 0)
     runs = [score(half, evaluate, entry, number) for number in range(1, keys + 1)]
@@ -92,7 +100,7 @@ def measured(kind: str, half: Half, evaluate: Callable[..., dict[str, Any]], key
         name: [fmean(own), stdev(own) if keys > 1 else 0.0] for name in SHOWN if (own := [r[name] for r in runs])
     }
     return {
-        **described(kind, half.domain),
+        **described(kind, half.domain, half.public),
         "keys": keys,
         "rows": len(half.train),
         "fit": fmean(run["fit"] for run in runs),

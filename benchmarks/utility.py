@@ -17,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
@@ -27,7 +28,7 @@ import pandas as pd
 from deniable.foundation.domain import Attribute, Codes, Domain
 from deniable.foundation.keys import ReleaseKey
 from deniable.learners.entry import LearnerEntry
-from deniable.learners.registry import LEARNERS, entries, steps_of
+from deniable.learners.registry import LEARNERS, derived_from_public, entries, steps_of
 from deniable.models.model_formats import model_from_document
 from schemas.spec.release_spec import PackageSource, load_spec
 from stores.tables.sources import fetch_wheel
@@ -58,6 +59,7 @@ CHOSEN: dict[str, dict[str, Any]] = {
     "marginals": {"noise": "laplace"},
     "cfs": {"noise": "laplace", "structure": {"max_cost": 300}},
     "privbayes": {"structure": {"degree": 2}},
+    "nist_mst": {"selection": {"public_file": "holdout.csv"}},
 }
 """What the specs of learners say beside budgets, where something must be said; what is left out has its default."""
 
@@ -98,6 +100,11 @@ class Half:
         train, holdout = (pd.read_csv(folder / f"{name}_{part}.csv")[list(columns)] for part in ("train", "holdout"))
         return cls(meta, domain, train, holdout)
 
+    @property
+    def public(self) -> Codes:
+        """Rows that stand for a public file of the same population: those of the other half."""
+        return np.ascontiguousarray(self.holdout.to_numpy().astype(np.uint16))
+
 
 def prepare(shared: Path, folder: Path) -> None:
     """Have the tools make the halves, if they do not exist yet."""
@@ -134,8 +141,14 @@ class Budget:
     epsilon: Fraction
     delta: Fraction
 
-    def entry(self, kind: str) -> LearnerEntry:
-        """A spec's entry for a learner within the budget, which is divided equally among the learner's own budgets."""
+    def entry(self, kind: str, domain: Domain, public: Codes) -> LearnerEntry:
+        """A spec's entry for a learner within the budget, which is divided equally among the learner's own budgets.
+
+        Args:
+            kind: the learner.
+            domain: the table's domain.
+            public: the rows of the public file, for a learner that reads one.
+        """
         spec = entries()[LEARNERS.index(kind)]
         budgets = {
             name: field.annotation
@@ -150,7 +163,11 @@ class Budget:
             asked[name] = {**part, **asked.get(name, {})}
         if "epsilon_rows" in getattr(budgets.get("structure"), "model_fields", {}):
             asked["structure"]["epsilon_rows"] = self.epsilon / 20
-        return spec.model_validate(asked)
+        entry = spec.model_validate(asked)
+        if entry.public_file is None:
+            return entry
+        digest = sha256(public.tobytes()).hexdigest()
+        return spec.model_validate(asked | derived_from_public(entry, domain, Rows(public), digest))
 
 
 @dataclass(frozen=True)
@@ -165,6 +182,9 @@ class Rows:
         tally.add(self.codes)
         return tally
 
+    def advance(self, amount: int) -> None:
+        """Report nothing."""
+
 
 def score(half: Half, evaluate: Callable[..., dict[str, Any]], entry: LearnerEntry, number: int) -> dict[str, float]:
     """Learn with one key, draw a table of the same size, and score it."""
@@ -175,7 +195,8 @@ def score(half: Half, evaluate: Callable[..., dict[str, Any]], entry: LearnerEnt
     start = time.process_time()
     for step in plan:
         read = {name: made[name] for name in step.reads}
-        made |= step.run(counter, read, partial(key.stream, step=step.name, inputs="benchmark")).products
+        rows_of = counter if step.public is None else Rows(half.public)
+        made |= step.run(rows_of, read, partial(key.stream, step=step.name, inputs="benchmark")).products
     fit = time.process_time() - start
     net = model_from_document(half.domain, made["model"])
     rows, m = len(half.train), len(half.domain)
@@ -220,7 +241,7 @@ def main() -> None:
         for spent in asked.epsilons:
             found = {}
             for kind in asked.learners:
-                entry = spent.entry(kind)
+                entry = spent.entry(kind, half.domain, half.public)
                 # The first run compiles what is not compiled yet.
                 score(half, lambda *_, **__: dict.fromkeys(FIGURES, 0.0), entry, 0)
                 found[kind] = [score(half, evaluate, entry, number) for number in range(1, asked.keys + 1)]

@@ -1,6 +1,8 @@
-"""The auditor's command line, offline, without the rest of the project: `python -m deniable verify RELEASE_DIR`.
+"""The command line of auditors and respondents, offline, without the rest of the project.
 
-The checks do not belong here, nor the opening of files (folder_on_disk).
+`python -m deniable verify RELEASE_DIR` checks a release or a survey; `python -m deniable respond SURVEY` answers one;
+`python -m deniable posterior RELEASE_DIR` computes what synthetic sets say.
+The checks do not belong here, nor the opening of files (folder_on_disk), nor what a respondent keeps (respondent).
 """
 
 import argparse
@@ -22,6 +24,7 @@ HOLDS, DOES_NOT_HOLD, UNREADABLE = 0, 1, 2
 KEYS_VARIABLE = "DENIABLE_TRUSTED_KEYS"
 CONFIGURATION_VARIABLE = "XDG_CONFIG_HOME"
 _CONFIGURATION, _TRUST_FILE = "~/.config", ("deniable", "trusted.json")
+_KEY_FILE = ("deniable", "respondent.key")
 _GIVE_KEYS = f"give a trust file with --keys FILE, name one in {KEYS_VARIABLE}, or put one at {{own}}"
 
 
@@ -53,11 +56,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _verify_release(asked: argparse.Namespace) -> int:
     # Slow to import, and no other command needs it.
     from deniable.verification.release import verify_release  # noqa: PLC0415
+    from deniable.verification.survey import is_survey, verify_survey  # noqa: PLC0415
 
     ledger = None if asked.ledger is None else records_of(_lines(asked.ledger, "the ledger"))
     trust = _trust(asked)
     try:
-        report = verify_release(FolderOnDisk(asked.release), trust, ledger)
+        folder = FolderOnDisk(asked.release)
+        report = verify_survey(folder, trust) if is_survey(folder) else verify_release(folder, trust, ledger)
     except OSError as error:
         raise _Unreadable(f"a release must be a readable folder, got {asked.release}: {error}; name another.") from None
     return _say(report.lines, holds=report.holds)
@@ -84,14 +89,52 @@ def _show_record(asked: argparse.Namespace) -> int:
 def _show_summary(asked: argparse.Namespace) -> int:
     from deniable.record.summary import step_lines, summary_lines  # noqa: PLC0415 - as above
     from deniable.verification.release import RECORD, signed_predicate  # noqa: PLC0415
+    from deniable.verification.survey import survey_lines  # noqa: PLC0415
 
     path = os.path.join(asked.release, RECORD)  # noqa: PTH118
     try:
         check, record = signed_predicate(_content(path, "the record"), _trust(asked))
-        told = [] if not check.holds else list(step_lines(record, asked.step) if asked.step else summary_lines(record))
+        if not check.holds:
+            told = []
+        elif "survey" in record:
+            told = list(survey_lines(record))
+        else:
+            told = list(step_lines(record, asked.step) if asked.step else summary_lines(record))
     except InvalidInput as error:
         raise _Unreadable(f"{path}: {error}") from None
     return _say([*told, "", check.line] if told else [check.line], holds=check.holds)
+
+
+def _show_posterior(asked: argparse.Namespace) -> int:
+    from deniable.foundation.strict_json import parsed  # noqa: PLC0415 - as above
+    from deniable.learners.multinomial_sets.release import posterior_lines, released_sets  # noqa: PLC0415
+
+    def document(name: str) -> Any:
+        return parsed(_content(os.path.join(asked.release, name), name).decode(errors="replace"), name)  # noqa: PTH118
+
+    table = _content(os.path.join(asked.release, "synthetic.csv"), "the table").decode(errors="replace")  # noqa: PTH118
+    try:
+        sets = released_sets(document("schema.json"), document("urns.json"), table)
+        lines = list(posterior_lines(sets, asked.people, asked.level))
+    except (InvalidInput, LookupError, TypeError, ValueError, AttributeError) as error:
+        said = str(error) if isinstance(error, InvalidInput) else "it is not in the form of a release."
+        raise _Unreadable(f"{asked.release}: {said}") from None
+    print("\n".join(map(printable, lines)))  # noqa: T201
+    print("Not verified; to verify the release, run python -m deniable verify.", file=sys.stderr)  # noqa: T201
+    return HOLDS
+
+
+def _respond(asked: argparse.Namespace) -> int:
+    from deniable.respondent import respond_to  # noqa: PLC0415 - as above
+
+    key = asked.key or os.path.join(_configuration(), *_KEY_FILE)  # noqa: PTH118
+    try:
+        respond_to(asked.survey, key, asked.answers, asked.out)
+    except InvalidInput as error:
+        raise _Unreadable(str(error)) from None
+    except OSError as error:
+        raise _Unreadable(f"your key and the list of your responses must be writable, got {key}: {error}.") from None
+    return HOLDS
 
 
 def _trust(asked: argparse.Namespace) -> Any:
@@ -122,11 +165,14 @@ def _trust(asked: argparse.Namespace) -> Any:
 
 
 def _own_trust_file() -> str:
-    """The place of the user's own trust file; a relative folder is ignored, as in the XDG specification."""
+    """The place of the user's own trust file."""
+    return os.path.join(_configuration(), *_TRUST_FILE)  # noqa: PTH118
+
+
+def _configuration() -> str:
+    """The folder of the user's configuration; a relative one is ignored, as in the XDG specification."""
     folder = os.environ.get(CONFIGURATION_VARIABLE, "")
-    if not os.path.isabs(folder):  # noqa: PTH117
-        folder = os.path.expanduser(_CONFIGURATION)  # noqa: PTH111
-    return os.path.join(folder, *_TRUST_FILE)  # noqa: PTH118
+    return folder if os.path.isabs(folder) else os.path.expanduser(_CONFIGURATION)  # noqa: PTH111, PTH117
 
 
 def _lines(path: str, what: str) -> list[str]:
@@ -155,7 +201,9 @@ def _say(lines: Sequence[str], *, holds: bool) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m deniable", description="Check what a release claims, offline.")
+    parser = argparse.ArgumentParser(
+        prog="python -m deniable", description="Check what a release claims, offline, or respond to a survey."
+    )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     release = commands.add_parser(
         "verify",
@@ -199,6 +247,31 @@ def _parser() -> argparse.ArgumentParser:
     ledger.add_argument("--head", metavar="HASH", help="digest of the last entry, as recorded elsewhere")
     ledger.add_argument("--count", type=int, metavar="N", help="number of entries, as recorded elsewhere")
     ledger.set_defaults(carry_out=_verify_ledger)
+    posterior = commands.add_parser(
+        "posterior",
+        help="what a release of synthetic sets says of the population",
+        description="Compute the posterior of the population's shares from the sets of a release of the learner "
+        "multinomial_sets, by a model of how they were made. The release is not verified.",
+    )
+    posterior.add_argument("release", metavar="RELEASE_DIR", help="the release folder")
+    posterior.add_argument("--people", type=int, metavar="N", help="number of people, if the release does not state it")
+    posterior.add_argument("--level", type=float, default=0.95, metavar="P", help="level of intervals (default: 0.95)")
+    posterior.set_defaults(carry_out=_show_posterior)
+    respond = commands.add_parser(
+        "respond",
+        help="respond to a survey, with randomized responses",
+        description="Ask the questions of a survey, randomize the answers on this machine under your own key, and "
+        "write one line of responses. Only that line is for the collector; answers are not kept.",
+    )
+    respond.add_argument("survey", metavar="SURVEY", help="the survey's document, JSON")
+    respond.add_argument(
+        "--key",
+        metavar="FILE",
+        help=f"your key, made if there is none (default: {_CONFIGURATION}/{'/'.join(_KEY_FILE)})",
+    )
+    respond.add_argument("--answers", metavar="FILE", help="your answers, JSON, instead of being asked")
+    respond.add_argument("--out", metavar="FILE", help="append the line to a file (default: standard output)")
+    respond.set_defaults(carry_out=_respond)
     return parser
 
 

@@ -1,5 +1,8 @@
 """The contract of mechanisms: learners, which make a model, and samplers, which draw records.
 
+Some learners make no model: their records are drawn from exact counts, which are never released, and every draw is
+charged (`ChargedDraws`, decision 26).
+
 A mechanism has a folder of its own with three modules: `spec`, its entry in a release spec; `steps` or `sampler`, its
 operations on the data and their results; `verification`, what a record must state about them. The registries,
 deniable.learners.registry and deniable.samplers.registry, find the folders by name. How to add one:
@@ -8,19 +11,25 @@ cost first, counts for it, and stores its products.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, BinaryIO, Protocol, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from deniable.foundation.domain import Codes
 from deniable.foundation.keys import Parameter, StreamOpener, WordStream
 from deniable.foundation.tables import Tally
 from deniable.measurements.document import FILE as MEASURED_FILE
-from deniable.models.sequential_kernels import Network
 from deniable.privacy.loss import NOTHING, Guarantee, MechanismEvent
 
 T = TypeVar("T", bound=Tally)
+A = TypeVar("A")
+
+Arrays: TypeAlias = Sequence[NDArray[Any]]
+"""Counts, as a list of arrays."""
 
 PartDelta: TypeAlias = Callable[[Fraction], Fraction]
 """Converts the delta of a step in the whole release to that for the records that the step reads."""
@@ -45,6 +54,12 @@ class Counter(Protocol):
         Args:
             empty: makes an empty tally; it may be sent to other machines, and must hold only public values.
             name: name of the counts, unique within the step.
+        """
+
+    def advance(self, amount: int) -> None:
+        """Report an amount of the work that the step has planned; a long step does so every second or so.
+
+        Nothing that depends on confidential data beyond noisy answers may decide when it does.
         """
 
 
@@ -86,9 +101,37 @@ def _write_indented(document: Any, file: BinaryIO) -> None:
 GRAPH = Product(name="graph", file="graph.json", is_shown=True, write=_write_indented)
 """The dependency graph of the attributes; every learner makes one."""
 MODEL = Product(name="model", file="model.json")
-"""The model, a document of a known format (deniable.models.model_formats); every learner makes one."""
+"""The model, a document of a known format (deniable.models.model_formats)."""
 MEASURED = Product(name="measured", file=MEASURED_FILE, is_shown=True)
 """What was measured, in the one format of deniable.measurements.document; made by all learners that release tables."""
+URNS = Product(name="urns", file="urns.json", is_shown=True, write=_write_indented)
+"""What records are drawn from, without its counts, which are not released; learners whose draws are charged make it."""
+
+
+def _write_arrays(arrays: Arrays, file: BinaryIO) -> None:
+    """Write arrays in order, each in NumPy's format; the bytes of an archive would depend on Python's version."""
+    np.save(file, np.asarray([len(arrays)]), allow_pickle=False)
+    for array in arrays:
+        np.save(file, array, allow_pickle=False)
+
+
+def _read_arrays(file: BinaryIO) -> Arrays:
+    return [np.load(file, allow_pickle=False) for _ in range(int(np.load(file, allow_pickle=False)[0]))]
+
+
+EXACT_COUNTS = Product(
+    name="exact_counts", file="exact_counts.npy", is_public=False, write=_write_arrays, read=_read_arrays
+)
+"""The counts that charged draws are made from, without noise: a list of arrays that stays in the vault."""
+
+
+def drawn_from(made: Mapping[str, A]) -> A:
+    """What records are drawn from: the model, or the urns of a learner whose draws are charged.
+
+    Args:
+        made: the products of the learner's steps, by name.
+    """
+    return made[MODEL.name] if MODEL.name in made else made[URNS.name]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,6 +182,7 @@ class PlannedStep:
         reads: products of earlier steps that it reads, by name and in this order.
         makes: its products.
         taken_in: the step in which the cost is spent, if the draws come in a later one; otherwise `name`.
+        work: amount of work that it reports to its counter, in a unit of its own; 0 if it reports none.
         run: runs it.
     """
 
@@ -153,6 +197,7 @@ class PlannedStep:
     reads: tuple[str, ...] = ()
     makes: tuple[Product, ...]
     taken_in: str = ""
+    work: int = 0
     run: Run
 
     @property
@@ -172,8 +217,37 @@ class Sampler:
 
     Attributes:
         prepare: the step that computes what is needed from the seeds; None if records come from the model alone.
-        open: returns the function that draws a chunk, given the model, the step's product, and the opener of streams.
+        open: returns the function that draws a chunk, given the model or the urns' document, the step's product, and
+            the opener of streams.
     """
 
     prepare: PlannedStep | None = None
-    open: Callable[[Network, Any, ChunkStreams], Draw]
+    open: Callable[[Any, Any, ChunkStreams], Draw]
+
+
+def _no_figures(_: Arrays) -> Mapping[str, float]:
+    return {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChargedDraws:
+    """Draws from exact counts that are never released; each is charged, and their number is fixed before data are read.
+
+    A learner plans them (its module `draws`), and the sampler `per_draw` charges them and makes them.
+
+    Attributes:
+        events: the events of all draws of the release, of the part `parameters`; their `outputs` are the draws.
+        is_private: whether the draws are differentially private; otherwise the events are `EXACT_COUNTS` of step_costs.
+        parameters: everything that determines the draws apart from the urns, the data and the release key.
+        count: counts what is drawn from: given a counter and the urns' document, the arrays of EXACT_COUNTS.
+        open: returns the function that draws a chunk, given the urns' document, these arrays, and the opener of
+            streams.
+        internal: figures of these arrays, which depend on the data without noise.
+    """
+
+    events: tuple[MechanismEvent, ...]
+    is_private: bool = True
+    parameters: Mapping[str, Parameter]
+    count: Callable[[Counter, Any], Arrays]
+    open: Callable[[Any, Arrays, ChunkStreams], Draw]
+    internal: Callable[[Arrays], Mapping[str, float]] = _no_figures

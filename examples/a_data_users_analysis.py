@@ -8,6 +8,7 @@ that folder; a data user needs pandas, and no part of this project.
 
 import json
 import sys
+from fractions import Fraction
 from math import sqrt
 from pathlib import Path
 
@@ -39,9 +40,10 @@ def main(folder: Path) -> None:
     # Shares of one attribute, with intervals that cover its noise, from the released integers.
     attributes = json.loads((folder / "schema.json").read_text())["attributes"]
     hamlets = next([value["value"] for value in each["values"]] for each in attributes if each["name"] == "hamlet")
-    releases = measured["attributes"]["hamlet"]["releases"]
+    releases = next(table["releases"] for table in measured["tables"] if table["attributes"] == ["hamlet"])
     multiplier = sum(each["multiplier"] for each in releases)
-    reach = TWO_SIDED * sqrt(float(measured["amount"]) / sum(each["shares"] for each in releases)) / measured["records"]
+    deviation = sqrt(Fraction(releases[0]["noise"]["variance"]) / multiplier)
+    reach = TWO_SIDED * deviation / measured["records"]
     print("\nShares of the hamlets among the confidential records that were read, 95% intervals for the noise:")
     for place, hamlet in enumerate(hamlets):
         share = sum(each["sums"][place] for each in releases) / multiplier / measured["records"]

@@ -8,7 +8,7 @@ from typing import Any
 from prefect import Flow, flow, unmapped
 from prefect.client.schemas.objects import FlowRun, State
 
-from deniable.mechanisms import PlannedStep
+from deniable.mechanisms import PlannedStep, drawn_from
 from flows.prefect_runs.held_runs import end_as_held
 from flows.prefect_runs.run_page import completed, on_its_page
 from flows.release_session import opened_release
@@ -19,7 +19,7 @@ from schemas.references import Audience, Reference
 from schemas.spec.accounts import Accounts
 from schemas.spec.decision import Outcome
 from schemas.spec.evaluation import EvaluationFigures
-from schemas.spec.plan import learning_steps, sampler_for
+from schemas.spec.plan import amounts_of_work, learning_steps, sampler_for
 from schemas.spec.release_spec import load_spec
 from stores.keys.signing_keys import signing_key
 from stores.ledger.charging import note_publication
@@ -65,7 +65,7 @@ class Drawn:
         source: the rows as they were read.
         codes: the valid ones.
         parts: the parts they were split into.
-        made: what the learner made, by name: the graph, the model, and perhaps what it was made of.
+        made: what the learner made, by name: the graph, the model and perhaps what it was made of, or the urns.
         seeds: what records are drawn from besides the model, if anything.
         passed: candidates that may be released, released or not.
         released: the records.
@@ -149,7 +149,7 @@ def make_release(
         DeniableError: the release failed; nothing was published, or what was published lacks its report or seal.
     """
     asked, state = load_spec(spec).reading(source), state or state_folder()
-    counted = {"synthesize": asked.synthesis.attempts}
+    counted = amounts_of_work(asked)
     with on_its_page(f"release of {asked.name}", is_release=True) as page, page.telling_steps(counted):
         page.about(asked.dataset_name)
         # A release that could not be signed in the end must not begin.
@@ -212,8 +212,8 @@ def draw(workspace: Workspace, source: Reference) -> Drawn:
         made |= _taken(workspace, step, parts, made)
     prepare = sampler_for(spec).prepare
     seeds = None if prepare is None else next(iter(_taken(workspace, prepare, parts, made).values()))
-    model = made["model"]
-    kept = synthesize_task.map(unmapped(workspace), unmapped(model), unmapped(seeds), blocks(spec)).result()
+    source_of_draws = drawn_from(made)
+    kept = synthesize_task.map(unmapped(workspace), unmapped(source_of_draws), unmapped(seeds), blocks(spec)).result()
     released = gather_task(workspace, kept, seeds)
     return Drawn(
         source=source,
@@ -278,7 +278,7 @@ def _report(
     return report_task(
         workspace,
         tables=drawn.tables,
-        graph=drawn.made["graph"],
+        graph=drawn.made.get("graph"),
         measured=drawn.made.get("measured"),
         accounts=accounts,
         passed=drawn.passed,

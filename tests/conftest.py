@@ -1,7 +1,9 @@
 """What several kinds of tests share."""
 
 import gc
+import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -39,7 +41,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Spare the tests from looking for garbage among all that was imported and collected, which stays."""
+    """Have kernels compiled once; spare the tests from looking for garbage among all that was imported, which stays."""
+    if "numba" in sys.modules:
+        import_module("tests.compiled_once")
     gc.collect()
     gc.freeze()
 

@@ -77,6 +77,22 @@ QUICK: dict[str, Any] = {
 """What to change for the quickest release there is."""
 
 
+HISTOGRAM_SEEDS: dict[str, Any] = {
+    "synthesis": {
+        "guarantee": "histogram_seeds",
+        "omega": 2,
+        "epsilon": 1,
+        "delta": 1e-6,
+        "records": 600,
+        "chunk_candidates": 128,
+    },
+    "split": {"shared": 0.8, "holdout": 0.2},
+    "learner__noise": "gaussian",
+    "key": {"custodian": "destroyed"},
+}
+"""What to change for histogram seeds, and a key that is destroyed in the end."""
+
+
 def made_up_people(rows: int = ROWS, drawn: bytes = b"small release") -> list[list[str]]:
     """Rows of text; who went to school longer is more often employed."""
     draw = np.random.default_rng(list(drawn))
@@ -110,7 +126,7 @@ def write_small_release(
         folder: where they go.
         people: rows of the table; `made_up_people()` by default.
         names: columns of the table.
-        schema: code of its schema.
+        schema: the module of its schema.
         changes: what the spec says otherwise, `split__seeds=0.1` for what stands inside.
 
     Returns:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from deniable.foundation.keys import ReleaseKey
+from deniable.mechanisms import drawn_from
 from schemas.references import Audience, Reference
 from schemas.spec.accounts import Accounts
 from schemas.spec.plan import planned_steps, sampler_for
@@ -112,7 +113,7 @@ def drawn_release(
             found = planned_step(workspace, step.task, read, tuple(made[name] for name in step.reads))
             made |= {reference.name: reference for reference in found}
         prepare = sampler_for(spec).prepare
-        model, seeds = made["model"], None if prepare is None else made[prepare.makes[0].name]
+        model, seeds = drawn_from(made), None if prepare is None else made[prepare.makes[0].name]
         released = gather(workspace, [synthesize(workspace, model, seeds, block) for block in blocks(spec)], seeds)
         baseline = draw_baseline(workspace, part(parts, "parameters"))
         evaluate_utility(workspace, released, parts, baseline)

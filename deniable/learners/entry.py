@@ -23,6 +23,9 @@ class LearnerEntry(Strict):
     """
 
     holds_rules: ClassVar[bool] = True
+    is_drawn_from_counts: ClassVar[bool] = False
+    """Whether there is no model and records are drawn from exact counts, every draw charged (its module `draws`)."""
+
     parts: ClassVar[tuple[str, ...]]
     leaves: ClassVar[tuple[str, ...]] = ()
     steps: ClassVar[Mapping[str, str]]
@@ -33,6 +36,11 @@ class LearnerEntry(Strict):
     def public_file(self) -> str | None:
         """A file that anyone may read and that the learner counts, relative to the spec's folder; None if none."""
         return None
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The parts that are read as this entry asks, among `parts`."""
+        return self.parts
 
 
 class StructureBudget(Strict):

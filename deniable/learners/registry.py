@@ -5,17 +5,19 @@ Folders are imported on demand, so that verifying a release needs no learner's c
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from deniable.foundation.domain import Domain
 from deniable.foundation.errors import InvalidInput
+from deniable.privacy.loss import MechanismEvent
 from deniable.privacy.planned import Delta, Document, ExpectedStep, Planned
 
 if TYPE_CHECKING:
     from deniable.learners.entry import LearnerEntry
-    from deniable.mechanisms import Counter, PartDelta, PlannedStep
+    from deniable.mechanisms import ChargedDraws, Counter, PartDelta, PlannedStep
     from deniable.privacy.step_costs import StepCost
 
 LEARNERS: Final = (
@@ -27,20 +29,63 @@ LEARNERS: Final = (
     "privbayes",
     "mst",
     "nist_mst",
+    "aim",
+    "pegs",
+    "diverse",
+    "imputed",
+    "origin_destination",
+    "multinomial_sets",
 )
 
+ADDED_OR_REMOVED: Final = "one is the other with one record added or removed"
+"""Which tables are neighbouring, unless a learner's module `verification` has a NEIGHBOURING of its own."""
 
-def expected_steps(kind: str) -> Mapping[str, ExpectedStep]:
-    """What each step with a cost must do, by its name and in order; empty for an unknown learner."""
-    if kind not in LEARNERS:
+
+def expected_steps(asked: Document) -> Mapping[str, ExpectedStep]:
+    """What each step must do, by its name and in order; empty for an unknown learner.
+
+    Args:
+        asked: the learner's entry in a spec, as in the record; some learners read the data in a step or not, according
+            to it, and have a function `expected_steps` of it instead of EXPECTED_STEPS.
+    """
+    if asked["kind"] not in LEARNERS:
         return {}
-    steps: Mapping[str, ExpectedStep] = import_module(f"deniable.learners.{kind}.verification").EXPECTED_STEPS
+    verification = import_module(f"deniable.learners.{asked['kind']}.verification")
+    depends = getattr(verification, "expected_steps", None)
+    steps: Mapping[str, ExpectedStep] = verification.EXPECTED_STEPS if depends is None else depends(asked)
     return {name: replace(step, plan=partial(_of_modelled, step)) for name, step in steps.items()}
 
 
 def _of_modelled(expected: ExpectedStep, spec: Document, domain: Domain, step: "StepCost", delta: Delta) -> Planned:
     """What a step must do on a table whose rules may determine some attributes, which are not modelled."""
     return expected.plan(spec, domain.modelled, step, delta)
+
+
+def expected_draws(spec: Document, domain: Domain) -> tuple[MechanismEvent, ...]:
+    """The events of all draws of a release whose draws are charged, derived from spec and domain.
+
+    Args:
+        spec: the spec's document; its learner has a module `draws`.
+        domain: the public domain.
+    """
+    derive = import_module(f"deniable.learners.{spec['learner']['kind']}.verification").expected_draws
+    events: tuple[MechanismEvent, ...] = derive(spec, domain)
+    return events
+
+
+def neighbouring(asked: Document) -> str:
+    """Which tables are neighbouring in the guarantee of a learner, in words.
+
+    Args:
+        asked: the learner's entry in a spec; a learner for which it depends on that has a function `neighbouring` of it
+            in its module `verification`, which may return None for ADDED_OR_REMOVED.
+    """
+    if asked["kind"] not in LEARNERS:
+        return ADDED_OR_REMOVED
+    verification = import_module(f"deniable.learners.{asked['kind']}.verification")
+    depends = getattr(verification, "neighbouring", None)
+    relation: str | None = getattr(verification, "NEIGHBOURING", None) if depends is None else depends(asked)
+    return relation or ADDED_OR_REMOVED
 
 
 def entries() -> "Sequence[type[LearnerEntry]]":
@@ -96,3 +141,25 @@ def steps_of(entry: "LearnerEntry", domain: Domain, delta_of: "PartDelta") -> "t
     # Imported on demand too: it knows compiled networks.
     under_rules = import_module("deniable.learners.under_rules").under_rules
     return tuple(under_rules(step, domain) for step in steps)
+
+
+def draws_of(
+    entry: "LearnerEntry", domain: Domain, *, records: int, chunk: int, read: Fraction = Fraction(1)
+) -> "ChargedDraws":
+    """Plan the draws of a learner whose records are drawn from exact counts; see `deniable.mechanisms.ChargedDraws`.
+
+    Args:
+        entry: the learner's entry.
+        domain: the public domain.
+        records: number of records of the release, fixed before data are read.
+        chunk: number of records of a chunk, which has a stream of its own; only the last chunk may be shorter.
+        read: probability with which a record is in the part that is counted. Only learners whose guarantee a split does
+            not improve, because its neighbours are not one record apart, need it: NEEDS_READ in their module `draws`.
+
+    Raises:
+        InvalidInput: the budget does not suffice, or what is asked is not possible.
+    """
+    module = import_module(f"deniable.learners.{entry.kind}.draws")
+    more = {"read": read} if getattr(module, "NEEDS_READ", False) else {}
+    draws: ChargedDraws = module.draws(entry, domain, records=records, chunk=chunk, **more)
+    return draws

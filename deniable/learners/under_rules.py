@@ -78,6 +78,10 @@ class ModelledCounter:
         counted = self.counter.count(partial(ModelledTally.empty, empty, self.columns), name)
         return counted.tally  # type: ignore[return-value] # it is what `empty` made
 
+    def advance(self, amount: int) -> None:
+        """Report an amount of the work."""
+        self.counter.advance(amount)
+
 
 def modelled_counter(domain: Domain, counter: Counter) -> ModelledCounter:
     """A counter of the modelled attributes, given one of all."""

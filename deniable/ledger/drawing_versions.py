@@ -26,8 +26,10 @@ VERSIONS: Mapping[str, int] = MappingProxyType(
         "learn_loglinear": 2,
         # The noisy histogram of prefixes.
         "noise_seeds": 1,
-        # Candidates drawn from seeds and tested.
+        # Candidates drawn from seeds and tested; the streams of all records.
         "synthesize": 1,
+        # Draws from exact counts, each of which is charged; learners may have lines of their own.
+        "draw_records": 1,
     }
 )
 
@@ -49,8 +51,8 @@ def drawing_of(learner: str, step: str) -> str:
         learner: the kind of the spec's learner.
         step: the step.
     """
-    own = f"learn_{learner}"
-    return own if step == "learn_parameters" and own in VERSIONS else step
+    own = {"learn_parameters": f"learn_{learner}", "draw_records": f"draw_{learner}"}.get(step, step)
+    return own if own in VERSIONS else step
 
 
 def mechanism_fault(charge: Charge, learner: str) -> str | None:

@@ -1,7 +1,7 @@
 """`measured.json`: everything that a learner measured, written and read; one format for all learners.
 
 Format 3 states the law of noise of every release, how the measured rows were obtained, and every choice with its turn.
-Format 2, which only the log-linear learner wrote, is still read: releases made with it can be verified for ever. The
+Format 2, which only the log-linear learner wrote, is still read: releases made with it can be verified forever. The
 first version, which had no format and held floating-point means, is not read here: the log-linear learner's
 verification says what is wrong with it.
 """
@@ -236,7 +236,7 @@ class Measurements:
         return f"table of {', '.join(self.domain.names[i] for i in table.attributes)}"
 
     def faults(self) -> Iterator[str]:
-        """Faults of form: what is not of the right shape, is asked twice, or belongs to no query."""
+        """Faults of form: what is not of the right shape, is requested twice, or belongs to no query."""
         yield from self._faults_of_buckets()
         numbers = {"records": self.records, **self.figures}
         for name, figure in numbers.items():

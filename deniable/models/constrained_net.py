@@ -20,6 +20,7 @@ from deniable.foundation.errors import InvalidInput
 from deniable.foundation.rules import Relation
 from deniable.models.bayes_net import BayesNet
 from deniable.models.constrained_kernels import ConstrainedArrays, sample, sample_strata
+from deniable.models.graphical.junction_tree_net import JunctionTreeNet
 from deniable.models.loglinear.net import LoglinearNet
 from deniable.models.sequential_model import SequentialModel, require_format, starts
 
@@ -36,7 +37,7 @@ class ConstrainedNet(SequentialModel):
     """
 
     domain: Domain
-    base: BayesNet | LoglinearNet
+    base: BayesNet | LoglinearNet | JunctionTreeNet
 
     def __post_init__(self) -> None:
         """Refuse a network of other attributes."""
@@ -96,11 +97,15 @@ class ConstrainedNet(SequentialModel):
 
     def sample_evenly(self, words: NDArray[np.uint32]) -> Codes:
         """Draw records that vary less than independent ones, if the network can; see `SequentialModel`."""
-        if not isinstance(self.base, LoglinearNet):
+        if isinstance(self.base, BayesNet):
             return self.sample(words)
-        arrays, base = self.arrays, self.base.arrays
+        if isinstance(self.base, LoglinearNet):
+            begins, bucket = self.base.arrays.value_start, self.base.arrays.bucket
+        else:
+            # A junction tree's parents enter by their values.
+            begins, bucket = self.base.arrays.bucket_start, self.base.arrays.bucket.astype(np.int32)
         records = np.empty((len(words) // len(self.domain), len(self.domain)), np.uint16)
-        sample_strata(arrays, self.base.strata, base.value_start, base.bucket, words, records)
+        sample_strata(self.arrays, self.base.strata, begins, bucket, words, records)
         return self.in_columns(records)
 
     def document(self) -> dict[str, Any]:

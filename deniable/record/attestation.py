@@ -24,7 +24,9 @@ from deniable.ledger.entries import canonical
 
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
-PREDICATE_TYPES = {1: "urn:deniable:provenance:v1", 2: "urn:deniable:provenance:v2"}
+SURVEY = -1
+"""The version of the record of a survey (deniable.local), which is of a form of its own."""
+PREDICATE_TYPES = {1: "urn:deniable:provenance:v1", 2: "urn:deniable:provenance:v2", SURVEY: "urn:deniable:survey:v1"}
 """The type of a predicate, by version; version 1 states the costs of some steps twice, under fixed names."""
 VERSION = 2
 """The version that is written."""
@@ -220,17 +222,18 @@ class Statement:
         return read
 
 
-def statement(subjects: Mapping[str, str], predicate: Mapping[str, object]) -> bytes:
+def statement(subjects: Mapping[str, str], predicate: Mapping[str, object], version: int = VERSION) -> bytes:
     """Write the payload of a statement.
 
     Args:
         subjects: SHA-256 of each file, in hexadecimal, by its name.
         predicate: what is stated about them, as plain values.
+        version: version of the predicate's form.
 
     Raises:
         InvalidInput: there are no subjects, a digest is invalid, or the predicate does not consist of plain values.
     """
-    return Statement(subjects=subjects, predicate=predicate).to_payload()
+    return Statement(subjects=subjects, predicate=predicate, version=version).to_payload()
 
 
 def _subjects(listed: object) -> dict[str, str]:

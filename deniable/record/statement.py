@@ -11,6 +11,7 @@ from math import inf
 from typing import Any
 
 from deniable.evaluation.subgroup_error import subgroup_error
+from deniable.learners.registry import neighbouring
 from deniable.privacy.loss import Guarantee, noise_in_words
 from deniable.record.publication_rules import publication, rows_left_out
 from deniable.samplers.registry import words_of
@@ -19,7 +20,6 @@ VERSION = 2
 """Version of the statement that is written; statements of version 1 are checked against the rules of that version."""
 _FIRST = 1
 PRIVACY_UNIT = "one record"
-NEIGHBOURING_RELATION = "one is the other with one record added or removed"
 DEFINITION = "(epsilon, delta)-differential privacy"
 TRUST_MODEL = (
     "central: a curator holds the records as they are; whoever runs the release, its machine and its keys is trusted "
@@ -113,8 +113,27 @@ def stated_of_records(cost: Mapping[str, Any], synthesis: Mapping[str, Any]) -> 
         "record": _of_steps(cost, "record"),
         "candidates": _of_steps(cost, "guarantee", "synthesize"),
         "histogram": _of_steps(cost, "guarantee", "noise_seeds"),
+        "draws": draws_in(cost["steps"]),
     }
     return words_of(cost["kind"]).stated(synthesis, costs)
+
+
+def draws_in(steps: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """The draws from exact counts: their number, the cost of one, and that of all; None if there are none.
+
+    Args:
+        steps: the costs of the steps, as in the record.
+    """
+    step = next((each for each in steps if each["step"] == "draw_records"), None)
+    if step is None:
+        return None
+    events = step["events"]
+    return {
+        "number": sum(event["outputs"] for event in events),
+        "epsilon_of_one": max((_number(event["epsilon_per_output"]) for event in events), default=0.0),
+        "delta_of_one": max((_number(event["delta_per_output"]) for event in events), default=0.0),
+        "together": figures(step["guarantee"]),
+    }
 
 
 def _of_steps(cost: Mapping[str, Any], name: str, step: str | None = None) -> dict[str, Any] | None:
@@ -142,7 +161,7 @@ def _of_every_version(record: Mapping[str, Any]) -> dict[str, Any]:
         "release": record["release"]["id"],
         "title": record["release"]["title"],
         "privacy_unit": PRIVACY_UNIT,
-        "neighbouring_relation": NEIGHBOURING_RELATION,
+        "neighbouring_relation": neighbouring(spec["learner"]),
         "definition": DEFINITION,
         "model": {
             **(figures(cost["model"]) or {}),

@@ -19,6 +19,7 @@ class SamplerEntry(Strict):
         steps: the step that computes from the rows what records are drawn from, with a sentence that describes it.
         tests: whether candidates are tested, so that some may not be released.
         holds_rules: whether its records keep the rules of a table if the model's do.
+        draws_from_counts: whether records are drawn from exact counts, every draw charged.
         guarantee: the sampler's name.
         records: the number of records wanted.
         chunk_candidates: candidates that share one stream.
@@ -28,6 +29,7 @@ class SamplerEntry(Strict):
     steps: ClassVar[Mapping[str, str]] = {}
     tests: ClassVar[bool] = False
     holds_rules: ClassVar[bool] = True
+    draws_from_counts: ClassVar[bool] = False
 
     guarantee: str
     records: Count

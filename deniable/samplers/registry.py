@@ -12,7 +12,7 @@ from deniable.foundation.errors import InvalidInput
 from deniable.privacy.planned import ExpectedStep
 
 if TYPE_CHECKING:
-    from deniable.mechanisms import PartDelta, Sampler
+    from deniable.mechanisms import ChargedDraws, PartDelta, Sampler
     from deniable.samplers.entry import SamplerEntry
     from deniable.samplers.words import SamplerWords
 
@@ -20,6 +20,7 @@ SAMPLERS: Final = (
     "tested_seeds",
     "histogram_seeds",
     "seedless",
+    "per_draw",
 )
 
 
@@ -44,19 +45,28 @@ def entries() -> "Sequence[type[SamplerEntry]]":
     return [import_module(f"deniable.samplers.{guarantee}.spec").Entry for guarantee in SAMPLERS]
 
 
-def sampler_of(entry: "SamplerEntry", domain: Domain, delta_of: "PartDelta") -> "Sampler":
+def guarantees_that(*, from_counts: bool) -> list[str]:
+    """Names of the samplers that draw from exact counts, or of the others."""
+    return [name for name, entry in zip(SAMPLERS, entries(), strict=True) if entry.draws_from_counts == from_counts]
+
+
+def sampler_of(
+    entry: "SamplerEntry", domain: Domain, delta_of: "PartDelta", draws: "ChargedDraws | None" = None
+) -> "Sampler":
     """Plan how records are drawn, according to an entry of a spec.
 
     Args:
         entry: the entry.
         domain: the public domain.
         delta_of: see PartDelta.
+        draws: the draws of a learner whose records are drawn from exact counts.
 
     Raises:
         InvalidInput: the budget does not suffice.
         Refused: the guarantee for one record that the spec states does not hold.
     """
-    sampler: Sampler = import_module(f"deniable.samplers.{entry.guarantee}.sampler").sampler(entry, domain, delta_of)
+    what = domain if draws is None else draws
+    sampler: Sampler = import_module(f"deniable.samplers.{entry.guarantee}.sampler").sampler(entry, what, delta_of)
     return sampler
 
 

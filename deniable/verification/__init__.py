@@ -1,5 +1,6 @@
 """Verification by anyone, from a release folder and a trust file; needs neither numba nor scipy.
 
 release: a published folder. record: consistency of its parts. planned_events: the events against the spec. cost, sum:
-costs, recomputed. lineage: the steps. segment: the ledger entries that it shows. approval: who approved it.
+costs, recomputed. lineage: the steps. segment: the ledger entries that it shows. approval: who approved it. survey: a
+published survey.
 """

@@ -85,7 +85,7 @@ def check_totals(record: Mapping[str, Any], steps: Sequence[StepCost]) -> Check:
 
 def _derived(record: Mapping[str, Any], steps: Sequence[StepCost]) -> dict[str, Guarantee | None]:
     """The costs of a release that follow from its steps, by their names in records of any version."""
-    learner = learners.expected_steps(record["spec"]["document"]["learner"]["kind"])
+    learner = learners.expected_steps(record["spec"]["document"]["learner"])
     learnt = [step for step in steps if step.step in learner]
     by_name = {step.step: step.guarantee for step in steps}
     guaranteed = all(step.guarantee is not None for step in steps)

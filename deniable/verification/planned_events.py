@@ -48,7 +48,7 @@ def check_planned(record: Document, domain: Domain, steps: Sequence[StepCost]) -
 
 def expected_steps(spec: Document) -> Mapping[str, ExpectedStep]:
     """The steps of a spec's mechanisms, by their names, in order; none for an unknown mechanism."""
-    learner = learners.expected_steps(spec["learner"]["kind"])
+    learner = learners.expected_steps(spec["learner"])
     return {**learner, **samplers.expected_steps(spec["synthesis"]["guarantee"])}
 
 

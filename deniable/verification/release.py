@@ -22,7 +22,7 @@ from deniable.measurements.document import FORMAT as MEASURED_FORMAT
 from deniable.measurements.estimates import FILE as CONSISTENT
 from deniable.measurements.estimates import check_consistent
 from deniable.privacy.planned import FileCheck
-from deniable.record.attestation import Envelope, SignatureBroken, Statement
+from deniable.record.attestation import SURVEY, Envelope, SignatureBroken, Statement
 from deniable.record.attestation import verify as verify_signature
 from deniable.record.released_table import (
     TableFindings,
@@ -41,6 +41,7 @@ from deniable.verification.record import Exported, Released, check_record
 RECORD = "record.dsse.json"
 CSV = "synthetic.csv"
 PARQUET = "synthetic.parquet"
+RESPONSES = "responses.csv"
 STATEMENT = "privacy.json"
 DOMAIN = "schema.json"
 
@@ -54,14 +55,15 @@ _LARGEST_DOCUMENT = 1 << 26
 _LARGEST_RECORD = 1 << 16
 _MOST_RECORDS = 10**10
 _PUBLIC = "public"
+_GROWING = {CSV, PARQUET, RESPONSES}
 
-_SIGNED = "the record is intact, and signed by a trusted key that was valid when it signed"
-_FILES = "every file is as signed, and none is missing or added"
-_FORM = "the record has exactly the form of a public record"
+SIGNED = "the record is intact, and signed by a trusted key that was valid when it signed"
+FILES = "every file is as signed, and none is missing or added"
+FORM = "the record has exactly the form of a public record"
 _TABLE = "has only values of the public domain, and all of its records"
 _KEPT = "every record keeps every rule of the schema"
-_SAYS = "the statements of the record hold"
-_UNREAD = "it cannot be checked, because the record cannot be read"
+SAYS = "the statements of the record hold"
+UNREAD = "it cannot be checked, because the record cannot be read"
 _MISSHAPEN = "it cannot be checked, because the record does not have the required form"
 
 
@@ -137,20 +139,22 @@ def verify_release(folder: Folder, trust: Trust, ledger: Exported = None) -> Rel
     """
     names = folder.members()
     try:
-        envelope, statement = _record_in(folder, names)
+        envelope, statement = record_in(folder, names)
+        if statement.version == SURVEY:
+            raise InvalidInput("the record must be of a release, got that of a survey.")
     except DeniableError as error:
         return ReleaseReport(
-            "", (Check(_SIGNED, (f"{RECORD}: {error}",)), *(Check(name, (_UNREAD,)) for name in (_FILES, _FORM, _SAYS)))
+            "", (Check(SIGNED, (f"{RECORD}: {error}",)), *(Check(name, (UNREAD,)) for name in (FILES, FORM, SAYS)))
         )
     record: Any = statement.predicate
     misshapen = (*found(lambda: faults_of_shape(record, record_schema(statement.version))), *_not_public(record))
     checks = [
-        _signature(envelope, record, trust),
-        _files(folder, names, statement.subjects, _records_in(record)),
-        Check(_FORM, misshapen),
+        signature_check(envelope, record, trust),
+        files_check(folder, names, statement.subjects, _records_in(record)),
+        Check(FORM, misshapen),
     ]
     if misshapen:
-        return ReleaseReport("", (*checks, Check(_SAYS, (_MISSHAPEN,))))
+        return ReleaseReport("", (*checks, Check(SAYS, (_MISSHAPEN,))))
     described, stated = _document(folder, names, DOMAIN), _document(folder, names, STATEMENT)
     records = record["release"]["records"]
     checks += [
@@ -208,7 +212,7 @@ def signed_predicate(content: bytes, trust: Trust) -> tuple[Check, Mapping[str, 
     """
     envelope = Envelope.from_text(content)
     record = Statement.from_payload(envelope.payload).predicate
-    return _signature(envelope, record, trust), record
+    return signature_check(envelope, record, trust), record
 
 
 def readable_record(content: bytes) -> str:
@@ -225,7 +229,12 @@ def readable_record(content: bytes) -> str:
     )
 
 
-def _record_in(folder: Folder, names: Mapping[str, str]) -> tuple[Envelope, Statement]:
+def record_in(folder: Folder, names: Mapping[str, str]) -> tuple[Envelope, Statement]:
+    """The record of a folder, not verified.
+
+    Raises:
+        InvalidInput: there is none, or it is no record.
+    """
     if names.get(RECORD) != FILE:
         raise InvalidInput("the record must be in the folder, got none.")
     envelope = Envelope.from_text(_content(folder, RECORD))
@@ -257,9 +266,10 @@ def _not_public(record: Any) -> tuple[str, ...]:
     return () if record.get("rendering") == _PUBLIC else (f"rendering must be {_PUBLIC} in a release folder",)
 
 
-def _signature(envelope: Envelope, record: Any, trust: Trust) -> Check:
+def signature_check(envelope: Envelope, record: Any, trust: Trust) -> Check:
+    """Whether a trusted key signed a record at a time at which it was valid."""
     if trust.keys is None:
-        return Check(_SIGNED, (f"there are no trusted keys; {trust.found}",))
+        return Check(SIGNED, (f"there are no trusted keys; {trust.found}",))
     signed = record.get("signed")
     time = signed.get("time") if isinstance(signed, dict) else None
     time = time if isinstance(time, str) else ""
@@ -273,8 +283,8 @@ def _signature(envelope: Envelope, record: Any, trust: Trust) -> Check:
         except SignatureBroken as error:
             fault = str(error)
     if fault is not None:
-        return Check(_SIGNED, (f"{RECORD}: {fault}; trusted keys {trust.found}",))
-    return Check(_SIGNED, (), f"{trust.keys.note(envelope.keyid, time)}; trusted keys {trust.found}")
+        return Check(SIGNED, (f"{RECORD}: {fault}; trusted keys {trust.found}",))
+    return Check(SIGNED, (), f"{trust.keys.note(envelope.keyid, time)}; trusted keys {trust.found}")
 
 
 def _records_in(record: Any) -> int:
@@ -284,7 +294,8 @@ def _records_in(record: Any) -> int:
     return min(records, _MOST_RECORDS) if isinstance(records, int) and records > 0 else 0
 
 
-def _files(folder: Folder, names: Mapping[str, str], subjects: Mapping[str, str], records: int) -> Check:
+def files_check(folder: Folder, names: Mapping[str, str], subjects: Mapping[str, str], records: int) -> Check:
+    """Whether every file of a folder is as it was signed, of a size that so many records can have."""
     faults = []
     most = _LARGEST_DOCUMENT + records * _LARGEST_RECORD
     for name in sorted(set(subjects) | set(names)):
@@ -296,11 +307,13 @@ def _files(folder: Folder, names: Mapping[str, str], subjects: Mapping[str, str]
             faults.append(f"{name} is a {names[name]}, but a release has only files")
         elif name not in subjects:
             faults.append(f"{name} is not among the files that were signed")
-        elif (digest := _digest(folder, name, most if name in {CSV, PARQUET} else _LARGEST_DOCUMENT)) is None:
+        elif (
+            digest := _digest(folder, name, most if name in {CSV, PARQUET, RESPONSES} else _LARGEST_DOCUMENT)
+        ) is None:
             faults.append(f"{name} is larger than it can be in a release of {records:,} records, and was not read")
         elif digest != subjects[name]:
             faults.append(f"{name} is not what was signed: it was altered")
-    return Check(_FILES, tuple(faults), f"{len(subjects)} files and the record")
+    return Check(FILES, tuple(faults), f"{len(subjects)} files and the record")
 
 
 def _digest(folder: Folder, name: str, most: int) -> str | None:

@@ -2,5 +2,5 @@
 
 report: internal. public_page: index.html. compare_page, comparison: two releases. explorer: the public table. drift:
 comparison with the previous release. evaluation: what MLflow keeps of an evaluation. headline_figures, report_links:
-parts of the report. pages: what all pages share.
+parts of the report. confidentiality_map: an R-U map. pages: what all pages share.
 """

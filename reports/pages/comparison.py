@@ -159,7 +159,8 @@ def read_side(folder: Path, public: SignedRecord, internal: SignedRecord | None)
         internal: its internal record, whose signature is trusted, if internal figures are to be compared.
     """
     described = json.loads((folder / SCHEMA).read_text(encoding="utf-8"))
-    learnt = json.loads((folder / _GRAPH).read_text(encoding="utf-8")).get("parents", {})
+    graph = folder / _GRAPH
+    learnt = json.loads(graph.read_text(encoding="utf-8")).get("parents", {}) if graph.exists() else {}
     domain = Domain.from_document(described)
     within = internal.record.internal if internal is not None else None
     return Side(

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from deniable.privacy.loss import VACUOUS_EPSILON, Guarantee
-from deniable.record.statement import NEIGHBOURING_RELATION, PRIVACY_UNIT
+from deniable.record.statement import PRIVACY_UNIT
 from deniable.samplers.registry import words_of
 from reports.figures import numbers
 from reports.figures.numbers import cost
@@ -86,7 +86,6 @@ def render_page(template: str, values: Mapping[str, Any]) -> str:
             values,
             vacuous_epsilon=VACUOUS_EPSILON,
             privacy_unit=PRIVACY_UNIT,
-            neighbouring_relation=NEIGHBOURING_RELATION,
             not_covered=NOT_COVERED,
             sampled=sampled(values["accounts"]) if "accounts" in values else None,
         )
@@ -138,9 +137,10 @@ def cost_lines(spec: ReleaseSpec, accounts: Accounts) -> list[CostLine]:
     lines = [
         ("Structure", "which attributes depend on which", accounts.structure, False),
         ("Parameters", "the probabilities", accounts.parameters, False),
-        ("Model", "structure and parameters together", accounts.model, True),
+        ("Model", "structure and parameters together", None if accounts.from_counts else accounts.model, True),
         ("One attempt", "the record that one attempt may produce", accounts.record, False),
         ("Candidates", f"all {spec.synthesis.attempts:,} that were tested", accounts.candidates, False),
+        ("Draws", "all draws from exact counts, which are not released", accounts.draws, False),
         ("Histogram", "all prefixes, however many records are drawn", accounts.histogram, False),
         ("Total", "the whole release", accounts.total, True),
     ]
@@ -186,11 +186,17 @@ def cost_cards(spec: ReleaseSpec, accounts: Accounts) -> list[Card]:
         cards.append(_cost_card("One attempt", accounts.record, "the record that it may produce, given the model"))
     if accounts.histogram:
         cards.append(_cost_card("The histogram", accounts.histogram, "that prefixes are drawn from"))
-    cards.append(_cost_card("The model", accounts.model, "and everything computed from it alone"))
+    if accounts.from_counts and accounts.drawn[0].events and accounts.draws:
+        event = accounts.drawn[0].events[0]
+        one = Guarantee(float(event.epsilon or 0), float(event.delta), "basic")
+        cards.append(_cost_card("One draw", one, f"of {event.outputs:,}, all charged"))
+    if not accounts.from_counts:
+        cards.append(_cost_card("The model", accounts.model, "and everything computed from it alone"))
     if accounts.total:
         cards.append(_cost_card("The whole release", accounts.total, "everything together"))
     else:
-        cards.append(Card("The whole release", "no DP", "privacy test 1 gives none", "bad"))
+        why = "how random the draws are depends on the data" if accounts.from_counts else "privacy test 1 gives none"
+        cards.append(Card("The whole release", "no DP", why, "bad"))
     return cards
 
 

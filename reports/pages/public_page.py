@@ -35,6 +35,7 @@ _CONTENTS = {
     "schema.json": "every attribute: its kind, its values, and the buckets that group them",
     "graph.json": "the dependences between attributes in the model",
     "model.json": "the model's probabilities, as integers that are divided by 2³²",
+    "urns.json": "what records were drawn from, without its counts, which are not released",
     "measured.json": "every noisy table behind the model, as whole numbers",
     "consistent.json": "estimates of the same tables that agree with each other, with variances",
     "seeds.json": "the noisy histogram that prefixes were drawn from",
@@ -139,7 +140,8 @@ def public_content(folder: Path, *, record: Provenance, spec: ReleaseSpec, accou
     Returns:
         The content; it does not depend on the page and the signed record in the folder, if they exist.
     """
-    weights = weights_of(json.loads((folder / _GRAPH).read_text(encoding="utf-8")))
+    graph = folder / _GRAPH
+    weights = weights_of(json.loads(graph.read_text(encoding="utf-8"))) if graph.exists() else {}
     return PublicContent(
         record=record,
         spec=spec,

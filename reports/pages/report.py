@@ -18,6 +18,7 @@ from reports.pages.headline_figures import CLASSIFIERS, COMPARED, headline_figur
 from reports.pages.pages import Card, cost_cards, cost_lines, picture, render_page
 from reports.pages.report_links import Link
 from reports.plots.budget_line import draw_budget_line
+from reports.plots.commutes import draw_commutes
 from reports.plots.graph_plot import Edge, draw_graph, parents_of, strongest
 from reports.plots.measured import Measured
 from reports.plots.pairs import ShownPair, heatmap_svg, largest, pair_errors, shown_pairs
@@ -198,16 +199,19 @@ def _pictures(content: ReportContent) -> dict[str, Markup]:
         f"and {utility['tvd_2way_training']:.3f} for real training records.",
         "learning": "Accuracy and agreement of classifiers, and the distinguishing game; "
         f"released records are distinguished from real ones with accuracy {utility['distinguished']:.3f}.",
+        "commutes": "The largest flows from home to work, released and real, and the mean commute of each destination.",
         "attacks": f"Copies: {risk['exact_match_training']:.2%} of the released records equal a training record, "
         f"{risk['exact_match_holdout']:.2%} to a holdout record.",
         "inference": "How often an intruder guesses a sensitive attribute of people used and of people not used.",
     }
     spent = content.spending
+    commutes = draw_commutes(content.utility.series)
     drawn = {
         **({"budget": draw_budget_line(spent)} if spent is not None and spent.history else {}),
         "flow": draw_record_flow(content.flow),
         **({"graph": draw_graph(domain.names, parents_of(weights), domain.target, weights)} if weights else {}),
         **comparison_pictures(content.utility, domain),
+        **({"commutes": commutes} if commutes is not None else {}),
         **risk_pictures(content.risk, content.spec.evaluation),
     }
     return {name: picture(figure, words[name]) for name, figure in drawn.items()}

@@ -75,12 +75,13 @@ def draw_method_diagram(spec: ReleaseSpec, accounts: Accounts, records: int) -> 
     shares = _shares(spec)
     taken = _taken(spec, accounts)
     # A model that reads no records has its own place, above what is taken for the records.
-    above = 0 if any(item.learnt for item in taken) else 1
+    above = 0 if accounts.from_counts or any(item.learnt for item in taken) else 1
     boxes = (len(taken) + above) * (_BOX_HEIGHT + _BOX_GAP) - _BOX_GAP
     spans, bottom = _spans(shares)
     height = max(bottom, _TOP + boxes) + 0.25
     figure, axes = make_sheet(_WIDTH, height)
-    _draw_sides(axes, height, "noise and privacy test" if accounts.tested else "noise")
+    between = "chance of the draws" if accounts.from_counts else "noise"
+    _draw_sides(axes, height, "noise and privacy test" if accounts.tested else between)
     draw_bar(axes, (_TABLE, _TOP, _TOP + _FULL), _BAR, MUTED)
     axes.text(_TABLE, _TOP - 0.09, "the confidential table", color=INK, fontsize=10, fontweight="bold", va="bottom")
     _draw_parts(axes, shares, spans)
@@ -196,11 +197,12 @@ def _draw_records(
     learnt, others = taken
     model = sum(learnt) / len(learnt) if learnt else first
     records = (model + others[0]) / 2 if others else model
-    lines = (f"ε = {cost(accounts.model.epsilon)}", f"δ = {cost(accounts.model.delta)}")
-    draw_box(axes, (_MODEL, model - _MODEL_SIZE[1] / 2), _MODEL_SIZE, "Model", lines, colour=RELEASED)
-    for middle in learnt:
-        draw_arrow(axes, (_BOXES + _BOX_WIDTH, middle), (_MODEL, model), MUTED)
-    draw_arrow(axes, (_MODEL + _MODEL_SIZE[0], model), (_RECORDS, records), RELEASED)
+    if not accounts.from_counts:
+        lines = (f"ε = {cost(accounts.model.epsilon)}", f"δ = {cost(accounts.model.delta)}")
+        draw_box(axes, (_MODEL, model - _MODEL_SIZE[1] / 2), _MODEL_SIZE, "Model", lines, colour=RELEASED)
+        for middle in learnt:
+            draw_arrow(axes, (_BOXES + _BOX_WIDTH, middle), (_MODEL, model), MUTED)
+        draw_arrow(axes, (_MODEL + _MODEL_SIZE[0], model), (_RECORDS, records), RELEASED)
     for middle in others:
         draw_arrow(axes, (_BOXES + _BOX_WIDTH, middle), (_RECORDS, records + 0.12), MUTED)
     draw_box(

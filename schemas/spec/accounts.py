@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from deniable.learners.registry import ADDED_OR_REMOVED, neighbouring
 from deniable.mechanisms import PlannedStep
 from deniable.privacy.loss import NOTHING, Guarantee, MechanismEvent
 from deniable.privacy.step_costs import SHARED, StepCost, combine
@@ -22,6 +23,8 @@ class Accounts:
     Attributes:
         kind: the guarantee of the records.
         tested: whether candidates must pass a privacy test.
+        from_counts: whether records are drawn from exact counts, every draw charged, so that there is no model.
+        neighbouring: which tables are neighbouring, in words.
         model: cost of the model.
         total: cost of the whole release; None for privacy test 1.
         learnt: the costs of the steps that make the model.
@@ -30,6 +33,8 @@ class Accounts:
 
     kind: str
     tested: bool
+    from_counts: bool = False
+    neighbouring: str = ADDED_OR_REMOVED
     model: Guarantee
     total: Guarantee | None
     learnt: tuple[StepCost, ...]
@@ -59,6 +64,11 @@ class Accounts:
     def histogram(self) -> Guarantee | None:
         """Cost of the histogram from which prefixes are drawn; None if there is none."""
         return self._of("noise_seeds")
+
+    @property
+    def draws(self) -> Guarantee | None:
+        """Cost of all draws from exact counts; None if there are none, or if they have no differential privacy."""
+        return self._of("draw_records")
 
     @property
     def record(self) -> Guarantee | None:
@@ -111,6 +121,8 @@ def accounts_of(spec: ReleaseSpec) -> Accounts:
     return Accounts(
         kind=spec.synthesis.guarantee,
         tested=spec.synthesis.tests,
+        from_counts=spec.synthesis.draws_from_counts,
+        neighbouring=neighbouring(dict(spec.learner)),
         model=combine(learnt) if learnt else NOTHING,
         total=_total(steps),
         learnt=tuple(learnt),

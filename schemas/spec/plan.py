@@ -6,7 +6,7 @@ from fractions import Fraction
 from deniable.learners.cfs.parameters import ParameterMechanism
 from deniable.learners.entry import CountingEntry
 from deniable.learners.marginals.baseline import baseline_of
-from deniable.learners.registry import steps_of
+from deniable.learners.registry import draws_of, steps_of
 from deniable.mechanisms import PlannedStep, Product, Sampler
 from deniable.privacy.step_costs import part_delta, read_probability
 from deniable.samplers.registry import sampler_of
@@ -15,7 +15,7 @@ from schemas.spec.release_spec import ReleaseSpec
 
 def delta_of_part(spec: ReleaseSpec, delta: Fraction) -> Fraction:
     """The delta of a step for the records that it reads, from the spec's delta for the whole release."""
-    used = {*spec.learner.parts, *spec.synthesis.parts}
+    used = {*spec.learner.reads, *spec.synthesis.parts}
     return part_delta(delta, read_probability(spec.split.probabilities, used))
 
 
@@ -26,7 +26,12 @@ def learning_steps(spec: ReleaseSpec) -> tuple[PlannedStep, ...]:
 
 def sampler_for(spec: ReleaseSpec) -> Sampler:
     """How records are drawn."""
-    return sampler_of(spec.synthesis, spec.domain, lambda delta: delta_of_part(spec, delta))
+    draws = None
+    if spec.learner.is_drawn_from_counts:
+        asked = spec.synthesis
+        read = read_probability(spec.split.probabilities, {"parameters"})
+        draws = draws_of(spec.learner, spec.domain, records=asked.records, chunk=asked.chunk_candidates, read=read)
+    return sampler_of(spec.synthesis, spec.domain, lambda delta: delta_of_part(spec, delta), draws)
 
 
 def planned_steps(spec: ReleaseSpec) -> Iterator[PlannedStep]:
@@ -35,6 +40,12 @@ def planned_steps(spec: ReleaseSpec) -> Iterator[PlannedStep]:
     prepare = sampler_for(spec).prepare
     if prepare is not None:
         yield prepare
+
+
+def amounts_of_work(spec: ReleaseSpec) -> Mapping[str, int]:
+    """Amount of work of the tasks that report it, each in a unit of its own, such as candidates."""
+    reporting = {step.task: step.work for step in planned_steps(spec) if step.work}
+    return {**reporting, "synthesize": spec.synthesis.attempts}
 
 
 def products_of(spec: ReleaseSpec) -> Mapping[str, Product]:

@@ -272,6 +272,41 @@ class Custody(Strict):
         return variable
 
 
+_Latitude = Annotated[Exact, Field(ge=-90, le=90)]
+_Longitude = Annotated[Exact, Field(ge=-180, le=180)]
+
+
+class Commutes(Strict):
+    """Two attributes that are places, between which distances are measured.
+
+    Attributes:
+        origin: attribute of the places where commutes begin.
+        destination: attribute of the places where they end.
+        places: latitude and longitude of each place, in degrees.
+    """
+
+    origin: Line
+    destination: Line
+    places: dict[str, tuple[_Latitude, _Longitude]] = Field(validate_default=True)
+
+    @field_validator("places")
+    @classmethod
+    def _are_of_all_values(
+        cls, places: dict[str, tuple[Fraction, Fraction]], info: ValidationInfo
+    ) -> dict[str, tuple[Fraction, Fraction]]:
+        names = [info.data[name] for name in ("origin", "destination") if name in info.data]
+        refuse_unknown(names, info)
+        domain = domain_known_to(info)
+        if domain is not None:
+            values = {str(value) for name in names for value in domain.attributes[domain.index(name)].values}
+            if values != set(places):
+                raise ValueError(
+                    f"must be of all values of {' and '.join(names)} and no others, got {len(values - set(places)):,} "
+                    f"missing and {len(set(places) - values):,} unknown"
+                )
+        return places
+
+
 class Evaluation(Strict):
     """How the release is evaluated.
 
@@ -282,6 +317,7 @@ class Evaluation(Strict):
         quasi_identifiers: attributes by which an intruder might link records.
         sensitive: attributes that an intruder infers, one at a time.
         known: attributes from which the intruder infers them.
+        commutes: places between which distances are compared, for tables of commuters.
     """
 
     target: Line | None = Field(default=None, validate_default=True)
@@ -290,6 +326,8 @@ class Evaluation(Strict):
     quasi_identifiers: Names
     known: Names
     sensitive: Names
+    # Omitted from all written forms if the spec leaves it out.
+    commutes: Commutes | None = Field(default=None, exclude_if=lambda commutes: commutes is None)
 
     @field_validator("target")
     @classmethod
@@ -380,7 +418,7 @@ class ReleaseSpec(Strict):
         split = info.data.get("split")
         if not isinstance(split, Split) or "structure" in learner.leaves:
             return learner
-        if (split.structure > 0) != ("structure" in learner.parts):
+        if (split.structure > 0) != ("structure" in learner.reads):
             kinds = " or ".join(learners.kinds_that_read("structure"))
             raise ValueError(f"must be of kind {kinds} if and only if split.structure is positive")
         return learner
@@ -395,6 +433,18 @@ class ReleaseSpec(Strict):
                 f"{len(domain.rules)} rules out of the schema"
             )
         return mechanism
+
+    @field_validator("synthesis")
+    @classmethod
+    def _fits_the_learner(cls, synthesis: "SamplerEntry", info: ValidationInfo) -> "SamplerEntry":
+        learner = info.data.get("learner")
+        if learner is not None and learner.is_drawn_from_counts != synthesis.draws_from_counts:
+            fitting = samplers.guarantees_that(from_counts=learner.is_drawn_from_counts)
+            raise ValueError(
+                f"must have the guarantee {' or '.join(fitting)} for a learner of kind {learner.kind}, "
+                f"got {synthesis.guarantee}"
+            )
+        return synthesis
 
     @field_validator("thresholds")
     @classmethod

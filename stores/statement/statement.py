@@ -20,11 +20,11 @@ from deniable.privacy.rounding import rounded_up
 from deniable.record.publication_rules import publication, rows_left_out
 from deniable.record.statement import (
     DEFINITION,
-    NEIGHBOURING_RELATION,
     PRIVACY_UNIT,
     TRUST_MODEL,
     VERSION,
     choices,
+    draws_in,
     noise_of,
 )
 from deniable.samplers.registry import words_of
@@ -75,6 +75,20 @@ _PROOFS = {
     "theorem_a": "Theorem A: every attempt counts, including one without a release, our own proof, not peer-reviewed",
 }
 
+_SAID = (
+    "kind",
+    "tested",
+    "from_counts",
+    "model",
+    "total",
+    "structure",
+    "parameters",
+    "record",
+    "candidates",
+    "histogram",
+    "draws",
+)
+
 _MARKUP = re.compile(r"([\\`*_\[\]<>|&#~])")
 
 TEMPLATES = Environment(
@@ -102,7 +116,7 @@ def statement(
         "release": release_id,
         "title": spec.title,
         "privacy_unit": PRIVACY_UNIT,
-        "neighbouring_relation": NEIGHBOURING_RELATION,
+        "neighbouring_relation": accounts.neighbouring,
         "definition": DEFINITION,
         "model": {
             **(_figures(accounts.model) or {}),
@@ -143,6 +157,7 @@ def statement(
         "record": _figures(accounts.record),
         "candidates": _figures(accounts.candidates),
         "histogram": _figures(accounts.histogram),
+        "draws": draws_in(_plain_steps(accounts)),
     }
     return said | words_of(accounts.kind).stated(_document(spec)["synthesis"], costs)
 
@@ -168,7 +183,6 @@ def statement_in_words(release_id: str, spec: ReleaseSpec, accounts: Accounts, s
         title=spec.title,
         release=release_id,
         privacy_unit=PRIVACY_UNIT,
-        neighbouring_relation=NEIGHBOURING_RELATION,
         not_covered=NOT_COVERED,
         noise=noise_of(_document(spec)["learner"], _plain_steps(accounts)),
         learner=spec.learner.kind,
@@ -183,6 +197,7 @@ def statement_in_words(release_id: str, spec: ReleaseSpec, accounts: Accounts, s
         percent=_percent,
         synthesis=spec.synthesis,
         shared=spec.split.probabilities.get("shared"),
+        drawn=draws_in(_plain_steps(accounts)),
         so_far=so_far,
         vacuous_epsilon=f"{VACUOUS_EPSILON:g}",
         vacuous_delta=f"{VACUOUS_DELTA:g}",
@@ -196,9 +211,15 @@ def statement_in_short(accounts: Accounts) -> str:
 
 def _said_of(accounts: Accounts) -> dict[str, Any]:
     """The accounts as variables of the templates."""
-    names = ("kind", "tested", "model", "total", "structure", "parameters", "record", "candidates", "histogram")
-    said = {name: getattr(accounts, name) for name in names}
-    return {**said, "words": in_words, "proof": proof_in_words, "number": _number, "number_up": rounded_up}
+    said = {name: getattr(accounts, name) for name in _SAID}
+    return {
+        **said,
+        "neighbouring_relation": accounts.neighbouring,
+        "words": in_words,
+        "proof": proof_in_words,
+        "number": _number,
+        "number_up": rounded_up,
+    }
 
 
 def in_words(guarantee: Guarantee) -> str:
@@ -230,6 +251,7 @@ def _plain_steps(accounts: Accounts) -> list[dict[str, Any]]:
             "step": step.step,
             "probability": str(step.probability),
             "events": [event.to_record() for event in step.events],
+            "guarantee": _figures(step.guarantee),
         }
         for step in accounts.steps
     ]

@@ -42,13 +42,13 @@ _SEAL = "seal"
 _NONE = "none"
 
 
-def complete_page(workspace: Workspace, record: Provenance, version: ModelVersion, *, sealing: str) -> None:
+def complete_page(workspace: Workspace, record: Provenance, version: ModelVersion | None, *, sealing: str) -> None:
     """Complete the run of a published release with the information that an auditor looks for first.
 
     Args:
         workspace: the release.
         record: its public record.
-        version: its model in the registry.
+        version: its model in the registry; None if it has none.
         sealing: the run of the current step, which is the last one.
 
     Raises:
@@ -78,7 +78,7 @@ def complete_page(workspace: Workspace, record: Provenance, version: ModelVersio
     tag_release(workspace, _tags(record, table) | {DESCRIPTION: description})
 
 
-def _pages(experiment: str, run_id: str, record: Provenance, version: ModelVersion) -> dict[str, str]:
+def _pages(experiment: str, run_id: str, record: Provenance, version: ModelVersion | None) -> dict[str, str]:
     """The links in the description."""
     flow_run = record.runs.prefect_flow_run
     return {
@@ -87,7 +87,7 @@ def _pages(experiment: str, run_id: str, record: Provenance, version: ModelVersi
         "internal": artifact_page(experiment, run_id, f"internal/{RECORD}"),
         "report": artifact_page(experiment, run_id, _REPORT),
         "privacy": artifact_page(experiment, run_id, "public/PRIVACY.md"),
-        "version": version_page(record.release.dataset, version.version),
+        "version": version_page(record.release.dataset, version.version) if version is not None else "",
         "prefect": flow_run_page(flow_run) if flow_run else "",
         "all": releases_page(experiment),
     }

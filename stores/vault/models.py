@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from deniable.foundation.domain import Domain
-from deniable.mechanisms import Product
+from deniable.mechanisms import URNS, Product
 from deniable.models.model_formats import model_from_document
 from deniable.models.sequential_kernels import Network
 from schemas.references import Reference
@@ -16,6 +16,13 @@ from schemas.references import Reference
 def read_model(domain: Domain, model: Reference) -> Network:
     """Read a network from its JSON document."""
     return model_from_document(domain, json.loads(model.path.read_text()))
+
+
+def read_drawn_from(domain: Domain, made: Reference) -> Any:
+    """Read what records are drawn from: a network, or the document of urns, which has no counts."""
+    if made.name == URNS.name:
+        return json.loads(made.path.read_text())
+    return read_model(domain, made)
 
 
 def read_product(product: Product, reference: Reference) -> Any:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sklearn.ensemble import AdaBoostClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
+from deniable.evaluation.commutes import Commuters, largest_flows, mean_commutes
 from deniable.evaluation.utility import (
     ClassifierFactory,
     accuracy,
@@ -22,9 +23,11 @@ from deniable.evaluation.utility import (
 )
 from deniable.foundation.domain import Codes, Domain
 from reports.pages.evaluation import record_evaluation, utility_pictures
+from reports.plots.commutes import FLOWS, series_of_commutes
 from reports.plots.pairs import pair_errors, series_of_pair, shares_of_pair, worst_pairs
 from schemas.references import Reference
 from schemas.spec.evaluation import EvaluationFigures, error_of, judge
+from schemas.spec.release_spec import ReleaseSpec
 from stores.tracking.step_run import recorded_step
 from stores.vault.workspace import Workspace
 from tasks.running.sampling import sample_codes, training_parts
@@ -90,6 +93,7 @@ def evaluate_utility(
             name: _share_error(value, told) for name, value in figures.items() if name.startswith("distinguished")
         }
         series |= _worst_tables({"released": compared["released"], "holdout": holdout}, domain, series)
+        series |= _commutes({"released": compared["released"], "real": compared["training"]}, spec)
         series |= {error_of(name): (error,) for name, error in errors.items()}
         found = EvaluationFigures(figures=figures, series=series, verdicts=judge(figures, spec.thresholds))
         record_evaluation(step, "utility", found, utility_pictures(found, domain))
@@ -175,6 +179,26 @@ def _worst_tables(tables: Tables, domain: Domain, series: Series) -> Series:
         for error in worst_pairs(pair_errors(domain, series))
         for name, table in tables.items()
     }
+
+
+def _commutes(tables: Tables, spec: ReleaseSpec) -> Series:
+    """Commute distances and the largest flows of the release and of real records, if the spec names places."""
+    asked, domain = spec.evaluation.commutes, spec.domain
+    if asked is None:
+        return {}
+    origin, destination = domain.index(asked.origin), domain.index(asked.destination)
+    places = {
+        column: np.array([list(map(float, asked.places[str(value)])) for value in domain.attributes[column].values])
+        for column in (origin, destination)
+    }
+    workers, means, flows = np.zeros(0, np.int64), dict[str, NDArray[np.float64]](), dict[str, NDArray[np.float64]]()
+    for name, table in tables.items():
+        commuters = Commuters(table[:, origin], table[:, destination])
+        workers, means[name] = mean_commutes(commuters, places[origin], places[destination])
+        largest = largest_flows(commuters, len(places[origin]), FLOWS)
+        ends = (places[origin][largest[:, 0]], places[destination][largest[:, 1]], largest[:, 2:])
+        flows[name] = np.concatenate(ends, axis=1)
+    return series_of_commutes(workers, means, flows)
 
 
 def _shares(column: Codes, cardinality: int) -> NDArray[np.float64]:

@@ -173,6 +173,7 @@ def write_documents(
         structure=accounts.structure,
         kind=accounts.kind,
         tested=accounts.tested,
+        from_counts=accounts.from_counts,
         learner=spec.learner.kind,
         estimates=estimates,
         synthesis=spec.synthesis,

@@ -28,7 +28,7 @@ def report(
     workspace: Workspace,
     *,
     tables: Mapping[str, Reference],
-    graph: Reference,
+    graph: Reference | None,
     measured: Reference | None = None,
     accounts: Accounts,
     passed: int,
@@ -42,7 +42,7 @@ def report(
     Args:
         workspace: the release.
         tables: the `snapshot`, the `codes` of the valid rows, each part, and the `released` records.
-        graph: the dependency graph.
+        graph: the dependency graph; None if the learner makes none.
         measured: what the model was made from, if its learner provides that.
         accounts: what the release costs.
         passed: candidates that may be released, released or not.
@@ -56,7 +56,7 @@ def report(
     """
     spec = workspace.spec
     part = None if outcome is None else FOR_DECISION
-    learnt = [graph] if measured is None else [graph, measured]
+    learnt = [item for item in (graph, measured) if item is not None]
     with recorded_step(workspace, "report", inputs=[*tables.values(), *learnt], part=part) as step:
         people = {name: table.rows or 0 for name, table in tables.items()}
         flow = RecordFlow(
@@ -70,7 +70,7 @@ def report(
             released=people["released"],
             from_seeds=accounts.tested,
         )
-        weights = weights_of(json.loads(graph.path.read_text(encoding="utf-8")))
+        weights = weights_of(json.loads(graph.path.read_text(encoding="utf-8"))) if graph is not None else {}
         spent = spending(workspace)
         if spent is not None and spent.history:
             step.plot(draw_budget_line(spent), "budget.png", Audience.INTERNAL)

@@ -1,7 +1,9 @@
 """Seal the release: sign the internal record for cleared staff, including the state of MLflow's runs."""
 
+from deniable.mechanisms import MODEL
 from schemas.provenance import RECORD
 from schemas.references import Audience, Reference
+from schemas.spec.plan import products_of
 from stores.keys.signed_record import read_signed, signed_now, signed_text
 from stores.keys.signing_keys import signing_key
 from stores.record.provenance import internal_record
@@ -34,7 +36,9 @@ def seal(workspace: Workspace) -> Reference:
     with recorded_step(workspace, "seal") as step:
         key = signing_key(workspace.state)
         public = read_signed(workspace.release_folder / RECORD)
-        version = register_model(workspace, public.record, public.digest)
+        # A release whose records were drawn from exact counts has no model.
+        has_model = MODEL.name in products_of(workspace.spec)
+        version = register_model(workspace, public.record, public.digest) if has_model else None
         complete_page(workspace, public.record, version, sealing=step.run_id)
         record = internal_record(
             workspace,
@@ -50,7 +54,8 @@ def seal(workspace: Workspace) -> Reference:
         sealed = workspace.refer("record", RECORD, Audience.INTERNAL)
         step.artifact(sealed.path, Audience.INTERNAL)
         tag_release(workspace, {RECORD_DIGEST: file_digest(sealed.path), RECORD_PUBLIC_DIGEST: public.digest})
-        make_current(workspace, version)
+        if version is not None:
+            make_current(workspace, version)
         return step.output(sealed)
 
 

@@ -10,7 +10,7 @@ from schemas.spec.release_spec import ReleaseSpec
 from stores.ledger.charging import opened_streams
 from stores.tables.tables import write_codes
 from stores.tracking.step_run import recorded_step
-from stores.vault.models import read_model, read_shared
+from stores.vault.models import read_drawn_from, read_shared
 from stores.vault.workspace import Workspace
 from tasks.running.progress import advance
 from tasks.running.step import as_task
@@ -34,7 +34,7 @@ def synthesize(workspace: Workspace, model: Reference, seeds: Reference | None, 
 
     Args:
         workspace: the release.
-        model: the model.
+        model: the model, or the urns of a learner whose draws are charged.
         seeds: what the sampler prepared from the seeds; None for a release without seeds.
         block: numbers of the chunks.
 
@@ -87,8 +87,10 @@ def _draw(workspace: Workspace, model: Reference, seeds: Reference | None) -> Dr
     spec = workspace.spec
     prepared = None if seeds is None else read_shared(products_of(spec)[seeds.name], seeds)
     inputs = model.digest if seeds is None else f"{model.digest} {seeds.digest}"
-    net = read_model(spec.domain, model)
-    return sampler_for(spec).open(net, prepared, opened_streams(workspace, "synthesize", inputs))
+    sampler = sampler_for(spec)
+    # Draws that were charged before have the version of what was charged.
+    step = "synthesize" if sampler.prepare is None or not sampler.prepare.draws_later else sampler.prepare.name
+    return sampler.open(read_drawn_from(spec.domain, model), prepared, opened_streams(workspace, step, inputs))
 
 
 synthesize_task = as_task(synthesize, amount=_drawn, part=_named)

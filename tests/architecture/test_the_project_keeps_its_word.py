@@ -13,7 +13,11 @@ from schemas.spec.release_spec import load_spec
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-GUIDES = "\n".join(page.read_text(encoding="utf-8") for page in sorted((ROOT / "docs").rglob("*.md")))
+# Pages that docs/extensions/reference.py makes from the code say nothing of their own.
+MADE = {ROOT / "docs" / "reference" / f"{name}.md" for name in ("spec", "record", "documents", "commands", "python")}
+GUIDES = "\n".join(
+    page.read_text(encoding="utf-8") for page in sorted((ROOT / "docs").rglob("*.md")) if page not in MADE
+)
 
 
 def tracked_files() -> list[Path]:
@@ -45,6 +49,19 @@ def test_the_readme_is_a_front_page() -> None:
     linked = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", README)
     assert len(linked) > 15
     assert [path for path in linked if not (ROOT / path).exists()] == []
+
+
+def test_no_page_links_what_is_not_there() -> None:
+    pages = [path for path in tracked_files() if path.suffix == ".md"]
+    assert {"README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"} <= {path.name for path in pages}
+    missing = []
+    for page in pages:
+        text = re.sub(r"^ *(`{3,}).*?^ *\1", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+        for link in re.findall(r"\]\(([^)\s#:`]+)(?:#[^)]*)?\)", re.sub(r"`[^`\n]+`", "", text)):
+            place = (page.parent / link).resolve()
+            if not place.exists() and place not in MADE and link != "NNNN-name.md":
+                missing.append(f"{page.relative_to(ROOT)}: {link}")
+    assert missing == []
 
 
 def test_readme_and_guides_name_only_commands_and_files_that_exist() -> None:

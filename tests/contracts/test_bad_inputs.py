@@ -342,9 +342,7 @@ def test_a_source_that_is_no_regular_file_is_not_opened(
     folder(tmp_path / "other")
     made(tmp_path / "other" / name)
     with (
-        pytest.raises(
-            InvalidInput, match=rf"^the source must be a regular file, but \S+ is {kind}; name the intended file"
-        ),
+        pytest.raises(InvalidInput, match=rf"^the source must be a regular file, but \S+ is {kind}; name the intended"),
         opened_source(load_spec(path), tmp_path / "cache"),
     ):
         pass

@@ -365,7 +365,10 @@ def test_each_guarantee_has_entries_of_its_own(tmp_path: Path) -> None:
         ({"beta": None}, "synthesis.max_rows: must be given together with k and beta"),
         ({"epsilon_rows": 1}, "synthesis.epsilon_rows: must be less than epsilon"),
         ({"gamma": 4}, "synthesis.gamma: is not a key of the spec"),
-        ({"guarantee": "none"}, "synthesis: must have the guarantee tested_seeds, histogram_seeds or seedless"),
+        (
+            {"guarantee": "none"},
+            "synthesis: must have the guarantee tested_seeds, histogram_seeds, seedless or per_draw",
+        ),
     ],
 )
 def test_a_wrong_histogram_is_refused(tmp_path: Path, change: dict[str, Any], said: str) -> None:

@@ -17,6 +17,7 @@ from tests.warm.python import warm_python
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [page for page in sorted((ROOT / "docs").rglob("*.md")) if commands(page) or programs(page)]
 SPEC = "examples/village/village.yaml"
+_ASSIGNMENT = re.compile(r"([A-Z]+)=\$\(.*\)")
 _NOT_COPIED = ("var", ".git", ".venv", "docs/_build", "docs/pages", ".mypy_cache", ".ruff_cache", ".pytest_cache")
 
 
@@ -39,9 +40,18 @@ class Project:
         self.home = folder / "home"
         self.home.mkdir()
         self.release = ""
+        self.variables: dict[str, str] = {}
 
     def run(self, command: str) -> subprocess.CompletedProcess[str]:
-        """Give a command to the shell; what it prints and what it complains of come together."""
+        """Give a command to the shell; what it prints and what it complains of come together.
+
+        A command that only assigns a variable does so for all later commands of the page.
+        """
+        if assigned := _ASSIGNMENT.fullmatch(command):
+            name = assigned.group(1)
+            done = self.run(f'({command}; printf "%s" "${name}")')
+            self.variables[name] = done.stdout
+            return subprocess.CompletedProcess(done.args, done.returncode, stdout="")
         environment = {
             "PATH": os.environ["PATH"],
             "HOME": str(self.home),
@@ -50,6 +60,7 @@ class Project:
             # The copy's code, in scripts too: the environment has that of the checkout.
             "PYTHONPATH": str(self.folder),
             "RELEASE": self.release,
+            **self.variables,
         }
         return subprocess.run(
             ["bash", "-c", command],
@@ -105,6 +116,7 @@ def fresh(request: pytest.FixtureRequest, project: Project, page: Path) -> Itera
         (folder,) = (kept / "var" / "releases").iterdir()
         project.release = folder.name
     yield project
+    project.variables.clear()
     shutil.rmtree(project.folder / "var", ignore_errors=True)
     given.unlink(missing_ok=True)
     for name in _new(project.folder):

@@ -10,6 +10,7 @@ from tests.isolation import STATE  # before Prefect and MLflow are imported
 from prefect.context import _temporary_global_settings_context, get_settings_context  # isort: skip
 from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, temporary_settings  # isort: skip
 
+from tests import quick_flows  # noqa: F401
 from tests.flows.canaries import write_release_with_canaries
 from tests.flows.looked_at import LookedAt, look_at
 from tests.pictures import drawn_once

@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,10 +30,9 @@ from stores.record.folder_verification import verified_release
 from stores.releases import resumable_releases as unfinished
 from stores.releases.resumable_releases import left_in_words, unfinished_release, what_comes_next
 from tests.extent import spread
-from tests.flows.command import environment, variables_of
-from tests.small_release import QUICK, write_small_release
+from tests.flows.command import environment, variables_of_this_server
+from tests.small_release import HISTOGRAM_SEEDS, QUICK, write_small_release
 from tests.warm import run_module
-from tests.warm.servers import prefect_server
 from tests.watchers import Faulty
 
 from tasks.running.progress import watching  # isort: skip
@@ -79,10 +77,9 @@ MOMENTS_OF_THE_END = [
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+def server(prefect: None) -> dict[str, str]:
     """What is told of a Prefect server that outlives the killed."""
-    with prefect_server(tmp_path_factory.mktemp("server")) as started:
-        yield variables_of(started)
+    return variables_of_this_server()
 
 
 def run_and_kill(spec: Path, state: Path, moment: str, step: str, server: dict[str, str]) -> int:
@@ -193,19 +190,6 @@ def exact_budget(folder: Path, **changes: Any) -> dict[str, float]:
     return {"epsilon": float(cost.epsilon) * (1 + 1e-12), "delta": float(cost.delta) * (1 + 1e-12)}
 
 
-HISTOGRAM = {
-    "synthesis": {
-        "guarantee": "histogram_seeds",
-        "omega": 2,
-        "epsilon": 1,
-        "delta": 1e-6,
-        "records": 600,
-        "chunk_candidates": 128,
-    },
-    "split": {"shared": 0.8, "holdout": 0.2},
-    "learner__noise": "gaussian",
-    "key": {"custodian": "destroyed"},
-}
 MOMENTS_OF_HISTOGRAMS = [
     ("during", "learn_structure"),
     ("renaming", "steps/learn_structure"),
@@ -227,7 +211,7 @@ def test_a_killed_release_of_histogram_seeds_whose_key_is_destroyed_is_charged_o
 ) -> None:
     """Also between a charge's commitment and the journal, and between the end of the release and that of its key."""
     state = tmp_path / "killed" / "state"
-    spec = write_small_release(tmp_path / "spec", **HISTOGRAM, budget=exact_budget(tmp_path, **HISTOGRAM))
+    spec = write_small_release(tmp_path / "spec", **HISTOGRAM_SEEDS, budget=exact_budget(tmp_path, **HISTOGRAM_SEEDS))
     for moment, step in spread(MOMENTS_OF_HISTOGRAMS, least=6):
         assert run_and_kill(spec, state, moment, step, server) == -signal.SIGKILL, (moment, step)
     key = (state / "vault" / release_of(state) / "key").read_bytes()

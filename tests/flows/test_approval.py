@@ -120,10 +120,7 @@ def test_a_release_within_its_policy_publishes_by_itself(house: Callable[..., Ho
     page = made.report.path.read_text()
     assert "Published without a decision by a person" in page
     description = here.client.get_run(made.workspace.mlflow_run_id).data.tags["mlflow.note.content"]
-    assert (
-        "no one, because it meets the conditions under which its spec lets a release be published automatically"
-        in description
-    )
+    assert "no one, because it meets the conditions under which its spec lets a release be" in description
 
 
 def test_a_release_that_is_held_publishes_nothing_and_says_what_to_look_at(held: House) -> None:

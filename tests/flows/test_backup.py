@@ -38,7 +38,7 @@ def restored(copy: Path, state: Path) -> tuple[int, str]:
 def test_what_is_restored_elsewhere_passes_the_audit_and_goes_on_with_its_budget(copy: Path, tmp_path: Path) -> None:
     status, said = restored(copy, tmp_path / "elsewhere")
     assert status == 0, said
-    assert "1 releases and the ledger were verified" in said
+    assert "1 release and the ledger were verified" in said
     (release,) = (tmp_path / "elsewhere" / "releases").iterdir()
     audited = run("audit", release.name, "--state", tmp_path / "elsewhere", home=tmp_path / "home")
     assert audited.returncode == 0, audited.stdout + audited.stderr

@@ -35,10 +35,9 @@ from stores.tracking.registry import CURRENT
 from stores.vault.pending_approval import Held, NotPublished
 from tasks.running.step import StepFailed
 from tests.catcher import Catcher, catching
-from tests.flows.command import environment, run, variables_of
+from tests.flows.command import environment, run, variables_of_this_server
 from tests.small_release import QUICK, made_up_people, write_small_release
 from tests.warm import run_module
-from tests.warm.servers import prefect_server
 
 ROOT = Path(__file__).resolve().parents[2]
 REFRESHED: dict[str, Any] = QUICK | {
@@ -289,17 +288,10 @@ def test_what_was_refused_does_not_stop_what_arrives_after_it(tmp_path: Path, pr
     assert [json.loads(body)["event"] for body in catcher.caught] == ["refresh held", "refresh refused", "refresh held"]
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """What is told of a Prefect server that outlives the killed."""
-    with prefect_server(tmp_path_factory.mktemp("server")) as started:
-        yield variables_of(started)
-
-
-def killed(dataset: Dataset, source: Path, moment: str, step: str, server: dict[str, str]) -> int:
+def killed(dataset: Dataset, source: Path, moment: str, step: str) -> int:
     """Refresh in a process of its own until a moment; the exit status."""
     arguments = [str(dataset.spec), str(dataset.state), moment, step, str(source)]
-    servers = {**server, "DENIABLE_MLFLOW_TRACKING_URI": os.environ["MLFLOW_TRACKING_URI"]}
+    servers = {**variables_of_this_server(), "DENIABLE_MLFLOW_TRACKING_URI": os.environ["MLFLOW_TRACKING_URI"]}
     told = {**environment(dataset.folder / "home"), **servers}
     return run_module("tests.flows.killed", arguments, env=told, cwd=ROOT).returncode
 
@@ -312,11 +304,11 @@ def published(dataset: Dataset) -> list[str]:
     ("moment", "step"), [("before", "gather"), ("renaming", "releases/"), ("after", "publish"), ("after", "seal")]
 )
 def test_a_refresh_that_was_killed_and_comes_twice_is_one_release(
-    tmp_path: Path, prefect: None, server: dict[str, str], moment: str, step: str
+    tmp_path: Path, prefect: None, moment: str, step: str
 ) -> None:
     dataset = Dataset(tmp_path)
     source = dataset.arrival("2015")
-    assert killed(dataset, source, moment, step, server) == -signal.SIGKILL
+    assert killed(dataset, source, moment, step) == -signal.SIGKILL
     (begun,) = begun_releases(dataset.state)
     charged = [item.charge.identity for item in Ledger.open(ledger_place(dataset.state)).charges(dataset.name)]
     first, second = dataset.refresh(source), dataset.refresh(source)
@@ -325,12 +317,10 @@ def test_a_refresh_that_was_killed_and_comes_twice_is_one_release(
     assert dataset.as_it_is[2] == charged
 
 
-def test_what_was_begun_and_not_paid_for_gives_way_to_what_arrives_in_its_place(
-    tmp_path: Path, prefect: None, server: dict[str, str]
-) -> None:
+def test_what_was_begun_and_not_paid_for_gives_way_to_what_arrives_in_its_place(tmp_path: Path, prefect: None) -> None:
     dataset = Dataset(tmp_path)
     source = dataset.arrival("2015")
-    assert killed(dataset, source, "before", "validate", server) == -signal.SIGKILL
+    assert killed(dataset, source, "before", "validate") == -signal.SIGKILL
     (begun,) = begun_releases(dataset.state)
     dataset.arrival("2015", change=7)
     done = dataset.refresh(source)
@@ -339,12 +329,10 @@ def test_what_was_begun_and_not_paid_for_gives_way_to_what_arrives_in_its_place(
     assert dataset.refresh(source).released is None
 
 
-def test_what_was_paid_for_is_finished_before_what_arrives_in_its_place(
-    tmp_path: Path, prefect: None, server: dict[str, str]
-) -> None:
+def test_what_was_paid_for_is_finished_before_what_arrives_in_its_place(tmp_path: Path, prefect: None) -> None:
     dataset = Dataset(tmp_path)
     source = dataset.arrival("2015")
-    assert killed(dataset, source, "before", "gather", server) == -signal.SIGKILL
+    assert killed(dataset, source, "before", "gather") == -signal.SIGKILL
     (begun,) = begun_releases(dataset.state)
     dataset.arrival("2015", change=7)
     done = dataset.refresh(source)
@@ -352,10 +340,10 @@ def test_what_was_paid_for_is_finished_before_what_arrives_in_its_place(
     assert dataset.refresh(source).released is None
 
 
-def test_the_command_says_what_was_done_and_what_was_not(tmp_path: Path) -> None:
-    dataset = Dataset(tmp_path)
+def test_the_command_says_what_was_done_and_what_was_not(tmp_path: Path, prefect: None) -> None:
+    dataset, server = Dataset(tmp_path), variables_of_this_server()
     said = [
-        run("refresh", dataset.spec, "--state", dataset.state, *more, home=tmp_path / "home")
+        run("refresh", dataset.spec, "--state", dataset.state, *more, home=tmp_path / "home", **server)
         for more in ([], [], ["--source", dataset.arrival("2016", names=["age", "sex", "schooling", "employed"])])
     ]
     assert [done.returncode for done in said] == [0, 0, 1], [done.stderr for done in said]

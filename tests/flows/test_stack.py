@@ -189,7 +189,7 @@ def test_a_backup_of_all_of_it_is_restored_beside_it_and_passes_the_audit(
     agency.command("backup", agency.home / "copy")
     elsewhere = Agency(agency.home / "restored", agency.home, agency.specs)
     try:
-        assert "1 releases and the ledger were verified" in elsewhere.command("restore", agency.home / "copy")
+        assert "1 release and the ledger were verified" in elsewhere.command("restore", agency.home / "copy")
         elsewhere.command("stack", "up")
         assert elsewhere.said("ports") != agency.said("ports")
         elsewhere.command("audit", release_of(released))

@@ -30,7 +30,7 @@ from stores.keys.signed_record import read_signed
 from stores.ledger.charging import note_publication
 from stores.ledger.ledger import Ledger, ledger_place
 from stores.vault.workspace import Workspace
-from tests.mechanisms.table import LEARNERS, SAMPLERS
+from tests.mechanisms.table import CHARGED, LEARNERS, SAMPLERS
 from tests.small_release import QUICK, made_up_people, write_small_release
 from tests.whole_release import drawn_release
 
@@ -42,12 +42,13 @@ _FILES = (
     "model.json",
     "graph.json",
     "network.json",
+    "urns.json",
     "measured.json",
     "histogram.json",
     "privacy.json",
     "schema.json",
 )
-_ON_ANY_PROCESSOR = {"synthetic.csv", "model.json", "histogram.json", "schema.json"}
+_ON_ANY_PROCESSOR = {"synthetic.csv", "model.json", "urns.json", "histogram.json", "schema.json"}
 # What depends on when, where and by which version a release was made.
 _TIMES = {"begun", "published", "started", "ended", "signed", "ledger"}
 _PLACES = {"runs", "people", "internal", "shelf", "mlflow_run", "prefect_task_run"}
@@ -70,8 +71,11 @@ def cases() -> dict[str, dict[str, Any]]:
     found = {}
     for learner, row in LEARNERS.items():
         for guarantee, drawn in SAMPLERS.items():
+            if row.charges_draws != (guarantee == CHARGED):
+                continue
+            asked = {**drawn, **row.asked} if row.charges_draws else {**row.asked, **drawn}
             for number, noise in enumerate(row.noises or ("",)):
-                found[f"{learner} {guarantee} {noise}".strip()] = {**row.asked, **drawn, **row.with_noise(number)}
+                found[f"{learner} {guarantee} {noise}".strip()] = {**asked, **row.with_noise(number)}
     return found
 
 

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
+import numpy as np
+
 from tests.small_release import SPEC, public_table
 from tests.whole_release import HISTOGRAM, SEEDLESS
 
@@ -11,7 +13,53 @@ _NOISE = "tests/privacy/test_learning_adds_the_noise_it_is_charged_for.py"
 _LOGLINEAR = "tests/privacy/test_loglinear_answers_have_the_noise_of_their_events.py"
 _DATASYNTHESIZER = "tests/mechanisms/test_datasynthesizer.py"
 _MST = "tests/mechanisms/test_mst.py"
+_AIM = "tests/privacy/test_aim_answers_have_the_noise_of_their_events.py"
+CHARGED = "per_draw"
+"""The sampler that draws from exact counts, for learners that make no model; the rows of these name it."""
+_URNS = "tests/privacy/test_urns_spend_no_more_than_they_are_charged.py"
+_COUNTED_URNS = "tests/privacy/test_urns_of_flows_and_sets_spend_no_more_than_they_claim.py"
 _WITHOUT_STRUCTURE = {"seeds": 0.5, "parameters": 0.3, "holdout": 0.2}
+
+
+COMMUTES_SCHEMA = """
+from schemas.table import nominal, table
+
+schema = table(
+    {
+        "work": nominal(["mill", "port", "school", "farm"]),
+        "home": nominal(
+            [f"h{n:02d}" for n in range(12)], buckets=[[f"h{3 * n + k:02d}" for k in range(3)] for n in range(4)]
+        ),
+    },
+    description="Made-up commuters.",
+    target="work",
+)
+"""
+
+
+def commuters() -> list[list[str]]:
+    """Rows of a table of destinations and origins; the mill's workers live near each other."""
+    draw = np.random.default_rng(list(b"commuters"))
+    rows = []
+    for work, number, near in (("mill", 900, 2), ("port", 400, 4), ("school", 150, 12), ("farm", 50, 12)):
+        rows += [[work, f"h{home:02d}"] for home in draw.integers(0, near, number)]
+    return rows
+
+
+_COMMUTES: dict[str, Any] = {
+    "schema": COMMUTES_SCHEMA,
+    "people": commuters(),
+    "names": ["work", "home"],
+    "split": _WITHOUT_STRUCTURE,
+    "evaluation": {
+        "classifiers": ["tree"],
+        "train_rows": 400,
+        "quasi_identifiers": ["work", "home"],
+        "sensitive": ["home"],
+        "known": ["work"],
+    },
+    "thresholds": {},
+}
 
 
 @dataclass(frozen=True)
@@ -27,6 +75,11 @@ class LearnerRow:
     asked: dict[str, Any]
     noises: tuple[str, ...] = ()
     laws: tuple[str, ...] = ()
+
+    @property
+    def charges_draws(self) -> bool:
+        """Whether records are drawn from exact counts, every draw charged."""
+        return bool(self.asked.get("synthesis", {}).get("guarantee") == CHARGED)
 
     def with_noise(self, number: int) -> dict[str, str]:
         """What the spec says of the noise, if it may say something."""
@@ -62,6 +115,69 @@ LEARNERS = {
     "independent": LearnerRow(
         {"learner": {"kind": "independent", "bins": 10, "parameters": {"epsilon": 1}}, "split": _WITHOUT_STRUCTURE},
         laws=(f"{_DATASYNTHESIZER}::test_histograms_have_the_noise_that_is_charged",),
+    ),
+    "pegs": LearnerRow(
+        {
+            "learner": {"kind": "pegs", "epsilon": 1, "key_cells": 24},
+            "split": _WITHOUT_STRUCTURE,
+            "synthesis": {"guarantee": CHARGED, "records": 400, "chunk_candidates": 128},
+        },
+        laws=(
+            f"{_URNS}::test_one_record_costs_no_more_than_its_charge",
+            f"{_URNS}::test_a_block_costs_no_more_than_its_charge_however_long_it_is",
+            f"{_URNS}::test_the_kernel_draws_blocks_by_their_law",
+        ),
+    ),
+    "diverse": LearnerRow(
+        {
+            "learner": {
+                "kind": "diverse",
+                "diversity": 1.5,
+                "sensitive": ["school", "employed"],
+                "key_cells": 24,
+                "accept_no_differential_privacy": True,
+            },
+            "split": _WITHOUT_STRUCTURE,
+            "budget": {"epsilon": 1, "delta": 1},
+            "synthesis": {"guarantee": CHARGED, "records": 400, "chunk_candidates": 128},
+        },
+        laws=("tests/mechanisms/test_diverse.py::test_the_sampler_draws_by_the_law_of_its_priors",),
+    ),
+    "imputed": LearnerRow(
+        {
+            "learner": {"kind": "imputed", "epsilon": 2, "fit_rows": 600},
+            "split": _WITHOUT_STRUCTURE,
+            "synthesis": {"guarantee": CHARGED, "records": 400, "chunk_candidates": 128},
+        },
+        laws=(
+            "tests/mechanisms/test_imputed.py::test_no_two_tables_differ_by_more_than_the_charge",
+            "tests/mechanisms/test_imputed.py::test_records_are_drawn_by_their_law",
+        ),
+    ),
+    "origin_destination": LearnerRow(
+        {
+            **_COMMUTES,
+            "learner": {
+                "kind": "origin_destination",
+                "destination": "work",
+                "origin": "home",
+                "epsilon": 4,
+                "totals_epsilon": 1,
+            },
+            "synthesis": {"guarantee": "per_draw", "records": 400, "chunk_candidates": 128},
+        },
+        laws=(
+            f"{_COUNTED_URNS}::test_drawn_origins_have_the_enumerated_law",
+            "tests/unit/test_origin_destination.py::test_measured_totals_have_the_noise_that_is_charged",
+        ),
+    ),
+    "multinomial_sets": LearnerRow(
+        {
+            "learner": {"kind": "multinomial_sets", "epsilon": 4, "sets": 2},
+            "split": _WITHOUT_STRUCTURE,
+            "synthesis": {"guarantee": "per_draw", "records": 400, "chunk_candidates": 128},
+        },
+        laws=(f"{_COUNTED_URNS}::test_drawn_sets_have_the_enumerated_law",),
     ),
     "privbayes": LearnerRow(
         {"learner": {"kind": "privbayes", "structure": {"epsilon": 1, "degree": 2}, "parameters": {"epsilon": 1}}},
@@ -101,11 +217,33 @@ LEARNERS = {
         },
         laws=(f"{_MST}::test_tables_have_the_noise_that_is_charged",),
     ),
+    "aim": LearnerRow(
+        {
+            "learner": {"kind": "aim", "max_model": 0.05, "parameters": {"epsilon": 1, "delta": 1e-6}},
+            "split": _WITHOUT_STRUCTURE,
+        },
+        laws=(
+            f"{_AIM}::test_a_table_has_the_noise_that_is_charged",
+            f"{_AIM}::test_a_choice_has_the_law_that_is_charged",
+        ),
+    ),
 }
 """By the name that a spec asks for them by."""
 
 SAMPLERS: dict[str, dict[str, Any]] = {
     "seedless": {"synthesis": SEEDLESS["synthesis"]},
+    CHARGED: {
+        "learner": {
+            "kind": "pegs",
+            "epsilon": 4,
+            "key_cells": 24,
+            "block": 8,
+            "draws_per_row": 2,
+            "division": "values",
+        },
+        "split": _WITHOUT_STRUCTURE,
+        "synthesis": {"guarantee": CHARGED, "records": 400, "chunk_candidates": 128, "delta": 1e-6},
+    },
     "tested_seeds": {"synthesis": SPEC["synthesis"]},
     "histogram_seeds": HISTOGRAM,
 }

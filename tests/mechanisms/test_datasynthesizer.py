@@ -77,6 +77,9 @@ class Rows:
         self.counted.append(tally)
         return tally
 
+    def advance(self, amount: int) -> None:
+        pass
+
 
 def streams(number: int) -> Callable[..., WordStream]:
     return partial(ReleaseKey(number.to_bytes(32, "big")).stream, step="learn", inputs="people")

@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from deniable.evaluation.subgroup_error import subgroup_error
 from deniable.foundation.domain import Attribute, Codes, Domain
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.keys import ReleaseKey, WordStream
@@ -93,9 +94,11 @@ def test_rho_is_divided_into_three_equal_parts(vectors: Document) -> None:
     assert float(plan.choice_epsilon) == pytest.approx(vectors["eps_em_10_picks"], rel=1e-3)
     (variance,) = plan.table_variances
     assert sqrt(variance) == pytest.approx(vectors["sigma_per_2way_10"], rel=5e-4)
-    ones, choices, pairs = plan.events
-    assert (ones.outputs, choices.outputs, pairs.outputs) == (11, 10, 10)
-    thirds = [float(event.outputs * event.rho) for event in plan.events if event.rho is not None]
+    *ones, choices, pairs = plan.events
+    assert [event.outputs for event in ones] == [1] * 11
+    assert (choices.outputs, pairs.outputs) == (10, 10)
+    costs = [float(event.outputs * event.rho) for event in plan.events if event.rho is not None]
+    thirds = [sum(costs[:11]), *costs[11:]]
     assert thirds == pytest.approx([vectors["rho_eps1_delta1e9"] / 3] * 3, rel=2e-3)
 
 
@@ -396,4 +399,10 @@ def test_each_change_of_what_was_measured_is_named(measured: Measurements) -> No
 
 def test_events_state_what_is_measured() -> None:
     kinds = [type(event) for event in plan_for().events]
-    assert kinds == [DiscreteGaussianEvent, ExponentialEvent, DiscreteGaussianEvent]
+    assert kinds == [DiscreteGaussianEvent] * 4 + [ExponentialEvent, DiscreteGaussianEvent]
+    # Small groups are told the noise of one table of one attribute, and of one of several.
+    stated = [{**event.to_record(), "mechanism": event.mechanism} for event in plan_for().events]
+    step = {"step": "learn_parameters", "probability": "1", "events": stated}
+    one, several = subgroup_error([step])["counts"]
+    assert one["noise_sd"] == pytest.approx(sqrt(plan_for().one_way_variance), rel=1e-2)
+    assert several["noise_sd"] == pytest.approx(sqrt(plan_for().table_variances[0]), rel=1e-2)

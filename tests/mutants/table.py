@@ -1,12 +1,15 @@
 """All mutants."""
 
-from tests.mutants import accounts, budgets, candidates, learners, loglinear, randomness, rules
+from tests.mutants import accounts, aim, budgets, candidates, learners, local, loglinear, mst, randomness, rules
 from tests.mutants.mutant import Equivalent, Mutant
 
 MUTANTS: tuple[Mutant, ...] = (
     *randomness.MUTANTS,
     *learners.MUTANTS,
     *loglinear.MUTANTS,
+    *aim.MUTANTS,
+    *mst.MUTANTS,
+    *local.MUTANTS,
     *candidates.MUTANTS,
     *accounts.MUTANTS,
     *budgets.MUTANTS,

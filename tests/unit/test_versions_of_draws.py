@@ -18,10 +18,14 @@ from deniable.learners.cfs.structure import StructureRecipe
 from deniable.learners.loglinear.estimation.counting import RowCounter
 from deniable.learners.loglinear.mechanism import learn_network
 from deniable.learners.loglinear.plan import LoglinearRecipe
+from deniable.learners.pegs.draws import draws
+from deniable.learners.pegs.plan import keys_in_spec, urns_document
+from deniable.learners.pegs.spec import Entry
 from deniable.ledger import drawing_versions
 from deniable.ledger.drawing_versions import VERSIONS, mechanism_name, stream_name
 from deniable.ledger.entries import canonical
 from deniable.models.graph import Graph
+from deniable.models.urns import draw_polya
 from deniable.plausible_deniability.mechanism_one import MechanismOne, synthesize
 from deniable.plausible_deniability.plausible_seeds import SeedIndex
 from deniable.plausible_deniability.privacy_tests import PrivacyTest
@@ -34,6 +38,7 @@ PINNED: dict[str, str] = {
     "learn_loglinear/2": "b2287012502d773628a99fb6691a91408a5b448e4561d73e97006be1d072b5d8",
     "noise_seeds/1": "5cc6c68abdb3041ca7ea33843b68acbc64a4965838ad66ab39cfffac7dc368cb",
     "synthesize/1": "ced796830f0df753b570d097e44d5830714e1c9995c4768219dea4b3dae5f372",
+    "draw_records/1": "ae9489ed0dc6415f40ea2d405a057f068339ce46b70aac905dac1c6d197fdb26",
 }
 """What each version draws. Never alter a line of a version that anybody has used: add one, and raise the version."""
 
@@ -158,12 +163,36 @@ def candidates_tested() -> str:
     return opener.digest(records.tolist())
 
 
+def records_drawn() -> str:
+    traced = []
+    for asked in ({}, {"block": 6, "draws_per_row": 2}):
+        entry = Entry.model_validate({"kind": "pegs", "epsilon": 3, "key_cells": 40, **asked})
+        document = urns_document(DOMAIN, keys_in_spec(DOMAIN, None, entry.key_cells), {})
+        plan = draws(entry, DOMAIN, records=200, chunk=120)
+        opener = Traced()
+        draw = plan.open(document, plan.count(Counted(), document), opener)
+        traced.append(opener.digest([draw(chunk, size).tolist() for chunk, size in ((0, 120), (1, 80))]))
+    stream = KEY.stream(step="s", inputs="i", mechanism="polya", parameters={})
+    traced.append(str(draw_polya(stream, np.arange(9), 1 << 19, 300, values=40).tolist()))
+    return " ".join(traced)
+
+
+class Counted:
+    """Counts the people above."""
+
+    def count(self, empty: Callable[[], Any], _: str) -> Any:
+        tally = empty()
+        tally.add(people())
+        return tally
+
+
 DRAWINGS: dict[str, Callable[[], str]] = {
     "learn_structure": graph_learnt,
     "learn_parameters": probabilities_learnt,
     "learn_loglinear": network_learnt,
     "noise_seeds": histogram_noised,
     "synthesize": candidates_tested,
+    "draw_records": records_drawn,
 }
 
 

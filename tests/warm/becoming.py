@@ -50,7 +50,10 @@ class _Environment(os._Environ[str]):
         before = {name: self.get(name) for name in _READ_AT_IMPORT}
         for name, value in given.items():
             super().__setitem__(name, value)
-        if any(self.get(name) != value for name, value in before.items()):
+        # If the address of a server that is there already is still to be set, they are read then.
+        address = self.get("DENIABLE_PREFECT_API_URL")
+        waits = address and address != self.get("PREFECT_API_URL")
+        if not waits and any(self.get(name) != value for name, value in before.items()):
             _read_again()
 
 

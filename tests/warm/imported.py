@@ -14,13 +14,18 @@ from tests.isolation import STATE  # noqa: F401 - before Prefect and MLflow are 
 import flows.cli.release  # noqa: F401 # isort: skip
 
 # What is imported when it is first used, by a command, a release or a Prefect server.
+import multiprocessing.dummy  # noqa: F401
+
 import alembic.command
+import alembic.config
 import alembic.migration  # noqa: F401
 import anyio._backends._asyncio  # noqa: F401
 import matplotlib.backends.backend_svg  # noqa: F401
 import mlflow.pyfunc.model
 import mlflow.store.model_registry.sqlalchemy_workspace_store
-import mlflow.store.tracking.sqlalchemy_workspace_store  # noqa: F401
+import mlflow.store.tracking.sqlalchemy_workspace_store
+import mlflow.utils.search_logged_model_utils  # noqa: F401
+import prefect.artifacts
 import prefect.concurrency.services
 import prefect.flow_engine
 import prefect.server.api.server
@@ -29,6 +34,7 @@ import prefect.server.database.orm_models
 import prefect.task_engine
 import prefect.telemetry.run_telemetry
 import prefect.utilities.visualization  # noqa: F401
+import pyarrow.pandas_compat  # noqa: F401
 import rich._emoji_codes
 import rich.status  # noqa: F401
 from jinja2 import TemplateAssertionError
@@ -43,10 +49,11 @@ from reports.plots.theme import make_figure, page_svg
 from schemas.spec.accounts import accounts_of
 from schemas.spec.release_spec import load_spec
 from stores.statement import statement
-from tests.small_release import QUICK, write_small_release
+from tests import compiled_once, quick_flows  # noqa: F401
+from tests.small_release import HISTOGRAM_SEEDS, QUICK, write_small_release
 
 with TemporaryDirectory(prefix="deniable-warm-") as _folder:
-    for _number, _changes in enumerate(({}, QUICK)):
+    for _number, _changes in enumerate(({}, QUICK, HISTOGRAM_SEEDS)):
         accounts_of(load_spec(write_small_release(Path(_folder, str(_number)), **_changes)))
 
 # Numba, pandera and matplotlib look up much when they are first used.

@@ -9,8 +9,11 @@ import os
 import shutil
 import subprocess
 import sys
+from asyncio import base_tasks
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
+from functools import partial
 from multiprocessing import get_context
 from multiprocessing.context import ForkContext, ForkServerContext
 from pathlib import Path
@@ -155,7 +158,20 @@ def _serve(here: socket, there: socket) -> None:
     prefect_database.make_prefect_database = _copied
     # Of the settings that one of its applications has, there is one in this process.
     Settings.hash_key = lambda _settings: "all"
+    _do_not_tire()
     sys.exit(become(_MODULE, [str(listening)], json.loads(asked) | _NOTHING_OLD))
+
+
+def _do_not_tire() -> None:
+    """Leave out what a server does again and again for nobody."""
+    from docket import Worker  # noqa: PLC0415 - it is there already, and nowhere else
+    from prefect.server.api import background_workers  # noqa: PLC0415
+
+    # Its list of tasks is looked at once a second, and not each quarter of one.
+    seldom = timedelta(seconds=1)
+    background_workers.Worker = partial(Worker, minimum_check_interval=seldom, scheduling_resolution=seldom)
+    # Each request ends with a cancelled task, which is described in full to nobody.
+    base_tasks._task_repr_info = lambda _task: ["task"]
 
 
 def _copied() -> None:

@@ -16,6 +16,7 @@ from fractions import Fraction
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.exact_probabilities import exp_probability
 from deniable.foundation.keys import WordStream
+from deniable.foundation.uniform import uniform_integer
 
 # Below 1 / ln 2, so that 2^-floor(1.4426 x) is never below exp(-x).
 _LOG2_E = Fraction(14426, 10000)
@@ -45,25 +46,13 @@ def choose(scores: Sequence[int], *, sensitivity: int, epsilon: Fraction, stream
     weights = [1 << (_DEEPEST - level) for level in levels]
     total = sum(weights)
     while True:
-        ticket = _uniform_below(stream, total)
+        ticket = uniform_integer(stream, total)
         picked = 0
         while ticket >= weights[picked]:
             ticket -= weights[picked]
             picked += 1
         if _accepted(stream, (best - scores[picked]) * rate, levels[picked]):
             return picked
-
-
-def _uniform_below(stream: WordStream, bound: int) -> int:
-    """A uniform integer in [0, bound), for a bound of any size."""
-    words = -(-bound.bit_length() // 32)
-    while True:
-        uniform = 0
-        for word in stream.take(words).tolist():
-            uniform = uniform << 32 | word
-        uniform >>= 32 * words - bound.bit_length()
-        if uniform < bound:
-            return uniform
 
 
 def _accepted(stream: WordStream, exponent: Fraction, level: int) -> bool:

@@ -4,7 +4,7 @@ Restored from McKenna, Miklau, Sheldon 2021, "Winning the NIST contest"; NIST-MS
 public file, is the same learner with another selection. README.md states the guarantee, and the differences.
 
 spec: its entry in a release spec. plan: tables, choices, and their cost. pooling: which values are pooled. selection:
-the tree of pairs, chosen privately. public_selection: tables chosen from a public file. measuring: the private
-queries. network: from the fitted tables to a Bayesian network. steps: its steps. verification: what its steps must do.
+the tree of pairs, chosen privately. measuring: the private queries. learning: what is counted, and in which order.
+network: from the fitted tables to a Bayesian network. steps: its steps. verification: what its steps must do.
 published: verification of what it measured.
 """

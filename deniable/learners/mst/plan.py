@@ -26,9 +26,8 @@ from deniable.privacy.loss import (
 )
 
 PART = "parameters"
-ONES = "counts of each attribute by itself"
 CHOICES = "choices of the pairs of a tree"
-PAIRS = "counts of the chosen pairs of attributes"
+PAIRS = "tables of the chosen pairs of attributes"
 
 PARTS = 3
 """Number of equal parts of rho: one for single attributes, one for choices, one for pairs."""
@@ -151,30 +150,24 @@ class MstPlan:
         layout = self.layout
         if not layout.counted:
             return ()
-        ones = noisy_integers("gaussian", self.one_way_variance, query=ONES, part=PART, outputs=len(layout.counted))
+        names = self.domain.names
+        ones = [
+            noisy_integers("gaussian", self.one_way_variance, query=f"counts of {names[i]}", part=PART, outputs=1)
+            for i in layout.counted
+        ]
         if layout.choices:
             (variance,) = self.table_variances
+            choice = self.choice_epsilon
             return (
-                ones,
-                ExponentialEvent(
-                    query=CHOICES, part=PART, outputs=layout.choices, epsilon_per_choice=self.choice_epsilon
-                ),
+                *ones,
+                ExponentialEvent(query=CHOICES, part=PART, outputs=layout.choices, epsilon_per_choice=choice),
                 noisy_integers("gaussian", variance, query=PAIRS, part=PART, outputs=layout.choices),
             )
-        names = self.domain.names
-        return (
-            ones,
-            *(
-                noisy_integers(
-                    "gaussian",
-                    variance,
-                    query=f"counts of {', '.join(names[i] for i in clique)}, chosen from a public file",
-                    part=PART,
-                    outputs=1,
-                )
-                for clique, variance in zip(layout.cliques, self.table_variances, strict=True)
-            ),
-        )
+        several = [
+            noisy_integers("gaussian", variance, query=_query([names[i] for i in clique]), part=PART, outputs=1)
+            for clique, variance in zip(layout.cliques, self.table_variances, strict=True)
+        ]
+        return (*ones, *several)
 
     @cached_property
     def guarantee(self) -> Guarantee:
@@ -215,9 +208,10 @@ def stated_plan(recipe: MstRecipe, domain: Domain, layout: Layout, events: Seque
     variances = [event.variance for event in events if isinstance(event, DiscreteGaussianEvent)]
     choices = [event.epsilon_per_choice for event in events if isinstance(event, ExponentialEvent)]
     kinds = 1 if layout.choices else len(layout.cliques)
-    padded = [*variances, *[Fraction(1)] * (kinds + 1)]
+    ones = len(layout.counted)
+    padded = [*variances, *[Fraction(1)] * (ones + kinds + 1)]
     choice = (choices or [Fraction(1)])[0] if layout.choices else Fraction(0)
-    return MstPlan(recipe, domain, layout, padded[0], choice, tuple(padded[1 : kinds + 1]))
+    return MstPlan(recipe, domain, layout, padded[0], choice, tuple(padded[ones : ones + kinds]))
 
 
 @lru_cache(maxsize=16)
@@ -255,3 +249,8 @@ def _rounded(value: float, direction: int) -> Fraction:
     exponent = int(log10(value) // 1) - 3
     unit = Fraction(10) ** exponent
     return (int(Fraction(value) / unit) + (direction > 0)) * unit
+
+
+def _query(names: Sequence[str]) -> str:
+    *most, last = names
+    return f"table of {', '.join(most)} and {last}"

@@ -52,10 +52,10 @@ def faults_of_tree(measured: Measurements, events: Sequence[MechanismEvent]) -> 
 def faults_of_noise(measured: Measurements, events: Sequence[MechanismEvent]) -> Iterator[str]:
     """Faults where a release does not have the noise of its event."""
     variances = [event.variance for event in events if isinstance(event, DiscreteGaussianEvent)]
-    one, several = variances[:1], variances[1:]
+    several = variances[len(measured.ones) :]
     if len(several) == 1:
         several *= len(measured.larger)
-    for tables, right in ((measured.ones, one * len(measured.ones)), (measured.larger, several)):
+    for tables, right in ((measured.ones, variances[: len(measured.ones)]), (measured.larger, several)):
         stated = [release.noise.amount for table in tables for release in table.releases]
         if any(table.releases[0].noise.law != "gaussian" for table in tables) or stated != right:
             yield f"{FILE}: the noise of a table is not that of its event"

@@ -78,21 +78,27 @@ def _faults_of_form(spec: Document, measured: Measurements, _: Sequence[Mechanis
         yield f"{FILE} must have the buckets of the schema"
     drawn = [i for i in measured.order if domain.cardinalities[i] > 1]
     first, further = drawn[: plan.degree + 1], drawn[plan.degree + 1 :]
-    if [len(table.attributes) > 0 for table in measured.tables] != [True] * (len(further) + bool(first)):
+    if len(measured.tables) != len(further) + bool(first):
         yield f"{FILE} must have a table of the first attributes, and one of each further attribute"
         return
     for turn, table in enumerate(measured.tables, 1):
-        child = drawn[0] if turn == 1 else further[turn - 2]
-        earlier = drawn[: drawn.index(child)]
-        own, by_values = (
-            (first, first) if turn == 1 else ([child, *(i for i in table.attributes if i in earlier)], [child])
-        )
-        if set(table.attributes) != set(own) or len(own) > plan.degree + 1 or set(table.by_values) != set(by_values):
-            yield f"{FILE}: the {measured.named(table)} must be of an attribute by its values and of its parents"
-        (release,) = table.releases
-        law = ("laplace", plan.scale)
-        if (release.noise.law, release.noise.amount) != law or release.multiplier != 1 or release.turn != turn:
-            yield f"{FILE}: the {measured.named(table)} must be released once, with Laplace noise of scale {plan.scale}"
+        named = f"{FILE}: the {measured.named(table)}"
+        if turn == 1:
+            right = set(table.attributes) == set(table.by_values) == set(first)
+        else:
+            child = further[turn - 2]
+            parents = set(table.attributes) - {child}
+            right = set(table.by_values) == {child} <= set(table.attributes) and parents <= set(_before(drawn, child))
+            right = right and len(parents) <= plan.degree
+        if not right:
+            yield f"{named} must be of an attribute by its values and of its parents"
+        laws = [(each.noise.law, each.noise.amount, each.multiplier, each.turn) for each in table.releases]
+        if laws != [("laplace", plan.scale, 1, turn)]:
+            yield f"{named} must be released once, with Laplace noise of scale {plan.scale}"
+
+
+def _before(order: Sequence[int], attribute: int) -> Sequence[int]:
+    return order[: order.index(attribute)]
 
 
 def _faults_of_figures(measured: Measurements, _: Sequence[MechanismEvent]) -> Iterator[str]:

@@ -116,7 +116,7 @@ def fit(
         total: the number of records, if it is known; otherwise `fixed_total`.
         iterations: largest number of iterations.
         tolerance: fall of the loss over 20 iterations, relative to 1 plus the loss, at which it has converged.
-        may_go_on: asked after each iteration, with its number and the loss; if it says no, the model is as it is then.
+        may_go_on: called after each iteration with its number and the loss; returns whether to continue.
 
     Raises:
         InvalidInput: a table does not have the shape of its attributes, or no record is possible.

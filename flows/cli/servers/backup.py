@@ -69,7 +69,7 @@ def run_restore_command(asked: argparse.Namespace, state: Path) -> int:
         os.environ["DENIABLE_LEDGER"] = stack.database("ledger")
     with at_work("Verifying what was restored"):
         releases = require_consistent(state)
-    print(f"{state} is restored: {releases} releases and the ledger were verified.")  # noqa: T201
+    print(f"{state} is restored: {releases:,} release{'s' if releases != 1 else ''} and the ledger were verified.")  # noqa: T201
     if has_databases(place):
         print("PostgreSQL is running; make stack starts the rest.")  # noqa: T201
     return DONE

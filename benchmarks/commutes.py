@@ -1,0 +1,207 @@
+"""`python -m benchmarks.commutes`: commute distances of synthetic origins on LODES, by prior and domain.
+
+Reads the LODES folder of a state that DENIABLE_LODES names: `*_od_main_JT00_*.csv.gz` and `*_xwalk.csv.gz`. Otherwise
+a made-up state. For a sample of destinations, the mean commute of synthetic workers is compared with the true one; the
+standard error of a bias is that of the sample. LODES itself is noise-infused; it stands for the truth here.
+"""
+
+import argparse
+import os
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from deniable.foundation.keys import ReleaseKey, WordStream
+from deniable.foundation.noise import DiscreteLaplace
+from deniable.learners.origin_destination.draws import draw_origins
+from deniable.learners.origin_destination.plan import FlowsPlan, kept_probability
+from deniable.privacy.urn_costs import UNIT
+
+LODES = "DENIABLE_LODES"
+EPSILON, DELTA = Fraction(46, 10), Fraction(1, 10**5)
+KEPT = Fraction(378, 10_000)
+_EARTH_MILES = 3958.8
+
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class State:
+    """Workers by destination and origin, with coordinates.
+
+    Attributes:
+        destination: destination of each pair.
+        origin: origin of each pair.
+        workers: number of workers of each pair.
+        destination_place: latitude and longitude of each destination, in degrees, shape (destinations, 2).
+        origin_place: the same of origins.
+        area: area of each origin, such as its census tract.
+    """
+
+    destination: Integers
+    origin: Integers
+    workers: Integers
+    destination_place: Floats
+    origin_place: Floats
+    area: Integers
+
+
+def read_lodes(folder: Path) -> State:
+    """Read the origin-destination counts of a state, and its geography."""
+    (flows,), (places,) = folder.glob("*_od_main_JT00_*.csv.gz"), folder.glob("*_xwalk.csv.gz")
+    pairs = pd.read_csv(flows, dtype={"w_geocode": str, "h_geocode": str})
+    where = pd.read_csv(places, dtype={"tabblk2010": str, "trct": str}, usecols=_PLACES).set_index("tabblk2010")
+    destinations, origins = sorted(set(pairs["w_geocode"])), sorted(set(pairs["h_geocode"]))
+    tracts = where.loc[origins, "trct"]
+    return State(
+        pd.Categorical(pairs["w_geocode"], destinations).codes.astype(np.int64),
+        pd.Categorical(pairs["h_geocode"], origins).codes.astype(np.int64),
+        pairs["S000"].to_numpy(np.int64),
+        where.loc[destinations, ["blklatdd", "blklondd"]].to_numpy(np.float64),
+        where.loc[origins, ["blklatdd", "blklondd"]].to_numpy(np.float64),
+        pd.Categorical(tracts).codes.astype(np.int64),
+    )
+
+
+_PLACES = ["tabblk2010", "trct", "blklatdd", "blklondd"]
+
+
+def made_up_state(destinations: int = 400, origins: int = 4000, areas: int = 80) -> State:
+    """A state that nobody lives in: areas on a square, and workers who prefer to live near their work."""
+    stream = ReleaseKey(bytes(32)).stream(step="benchmark", mechanism="state", inputs="", parameters={})
+    centres = 41 + uniforms(stream, 2 * areas).reshape(-1, 2) * [0.8, 0.8] - [0, 112.5]
+    area = np.sort(np.minimum((uniforms(stream, origins) * areas).astype(np.int64), areas - 1))
+    origin_place = centres[area] + (uniforms(stream, 2 * origins).reshape(-1, 2) - 0.5) * 0.04
+    destination_place = centres[(uniforms(stream, destinations) * areas).astype(np.int64)]
+    sizes = np.maximum((3 / (uniforms(stream, destinations) + 1e-3) ** 0.7).astype(np.int64), 1)
+    pairs = []
+    for place, size in enumerate(sizes.tolist()):
+        weights = np.cumsum(np.exp(-miles(destination_place[place], origin_place) / 6))
+        homes = np.searchsorted(weights, uniforms(stream, size) * weights[-1])
+        found, times = np.unique(np.minimum(homes, origins - 1), return_counts=True)
+        pairs.append(np.stack([np.full(len(found), place), found, times]))
+    destination, origin, workers = np.concatenate(pairs, axis=1)
+    return State(destination, origin, workers, destination_place, origin_place, area)
+
+
+def uniforms(stream: WordStream, count: int) -> Floats:
+    """Numbers in [0, 1), of 32 bits each."""
+    return stream.take(count).astype(np.float64) / 2**32
+
+
+def miles(place: Floats, others: Floats) -> Floats:
+    """Great-circle distances from one place to others, in miles."""
+    one, many = np.radians(place), np.radians(others)
+    half = np.sin((many - one) / 2) ** 2
+    chord = half[:, 0] + np.cos(one[0]) * np.cos(many[:, 0]) * half[:, 1]
+    return np.asarray(2 * _EARTH_MILES * np.arcsin(np.sqrt(chord)))
+
+
+def compare(state: State, destinations: Integers, name: str, plan: FlowsPlan | None, *, coarse: bool) -> str:
+    """One line: prior workers, overlap, bias, root mean squared error, and the bias of the larger half.
+
+    Args:
+        state: the state.
+        destinations: the destinations to be compared.
+        name: name of the line.
+        plan: how origins are drawn; None for two-sided geometric noise on the counts of areas.
+        coarse: whether areas are drawn, and then an origin in the area, all equally probable.
+    """
+    key = ReleaseKey(bytes(range(32)))
+    by_area = np.argsort(state.area, kind="stable")
+    starts = np.searchsorted(state.area[by_area], np.arange(state.area.max() + 2))
+    origins = int(state.area.max()) + 1 if coarse else len(state.area)
+    priors, overlaps, errors, sizes = [], [], [], []
+    for place in destinations.tolist():
+        own = state.destination == place
+        cells = state.area[state.origin[own]] if coarse else state.origin[own]
+        occupied, where = np.unique(cells, return_inverse=True)
+        numbers = np.zeros(len(occupied), np.int64)
+        np.add.at(numbers, where, state.workers[own])
+        people = int(numbers.sum())
+        stream = key.stream(step="benchmark", mechanism="flows", inputs=name, parameters={"destination": place})
+        if plan is None:
+            drawn = noisy(stream, occupied, numbers, origins, people)
+        else:
+            drawn = draw_origins(stream, plan, occupied, numbers, draws=people)
+            kept = 1.0 if plan.kept is None else float(plan.kept)
+            priors.append(plan.prior(people, people) / UNIT * (len(occupied) + kept * (origins - len(occupied))))
+        found = np.bincount(np.searchsorted(occupied, drawn[np.isin(drawn, occupied)]), minlength=len(occupied))
+        overlaps.append(float(np.minimum(found, numbers).sum() / people))
+        homes = drawn
+        if coarse:
+            spread = (starts[drawn + 1] - starts[drawn]) * uniforms(stream, len(drawn))
+            homes = by_area[starts[drawn] + spread.astype(np.int64)]
+        distance = miles(state.destination_place[place], state.origin_place)
+        truth = float(distance[state.origin[own]] @ state.workers[own]) / people
+        errors.append(float(distance[homes].mean()) - truth if len(homes) else np.nan)
+        sizes.append(people)
+    error, larger = np.array(errors), np.array(sizes) >= np.median(sizes)
+    prior = f"{np.mean(priors):.0f}" if priors else "0"
+    deviation = np.nanstd(error) / np.sqrt(np.isfinite(error).sum())
+    return (
+        f"{name} | {prior} | {np.mean(overlaps):.3f} | {np.nanmean(error):+.1f} ({deviation:.1f}) | "
+        f"{np.sqrt(np.nanmean(error**2)):.1f} | {np.nanmean(error[larger]):+.1f}"
+    )
+
+
+def noisy(stream: WordStream, occupied: Integers, numbers: Integers, origins: int, people: int) -> Integers:
+    """The baseline: counts of areas with two-sided geometric noise, negative ones 0, scaled to the number of people."""
+    counts = np.zeros(origins, np.int64)
+    counts[occupied] = numbers
+    # One worker who moves changes two counts.
+    counts = np.maximum(counts + DiscreteLaplace(2 / EPSILON).sample(stream, origins), 0)
+    if not counts.any():
+        return np.empty(0, np.int64)
+    sums = np.cumsum(counts)
+    return np.searchsorted(sums, (uniforms(stream, people) * sums[-1]).astype(np.int64), side="right")
+
+
+def rows(state: State) -> list[tuple[str, FlowsPlan | None, bool]]:
+    """The lines of the table: their names, plans, and whether areas are drawn."""
+    blocks, areas = len(state.area), int(state.area.max()) + 1
+    totals = tuple(np.bincount(state.destination, weights=state.workers).astype(np.int64).tolist())
+    kept = kept_probability(KEPT)
+
+    def plan(origins: int, delta: Fraction, bound: str = "theorem_O", sampled: Fraction | None = None) -> FlowsPlan:
+        return FlowsPlan(len(totals), origins, EPSILON, delta, bound, sampled, totals=totals)
+
+    return [
+        ("pure, origins", plan(blocks, Fraction(0)), False),
+        ("theorem 4.4, origins", plan(blocks, DELTA, "theorem_4_4"), False),
+        ("theorem O, origins", plan(blocks, DELTA), False),
+        ("theorem O, domain sampling", plan(blocks, DELTA, sampled=kept), False),
+        ("pure, areas", plan(areas, Fraction(0)), True),
+        ("theorem 4.4, areas", plan(areas, DELTA, "theorem_4_4"), True),
+        ("theorem O, areas", plan(areas, DELTA), True),
+        ("two-sided geometric, areas", None, True),
+    ]
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.commutes", description=__doc__)
+    parser.add_argument("--destinations", type=int, default=120, help="number of random destinations")
+    asked = parser.parse_args()
+    named = os.environ.get(LODES)
+    state = read_lodes(Path(named)) if named else made_up_state()
+    stream = ReleaseKey(bytes(range(32))).stream(step="benchmark", mechanism="destinations", inputs="", parameters={})
+    number = len(state.destination_place)
+    chosen = np.sort(np.argsort(uniforms(stream, number))[: asked.destinations])
+    jobs = int(state.workers.sum())
+    source = f"LODES in {named}" if named else f"a made-up state; set {LODES} for a real one"
+    areas, added = int(state.area.max()) + 1, -np.log(float(KEPT))
+    print(f"{source}: {jobs:,} workers, {number:,} destinations, {len(state.area):,} origins, {areas} areas")
+    print(f"epsilon {float(EPSILON)}, delta {float(DELTA):g}; domain sampling adds {added:.2f} + ln 2 to epsilon")
+    print("method | prior workers a destination | overlap | bias in miles (s.e.) | rmse | bias of the larger half")
+    for name, plan, coarse in rows(state):
+        print(compare(state, chosen, name, plan, coarse=coarse), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,123 @@
+"""`python -m benchmarks.synthetic_sets`: Charest's tables with corrected units, and the coverage of intervals.
+
+Moments are exact sums; coverage is simulated under a fixed key, with the sets drawn by the urns of the product. The
+confidential table has n = 100 people, and each set as many records.
+"""
+
+import argparse
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deniable.foundation.keys import ReleaseKey, WordStream
+from deniable.learners.multinomial_sets.combining import combine
+from deniable.learners.multinomial_sets.exact import binomial_law, moments
+from deniable.learners.multinomial_sets.plan import SetsPlan
+from deniable.learners.multinomial_sets.posterior import binary_posterior
+from deniable.models.urns import draw_polya
+from deniable.privacy.urn_costs import UNIT
+
+PEOPLE = 100
+SETS = (1, 2, 5, 10)
+SHARES = (0.25, 0.5)
+LARGE = 250
+"""An epsilon at which the sets are nearly those without noise."""
+
+
+def main() -> None:
+    """Print both tables, then the coverage."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.synthetic_sets", description=__doc__)
+    parser.add_argument("--runs", type=int, default=1000, help="simulated surveys for each line of coverage")
+    runs = parser.parse_args().runs
+    print_moments()
+    print_coverage(runs)
+
+
+def print_moments() -> None:
+    """Bias and variance of the mean over the sets, and what the rules' variances are on average."""
+    print("share | epsilon | sets | bias in points | relative % | variance x1e-4 | T_m rel. bias % | T_M rel. bias %")
+    for share in SHARES:
+        for epsilon in (2, LARGE):
+            for sets in SETS:
+                found = moments(share=share, epsilon=epsilon, sets=sets, people=PEOPLE, size=PEOPLE)
+                rules = [
+                    "-" if each is None else f"{100 * (each / found.variance - 1):.1f}"
+                    for each in (found.missing, found.full)
+                ]
+                bias = 100 * (found.mean - share)
+                print(
+                    f"{share} | {epsilon} | {sets} | {bias:.6f} | {bias / share:.6f} | {1e4 * found.variance:.6f} | "
+                    f"{' | '.join(rules)}"
+                )
+
+
+def print_coverage(runs: int) -> None:
+    """How often 95 % intervals cover the share: the rule T_M*, and the posterior that models the synthesis."""
+    print("\nshare | epsilon | sets | urns | T_M* covers | posterior covers | half-width of the posterior")
+    for share in SHARES:
+        for epsilon in (1, 2, 3, 10):
+            for sets in SETS:
+                for shared in (False, True) if sets > 1 else (False,):
+                    star, covers, half = coverage(share, Fraction(epsilon), sets, runs, shared=shared)
+                    urns = "shared" if shared else "own"
+                    rule = "-" if star is None else f"{star:.3f}"
+                    print(f"{share} | {epsilon} | {sets} | {urns} | {rule} | {covers:.3f} | {half:.3f}")
+
+
+def coverage(
+    share: float, epsilon: Fraction, sets: int, runs: int, *, shared: bool = False
+) -> tuple[float | None, float, float]:
+    """Coverage of T_M* (None for one set) and of the posterior, and the posterior's median half-width.
+
+    Args:
+        share: share of the first category in the population.
+        epsilon: total epsilon.
+        sets: number of sets.
+        runs: number of simulated surveys.
+        shared: whether the sets share an urn.
+    """
+    plan = SetsPlan(2, sets, PEOPLE, epsilon, shared)
+    stream = ReleaseKey(bytes(range(32))).stream(
+        step="benchmark", mechanism="sets", inputs=str(share), parameters={"epsilon": epsilon, "sets": sets}
+    )
+    sums = np.cumsum(binomial_law(PEOPLE, share))
+    star, covered, halves = 0, 0, []
+    known: dict[tuple[int, ...], tuple[bool, float]] = {}
+    for _ in range(runs):
+        count = min(int(np.searchsorted(sums, uniform(stream))), PEOPLE)
+        drawn = draw_sets(stream, plan, count)
+        counts = tuple(int(number) for number in np.sort((drawn == 0).sum(axis=1)))
+        each = (sum(counts),) if shared else counts
+        if each not in known:
+            alpha = plan.prior / UNIT
+            size = PEOPLE * sets if shared else PEOPLE
+            found = binary_posterior(each, size=size, people=PEOPLE, alpha=alpha)
+            low, high = found.interval()
+            known[each] = low <= share <= high, (high - low) / 2
+        covered += known[each][0]
+        halves.append(known[each][1])
+        if sets > 1:
+            q = [number / PEOPLE for number in counts]
+            v = [each_q * (1 - each_q) / PEOPLE for each_q in q]
+            interval = combine(q, v, "T_M*", size=PEOPLE, people=PEOPLE).interval
+            star += interval is not None and interval[0] <= share <= interval[1]
+    return (star / runs if sets > 1 else None), covered / runs, float(np.median(halves))
+
+
+def draw_sets(stream: WordStream, plan: SetsPlan, count: int) -> NDArray[np.int64]:
+    """Draw the sets of a table with so many people in the first category, shape (sets, records)."""
+    counts = np.array([count, PEOPLE - count])
+    if plan.shared:
+        return draw_polya(stream, counts, plan.prior, plan.draws).reshape(plan.sets, plan.size)
+    return np.stack([draw_polya(stream, counts, plan.prior, plan.draws) for _ in range(plan.sets)])
+
+
+def uniform(stream: WordStream) -> float:
+    """A number in [0, 1) from two words."""
+    high, low = stream.take(2).tolist()
+    return float((high << 32 | low) / 2**64)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,20 @@
+"""Uniform integers of any size, drawn exactly from the words of a keyed stream, without compiled code."""
+
+from deniable.foundation.keys import WordStream
+
+
+def uniform_integer(stream: WordStream, bound: int) -> int:
+    """A uniform integer in [0, bound), by rejection: as many leading bits as bound has, until they are below it.
+
+    Args:
+        stream: the words.
+        bound: number of values, 1 or more, of any size.
+    """
+    words = -(-bound.bit_length() // 32)
+    while True:
+        uniform = 0
+        for word in stream.take(words).tolist():
+            uniform = uniform << 32 | word
+        uniform >>= 32 * words - bound.bit_length()
+        if uniform < bound:
+            return uniform

@@ -1,0 +1,30 @@
+"""The steps of this learner: keys of the urns are listed, and no record is read."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from deniable.foundation.domain import Domain
+from deniable.foundation.keys import Parameter, StreamOpener
+from deniable.learners.diverse.spec import Entry
+from deniable.learners.pegs.plan import keys_in_spec, urns_document
+from deniable.mechanisms import URNS, Counter, Made, PartDelta, PlannedStep
+
+
+def steps(entry: Entry, domain: Domain, _: PartDelta) -> tuple[PlannedStep, ...]:
+    """Plan the steps of a spec; see `deniable.learners.registry.steps_of`."""
+    decides: dict[str, Parameter] = {"learner": entry.kind, "key_cells": entry.key_cells}
+    listed = PlannedStep(
+        name="learn_structure",
+        part=None,
+        parameters=decides,
+        shown=decides,
+        makes=(URNS,),
+        run=partial(_list, entry, domain),
+    )
+    return (listed,)
+
+
+def _list(entry: Entry, domain: Domain, _: Counter, __: Mapping[str, Any], ___: StreamOpener) -> Made:
+    keys = keys_in_spec(domain, entry.orders, entry.key_cells)
+    return Made(products={"urns": urns_document(domain, keys, entry.seed_weights)})

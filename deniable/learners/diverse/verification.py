@@ -1,0 +1,36 @@
+"""What the step and the draws of this learner must do, derived from spec and domain."""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from deniable.foundation.checks import Check, found
+from deniable.foundation.domain import Domain
+from deniable.learners.diverse.plan import EVENTS
+from deniable.learners.pegs.plan import faults_of_urns, keys_in_spec, urns_document
+from deniable.learners.pegs.verification import KEYS_FOLLOW
+from deniable.privacy.loss import MechanismEvent
+from deniable.privacy.planned import Document, ExpectedStep
+
+
+def expected_draws(_: Document, __: Domain) -> tuple[MechanismEvent, ...]:
+    """The events of all draws, which guarantee nothing; see `deniable.learners.registry.expected_draws`."""
+    return EVENTS
+
+
+def check_urns(record: Document, described: Document, document: Document) -> tuple[Check, ...]:
+    """Whether the urns have the keys and seeds of the spec."""
+    asked = record["spec"]["document"]["learner"]
+
+    def faults() -> Iterator[str]:
+        domain = Domain.from_document(described)
+        keys = keys_in_spec(domain, asked["orders"], asked["key_cells"])
+        yield from faults_of_urns(document, urns_document(domain, keys, asked["seed_weights"]))
+        if asked["accept_no_differential_privacy"] is not True:
+            yield "the spec does not accept that there is no differential privacy"
+
+    return (Check(KEYS_FOLLOW, found(faults)),)
+
+
+EXPECTED_STEPS: Final[Mapping[str, ExpectedStep]] = {
+    "learn_structure": ExpectedStep(part=None, makes={"urns": "urns.json"}, checks={"urns.json": check_urns}),
+}

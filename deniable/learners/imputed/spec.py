@@ -1,0 +1,29 @@
+"""The entry of this learner in a release spec."""
+
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from deniable.foundation.spec_values import Count, Epsilon
+from deniable.learners.pegs.spec import SeededEntry
+
+MOST_FIT_ROWS = 200_000
+
+
+class Entry(SeededEntry):
+    """Perturbed multiple imputation.
+
+    Attributes:
+        epsilon: budget of one record.
+        fit_rows: largest number of records that the regressions are fitted to: the first ones.
+    """
+
+    parts: ClassVar[tuple[str, ...]] = ()
+    steps: ClassVar[Mapping[str, str]] = {
+        "learn_structure": "States the seeds, which are public; no record is read.",
+    }
+
+    kind: Literal["imputed"]
+    epsilon: Epsilon
+    fit_rows: Annotated[Count, Field(le=MOST_FIT_ROWS)] = 20_000

@@ -1,0 +1,9 @@
+"""Several synthetic sets of one cross-classification: beta-binomial and Dirichlet-multinomial synthesis.
+
+Charest 2010. The cells of each set are drawn from a Polya urn of exact counts, and every set is charged. README.md
+states its guarantee, and the differences from the paper.
+
+spec: its entry in a release spec. plan: the urns and their cost. steps: what is made public. draws: what is counted,
+and the draws. verification: what its step and draws must do. For users of the sets: posterior, release, combining,
+exact.
+"""

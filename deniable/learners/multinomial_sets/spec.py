@@ -1,0 +1,34 @@
+"""The entry of this learner in a release spec."""
+
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from deniable.foundation.spec_values import Count, Epsilon
+from deniable.learners.entry import LearnerEntry
+from deniable.learners.multinomial_sets.plan import MOST_SETS
+
+
+class Entry(LearnerEntry):
+    """Several synthetic sets of the cross-classification of all attributes.
+
+    Attributes:
+        epsilon: budget of all sets together.
+        sets: number of sets, M. At one total epsilon more sets carry less: 1 is the default.
+        shared: whether all sets are drawn from one urn, which loses less than an urn for each.
+        people: number of people in the table, if that is public: users of the sets need it for the posterior.
+    """
+
+    parts: ClassVar[tuple[str, ...]] = ()
+    steps: ClassVar[Mapping[str, str]] = {
+        "learn_structure": "Lists the urns of the sets, which are public; no record is read.",
+    }
+    is_drawn_from_counts: ClassVar[bool] = True
+    holds_rules: ClassVar[bool] = False
+
+    kind: Literal["multinomial_sets"]
+    epsilon: Epsilon
+    sets: Annotated[Count, Field(le=MOST_SETS)] = 1
+    shared: bool = False
+    people: Count | None = None

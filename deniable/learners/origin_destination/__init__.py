@@ -1,0 +1,8 @@
+"""Origins of workers given their destination: Dirichlet-multinomial synthesis of commuting flows (OnTheMap).
+
+Machanavajjhala, Kifer, Abowd, Gehrke, Vilhuber 2008. The origins of a destination's workers are drawn from a Polya urn
+of exact counts, and every draw is charged. README.md states its guarantee, and the differences from the paper.
+
+spec: its entry in a release spec. bounds: prior weights that give a guarantee. plan: the urns of all destinations.
+steps: what is made public. draws: what is counted, and the draws. verification: what its steps and draws must do.
+"""

@@ -1,0 +1,237 @@
+"""Prior weights of the origins of one destination, and what its draws disclose.
+
+The origins of n workers, n_i in origin i of k, are the counts of a Polya urn with prior weight alpha for each origin;
+m origins are drawn. Neighbours differ in the origin of one worker, and n is public.
+
+- Pure: epsilon if and only if alpha >= m / (e^epsilon - 1) (paper, theorem 4.1). The same holds, with the same epsilon,
+  if one worker is added or removed (deniable.privacy.urn_costs).
+- Probabilistic: with a smaller alpha the ratio of probabilities exceeds e^epsilon for some draws, whose probability is
+  at most delta. A draw is not of these if m_i <= (e^epsilon - 1)(alpha + max(n_i - 1, 0)) for every i (theorem 4.3). So
+  (epsilon, delta)-differential privacy follows, which is what is claimed: probabilistic differential privacy is not
+  preserved by post-processing (Meiser 2018).
+- Theorem 4.4 bounds that probability by the number of origins times the worst origin's, theorem O by a union over
+  origins in which the occupied ones share the n workers. README.md has the proofs.
+
+All bounds are computed in logarithms: in theorem 4.4 they are as small as 1e-320. Needs NumPy alone, and no data.
+"""
+
+from collections.abc import Callable
+from math import ceil, exp, expm1, floor, lgamma, log
+
+import numpy as np
+
+_STEP = 0.98
+_BISECTIONS = 40
+_SMALLEST_ALPHA = 1e-12
+# The least factor by which a bound must keep below delta: rounding errors are far smaller.
+_MARGIN = 1 - 1e-6
+_LOWER = 1 - 1e-12
+_TERMS = 512
+_GRID = 1.1
+
+
+def pure_alpha(draws: int, epsilon: float) -> float:
+    """The smallest prior weight with which draws of origins cost epsilon: m / (e^epsilon - 1).
+
+    Source: the paper, theorem 4.1.
+    """
+    return draws / expm1(epsilon)
+
+
+def log_rho(people: int, draws: int, alpha: float, others: float, growth: float) -> float:
+    """Logarithm of rho, the largest probability of a 0-sample's worst count; a real number of draws is allowed for.
+
+    Args:
+        people: number of workers n.
+        draws: number of draws m.
+        alpha: prior weight of an origin.
+        others: prior weight of all other origins together.
+        growth: e^epsilon - 1.
+
+    Source: the paper, before theorem 4.4.
+    """
+    best = -np.inf
+    for x in range(people):
+        worst = min(float(draws), growth * (alpha + max(x - 1, 0)))
+        best = max(
+            best,
+            lgamma(draws + 1)
+            - lgamma(worst + 1)
+            - lgamma(draws - worst + 1)
+            + lgamma(people + alpha + others)
+            - lgamma(x + alpha)
+            - lgamma((people - x) + others)
+            + lgamma(x + worst + alpha)
+            + lgamma((people - x) + (draws - worst) + others)
+            - lgamma(people + draws + alpha + others),
+        )
+        if worst == draws and x > 0:
+            # From here on the worst count stays m, and its probability rises with x: the last x decides.
+            last = people - 1
+            return max(best, _log_all(people, draws, alpha, others, last))
+    return float(best)
+
+
+def _log_all(people: int, draws: int, alpha: float, others: float, x: int) -> float:
+    """Logarithm of the probability that all draws are of an origin with x workers."""
+    return (
+        lgamma(people + alpha + others)
+        - lgamma(x + alpha)
+        + lgamma(x + draws + alpha)
+        - lgamma(people + draws + alpha + others)
+    )
+
+
+def satisfies_theorem_4_4(people: int, origins: int, alpha: float, epsilon: float, delta: float) -> bool:
+    """Whether theorem 4.4 gives (epsilon, delta) with m = n and equal prior weights; it needs epsilon > ln 3.
+
+    Source: the paper, theorem 4.4.
+    """
+    if exp(epsilon) <= 3:
+        return False
+    bound = log(delta * _MARGIN * (exp(epsilon) - 2) / (2 * origins * exp(epsilon)))
+    return log_rho(people, people, alpha, (origins - 1) * alpha, expm1(epsilon)) <= bound
+
+
+def disclosure(people: int, draws: int, origins: int, alpha: float, growth: float) -> float:
+    """Theorem O: a bound on the probability of draws that are not within g + 1 = e^epsilon of a neighbour's.
+
+    It is (k - 1) delta(0) + n max_x delta(x) / x, with delta(x) the probability that an origin of x workers is drawn
+    more than g (alpha + max(x - 1, 0)) times, which is beta-binomial.
+
+    Args:
+        people: number of workers n.
+        draws: number of draws m.
+        origins: number of origins k.
+        alpha: prior weight of each origin.
+        growth: g, e^epsilon - 1.
+    """
+    if people == 0 or origins == 1:
+        return 0.0
+    others = (origins - 1) * alpha
+    # At least one origin is occupied, and the numbers of workers of those that are add up to n.
+    empty = (origins - 1) * _tail(people, draws, 0, alpha, others, growth)
+    worst = 0.0
+    for x in range(1, people + 1):
+        if growth * (alpha + x - 1) >= draws:
+            break
+        worst = max(worst, _tail(people, draws, x, alpha, others, growth) / x)
+    return empty + people * worst
+
+
+def _tail(people: int, draws: int, x: int, alpha: float, others: float, growth: float) -> float:
+    """Probability that an origin with x workers is drawn too often."""
+    first = floor(growth * (alpha + max(x - 1, 0)) * _LOWER) + 1
+    if first > draws:
+        return 0.0
+    own, rest = x + alpha, (people - x) + others
+    start = (
+        lgamma(draws + 1)
+        - lgamma(first + 1)
+        - lgamma(draws - first + 1)
+        + lgamma(first + own)
+        + lgamma((draws - first) + rest)
+        - lgamma(draws + own + rest)
+        + lgamma(own + rest)
+        - lgamma(own)
+        - lgamma(rest)
+    )
+    total, last, position = 0.0, 1.0, first
+    while position <= draws:
+        # Ratios of successive terms; their products are the terms, relative to the first.
+        counts = np.arange(position, min(position + _TERMS, draws))
+        ratios = (draws - counts) * (counts + own) / ((counts + 1) * ((draws - counts - 1) + rest))
+        terms = last * np.concatenate([[1.0], np.cumprod(ratios)])
+        total += float(terms.sum() if position == first else terms[1:].sum())
+        if len(counts) < _TERMS:
+            break
+        last, position = float(terms[-1]), position + len(counts)
+        if last < total * 1e-18 and ratios[-1] < 0.5 and np.all(np.diff(ratios[-8:]) <= 0):
+            # What is left out is less than the last term: later ratios are smaller still.
+            total += last
+            break
+    return exp(start) * total
+
+
+def theorem_4_4_alpha(people: int, origins: int, epsilon: float, delta: float) -> float:
+    """The smallest prior weight of a run from the pure one downwards that satisfies theorem 4.4.
+
+    The condition need not be monotone, so that the run is followed downwards in steps of 2 % and its end is bisected.
+    For few origins theorem 4.4 asks for more than pure privacy does; then the result is the pure weight.
+    """
+    return _smallest(
+        pure_alpha(people, epsilon), lambda alpha: satisfies_theorem_4_4(people, origins, alpha, epsilon, delta)
+    )
+
+
+def satisfies_theorem_o(people: int, draws: int, origins: int, alpha: float, growth: float, delta: float) -> bool:
+    """Whether theorem O bounds the probability of disclosing draws by delta."""
+    return disclosure(people, draws, origins, alpha, growth) <= delta * _MARGIN
+
+
+def satisfies_theorem_o_for_fewer(
+    people: int, draws: int, origins: int, alpha: float, growth: float, delta: float
+) -> bool:
+    """The same for every number of origins from 2 to k, as domain sampling may leave any.
+
+    The probability of an origin falls with the number of others; so between two numbers of origins the sum over empty
+    ones is at most the larger number times the probability at the smaller one.
+    """
+    occupied = people * max(
+        (_tail(people, draws, x, alpha, alpha, growth) / x for x in range(1, people + 1)), default=0.0
+    )
+    empty, fewer = 0.0, 2
+    while fewer <= origins:
+        more = min(max(fewer, int(fewer * _GRID)), origins)
+        empty = max(empty, (more - 1) * _tail(people, draws, 0, alpha, (fewer - 1) * alpha, growth))
+        fewer = more + 1
+    return empty + occupied <= delta * _MARGIN
+
+
+def theorem_o_alpha(
+    people: int, draws: int, origins: int, growth: float, delta: float, *, or_fewer: bool = False
+) -> float:
+    """The smallest prior weight of a run from the pure one downwards that satisfies theorem O.
+
+    Args:
+        people: number of workers n.
+        draws: number of draws m.
+        origins: number of origins k.
+        growth: g, e^epsilon - 1 but for accept/reject.
+        delta: bound on the probability of draws that disclose more.
+        or_fewer: whether it must hold for any smaller number of origins as well.
+    """
+    holds = satisfies_theorem_o_for_fewer if or_fewer else satisfies_theorem_o
+    return _smallest(draws / growth, lambda alpha: holds(people, draws, origins, alpha, growth, delta))
+
+
+def _smallest(pure: float, condition: Callable[[float], bool]) -> float:
+    # At the pure weight privacy needs no bound.
+    low = pure
+    while low > _SMALLEST_ALPHA and condition(low * _STEP):
+        low *= _STEP
+    below = low * _STEP
+    for _ in range(_BISECTIONS):
+        middle = (below + low) / 2
+        if condition(middle):
+            low = middle
+        else:
+            below = middle
+    return low
+
+
+def acceptance_growth(epsilon: float, delta: float) -> float:
+    """G of accept/reject: with p = delta, ln((g + 1) / (1 - p)) is epsilon."""
+    return exp(epsilon) * (1 - delta) - 1
+
+
+def domain_sampling_cost(kept: float, alpha: float) -> float:
+    """What domain sampling adds to epsilon: ln(1/f) + ceil(alpha) ln 2, for m = n.
+
+    Args:
+        kept: smallest probability f with which an empty origin stays in the domain.
+        alpha: largest prior weight.
+
+    Source: the paper, theorem 5.2.
+    """
+    return log(1 / kept) + ceil(alpha) * log(2)

@@ -1,0 +1,328 @@
+"""What is counted for the draws of this learner, and the draws; see `deniable.mechanisms.ChargedDraws`.
+
+Records are in an order that depends on the key and their number alone. The urn of a destination has a stream of its
+own: a destination whose workers are in two chunks is drawn in both, with the same result. Time and memory of a
+destination are proportional to its draws and its occupied origins, whatever the number of origins.
+"""
+
+# numba infers the types of kernels
+# mypy: disallow-untyped-defs=False, disallow-untyped-calls=False, disallow-untyped-decorators=False
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cache, partial
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from deniable.foundation.domain import Codes, Domain
+from deniable.foundation.keys import Parameter, WordStream
+from deniable.foundation.noise import uniform_below
+from deniable.learners.origin_destination.plan import FORMAT, KEPT_UNIT, TRIES, FlowsPlan, draws_of, plan_of
+from deniable.learners.origin_destination.spec import Entry
+from deniable.mechanisms import ChargedDraws, ChunkStreams, Counter, Draw
+from deniable.models.sequential_model import require_format
+from deniable.models.urns import draw_polya
+from deniable.privacy.urn_costs import UNIT
+
+Integers = NDArray[np.int64]
+
+
+@dataclass
+class FlowCounts:
+    """Numbers of workers by destination and origin, as a list of the pairs that occur.
+
+    Attributes:
+        destination: column of destinations.
+        origin: column of origins.
+        area_of: the area that is counted for each origin.
+        pairs: destination times the number of areas, plus area; ascending.
+        numbers: number of workers of each pair.
+    """
+
+    destination: int
+    origin: int
+    area_of: tuple[int, ...] = field(repr=False)
+    pairs: Integers = field(init=False, repr=False)
+    numbers: Integers = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Begin with no pairs."""
+        self.pairs = np.empty(0, np.int64)
+        self.numbers = np.empty(0, np.int64)
+
+    def add(self, codes: Codes) -> None:
+        """Count more rows, value codes of shape (rows, m)."""
+        areas = np.asarray(self.area_of, np.int64)
+        cells = codes[:, self.destination].astype(np.int64) * (int(areas.max()) + 1) + areas[codes[:, self.origin]]
+        self._take(*np.unique(cells, return_counts=True))
+
+    def merge(self, other: "FlowCounts") -> None:
+        """Add the counts of other rows of the same table."""
+        self._take(other.pairs, other.numbers)
+
+    def _take(self, pairs: Integers, numbers: Integers) -> None:
+        found, place = np.unique(np.concatenate([self.pairs, pairs]), return_inverse=True)
+        summed = np.zeros(len(found), np.int64)
+        np.add.at(summed, place, np.concatenate([self.numbers, numbers]))
+        self.pairs, self.numbers = found, summed
+
+    @property
+    def arrays(self) -> dict[str, Integers]:
+        """What was counted, to be stored by name."""
+        return {"pairs": self.pairs, "numbers": self.numbers}
+
+    def restore(self, arrays: Mapping[str, Integers]) -> None:
+        """Take what was counted from what was stored of it."""
+        self.pairs, self.numbers = arrays["pairs"], arrays["numbers"]
+
+
+NEEDS_READ = True
+"""Whether `draws` is given the probability with which a record is read."""
+
+
+def draws(entry: Entry, domain: Domain, *, records: int, chunk: int, read: Fraction = Fraction(1)) -> ChargedDraws:
+    """Plan the draws; see `deniable.learners.registry.draws_of`.
+
+    Raises:
+        InvalidInput: the table or the totals do not fit.
+    """
+    plan = plan_of(dict(entry), domain, read)
+    if plan.totals is not None:
+        draws_of(plan, plan.totals, records)
+    parameters: dict[str, Parameter] = {
+        "learner": entry.kind,
+        "origins": plan.origins,
+        "epsilon": entry.epsilon,
+        "delta": entry.delta,
+        "bound": entry.bound,
+        "sampling": Fraction(1) if plan.kept is None else plan.kept,
+        "accept_reject": entry.accept_reject,
+        "records": records,
+        "chunk_candidates": chunk,
+    }
+    return ChargedDraws(
+        events=plan.events,
+        parameters=parameters,
+        count=partial(_count, entry, domain),
+        open=partial(_open, entry, domain, plan, records, chunk),
+    )
+
+
+def area_of_origins(entry: Entry, domain: Domain) -> tuple[int, ...]:
+    """The area that is drawn for each origin: its bucket, or itself."""
+    origin = domain.attributes[domain.index(entry.origin)]
+    return origin.buckets if entry.coarsen else tuple(range(origin.cardinality))
+
+
+def _count(entry: Entry, domain: Domain, counter: Counter, _: Mapping[str, Any]) -> Sequence[NDArray[Any]]:
+    destination, origin = domain.index(entry.destination), domain.index(entry.origin)
+    empty = partial(FlowCounts, destination, origin, area_of_origins(entry, domain))
+    counted = counter.count(empty, "flows")
+    return counted.pairs, counted.numbers
+
+
+def _open(
+    entry: Entry,
+    domain: Domain,
+    plan: FlowsPlan,
+    records: int,
+    chunk_records: int,
+    document: Mapping[str, Any],
+    arrays: Sequence[NDArray[Any]],
+    open_stream: ChunkStreams,
+) -> Draw:
+    require_format(document, FORMAT)
+    workers = [urn["workers"] for urn in document["urns"]]
+    drawn = draws_of(plan, workers, records)
+    ends = np.cumsum(np.asarray(drawn, np.int64))
+    pairs, numbers = arrays
+    starts = np.searchsorted(pairs, np.arange(plan.destinations + 1) * plan.origins)
+    within = Within.of(entry, domain) if entry.coarsen else None
+    destination, origin = domain.index(entry.destination), domain.index(entry.origin)
+
+    def origins_of(place: int) -> Integers:
+        occupied = slice(starts[place], starts[place + 1])
+        parameters: dict[str, Parameter] = {"destination": place, "draws": drawn[place]}
+        stream = open_stream(mechanism="flows", parameters=parameters, chunk=0)
+        counted = numbers[occupied]
+        areas = draw_origins(stream, plan, pairs[occupied] - place * plan.origins, counted, draws=drawn[place])
+        return areas if within is None else within.draw(stream, areas)
+
+    @cache
+    def order() -> Integers:
+        """The place among all draws of each record; whoever reads the first records has a sample of all."""
+        stream = open_stream(mechanism="order", parameters={"records": records}, chunk=0)
+        high, low = stream.take(2 * records).reshape(2, -1).astype(np.uint64)
+        return np.argsort(high << np.uint64(32) | low, kind="stable")
+
+    def draw(chunk: int, candidates: int) -> Codes:
+        places = order()[chunk * chunk_records :][:candidates]
+        codes = np.empty((candidates, 2), np.uint16)
+        codes[:, destination] = np.searchsorted(ends, places, side="right")
+        for place in np.unique(codes[:, destination]).tolist():
+            own = codes[:, destination] == place
+            codes[own, origin] = origins_of(place)[places[own] - (ends[place] - drawn[place])]
+        return codes
+
+    return draw
+
+
+def draw_origins(stream: WordStream, plan: FlowsPlan, occupied: Integers, numbers: Integers, *, draws: int) -> Integers:
+    """Draw the origins of a destination's workers.
+
+    For probabilistic privacy the prior weight depends on the number of workers that were counted. It is the same in
+    neighbouring tables, of which one worker has another origin: so is who was in the part of the rows that was read.
+
+    Args:
+        stream: the words of this destination.
+        plan: the plan.
+        occupied: the origins that workers come from, ascending, shape (occupied,). Confidential.
+        numbers: number of workers of each. Confidential.
+        draws: number of draws.
+
+    Returns:
+        Origins in the order of the draws, shape (draws,).
+    """
+    if plan.origins == 1 or draws == 0:
+        return np.zeros(draws, np.int64)
+    people = int(numbers.sum())
+    prior = plan.prior(people, draws)
+    bounded = plan.has_bound(people, draws)
+    if bounded and plan.accept_reject:
+        return _accepted(stream, plan, prior, occupied, numbers, draws)
+    if bounded and plan.kept is not None:
+        kept = _kept(stream, plan.kept, occupied, plan.origins)
+        found = draw_polya(stream, numbers, prior, draws, values=len(occupied) + len(kept))
+        return np.concatenate([occupied, kept])[found]
+    return _all_origins(stream, prior, occupied, numbers, draws, plan.origins)
+
+
+def _all_origins(
+    stream: WordStream, prior: int, occupied: Integers, numbers: Integers, draws: int, origins: int
+) -> Integers:
+    """Draw from all origins, of which those without workers are never listed."""
+    found = draw_polya(stream, numbers, prior, draws, values=origins)
+    empty = found - len(occupied)
+    # The empty origin of number u is u plus the number of occupied ones before it.
+    before = np.searchsorted(occupied - np.arange(len(occupied)), empty, side="right")
+    if not len(occupied):
+        return found
+    return np.where(empty < 0, occupied[np.minimum(found, len(occupied) - 1)], empty + before)
+
+
+def _kept(stream: WordStream, kept: Fraction, occupied: Integers, origins: int) -> Integers:
+    """The empty origins that stay in the domain, each with the same probability; one word each."""
+    empty = np.setdiff1d(np.arange(origins), occupied, assume_unique=True)
+    below = kept.numerator * (KEPT_UNIT // kept.denominator)
+    return empty[stream.take(len(empty)).astype(np.uint64) < below]
+
+
+def _accepted(
+    stream: WordStream, plan: FlowsPlan, prior: int, occupied: Integers, numbers: Integers, draws: int
+) -> Integers:
+    """Draw TRIES times, and keep the first draws that are acceptable; if none are, draw from the prior alone."""
+    tries = [_all_origins(stream, prior, occupied, numbers, draws, plan.origins) for _ in range(TRIES)]
+    nothing = np.empty(0, np.int64)
+    tries.append(_all_origins(stream, prior, nothing, nothing, draws, plan.origins))
+    good = [is_acceptable(each, occupied, numbers, prior, plan.growth) for each in tries[:-1]]
+    return tries[[*good, True].index(True)]
+
+
+def is_acceptable(drawn: Integers, occupied: Integers, numbers: Integers, prior: int, growth: Fraction) -> bool:
+    """Whether draws are representative of the counts, or of counts in which one worker has another origin.
+
+    Draws represent counts if m_i <= g (alpha + max(n_i - 1, 0)) for every origin. To test the counts alone would not be
+    differentially private for any epsilon: one worker could make draws impossible.
+
+    Args:
+        drawn: the origins drawn, shape (draws,).
+        occupied: the origins that workers come from, ascending.
+        numbers: number of workers of each.
+        prior: prior weight of each origin, in units of 1 / 2^20 workers.
+        growth: g.
+
+    Source: the paper, section 5.2 (g-Rep and g-Good).
+    """
+    workers = dict(zip(occupied.tolist(), numbers.tolist(), strict=True))
+    found, times = np.unique(drawn, return_counts=True)
+    sampled = dict(zip(found.tolist(), times.tolist(), strict=True))
+
+    def most(people: int) -> int:
+        return growth.numerator * (prior + UNIT * max(people - 1, 0)) // (growth.denominator * UNIT)
+
+    beyond = [origin for origin, count in sampled.items() if count > most(workers.get(origin, 0))]
+    if not beyond:
+        return True
+    if len(beyond) > 1 or sampled[beyond[0]] > most(workers.get(beyond[0], 0) + 1):
+        return False
+    # A worker of another origin moves here, and that origin must still be represented.
+    return any(
+        origin != beyond[0] and count > 0 and sampled.get(origin, 0) <= most(count - 1)
+        for origin, count in workers.items()
+    )
+
+
+@dataclass(frozen=True)
+class Within:
+    """Origins within their areas, drawn by public weights.
+
+    Attributes:
+        origins: the origins, sorted by area.
+        starts: where each area begins in `origins`, shape (areas + 1,).
+        cumulative: running sums of the weights within each area.
+    """
+
+    origins: Integers
+    starts: Integers
+    cumulative: Integers
+
+    @classmethod
+    def of(cls, entry: Entry, domain: Domain) -> "Within":
+        """The origins of a spec."""
+        attribute = domain.attributes[domain.index(entry.origin)]
+        areas = np.asarray(attribute.buckets, np.int64)
+        order = np.argsort(areas, kind="stable")
+        weights = np.array([entry.population.get(str(value), 1) for value in attribute.values], np.int64)[order]
+        starts = np.searchsorted(areas[order], np.arange(attribute.bucket_count + 1))
+        sums = np.cumsum(weights)
+        before = np.concatenate([[0], sums])[starts[:-1]]
+        return cls(order, starts, sums - np.repeat(before, np.diff(starts)))
+
+    def draw(self, stream: WordStream, areas: Integers) -> Integers:
+        """Draw an origin within each area."""
+        found = np.empty(len(areas), np.int64)
+        done, spare = 0, 64
+        while done < len(areas):
+            words = stream.peek(2 * (len(areas) - done) + spare)
+            before = done
+            done, used = _draw_within(words, areas, self.starts, self.cumulative, found, before)
+            stream.take(int(used))
+            spare = 64 if done > before else 2 * spare
+        return self.origins[found]
+
+
+@numba.njit(nogil=True, cache=True)
+def _draw_within(words, areas, starts, cumulative, found, first):
+    """Draw places within areas from number `first` on; returns the number drawn, and the words used."""
+    done = first
+    used = 0
+    position = 0
+    while done < len(areas) and position >= 0:
+        start, stop = starts[areas[done]], starts[areas[done] + 1]
+        target, position = uniform_below(words, position, cumulative[stop - 1])
+        if position >= 0:
+            low, high = start, stop - 1
+            while low < high:
+                middle = (low + high) >> 1
+                if cumulative[middle] > target:
+                    high = middle
+                else:
+                    low = middle + 1
+            found[done] = low
+            done += 1
+            used = position
+    return done, used

@@ -1,0 +1,302 @@
+"""The urns of all destinations: their prior weights, and what all draws cost; fixed before any origin is read.
+
+Needs no compiled code: verification derives the same.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+from functools import lru_cache
+from math import ceil, expm1
+from typing import Any, Final
+
+from deniable.foundation.domain import Domain
+from deniable.foundation.errors import InvalidInput
+from deniable.learners.origin_destination.bounds import (
+    acceptance_growth,
+    satisfies_theorem_4_4,
+    satisfies_theorem_o,
+    satisfies_theorem_o_for_fewer,
+    theorem_4_4_alpha,
+    theorem_o_alpha,
+)
+from deniable.privacy.loss import ApproximateEvent, MechanismEvent
+from deniable.privacy.urn_costs import UNIT, prior_for
+
+FORMAT: Final = "deniable/flows/1"
+QUERY: Final = "origins of the workers of one destination, drawn from exact counts"
+TOTALS_QUERY: Final = "numbers of workers of all destinations"
+TRIES: Final = 64
+"""Number of tries for a destination, of which the first acceptable one is kept; all are made."""
+KEPT_UNIT: Final = 1 << 32
+"""The probability with which an empty origin stays in the domain is a multiple of one over this."""
+MOST_IN_ONE = 1_000_000
+"""Largest number of workers of one destination."""
+_FEW = 1000
+_REMEMBERED = 1 << 16
+_CONTEXT = Context(prec=80)
+_MARGIN = Decimal(10) ** -60
+_DIGITS = Decimal(10) ** -20
+# The accounting of a split computes in floating point.
+_LOST_BY_FLOATS = Decimal(10) ** -12
+
+
+@dataclass(frozen=True)
+class FlowsPlan:
+    """What a spec asks for, in numbers.
+
+    Attributes:
+        destinations: number of destinations.
+        origins: number of origins that are drawn, k: areas if they are coarsened.
+        epsilon: budget of the draws of one destination, before domain sampling adds to it.
+        delta: probability that draws disclose more; 0 for pure privacy.
+        bound: `theorem_O` or `theorem_4_4`, for delta above 0.
+        kept: probability with which an empty origin stays in the domain; None without domain sampling.
+        accept_reject: whether draws that are too far from the counts are rejected.
+        totals: public number of workers of each destination; None if it is measured.
+        read: probability with which a worker is in the part of the rows that is counted.
+    """
+
+    destinations: int
+    origins: int
+    epsilon: Fraction
+    delta: Fraction = Fraction(0)
+    bound: str = "theorem_O"
+    kept: Fraction | None = None
+    accept_reject: bool = False
+    totals: tuple[int, ...] | None = None
+    read: Fraction = Fraction(1)
+
+    def prior(self, people: int, draws: int) -> int:
+        """Prior weight of each origin of a destination, in units of 1 / 2^20 workers; 0 if nothing is drawn.
+
+        Args:
+            people: number of workers n, the same in neighbouring tables; not used for pure privacy.
+            draws: number of draws m.
+        """
+        if draws == 0:
+            return 0
+        if self.origins == 1 or not self.has_bound(people, draws):
+            return prior_for(self.epsilon, draws)
+        return _probabilistic_prior(
+            people, draws, self.origins, self.epsilon, self.delta, self.bound, self.kept is not None, self.accept_reject
+        )
+
+    def has_bound(self, people: int, draws: int) -> bool:
+        """Whether a theorem gives a smaller prior weight than pure privacy needs; some hold for m = n alone."""
+        if self.delta == 0 or people == 0:
+            return False
+        return people == draws or (self.bound == "theorem_O" and self.kept is None)
+
+    @property
+    def growth(self) -> Fraction:
+        """G of accept/reject, rounded down to a multiple of 1 / 2^20."""
+        return Fraction(int(acceptance_growth(float(self.epsilon), float(self.delta)) * UNIT * (1 - 1e-12)), UNIT)
+
+    @property
+    def events(self) -> tuple[MechanismEvent, ...]:
+        """All draws: a record is in one destination, so that those of all destinations cost as much as one's."""
+        if self.origins == 1:
+            return ()
+        epsilon, delta = self.epsilon, self.delta
+        if self.kept is not None:
+            alpha = Fraction(max((self.prior(n, n) for n in self.totals or () if n), default=0), UNIT)
+            epsilon += log_above(1 / self.kept) + ceil(alpha) * log_above(Fraction(2))
+        if self.accept_reject:
+            delta += delta**TRIES
+        if self.delta > 0:
+            epsilon = before_sampling(epsilon, self.read)
+        return (
+            ApproximateEvent(
+                query=QUERY, part="parameters", outputs=1, epsilon_per_output=epsilon, delta_per_output=delta
+            ),
+        )
+
+
+@lru_cache(_REMEMBERED)
+def _probabilistic_prior(
+    people: int,
+    draws: int,
+    origins: int,
+    epsilon: Fraction,
+    delta: Fraction,
+    bound: str,
+    sampled: bool,  # noqa: FBT001 - cached by position
+    accept_reject: bool,  # noqa: FBT001
+) -> int:
+    """The smallest prior weight that was found to satisfy the bound, rounded up and tried again as it is drawn with."""
+    level, chance = float(epsilon), float(delta)
+    growth = float(FlowsPlan(1, origins, epsilon, delta).growth) if accept_reject else expm1(level)
+    pure = -(-draws * UNIT * 10**12 // int(growth * 10**12)) if accept_reject else prior_for(epsilon, draws)
+
+    def holds(prior: int) -> bool:
+        alpha = prior / UNIT
+        if bound == "theorem_4_4":
+            return satisfies_theorem_4_4(people, origins, alpha, level, chance)
+        condition = satisfies_theorem_o_for_fewer if sampled else satisfies_theorem_o
+        return condition(people, draws, origins, alpha, growth, chance)
+
+    if bound == "theorem_4_4":
+        found = theorem_4_4_alpha(people, origins, level, chance)
+    else:
+        found = theorem_o_alpha(people, draws, origins, growth, chance, or_fewer=sampled)
+    prior = ceil(found * UNIT)
+    for _ in range(_FEW):
+        if prior >= pure or holds(prior):
+            break
+        prior += 1
+    else:
+        return pure
+    return min(max(prior, 1), pure)
+
+
+def log_above(number: Fraction) -> Fraction:
+    """The natural logarithm of a number of 1 or more, rounded up to 20 decimals."""
+    value = _CONTEXT.divide(Decimal(number.numerator), Decimal(number.denominator))
+    above = _CONTEXT.add(_CONTEXT.ln(value), _MARGIN)
+    return max(Fraction(above.quantize(_DIGITS, rounding=ROUND_CEILING, context=_CONTEXT)), Fraction(0))
+
+
+def before_sampling(epsilon: Fraction, read: Fraction) -> Fraction:
+    """The epsilon from which the accounting of a split comes back to epsilon: ln(1 + (e^epsilon - 1) / p), rounded up.
+
+    A joint split lowers epsilon, because without a record the draws are those of a table that neighbours it. That is
+    proved for added and removed records. Where neighbours differ in an origin alone, the record is there in both, and
+    the split lowers delta, but not epsilon.
+
+    Args:
+        epsilon: what one worker's origin costs.
+        read: probability p with which a worker is in the part that is read.
+    """
+    growth = _CONTEXT.subtract(_CONTEXT.exp(_CONTEXT.divide(epsilon.numerator, Decimal(epsilon.denominator))), 1)
+    ratio = _CONTEXT.divide(_CONTEXT.multiply(growth, Decimal(read.denominator)), Decimal(read.numerator))
+    above = _CONTEXT.add(_CONTEXT.ln(_CONTEXT.add(1, ratio)), _LOST_BY_FLOATS)
+    return Fraction(above.quantize(_DIGITS, rounding=ROUND_CEILING, context=_CONTEXT)) if read < 1 else epsilon
+
+
+def kept_probability(asked: Fraction) -> Fraction:
+    """The probability of domain sampling, rounded down to what is drawn with."""
+    return Fraction(int(asked * KEPT_UNIT), KEPT_UNIT)
+
+
+def plan_of(asked: Mapping[str, Any], domain: Domain, read: Fraction = Fraction(1)) -> FlowsPlan:
+    """The plan of a learner's entry, as a document or as fields.
+
+    Args:
+        asked: the entry.
+        domain: the public domain.
+        read: probability with which a worker is in the part of the rows that is counted; only the cost depends on it.
+
+    Raises:
+        InvalidInput: the table is not one of destinations and origins, or the totals do not fit it.
+    """
+    require_attributes(asked["destination"], asked["origin"], domain)
+    destination = domain.attributes[domain.index(asked["destination"])]
+    origin = domain.attributes[domain.index(asked["origin"])]
+    totals = asked["totals"]
+    kept = asked["sampling"]
+    return FlowsPlan(
+        destinations=destination.cardinality,
+        origins=origin.bucket_count if asked["coarsen"] else origin.cardinality,
+        epsilon=Fraction(asked["epsilon"]),
+        delta=Fraction(asked["delta"]),
+        bound=asked["bound"],
+        kept=None if kept is None else kept_probability(Fraction(kept)),
+        accept_reject=asked["accept_reject"],
+        totals=None if totals is None else totals_in_order(totals, destination.values),
+        read=read,
+    )
+
+
+def require_attributes(destination: str, origin: str, domain: Domain) -> None:
+    """Refuse a table that has other attributes than a destination and an origin.
+
+    Raises:
+        InvalidInput: it has.
+    """
+    if destination == origin or {destination, origin} != set(domain.names):
+        raise InvalidInput(
+            "destination and origin must be the two attributes of the table, "
+            f"got {destination} and {origin} for {', '.join(domain.names)}."
+        )
+
+
+def totals_in_order(totals: Mapping[str, int], values: Sequence[object]) -> tuple[int, ...]:
+    """Public totals in the order of the destinations.
+
+    Raises:
+        InvalidInput: there is one of an unknown destination, or none of a known one.
+    """
+    names = [str(value) for value in values]
+    by_name = {str(name): number for name, number in totals.items()}
+    if set(by_name) != set(names):
+        raise InvalidInput(
+            f"totals must have a number for each of the {len(names):,} destinations and for no other, got "
+            f"{len(set(names) - set(by_name)):,} missing and {len(set(by_name) - set(names)):,} unknown."
+        )
+    if any(not 0 <= number <= MOST_IN_ONE for number in by_name.values()):
+        raise InvalidInput(f"totals must be from 0 to {MOST_IN_ONE:,} workers, got another number.")
+    return tuple(by_name[name] for name in names)
+
+
+def apportioned(noisy: Sequence[int], records: int) -> tuple[int, ...]:
+    """Numbers of draws in proportion to noisy numbers of workers, by largest remainders; they add up to `records`.
+
+    Negative numbers count as 0; if all are, the draws are divided evenly.
+    """
+    weights = [max(each, 0) for each in noisy]
+    if not any(weights):
+        weights = [1] * len(noisy)
+    whole = sum(weights)
+    shares = [divmod(weight * records, whole) for weight in weights]
+    left = records - sum(share for share, _ in shares)
+    first = sorted(range(len(shares)), key=lambda place: -shares[place][1])[:left]
+    more = set(first)
+    return tuple(share + (place in more) for place, (share, _) in enumerate(shares))
+
+
+def draws_of(plan: FlowsPlan, workers: Sequence[int], records: int) -> tuple[int, ...]:
+    """Number of draws of each destination: as many as its public workers, or apportioned to measured ones.
+
+    Args:
+        plan: the plan.
+        workers: the number of workers of each destination that the urns' document states.
+        records: number of records of the release.
+
+    Raises:
+        InvalidInput: public totals do not add up to the records.
+    """
+    if plan.totals is None:
+        draws = apportioned(workers, records)
+        if max(draws, default=0) > MOST_IN_ONE:
+            raise InvalidInput(f"at most {MOST_IN_ONE:,} origins can be drawn for one destination; lower records.")
+        return draws
+    if sum(plan.totals) != records:
+        raise InvalidInput(
+            f"synthesis.records must be the sum of the public totals, {sum(plan.totals):,}, got {records:,}."
+        )
+    return plan.totals
+
+
+def urns_document(asked: Mapping[str, Any], domain: Domain, plan: FlowsPlan, workers: Sequence[int]) -> dict[str, Any]:
+    """What is public of the urns: the workers of each destination, public or measured, and the prior weights.
+
+    The prior weight of pure privacy follows from the number of draws. It is left out where that is not known yet, for
+    measured totals (`draws_of`), and for probabilistic privacy, where it follows from the workers in the part of the
+    rows that is read as well.
+    """
+    destination = domain.attributes[domain.index(asked["destination"])]
+    urns = []
+    for value, number in zip(destination.values, workers, strict=True):
+        urn: dict[str, Any] = {"destination": value, "workers": number}
+        stated = plan.totals is not None and plan.delta == 0
+        urns.append(urn | {"prior": plan.prior(number, number)} if stated else urn)
+    return {
+        "format": FORMAT,
+        "destination": asked["destination"],
+        "origin": asked["origin"],
+        "origins": plan.origins,
+        "unit": UNIT,
+        "urns": urns,
+    }

@@ -1,0 +1,112 @@
+"""The entry of this learner in a release spec."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import Field, ValidationInfo, field_validator, model_validator
+
+from deniable.foundation.errors import InvalidInput
+from deniable.foundation.spec_values import LARGEST_DELTA, Count, Epsilon, Exact, Positive, domain_known_to
+from deniable.learners.entry import LearnerEntry
+from deniable.learners.origin_destination.plan import KEPT_UNIT, require_attributes, totals_in_order
+
+_MOST_WEIGHT = 10**9
+_Total = Annotated[int, Field(ge=0)]
+
+
+class Entry(LearnerEntry):
+    """Origins of workers given their destination.
+
+    Attributes:
+        destination: the attribute of destinations; with public totals the destination of a worker is not protected.
+        origin: the attribute of origins, which are drawn.
+        privacy: `pure`, or `pdp`: with probability delta draws may disclose more than epsilon.
+        epsilon: budget of the draws.
+        delta: delta of the draws, for `pdp`.
+        bound: the theorem by which prior weights are found, for `pdp`.
+        coarsen: whether the areas that the schema's buckets of the origin describe are drawn, and then an origin in
+            the area by public weights.
+        population: public weights of origins within their areas; those left out have 1.
+        totals: public number of workers of each destination, as many as are drawn; None if it is measured.
+        totals_epsilon: budget of measuring the totals, if they are not public.
+        sampling: probability with which an origin without workers stays in the domain of a destination, for `pdp`.
+        accept_reject: whether draws that are too far from the counts are drawn again, for `pdp`.
+    """
+
+    parts: ClassVar[tuple[str, ...]] = ("parameters",)
+    steps: ClassVar[Mapping[str, str]] = {
+        "learn_structure": "Lists the urns of all destinations: how much is drawn from each, and the prior weights.",
+        "learn_parameters": "Measures how many workers each destination has, if that is not public.",
+    }
+    is_drawn_from_counts: ClassVar[bool] = True
+    holds_rules: ClassVar[bool] = False
+
+    kind: Literal["origin_destination"]
+    destination: str
+    origin: str
+    privacy: Literal["pure", "pdp"] = "pure"
+    epsilon: Epsilon = Field(default=Fraction(46, 10), validate_default=True)
+    delta: Annotated[Exact, Field(ge=0, le=LARGEST_DELTA)] = Fraction(0)
+    bound: Literal["theorem_O", "theorem_4_4"] = "theorem_O"
+    coarsen: bool = True
+    population: dict[str, Annotated[Count, Field(le=_MOST_WEIGHT)]] = Field(default_factory=dict, validate_default=True)
+    totals: dict[str, _Total] | None = Field(default=None, validate_default=True)
+    totals_epsilon: Epsilon | None = None
+    sampling: Annotated[Positive, Field(le=1)] | None = None
+    accept_reject: bool = False
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Totals are counted unless they are public."""
+        return self.parts if self.totals is None else ()
+
+    @field_validator("origin")
+    @classmethod
+    def _is_a_table_of_two(cls, origin: str, info: ValidationInfo) -> str:
+        domain = domain_known_to(info)
+        if domain is not None:
+            try:
+                require_attributes(info.data.get("destination", ""), origin, domain)
+            except InvalidInput as error:
+                raise ValueError(str(error).rstrip(".")) from None
+        return origin
+
+    @field_validator("population")
+    @classmethod
+    def _are_of_origins(cls, weights: dict[str, int], info: ValidationInfo) -> dict[str, int]:
+        domain, origin = domain_known_to(info), info.data.get("origin")
+        if domain is not None and origin in domain.names:
+            known = set(map(str, domain.attributes[domain.index(origin)].values))
+            if unknown := sorted(set(weights) - known):
+                raise ValueError(f"must be of origins, got {unknown[0]}")
+        return weights
+
+    @field_validator("totals")
+    @classmethod
+    def _are_of_all_destinations(cls, totals: dict[str, int] | None, info: ValidationInfo) -> dict[str, int] | None:
+        domain, destination = domain_known_to(info), info.data.get("destination")
+        if totals is not None and domain is not None and destination in domain.names:
+            try:
+                totals_in_order(totals, domain.attributes[domain.index(destination)].values)
+            except InvalidInput as error:
+                raise ValueError(str(error).rstrip(".")) from None
+        return totals
+
+    @model_validator(mode="after")
+    def _fit_each_other(self) -> Self:
+        if (self.totals is None) != (self.totals_epsilon is not None):
+            raise ValueError("must have totals, if they are public, or else totals_epsilon, to measure them")
+        if (self.privacy == "pdp") != (self.delta > 0):
+            raise ValueError("must have a delta above 0 if and only if privacy is pdp")
+        if self.privacy == "pure" and (self.sampling is not None or self.accept_reject):
+            raise ValueError("must have privacy pdp for sampling and accept_reject")
+        if self.privacy == "pdp" and self.totals is None:
+            raise ValueError("must have public totals for pdp: its bounds hold for a known number of workers")
+        if self.sampling is not None and self.accept_reject:
+            raise ValueError("must not have both sampling and accept_reject: no theorem covers them together")
+        if self.bound == "theorem_4_4" and (self.sampling is not None or self.accept_reject):
+            raise ValueError("must have the bound theorem_O for sampling and accept_reject")
+        if self.sampling is not None and self.sampling * KEPT_UNIT < 1:
+            raise ValueError("must have a sampling of 2^-32 or more")
+        return self

@@ -1,0 +1,88 @@
+"""What the steps and the draws of this learner must do, derived from spec and domain."""
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import Final
+
+from deniable.foundation.checks import Check, found
+from deniable.foundation.domain import Domain
+from deniable.learners.origin_destination.plan import TOTALS_QUERY, draws_of, plan_of, urns_document
+from deniable.privacy.loss import DiscreteLaplaceEvent, MechanismEvent
+from deniable.privacy.planned import (
+    Delta,
+    Document,
+    ExpectedStep,
+    Planned,
+    beyond_budget,
+    faults_of_claim,
+    nothing_wrong,
+)
+from deniable.privacy.step_costs import StepCost, read_probability
+
+_OF_ORIGINS: Final = (
+    "one is the other with one worker's origin replaced; the destination of each worker, and so the number of workers "
+    "of each destination, is public"
+)
+
+
+def neighbouring(asked: Document) -> str | None:
+    """Which tables are neighbouring; None where one record may be added or removed, as pure privacy protects."""
+    return _OF_ORIGINS if asked["privacy"] == "pdp" else None
+
+
+def expected_draws(spec: Document, domain: Domain) -> tuple[MechanismEvent, ...]:
+    """The events of all draws; see `deniable.learners.registry.expected_draws`."""
+    read = read_probability({name: Fraction(each) for name, each in spec["split"].items()}, {"parameters"})
+    return plan_of(spec["learner"], domain, read).events
+
+
+def planned_totals(spec: Document, _: Domain, __: StepCost, ___: Delta) -> Planned:
+    """The numbers of workers of all destinations, with noise of a scale that follows from the budget."""
+    epsilon = Fraction(spec["learner"]["totals_epsilon"])
+    events = (DiscreteLaplaceEvent(query=TOTALS_QUERY, part="parameters", outputs=1, sensitivity=1, scale=1 / epsilon),)
+    return Planned(events, nothing_wrong, lambda guarantee: faults_of_claim(guarantee, events, Fraction(0)))
+
+
+def check_urns(record: Document, described: Document, document: Document) -> tuple[Check, ...]:
+    """Whether the urns are those of the spec, with the prior weights that its budget requires."""
+    name = "urns.json has the draws and prior weights that follow from the spec"
+    return (Check(name, found(lambda: _faults(record, described, document))),)
+
+
+def _faults(record: Document, described: Document, document: Document) -> Iterator[str]:
+    spec, domain = record["spec"]["document"], Domain.from_document(described)
+    plan = plan_of(spec["learner"], domain)
+    workers = plan.totals
+    if workers is None:
+        workers = tuple(urn["workers"] for urn in document["urns"])
+        if not all(type(number) is int for number in workers):
+            yield "workers must be whole numbers"
+            return
+    if len(workers) != plan.destinations:
+        yield f"there must be an urn for each of the {plan.destinations:,} destinations, got {len(workers):,}"
+        return
+    draws_of(plan, workers, spec["synthesis"]["records"])
+    right = urns_document(spec["learner"], domain, plan, workers)
+    yield from (
+        f"{name} differs from what follows from the spec" for name in right if document.get(name) != right[name]
+    )
+    yield from (f"{name} is unknown" for name in document if name not in right)
+
+
+def expected_steps(asked: Document) -> Mapping[str, ExpectedStep]:
+    """What each step must do: totals that are not public are measured, in a step that is charged."""
+    if asked["totals"] is not None:
+        return {
+            "learn_structure": ExpectedStep(part=None, makes={"urns": "urns.json"}, checks={"urns.json": check_urns})
+        }
+    return {
+        "learn_parameters": ExpectedStep(
+            part="parameters",
+            makes={"urns": "urns.json"},
+            plan=planned_totals,
+            checks={"urns.json": check_urns},
+            beyond=lambda spec, step, read: beyond_budget(
+                step, {"epsilon": spec["learner"]["totals_epsilon"], "delta": 0}, read
+            ),
+        )
+    }

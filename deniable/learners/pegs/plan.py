@@ -1,0 +1,185 @@
+"""Keys, priors and blocks of the perturbed Gibbs sampler, and the cost of its draws: fixed before any record is read.
+
+Needs no compiled code: verification derives the same.
+
+Source: Park, Ghosh, Shankar 2013; README.md derives the costs.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import isqrt
+from typing import Any
+
+from deniable.foundation.domain import Domain
+from deniable.foundation.errors import InvalidInput
+from deniable.privacy.loss import ApproximateEvent, MechanismEvent
+from deniable.privacy.urn_costs import prior_for, urn_epsilon
+
+FORMAT = "deniable/urns/1"
+QUERY = "draws of records from exact counts"
+MOST_CELLS = 1 << 26
+"""Largest number of cells of all tables, which are held in memory: half a gibibyte."""
+_ROOT_DIGITS = 10**6
+
+
+def key_of(domain: Domain, order: Sequence[int], most: int) -> tuple[int, ...]:
+    """The longest prefix of an order whose buckets have at most `most` combinations.
+
+    The prefix ends at the first attribute that does not fit; none is skipped.
+
+    Args:
+        domain: the public domain.
+        order: the other attributes, the most informative first.
+        most: largest number of combinations.
+
+    Source: Park, Ghosh, Shankar 2013, section 4 (feature hashing).
+    """
+    key: list[int] = []
+    combinations = 1
+    for other in order:
+        combinations *= domain.bucket_counts[other]
+        if combinations > most:
+            break
+        key.append(other)
+    return tuple(key)
+
+
+def others_in_order(domain: Domain) -> tuple[tuple[int, ...], ...]:
+    """For each attribute, all others in the order of the schema."""
+    return tuple(tuple(j for j in range(len(domain)) if j != i) for i in range(len(domain)))
+
+
+@dataclass(frozen=True)
+class DrawsPlan:
+    """The draws of a release.
+
+    Attributes:
+        domain: the public domain.
+        records: number of records.
+        epsilon: budget of one block.
+        block: number of records in a block, B.
+        draws_per_row: number of draws r that a row serves in a block.
+        by_values: whether the budget is divided among attributes in proportion to the square root of their number of
+            values, rather than evenly.
+    """
+
+    domain: Domain
+    records: int
+    epsilon: Fraction
+    block: int = 1
+    draws_per_row: int = 1
+    by_values: bool = False
+
+    @property
+    def blocks(self) -> int:
+        """Number of blocks; the last one may be shorter than the others, at the same cost."""
+        return -(-self.records // self.block)
+
+    @cached_property
+    def priors(self) -> tuple[int, ...]:
+        """Prior weight of each value of each attribute, in units of 1 / b records; 0 for an attribute of one value.
+
+        Raises:
+            InvalidInput: the budget is too small.
+        """
+        sizes = self.domain.cardinalities
+        parts = [isqrt(size * _ROOT_DIGITS**2) if self.by_values else 1 for size in sizes]
+        whole = sum(part for part, size in zip(parts, sizes, strict=True) if size > 1)
+        return tuple(
+            prior_for(self.epsilon * part / whole, self.draws_per_row) if size > 1 else 0
+            for part, size in zip(parts, sizes, strict=True)
+        )
+
+    @property
+    def block_epsilon(self) -> Fraction:
+        """Cost of one block: the sum over the attributes of ln(1 + r b / a), however many records a block has."""
+        return sum((urn_epsilon(prior, self.draws_per_row) for prior in self.priors if prior), start=Fraction(0))
+
+    @property
+    def events(self) -> tuple[MechanismEvent, ...]:
+        """The draws of all blocks; none if no attribute has more than one value."""
+        if not self.block_epsilon:
+            return ()
+        return (
+            ApproximateEvent(
+                query=QUERY, part="parameters", outputs=self.blocks, epsilon_per_output=self.block_epsilon
+            ),
+        )
+
+
+def public_orders(domain: Domain, asked: Mapping[str, Sequence[str]] | None) -> tuple[tuple[int, ...], ...]:
+    """For each attribute, the others in a public order.
+
+    Args:
+        domain: the public domain.
+        asked: orders by attribute; those left out, and all if it is None, have the order of the schema.
+
+    Raises:
+        InvalidInput: an order names an unknown attribute, the attribute itself, or another twice.
+    """
+    orders = list(others_in_order(domain))
+    for name, others in (asked or {}).items():
+        order = domain.subset(others)
+        if domain.index(name) in order or len(set(order)) != len(order):
+            raise InvalidInput(f"the order for {name} must name other attributes, each once, got {', '.join(others)}.")
+        orders[domain.index(name)] = order
+    return tuple(orders)
+
+
+def keys_in_spec(
+    domain: Domain, orders: Mapping[str, Sequence[str]] | None, key_cells: int
+) -> tuple[tuple[int, ...], ...]:
+    """The key of each attribute, by public orders.
+
+    Args:
+        domain: the public domain.
+        orders: see `public_orders`.
+        key_cells: largest number of combinations of a key.
+    """
+    return tuple(key_of(domain, order, key_cells) for order in public_orders(domain, orders))
+
+
+def require_memory(domain: Domain, key_cells: int) -> None:
+    """Refuse tables that may have too many cells, whatever the data are.
+
+    Raises:
+        InvalidInput: they may.
+    """
+    cells = sum(size * key_cells for size in domain.cardinalities)
+    if cells > MOST_CELLS:
+        raise InvalidInput(
+            f"the tables of keys must have at most {MOST_CELLS:,} cells together, got up to {cells:,}; lower key_cells."
+        )
+
+
+def urns_document(
+    domain: Domain, keys: Sequence[Sequence[int]], seed_weights: Mapping[str, Sequence[int]], **more: Any
+) -> dict[str, Any]:
+    """What is public of urns: everything except their counts, and prior weights, which follow from the spec.
+
+    Args:
+        domain: the public domain.
+        keys: the key of each attribute, by column number.
+        seed_weights: public weights of the values of seeds, by attribute, where they are not even.
+        more: further entries.
+    """
+    names = domain.names
+    attributes = [
+        {
+            "name": name,
+            "key": [names[other] for other in key],
+            "seed_weights": list(seed_weights.get(name, ())),
+        }
+        for name, key in zip(names, keys, strict=True)
+    ]
+    return {"format": FORMAT, **more, "attributes": attributes}
+
+
+def faults_of_urns(document: Mapping[str, Any], right: Mapping[str, Any]) -> Iterator[str]:
+    """Differences between the document of urns and what follows from the spec."""
+    yield from (
+        f"{name} differs from what follows from the spec" for name in right if document.get(name) != right[name]
+    )
+    yield from (f"{name} is unknown" for name in document if name not in right)

@@ -1,0 +1,106 @@
+"""The entry of this learner in a release spec."""
+
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import Field, ValidationInfo, field_validator, model_validator
+
+from deniable.foundation.errors import InvalidInput
+from deniable.foundation.spec_values import Count, Epsilon, domain_known_to
+from deniable.learners.entry import LearnerEntry
+from deniable.learners.pegs.plan import public_orders
+
+MOST_KEY_CELLS = 1_000_000
+MOST_BLOCK = 1000
+MOST_DRAWS = 1000
+_MOST_WEIGHT = 10**9
+
+
+class SeededEntry(LearnerEntry):
+    """The common part of the entries of learners whose records begin at public seeds.
+
+    Attributes:
+        seed_weights: public weights of the values with which seeds are drawn, by attribute; an attribute that is left
+            out is drawn evenly.
+    """
+
+    is_drawn_from_counts: ClassVar[bool] = True
+    holds_rules: ClassVar[bool] = False
+
+    seed_weights: dict[str, tuple[Annotated[Count, Field(le=_MOST_WEIGHT)], ...]] = Field(
+        default_factory=dict, validate_default=True
+    )
+
+    @field_validator("seed_weights")
+    @classmethod
+    def _have_a_weight_for_each_value(
+        cls, weights: dict[str, tuple[int, ...]], info: ValidationInfo
+    ) -> dict[str, tuple[int, ...]]:
+        domain = domain_known_to(info)
+        if domain is None:
+            return weights
+        for name, those in weights.items():
+            if name not in domain.names:
+                raise ValueError(f"must name attributes, got {name}")
+            values = domain.attributes[domain.index(name)].cardinality
+            if len(those) != values:
+                raise ValueError(f"must have a weight for each of the {values} values of {name}, got {len(those)}")
+        return weights
+
+
+class KeyedEntry(SeededEntry):
+    """The common part of the entries of learners that count each attribute given a key of others.
+
+    Attributes:
+        key_cells: largest number of combinations of buckets of a key.
+        orders: for each attribute, the others from which its key is made, the most informative first; public. An
+            attribute that is left out has the order of the schema.
+    """
+
+    key_cells: Annotated[Count, Field(le=MOST_KEY_CELLS)] = 2000
+    orders: dict[str, tuple[str, ...]] | None = Field(default=None, validate_default=True)
+
+    @field_validator("orders")
+    @classmethod
+    def _name_other_attributes(
+        cls, orders: dict[str, tuple[str, ...]] | None, info: ValidationInfo
+    ) -> dict[str, tuple[str, ...]] | None:
+        domain = domain_known_to(info)
+        if domain is not None:
+            try:
+                public_orders(domain, orders)
+            except InvalidInput as error:
+                raise ValueError(str(error).rstrip(".")) from None
+        return orders
+
+
+class Entry(KeyedEntry):
+    """The perturbed Gibbs sampler.
+
+    Attributes:
+        epsilon: budget of one block, which is one record unless `block` says otherwise.
+        block: number of records of a block, B: each begins at the one before.
+        draws_per_row: number of draws that a row of a table serves in a block; then it is even for the rest of it.
+        division: how the budget of a block is divided among attributes: equally, or by the square root of their
+            numbers of values.
+    """
+
+    parts: ClassVar[tuple[str, ...]] = ()
+    steps: ClassVar[Mapping[str, str]] = {
+        "learn_structure": "Lists the keys and priors of the urns, which are public; no record is read.",
+    }
+
+    kind: Literal["pegs"]
+    epsilon: Epsilon
+    block: Annotated[Count, Field(le=MOST_BLOCK)] = 1
+    draws_per_row: Annotated[Count, Field(le=MOST_DRAWS)] = 1
+    division: Literal["equal", "values"] = "equal"
+
+    @model_validator(mode="after")
+    def _blocks_serve_their_rows(self) -> Self:
+        if self.draws_per_row > self.block:
+            raise ValueError(
+                f"must have draws_per_row at most block, since a block of {self.block} records cannot draw from a row "
+                f"more often, got {self.draws_per_row}"
+            )
+        return self

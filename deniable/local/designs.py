@@ -1,0 +1,160 @@
+"""The designs of randomized response, and their laws as exact fractions.
+
+A response is drawn from an integer below a public total: no floating-point number enters. Every design is described by
+one rational number, the ratio e^epsilon, rounded down from what was asked: the largest ratio between the probabilities
+of any response given two answers. How shares are estimated does not belong here (estimates).
+
+Sources: Warner 1965 (JASA 60); Boruch 1971 (forced response); Kairouz, Bonawitz, Ramage 2016 (k-ary randomized
+response); Wang, Blocki, Li, Jha 2017, section 4.3 (optimized unary encoding, OUE).
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from math import inf, log, nextafter
+from typing import Final, Literal, TypeAlias, get_args
+
+from deniable.foundation.errors import InvalidInput
+from deniable.foundation.exact_probabilities import exp_probability
+from deniable.foundation.keys import WordStream
+from deniable.foundation.uniform import uniform_integer
+
+Kind = Literal["warner", "forced", "k_rr", "oue"]
+Response: TypeAlias = tuple[int, ...]
+"""The code of one value, or a bit for each value (OUE)."""
+
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+SMALLEST_EPSILON, LARGEST_EPSILON = Fraction(1, 1000), Fraction(20)
+MOST_VALUES = 1000
+_STEPS = 1 << 20
+_MOST_RATIO = 1 << 40
+_GUARD_BITS = 64
+
+
+def ratio_of(epsilon: Fraction) -> Fraction:
+    """The largest multiple of 2^-20 that is at most e^epsilon: what a design with this epsilon may use.
+
+    Args:
+        epsilon: from 0.001 to 20.
+
+    Raises:
+        InvalidInput: it lies outside.
+    """
+    if not SMALLEST_EPSILON <= epsilon <= LARGEST_EPSILON:
+        raise InvalidInput(
+            f"epsilon must be from {float(SMALLEST_EPSILON):g} to {float(LARGEST_EPSILON):g}, got {float(epsilon):g}; "
+            "at 0 a response says nothing, and no share can be estimated."
+        )
+    bits = _GUARD_BITS + 2 * int(epsilon)
+    above = exp_probability(epsilon, bits) + 1
+    return Fraction((_STEPS << bits) // above, _STEPS)
+
+
+@dataclass(frozen=True)
+class Design:
+    """How one question is answered.
+
+    Attributes:
+        kind: `warner`, `forced`, `k_rr` or `oue`.
+        values: number of possible answers, k; 2 for `warner` and `forced`.
+        ratio: e^epsilon, exactly.
+
+    Raises:
+        InvalidInput: the design is not defined for these numbers.
+    """
+
+    kind: Kind
+    values: int
+    ratio: Fraction
+
+    def __post_init__(self) -> None:
+        """Refuse what is no design."""
+        if self.kind not in KINDS:
+            raise InvalidInput(f"the design must be one of {', '.join(KINDS)}, got {self.kind}.")
+        if not 2 <= self.values <= MOST_VALUES:
+            raise InvalidInput(
+                f"a question must have 2 to {MOST_VALUES:,} possible answers, got {self.values}; "
+                "an answer that is known beforehand need not be asked for."
+            )
+        if self.kind in {"warner", "forced"} and self.values != 2:
+            raise InvalidInput(f"{self.kind} needs 2 possible answers, got {self.values}; use k_rr or oue.")
+        if not 1 < self.ratio <= _MOST_RATIO or self.ratio.denominator > _MOST_RATIO:
+            raise InvalidInput(
+                f"e^epsilon must be above 1 and at most 2^40, as a fraction with a denominator of at most 2^40, "
+                f"got {self.ratio}; at 1 a response says nothing."
+            )
+
+    @property
+    def epsilon(self) -> float:
+        """Epsilon of local differential privacy of one response, ln(ratio), rounded up."""
+        return nextafter(log(self.ratio), inf)
+
+    @property
+    def forced(self) -> Fraction:
+        """Probability f that the answer is forced, in `forced`: epsilon = ln((2 - f) / f)."""
+        return 2 / (1 + self.ratio)
+
+    @property
+    def support(self) -> tuple[Fraction, Fraction]:
+        """Probabilities (p, q) that a response supports a value: given that the value is the answer, and that not."""
+        if self.kind == "oue":
+            return Fraction(1, 2), 1 / (1 + self.ratio)
+        q = 1 / (self.ratio + self.values - 1)
+        return self.ratio * q, q
+
+    def respond(self, answer: int, stream: WordStream) -> Response:
+        """Draw the response to an answer.
+
+        Args:
+            answer: its code, 0..values-1. Confidential.
+            stream: words of the respondent's key, used for this response only.
+        """
+        a, b = self.ratio.numerator, self.ratio.denominator
+        if self.kind == "warner":
+            # The true answer with probability a / (a + b), otherwise the other one.
+            return (answer if uniform_integer(stream, a + b) < a else 1 - answer,)
+        if self.kind == "forced":
+            # With probability f = 2b / (a + b) one of the two answers, each equally probable; otherwise the true one.
+            ticket = uniform_integer(stream, a + b)
+            return (answer if ticket >= 2 * b else int(ticket < b),)
+        if self.kind == "k_rr":
+            ticket = uniform_integer(stream, a + b * (self.values - 1))
+            other = ticket // b
+            return (other + (other >= answer) if ticket < b * (self.values - 1) else answer,)
+        # Every bit is drawn from as many words whatever the answer is, up to rejections, which do not depend on it.
+        return tuple(
+            int(uniform_integer(stream, 2 * (a + b)) < (a + b if value == answer else 2 * b))
+            for value in range(self.values)
+        )
+
+    def probability(self, response: Response, answer: int) -> Fraction:
+        """Probability of a response given an answer, exactly."""
+        if self.kind == "oue":
+            held, other = self.support
+            chance = Fraction(1)
+            for value, bit in enumerate(response):
+                one = held if value == answer else other
+                chance *= one if bit else 1 - one
+            return chance
+        p, q = self.support
+        return p if response == (answer,) else q
+
+    def responses(self) -> tuple[Response, ...]:
+        """All possible responses; 2^values of them in `oue`, for small tables only."""
+        if self.kind == "oue":
+            return tuple(product((0, 1), repeat=self.values))
+        return tuple((value,) for value in range(self.values))
+
+    @property
+    def zero_variance(self) -> float:
+        """Variance, times the number of respondents, of the estimated share of a value that nobody has."""
+        p, q = self.support
+        return float(q * (1 - q) / (p - q) ** 2)
+
+
+def better_at_zero(values: int, ratio: Fraction) -> Kind:
+    """The design with the smaller variance at a share of 0: `k_rr` if and only if k < 3 e^epsilon + 2.
+
+    Source: Wang, Blocki, Li, Jha 2017, section 4.4.
+    """
+    return "k_rr" if values < 3 * ratio + 2 else "oue"

@@ -1,0 +1,4 @@
+"""Surveys of randomized responses: what is kept and published of them.
+
+survey_folder: the files, the record and the public folder. survey_run: its run in MLflow.
+"""

@@ -1,0 +1,120 @@
+"""Entropy l-diversity: the prior mass of rows, the law of draws, and that nobody takes it for differential privacy."""
+
+from fractions import Fraction
+from itertools import product
+from math import log
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from deniable.foundation.keys import ReleaseKey
+from deniable.foundation.tables import FamilyCounts
+from deniable.learners.diverse.diversity import diverse_priors, entropy
+from deniable.learners.pegs.draws import urns_of
+from deniable.learners.pegs.plan import urns_document
+from deniable.models.urns import EVEN, draw_blocks
+from deniable.privacy.urn_costs import UNIT
+from schemas.spec.accounts import accounts_of
+from schemas.spec.release_spec import load_spec
+from tests.contracts.test_release_spec import changed
+from tests.mechanisms.table import LEARNERS
+from tests.small_release import write_small_release
+from tests.urn_law import Record, all_records, block_probability, plain_domain
+
+FALSE_ALARM = 1e-9
+ASKED: dict[str, Any] = LEARNERS["diverse"].asked
+ALPHAS: list[tuple[tuple[int, ...], float, float | None]] = [
+    ((9, 1), 1.8, 3.8733596141598268),
+    ((10, 0, 0), 2, 1.7220608411860765),
+    ((4, 3, 3), 2, 0.0),
+    ((1, 0), 2, None),
+    ((5, 3, 2), 2.9, 1.415031160203345),
+    ((50, 1, 1, 0), 3, 12.770873199062699),
+    ((0, 0), 2, 0.0),
+    ((3, 3), 2, 0.0),
+]
+
+
+@pytest.mark.parametrize(("counts", "diversity", "alpha"), ALPHAS)
+def test_the_prior_mass_of_a_row_is_the_smallest_that_makes_it_diverse(
+    counts: tuple[int, ...], diversity: float, alpha: float | None
+) -> None:
+    (found,) = diverse_priors(np.array([counts]), diversity)
+    if alpha is None:
+        assert found == EVEN
+        return
+    assert 0 <= found / UNIT - alpha <= 1.1 / UNIT
+    assert entropy(np.array([counts]), np.array([found / UNIT]))[0] >= log(diversity) - 1e-9
+    if alpha:
+        assert entropy(np.array([counts]), np.array([(found - 2) / UNIT]))[0] < log(diversity)
+
+
+def test_rows_are_worked_out_together_as_they_are_apart() -> None:
+    rows = np.array([[10, 0, 0], [4, 3, 3], [5, 3, 2], [0, 0, 0], [100_000, 1, 0]])
+    assert diverse_priors(rows, 2.5).tolist() == [int(diverse_priors(row[None], 2.5)[0]) for row in rows]
+
+
+def test_the_sampler_draws_by_the_law_of_its_priors() -> None:
+    domain = plain_domain(2, 3)
+    keys = ((), (0,))
+    rows: list[Record] = [(0, 0)] * 8 + [(1, 1), (1, 1), (1, 2)]
+    counts = FamilyCounts(domain, keys)
+    counts.add(np.asarray(rows, np.uint16))
+    priors = [np.zeros(1, np.int64), diverse_priors(counts.tables[1], 2)]
+    urns = urns_of(domain, urns_document(domain, keys, {}), counts.tables, priors)
+    stream = ReleaseKey(bytes(range(32))).stream(step="test", mechanism="diverse", inputs="", parameters={})
+    drawn, number = draw_blocks(stream, urns, 40_000), 40_000
+    observed = np.bincount(drawn[:, 0] * 3 + drawn[:, 1].astype(int), minlength=6)
+
+    def expected(diversity: float) -> list[float]:
+        def prior(attribute: int, of_row: list[int]) -> Fraction:
+            return Fraction(int(diverse_priors(np.array([of_row]), diversity)[0]), UNIT) if attribute else Fraction(0)
+
+        law = [block_probability(rows, domain, keys, prior, (0, 0), [out]) for out in all_records(domain)]
+        assert sum(law) == 1
+        return [float(share * number) for share in law]
+
+    assert stats.chisquare(observed, expected(2)).pvalue > FALSE_ALARM
+    assert stats.chisquare(observed, expected(2.2)).pvalue < FALSE_ALARM, "another diversity would be noticed"
+
+
+def test_one_record_may_change_what_is_drawn_without_bound() -> None:
+    """Why this is no differential privacy: a value that nobody has is never drawn from a row that is diverse."""
+    domain, keys = plain_domain(3), ((),)
+
+    def prior(_: int, counts: list[int]) -> Fraction:
+        return Fraction(int(diverse_priors(np.array([counts]), 1.5)[0]), UNIT)
+
+    for rows, added in product([[(0,)] * 5 + [(1,)] * 5], [(2,)]):
+        without = block_probability(rows, domain, keys, prior, (0,), [(2,)])
+        there = block_probability([*rows, added], domain, keys, prior, (0,), [(2,)])
+        assert without == 0
+        assert there > 0
+
+
+def test_no_cost_is_stated_and_the_ledger_is_charged_delta_1(tmp_path: Path) -> None:
+    accounts = accounts_of(load_spec(write_small_release(tmp_path, **ASKED)))
+    assert accounts.total is None
+    assert accounts.draws is None
+    (step,) = accounts.steps
+    assert (step.charged.epsilon, step.charged.delta) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("learner", "said"),
+    [
+        (
+            {"accept_no_differential_privacy": False},
+            "must be true for this learner, which gives no differential privacy",
+        ),
+        ({"diversity": 2.5}, "got employed with 2; name the sensitive ones, or lower diversity"),
+        ({"diversity": 1}, "learner.diversity: must be greater than 1"),
+        ({"sensitive": ["planet"]}, "learner.sensitive: must name attributes, got planet"),
+    ],
+)
+def test_a_wrong_entry_is_refused(tmp_path: Path, learner: dict[str, Any], said: str) -> None:
+    asked = {**ASKED, "learner": ASKED["learner"] | learner}
+    assert said in changed(tmp_path, **asked)

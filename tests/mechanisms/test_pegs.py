@@ -1,0 +1,144 @@
+"""The perturbed Gibbs sampler: keys, published figures worked out again, and what a spec may say."""
+
+from fractions import Fraction
+from math import expm1
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from deniable.foundation.errors import InvalidInput
+from deniable.learners.pegs.draws import draws
+from deniable.learners.pegs.plan import DrawsPlan, key_of, others_in_order, public_orders
+from deniable.learners.pegs.spec import Entry
+from deniable.privacy.urn_costs import UNIT
+from schemas.spec.accounts import accounts_of
+from schemas.spec.release_spec import load_spec
+from tests.contracts.test_release_spec import changed
+from tests.small_release import write_small_release
+from tests.urn_law import Record, all_records, block_probability, plain_domain
+
+DOMAIN = plain_domain(2, 2, 3)
+ORDERS = ((1, 2), (0, 2), (1, 0))
+ROWS: list[Record] = [(0, 0, 0), (0, 0, 1), (0, 1, 1), (1, 0, 1), (1, 1, 1), (1, 1, 2), (0, 1, 2), (1, 1, 1)]
+PER_DRAW: dict[str, Any] = {"guarantee": "per_draw", "records": 400, "chunk_candidates": 128}
+PEGS: dict[str, Any] = {"kind": "pegs", "epsilon": 1}
+SPLIT = {"seeds": 0.5, "parameters": 0.3, "holdout": 0.2}
+
+
+def keys() -> list[tuple[int, ...]]:
+    return [key_of(DOMAIN, order, 4) for order in ORDERS]
+
+
+def probability(seed: Record, block: list[Record], alpha: float, most: int = 1) -> float:
+    return float(block_probability(ROWS, DOMAIN, keys(), lambda *_: Fraction(alpha), seed, block, most=most))
+
+
+def test_a_key_ends_at_the_first_attribute_that_does_not_fit() -> None:
+    assert keys() == [(1,), (0,), (1, 0)]
+    assert key_of(plain_domain(2, 5, 2, 2), (1, 2, 3), 9) == (1,), "the third would fit, but none is skipped"
+    assert key_of(DOMAIN, (2, 1), 1) == ()
+
+
+def test_the_laws_of_records_and_blocks_are_those_worked_out_by_hand() -> None:
+    alpha = 1 / expm1(1 / 3)
+    assert alpha == pytest.approx(2.527726473157129)
+    assert probability((0, 0, 0), [(1, 1, 2)], alpha) == pytest.approx(0.08910868831246402)
+    assert probability((0, 0, 0), [(0, 0, 0)], alpha) == pytest.approx(0.10345357588099842)
+    assert sum(probability((0, 0, 0), [out], alpha) for out in all_records(DOMAIN)) == pytest.approx(1)
+    block = [(1, 1, 2), (1, 1, 1)]
+    assert probability((0, 0, 0), block, 0.7) == pytest.approx(0.008502633394126446)
+    assert probability((0, 0, 0), block, 0.7, most=2) == pytest.approx(0.01658274863290952)
+
+
+def test_the_plan_has_the_prior_of_the_paper() -> None:
+    plan = DrawsPlan(DOMAIN, 1, Fraction(1))
+    assert [prior / UNIT for prior in plan.priors] == pytest.approx([2.527726473157129] * 3, abs=1e-6)
+    uneven = [1 / expm1(epsilon) for epsilon in (0.5, 0.3, 0.2)]
+    assert uneven == pytest.approx([1.5414940825367982, 2.8582959135100827, 4.516655566126994])
+
+
+def test_ratios_of_blocks_stay_below_the_bounds_of_the_theorem() -> None:
+    """The largest ratios found at random, as worked out before, and the bounds that they keep to."""
+    rng = np.random.default_rng(1)
+    records = all_records(DOMAIN)
+    for length, most, bound in ((1, 1, (1 + 1 / 0.7) ** 3), (3, 1, (1 + 1 / 0.7) ** 3), (3, 2, (1 + 2 / 0.7) ** 3)):
+        found = 1.0
+        for _ in range(300):
+            rows = [records[i] for i in rng.integers(len(records), size=rng.integers(12))]
+            seed, added, *block = (records[i] for i in rng.integers(len(records), size=2 + length))
+            there, without = (
+                block_probability(table, DOMAIN, keys(), lambda *_: Fraction(7, 10), seed, block, most=most)
+                for table in ([*rows, added], rows)
+            )
+            found = max(found, float(there / without), float(without / there))
+        assert 2 < found <= bound
+
+
+def test_public_orders_may_be_given_for_some_attributes() -> None:
+    assert public_orders(DOMAIN, {"a2": ["a1"]}) == ((1, 2), (0, 2), (1,))
+    assert public_orders(DOMAIN, None) == others_in_order(DOMAIN)
+    for wrong in (["a2"], ["a0", "a0"], ["planet"]):
+        with pytest.raises(InvalidInput, match=r"must name other attributes|must be one of"):
+            public_orders(DOMAIN, {"a2": wrong})
+
+
+def test_a_spec_plans_as_many_draws_as_records(tmp_path: Path) -> None:
+    spec = load_spec(write_small_release(tmp_path, split=SPLIT, learner=PEGS, synthesis=PER_DRAW))
+    accounts = accounts_of(spec)
+    (step,) = accounts.steps
+    assert (step.step, step.part, step.events[0].outputs) == ("draw_records", "parameters", 400)
+    assert accounts.draws is not None
+    assert 399.99 < accounts.draws.epsilon <= 400
+    assert accounts.total is not None
+    assert accounts.total.is_vacuous
+
+
+def test_at_a_delta_many_small_draws_cost_less_than_their_sum(tmp_path: Path) -> None:
+    drawn = {**PER_DRAW, "delta": 1e-6}
+    asked = {"split": SPLIT, "learner": {**PEGS, "epsilon": 0.05}, "synthesis": drawn}
+    accounts = accounts_of(load_spec(write_small_release(tmp_path, **asked)))
+    assert accounts.draws is not None
+    assert accounts.draws.epsilon < 400 * 0.05 / 3
+
+
+@pytest.mark.parametrize(
+    ("learner", "synthesis", "said"),
+    [
+        ({}, {"guarantee": "seedless"}, "synthesis: must have the guarantee per_draw for a learner of kind pegs"),
+        ({"orders": {"sex": ["sex"]}}, {}, "learner.orders: the order for sex must name other attributes"),
+        (
+            {"seed_weights": {"sex": [1]}},
+            {},
+            "learner.seed_weights: must have a weight for each of the 2 values of sex",
+        ),
+        ({"seed_weights": {"planet": [1]}}, {}, "learner.seed_weights: must name attributes, got planet"),
+        ({"draws_per_row": 2}, {}, "must have draws_per_row at most block"),
+        ({"epsilon": 0}, {}, "learner.epsilon: must be greater than 0"),
+        ({}, {"records": 0}, "synthesis.records: must be"),
+    ],
+)
+def test_a_wrong_entry_is_refused(
+    tmp_path: Path, learner: dict[str, Any], synthesis: dict[str, Any], said: str
+) -> None:
+    assert said in changed(tmp_path, split=SPLIT, learner=PEGS | learner, synthesis=PER_DRAW | synthesis)
+
+
+def test_a_model_is_not_drawn_from_per_draw(tmp_path: Path) -> None:
+    said = "synthesis: must have the guarantee tested_seeds or histogram_seeds or seedless for a learner of kind cfs"
+    assert said in changed(tmp_path, synthesis=PER_DRAW)
+
+
+def planned(size: int = 2, chunk: int = 100, **asked: Any) -> None:
+    draws(Entry.model_validate({**PEGS, **asked}), plain_domain(size, size, size), records=1000, chunk=chunk)
+
+
+def test_what_cannot_be_drawn_is_refused_before_data_are_read() -> None:
+    planned(block=25)
+    with pytest.raises(InvalidInput, match="chunk_candidates must be a multiple of the 30 records of a block"):
+        planned(block=30)
+    with pytest.raises(InvalidInput, match="cells together, got up to"):
+        planned(size=100, key_cells=1_000_000)
+    with pytest.raises(InvalidInput, match="must fit into 64 bits"):
+        planned(size=60_000, key_cells=1, epsilon=1e-6, block=1000, chunk=1000, draws_per_row=1000)

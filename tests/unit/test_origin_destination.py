@@ -1,0 +1,249 @@
+"""Flows: what a spec may ask for, how draws are divided among destinations, and how chunks meet."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+from scipy import stats
+
+from deniable.foundation.domain import Attribute, Domain
+from deniable.foundation.errors import InvalidInput
+from deniable.foundation.keys import Parameter, ReleaseKey, WordStream
+from deniable.foundation.noise import DiscreteLaplace
+from deniable.foundation.tables import FamilyCounts
+from deniable.learners.origin_destination.draws import FlowCounts, Within, draws
+from deniable.learners.origin_destination.plan import (
+    FlowsPlan,
+    apportioned,
+    draws_of,
+    kept_probability,
+    log_above,
+    plan_of,
+    urns_document,
+)
+from deniable.learners.origin_destination.spec import Entry
+from deniable.learners.origin_destination.steps import steps
+from deniable.learners.origin_destination.verification import check_urns, expected_draws, neighbouring
+from deniable.privacy.composition import joint_split
+from deniable.privacy.loss import Guarantee
+from deniable.privacy.urn_costs import UNIT
+from tests.drawn_noise import OneStream
+
+WORK = Attribute("work", ("mill", "port", "farm"), "nominal", (0, 1, 2))
+HOME = Attribute("home", tuple(f"h{n}" for n in range(6)), "nominal", (0, 0, 0, 1, 1, 2))
+DOMAIN = Domain((WORK, HOME))
+TOTALS = {"mill": 5, "port": 0, "farm": 3}
+PUBLIC: dict[str, Any] = {"kind": "origin_destination", "destination": "work", "origin": "home", "totals": TOTALS}
+SPLIT, WHOLE = {"shared": "4/5", "holdout": "1/5"}, {"shared": "1"}
+ROWS = np.array([[0, 0], [0, 0], [0, 1], [0, 4], [0, 5], [2, 3], [2, 3], [2, 5]], np.uint16)
+
+
+def entry(**asked: Any) -> Entry:
+    return Entry.model_validate({**PUBLIC, **asked}, context={"domain": DOMAIN})
+
+
+def opener(*, mechanism: str, parameters: Mapping[str, Parameter], chunk: int) -> WordStream:
+    key = ReleaseKey(bytes(range(32)))
+    return key.stream(step="test", mechanism=mechanism, inputs="", parameters=parameters, chunk=chunk)
+
+
+def drawn(asked: Entry, *, records: int, chunk: int) -> np.ndarray:
+    """All records of a table, drawn in chunks."""
+    charged = draws(asked, DOMAIN, records=records, chunk=chunk)
+    tally = FlowCounts(0, 1, HOME.buckets if asked.coarsen else tuple(range(6)))
+    tally.add(ROWS[:3])
+    other = FlowCounts(0, 1, tally.area_of)
+    other.add(ROWS[3:])
+    tally.merge(other)
+    plan = plan_of(dict(asked), DOMAIN)
+    document = urns_document(dict(asked), DOMAIN, plan, plan.totals or (4, 1, 3))
+    draw = charged.open(document, (tally.pairs, tally.numbers), opener)
+    sizes = [min(chunk, records - first) for first in range(0, records, chunk)]
+    return np.concatenate([draw(number, size) for number, size in enumerate(sizes)])
+
+
+@pytest.mark.parametrize("coarsen", [True, False])
+@pytest.mark.parametrize("chunk", [1, 3, 5, 8])
+def test_records_are_the_same_in_chunks_of_any_size(chunk: int, coarsen: bool) -> None:  # noqa: FBT001
+    asked = entry(coarsen=coarsen)
+    whole = drawn(asked, records=8, chunk=100)
+    assert drawn(asked, records=8, chunk=chunk).tolist() == whole.tolist()
+    assert np.bincount(whole[:, 0], minlength=3).tolist() == [5, 0, 3]
+    assert sorted(whole[:, 0].tolist()) != whole[:, 0].tolist(), "records are not in the order of destinations"
+
+
+def test_pairs_are_counted_as_a_dense_table_counts_them() -> None:
+    tally = FlowCounts(0, 1, tuple(range(6)))
+    for part in (ROWS[:1], ROWS[1:6], ROWS[6:]):
+        more = FlowCounts(0, 1, tuple(range(6)))
+        more.add(part)
+        stored = FlowCounts(0, 1, tuple(range(6)))
+        stored.restore(more.arrays)
+        tally.merge(stored)
+    dense = np.zeros(18, np.int64)
+    np.add.at(dense, ROWS[:, 0].astype(int) * 6 + ROWS[:, 1], 1)
+    assert np.flatnonzero(dense).tolist() == tally.pairs.tolist()
+    assert dense[dense > 0].tolist() == tally.numbers.tolist()
+
+
+def test_origins_within_an_area_have_the_public_weights() -> None:
+    asked = entry(population={"h0": 1, "h1": 2, "h2": 5})
+    within = Within.of(asked, DOMAIN)
+    stream = opener(mechanism="within", parameters={}, chunk=0)
+    found = np.bincount(within.draw(stream, np.repeat([0, 1, 2], [8000, 2000, 500])), minlength=6)
+    assert stats.chisquare(found[:3], [1000, 2000, 5000]).pvalue > 1e-9
+    assert stats.chisquare(found[:3], [2667, 2667, 2666]).pvalue < 1e-9
+    assert stats.chisquare(found[3:5], [1000, 1000]).pvalue > 1e-9
+    assert found[5] == 500
+
+
+def test_measured_totals_have_the_noise_that_is_charged() -> None:
+    """The noise of the totals has the law of its event, and a law that is a tenth narrower is rejected."""
+    asked = entry(totals=None, totals_epsilon=Fraction(1, 2))
+    (step,) = steps(asked, DOMAIN, lambda delta: delta)
+    (event,) = step.events
+    tally = FamilyCounts(DOMAIN, ((), ()))
+    tally.add(ROWS)
+    truth = np.bincount(ROWS[:, 0], minlength=3)
+
+    class OneCounter:
+        def count(self, empty: Any, name: str) -> FamilyCounts:  # noqa: ARG002
+            return tally
+
+    stream, found = OneStream("totals"), []
+    for _ in range(12_000):
+        made = step.run(OneCounter(), {}, stream)
+        found += [urn["workers"] for urn in made.products["urns"]["urns"]]
+    noise = np.array(found).reshape(-1, 3) - truth
+    law = DiscreteLaplace(event.scale)  # type: ignore[attr-defined]
+    assert event.epsilon == Fraction(1, 2)
+
+    def p_value(expected: DiscreteLaplace) -> float:
+        places = np.arange(-8, 9)
+        counts = [int((noise == z).sum()) for z in places]
+        chances = [expected.probability(int(z)) for z in places]
+        rest = (noise.size - sum(counts), 1 - sum(chances))
+        return float(stats.chisquare([*counts, rest[0]], np.array([*chances, rest[1]]) * noise.size).pvalue)
+
+    assert p_value(law) > 1e-9
+    assert p_value(DiscreteLaplace(law.scale * Fraction(9, 10))) < 1e-9
+
+
+def test_draws_are_apportioned_to_noisy_totals_and_add_up() -> None:
+    assert apportioned([5, -3, 3], 16) == (10, 0, 6)
+    assert sum(apportioned([7, 7, 7], 100)) == 100
+    assert apportioned([-1, -2], 3) == (2, 1)
+    plan = FlowsPlan(3, 6, Fraction(1))
+    assert draws_of(plan, [4, 1, 3], 8) == (4, 1, 3)
+
+
+def test_pure_flows_are_private_for_added_records_and_others_for_replaced_origins() -> None:
+    assert neighbouring(dict(entry())) is None
+    relation = neighbouring(dict(entry(privacy="pdp", delta=Fraction(1, 10**5))))
+    assert relation is not None
+    assert "origin replaced" in relation
+
+
+def test_events_are_one_worst_destination_and_a_single_origin_costs_nothing() -> None:
+    spec = {"learner": dict(entry(epsilon=2)), "split": SPLIT}
+    (event,) = expected_draws(spec, DOMAIN)
+    assert (event.epsilon, event.delta, event.outputs) == (2, 0, 1)
+    one = Domain((WORK, Attribute("home", ("only",), "nominal", (0,))))
+    assert expected_draws(spec, one) == ()
+
+
+def test_domain_sampling_and_accept_reject_are_charged() -> None:
+    asked = {"privacy": "pdp", "epsilon": 2, "delta": Fraction(1, 100)}
+    (sampled,) = expected_draws({"learner": dict(entry(**asked, sampling=Fraction(1, 20))), "split": WHOLE}, DOMAIN)
+    kept = kept_probability(Fraction(1, 20))
+    assert kept <= Fraction(1, 20)
+    assert sampled.epsilon is not None
+    assert sampled.epsilon >= 2 + log_above(1 / kept) + log_above(Fraction(2))
+    (accepted,) = expected_draws({"learner": dict(entry(**asked, accept_reject=True)), "split": WHOLE}, DOMAIN)
+    assert accepted.delta == Fraction(1, 100) + Fraction(1, 100) ** 64
+
+
+def test_a_split_does_not_lower_epsilon_where_origins_alone_are_protected() -> None:
+    """The draws of the part cost (2, 1 / 100) for a replaced origin; the accounting of a split must not claim less."""
+    asked = entry(privacy="pdp", epsilon=2, delta=Fraction(1, 100))
+    (event,) = expected_draws({"learner": dict(asked), "split": SPLIT}, DOMAIN)
+    assert event.epsilon is not None
+    whole = joint_split([(Fraction(4, 5), Guarantee(float(event.epsilon), 0.01, "basic"))])
+    assert 2 <= whole.epsilon <= 2 + 1e-9
+    assert whole.delta == pytest.approx(0.008)
+    twin = joint_split([(Fraction(4, 5), Guarantee(2.0, 0.01, "basic"))])
+    assert twin.epsilon < 1.82, "without the correction the split would be credited for what it does not protect"
+    assert draws(asked, DOMAIN, records=8, chunk=4, read=Fraction(4, 5)).events == (event,)
+
+
+def test_urns_that_do_not_follow_from_the_spec_are_found() -> None:
+    asked = entry(epsilon=2)
+    plan = plan_of(dict(asked), DOMAIN)
+    document = urns_document(dict(asked), DOMAIN, plan, plan.totals or ())
+    record = {"spec": {"document": {"learner": dict(asked), "synthesis": {"records": 8}}}}
+    described = {
+        "target": None,
+        "attributes": [
+            {
+                "name": each.name,
+                "kind": each.kind,
+                "values": [
+                    {"value": value, "bucket": bucket} for value, bucket in zip(each.values, each.buckets, strict=True)
+                ],
+            }
+            for each in DOMAIN.attributes
+        ],
+    }
+    (check,) = check_urns(record, described, document)
+    assert check.holds, check.faults
+    urns = document["urns"]
+    for changed in (
+        {**document, "urns": [{**urns[0], "prior": urns[0]["prior"] - 1}, *urns[1:]]},
+        {**document, "urns": urns[1:]},
+        {**document, "unit": UNIT - 1},
+        {**document, "counts": [1]},
+        {name: value for name, value in document.items() if name != "origins"},
+    ):
+        (check,) = check_urns(record, described, changed)
+        assert not check.holds
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ({"totals": None}, "totals, if they are public, or else totals_epsilon"),
+        ({"totals_epsilon": 1}, "totals, if they are public, or else totals_epsilon"),
+        ({"totals": {"mill": 1}}, "a number for each of the 3 destinations and for no other, got 2 missing"),
+        ({"totals": {**TOTALS, "mine": 1}}, "0 missing and 1 unknown"),
+        ({"totals": {**TOTALS, "mill": 10**7}}, "from 0 to 1,000,000 workers"),
+        ({"totals": {**TOTALS, "mill": -1}}, "greater than or equal to 0"),
+        ({"privacy": "pdp"}, "a delta above 0 if and only if privacy is pdp"),
+        ({"delta": Fraction(1, 100)}, "a delta above 0 if and only if privacy is pdp"),
+        ({"sampling": Fraction(1, 2)}, "privacy pdp for sampling and accept_reject"),
+        ({"privacy": "pdp", "delta": Fraction(1, 100), "totals": None, "totals_epsilon": 1}, "public totals for pdp"),
+        (
+            {"privacy": "pdp", "delta": Fraction(1, 100), "sampling": Fraction(1, 2), "accept_reject": True},
+            "no theorem covers them together",
+        ),
+        (
+            {"privacy": "pdp", "delta": Fraction(1, 100), "bound": "theorem_4_4", "accept_reject": True},
+            "the bound theorem_O",
+        ),
+        ({"privacy": "pdp", "delta": Fraction(1, 100), "sampling": 0}, "greater than 0"),
+        ({"origin": "work"}, "must be the two attributes of the table"),
+        ({"destination": "age"}, "must be the two attributes of the table"),
+        ({"population": {"h9": 1}}, "must be of origins, got h9"),
+        ({"epsilon": 0}, "greater than 0"),
+    ],
+)
+def test_what_no_theorem_covers_is_refused(asked: dict[str, Any], says: str) -> None:
+    with pytest.raises(ValidationError, match=says):
+        entry(**asked)
+
+
+def test_records_must_be_the_public_totals() -> None:
+    with pytest.raises(InvalidInput, match="must be the sum of the public totals, 8, got 9"):
+        draws(entry(), DOMAIN, records=9, chunk=4)

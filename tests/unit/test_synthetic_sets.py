@@ -1,0 +1,298 @@
+"""Synthetic sets: combining rules, exact moments and the posterior, against vectors and against independent sums."""
+
+import json
+from fractions import Fraction
+from math import expm1, inf, prod
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from deniable.__main__ import HOLDS, UNREADABLE, main
+from deniable.foundation.errors import InvalidInput
+from deniable.foundation.keys import ReleaseKey
+from deniable.learners.multinomial_sets import posterior as module
+from deniable.learners.multinomial_sets.combining import (
+    RULES,
+    combine,
+    fully_synthetic_freedom,
+    partial_freedom,
+)
+from deniable.learners.multinomial_sets.exact import beta_binomial_law, binomial_law, moments, prior_weight
+from deniable.learners.multinomial_sets.plan import urns_document
+from deniable.learners.multinomial_sets.posterior import binary_posterior, multinomial_posterior
+from deniable.privacy.rounding import rounded
+from deniable.privacy.urn_costs import UNIT, prior_for
+
+KEY = ReleaseKey(bytes(range(32)))
+FIVE = [0.30, 0.34, 0.28, 0.36, 0.32]
+OWN = [q * (1 - q) / 100 for q in FIVE]
+
+
+def test_the_posterior_is_that_of_the_vectors() -> None:
+    one = binary_posterior([7], size=10, people=10, alpha=10 / expm1(2))
+    assert one.mean_count == pytest.approx(6.784952795094474, abs=1e-9)
+    assert one.mean == pytest.approx(0.6487460662578729, abs=1e-10)
+    three = binary_posterior([7, 6, 8], size=10, people=10, alpha=10 / expm1(2 / 3))
+    assert (three.mean_count, three.mean) == pytest.approx((8.18445476575637, 0.7653712304796976), abs=1e-9)
+    many = multinomial_posterior([(6, 4, 2)], people=12, alpha=12 / expm1(2))
+    assert many.mean.tolist() == pytest.approx([0.4497881286155253, 0.32981466444088137, 0.220397206943863], abs=1e-10)
+    assert many.sweeps == 0
+
+
+def test_the_distribution_is_the_mixture_of_betas() -> None:
+    for prior in ((1, 1), (3, 2)):
+        found = binary_posterior([7, 2], size=10, people=12, alpha=0.3, prior=prior)
+        for share in (0.0, 0.05, 0.3, 0.5, 0.9, 1.0):
+            betas = [stats.beta.cdf(share, prior[0] + j, prior[1] + 12 - j) for j in range(13)]
+            assert found.distribution(share) == pytest.approx(float(found.weights @ betas), abs=1e-12)
+        low, high = found.interval(0.9)
+        assert found.distribution(low) == pytest.approx(0.05, abs=1e-9)
+        assert found.distribution(high) == pytest.approx(0.95, abs=1e-9)
+
+
+def test_two_categories_are_a_case_of_several() -> None:
+    two = binary_posterior([7, 3], size=10, people=12, alpha=0.7)
+    same = multinomial_posterior([(7, 3), (3, 7)], people=12, alpha=0.7)
+    assert same.mean[0] == pytest.approx(two.mean, abs=1e-12)
+    assert same.deviation[0] == pytest.approx(two.deviation, abs=1e-9)
+    shared = binary_posterior([7, 3], size=10, people=12, alpha=0.7, shared=True)
+    assert shared.deviation > 1.05 * two.deviation  # the same alpha: one urn of 20 draws says less than two of 10
+    pooled = multinomial_posterior([(7, 3), (3, 7)], people=12, alpha=0.7, shared=True)
+    assert pooled.mean[0] == pytest.approx(shared.mean, abs=1e-12)
+
+
+def test_the_posterior_of_shared_sets_is_that_of_one_set_of_all_records() -> None:
+    one = binary_posterior([10], size=20, people=12, alpha=0.7)
+    shared = binary_posterior([7, 3], size=10, people=12, alpha=0.7, shared=True)
+    assert shared.weights == pytest.approx(one.weights)
+
+
+def test_a_tiny_alpha_is_not_lost() -> None:
+    """At epsilon 250 a set is nearly the table itself, and 2.7e-107 is lost against 1."""
+    alpha = 100 / expm1(250)
+    found = binary_posterior([0], size=100, people=100, alpha=alpha)
+    assert np.argmax(found.weights) == 0
+    assert np.isfinite(found.weights).all()
+    exact = [Fraction(prod(range(100 - j, 200 - j)), prod(range(100, 200))) for j in range(101)]
+    assert found.weights == pytest.approx([float(each / sum(exact)) for each in exact], rel=1e-9, abs=1e-150)
+
+
+def test_transfers_of_persons_have_the_law_of_the_enumeration(monkeypatch: pytest.MonkeyPatch) -> None:
+    sets = [(6, 4, 2), (3, 5, 4)]
+    exact = multinomial_posterior(sets, people=12, alpha=0.9)
+    monkeypatch.setattr(module, "MOST_COMPOSITIONS", 1)
+    sampled = multinomial_posterior(sets, people=12, alpha=0.9, sweeps=6000, key=KEY)
+    assert sampled.sweeps == 6000
+    assert sampled.mean == pytest.approx(exact.mean, abs=0.01)
+    assert sampled.deviation == pytest.approx(exact.deviation, rel=0.05)
+    assert sampled.mean_counts == pytest.approx(exact.mean_counts, abs=0.15)
+    other = multinomial_posterior(sets, people=12, alpha=2.5, sweeps=2000, key=KEY)
+    assert abs(other.mean - exact.mean).max() > 0.01 or abs(other.deviation / exact.deviation - 1).max() > 0.05
+
+
+@pytest.mark.parametrize(("share", "epsilon"), [(0.25, 1.0), (0.25, 3.0), (0.5, 2.0)])
+@pytest.mark.parametrize("sets", [1, 2])
+def test_intervals_cover_with_about_their_level_summed_over_everything(share: float, epsilon: float, sets: int) -> None:
+    """Coverage over the sample and the synthesis, summed exactly at n = 20; combining rules miss it by far."""
+    people = size = 20
+    alpha = prior_weight(epsilon, sets, size)
+    law = binomial_law(people, share)
+    drawn = np.array([beta_binomial_law(size, alpha + x, alpha + people - x) for x in range(people + 1)])
+    if sets == 1:
+        outcomes = {(y,): float(law @ drawn[:, y]) for y in range(size + 1)}
+    else:
+        joint = np.einsum("x,xa,xb->ab", law, drawn, drawn)
+        outcomes = {(a, b): float(joint[a, b]) for a in range(size + 1) for b in range(size + 1)}
+    assert sum(outcomes.values()) == pytest.approx(1)
+    covers = 0.0
+    known: dict[tuple[int, ...], bool] = {}
+    for counts, probability in outcomes.items():
+        each = tuple(sorted(counts))
+        if each not in known:
+            found = binary_posterior(each, size=size, people=people, alpha=alpha)
+            known[each] = 0.025 <= found.distribution(share) <= 0.975
+        covers += probability * known[each]
+    assert 0.93 <= covers <= 0.995
+
+
+def test_moments_are_those_of_the_tables() -> None:
+    bias = {1: 0.3096014610110588, 2: 0.3844707106849976, 5: 0.45065616994377405, 10: 0.4750830013437611}
+    spread = {1: 0.0048054538313980905, 2: 0.0021196104833605955, 5: 0.0006645588690037396, 10: 0.000292566453598625}
+    for sets in (1, 2, 5, 10):
+        found = moments(share=0.25, epsilon=2, sets=sets, people=100, size=100)
+        assert found.mean == pytest.approx(bias[sets], abs=1e-9)
+        assert found.variance == pytest.approx(spread[sets], abs=1e-12)
+        assert found.alpha == pytest.approx(100 / expm1(2 / sets))
+    for sets, variance in ((2, 0.003712871287128716), (5, 0.0026101485148514875), (10, 0.0022425742573236596)):
+        found = moments(share=0.25, epsilon=250, sets=sets, people=100, size=100)
+        assert found.variance == pytest.approx(variance, abs=1e-12)
+        assert found.full is not None
+        assert found.full == pytest.approx(variance, rel=0.02)  # unbiased where alpha is nothing
+
+
+def test_moments_are_those_of_an_enumeration() -> None:
+    """Means of two sets, and of the rules' variances, summed over the sample and both sets."""
+    share, people, size, epsilon = 0.3, 6, 4, 1.5
+    found = moments(share=share, epsilon=epsilon, sets=2, people=people, size=size)
+    law = binomial_law(people, share)
+    mean = square = missing = full = 0.0
+    for x in range(people + 1):
+        drawn = beta_binomial_law(size, found.alpha + x, found.alpha + people - x)
+        for a in range(size + 1):
+            for b in range(size + 1):
+                weight = law[x] * drawn[a] * drawn[b]
+                q = [a / size, b / size]
+                v = [each * (1 - each) / size for each in q]
+                middle = sum(q) / 2
+                mean += weight * middle
+                square += weight * middle**2
+                missing += weight * combine(q, v, "T_m", size=size, people=people).variance
+                full += weight * combine(q, v, "T_M", size=size, people=people).variance
+    assert (found.mean, found.variance) == pytest.approx((mean, square - mean**2), abs=1e-12)
+    assert (found.missing, found.full) == pytest.approx((missing, full), abs=1e-12)
+
+
+def test_rules_give_what_the_vectors_say() -> None:
+    by_rule = {rule: combine(FIVE, OWN, rule, size=1, people=1) for rule in RULES}
+    assert {rule: each.variance for rule, each in by_rule.items()} == pytest.approx(
+        {
+            "T_m": 0.003368,
+            "T_M": -0.000968,
+            "T_M*": 0.002168,
+            "partial": 0.002368,
+            "T_s": 0.0026016,
+            "T_p": 0.0030352,
+        }
+    )
+    assert all(each.estimate == pytest.approx(0.32) for each in by_rule.values())
+    assert by_rule["T_M"].interval is None
+    assert by_rule["T_M*"].freedom == inf
+    assert fully_synthetic_freedom(5, 0.001, 0.002168) == pytest.approx(2.602844444)
+    assert partial_freedom(5, 0.001, 0.002168) == pytest.approx(560.7424)
+    two = combine([0.2, 0.5], [0.0016, 0.0025], "T_M*", size=1, people=1)
+    assert two.variance == pytest.approx(0.06545)
+    assert two.freedom == 1.0
+    assert fully_synthetic_freedom(2, 0.045, 0.00205) == pytest.approx(0.9401816186556927)
+    assert combine([0.2, 0.5], [0.0016, 0.0025], "T_p", size=1, people=1).variance == pytest.approx(0.0041)
+
+
+def test_no_rule_is_valid_for_sets_with_differential_privacy_and_each_names_what_is() -> None:
+    for rule in RULES:
+        found = combine(FIVE, OWN, rule, size=100, people=100)
+        assert not found.valid
+        assert "posterior" in found.why
+    valid = {
+        synthesis: [rule for rule in RULES if combine(FIVE, OWN, rule, size=100, people=100, synthesis=synthesis).valid]
+        for synthesis in ("posterior_predictive", "partially_synthetic", "fitted_model")
+    }
+    assert valid == {
+        "posterior_predictive": ["T_M", "T_M*", "T_p"],
+        "partially_synthetic": ["partial"],
+        "fitted_model": ["T_s", "T_p"],
+    }
+    wrong = combine(FIVE, OWN, "T_m", size=100, people=100, synthesis="partially_synthetic")
+    assert wrong.why.endswith("use partial.")
+
+
+def test_information_falls_with_the_number_of_sets_at_one_total_epsilon() -> None:
+    """Half-widths at total epsilon 2, n = 100, share .25, expected counts: more sets say less, shared ones less so."""
+    own, shared = [], []
+    for sets in (1, 2, 5, 10):
+        alpha = prior_weight(2, sets, 100)
+        counts = [round(100 * (25 + alpha) / (100 + 2 * alpha))] * sets
+        low, high = binary_posterior(counts, size=100, people=100, alpha=alpha).interval()
+        own.append((high - low) / 2)
+        together = prior_weight(2, sets, 100, shared=True)
+        counts = [round(100 * (25 + together) / (100 + 2 * together))] * sets
+        low, high = binary_posterior(counts, size=100, people=100, alpha=together, shared=True).interval()
+        shared.append((high - low) / 2)
+    assert own == sorted(own)
+    assert shared == sorted(shared)
+    assert own == pytest.approx([0.172, 0.187, 0.233, 0.279], abs=0.025)
+    assert shared == pytest.approx([0.172, 0.175, 0.199, 0.231], abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("estimates", "rule", "says"),
+    [
+        ([0.5], "T_M", "T_M needs 2 or more sets, because it uses the variance between them, got 1"),
+        ([], "T_s", "each set must have an estimate and its variance, got 0 and 0"),
+        ([0.5, 0.6], "T_x", "the rule must be one of T_m"),
+    ],
+)
+def test_sets_that_a_rule_cannot_use_are_refused(estimates: list[float], rule: str, says: str) -> None:
+    with pytest.raises(InvalidInput, match=says):
+        combine(estimates, [0.1] * len(estimates), rule, size=10, people=10)  # type: ignore[arg-type]
+
+
+def test_impossible_numbers_are_refused() -> None:
+    for call, says in (
+        (lambda: binary_posterior([11], size=10, people=10, alpha=1), "counts from 0 to their size, 10"),
+        (lambda: binary_posterior([5], size=10, people=0, alpha=1), "number of people must be from 1"),
+        (lambda: binary_posterior([5], size=10, people=10, alpha=0), "alpha must be above 0"),
+        (lambda: multinomial_posterior([(5,)], people=10, alpha=1), "2 to 10,000 categories, got 1"),
+        (lambda: multinomial_posterior([(5, 1), (1, 2, 3)], people=10, alpha=1), "the same 2 categories"),
+        (lambda: prior_weight(0, 1, 10), "epsilon must be above 0"),
+        (lambda: binary_posterior([5], size=10, people=10, alpha=1).interval(1), "level must be in"),
+        (lambda: combine([0.1, 0.2], [-1, 1], "T_m", size=1, people=1), "must be 0 or more"),
+    ):
+        with pytest.raises(InvalidInput, match=says):
+            call()
+
+
+def _folder(path: Path, *, values: int, sets: int, shared: bool, people: int | None) -> Path:
+    """A release folder of synthetic sets, as far as users of the sets read it."""
+    schema = {
+        "target": None,
+        "attributes": [
+            {
+                "name": "answer",
+                "kind": "nominal",
+                "values": [{"value": "abcd"[n], "bucket": n} for n in range(values)],
+            }
+        ],
+    }
+    asked = {"sets": sets, "shared": shared, "epsilon": Fraction(2), "people": people}
+    (path / "schema.json").write_text(json.dumps(schema), encoding="utf-8")
+    (path / "urns.json").write_text(json.dumps(urns_document(asked)), encoding="utf-8")
+    (path / "synthetic.csv").write_text("answer\n" + "a\n" * 7 + "b\n" * 3 + "a\n" * 4 + "b\n" * 6, encoding="utf-8")
+    return path
+
+
+def test_a_user_of_the_sets_gets_the_posterior_from_the_release_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = _folder(tmp_path, values=2, sets=2, shared=False, people=10)
+    assert main(["posterior", str(folder)]) == HOLDS
+    shown = capsys.readouterr()
+    alpha = prior_for(Fraction(1), 10) / UNIT
+    found = binary_posterior([7, 4], size=10, people=10, alpha=alpha)
+    low, high = found.interval()
+    assert f"answer a: {rounded(found.mean)}, from {rounded(low)} to {rounded(high)}" in shown.out
+    assert "2 sets of 10 records from 2 urns" in shown.out
+    assert "Not verified" in shown.err
+    assert main(["posterior", str(folder), "--people", "12", "--level", "0.5"]) == HOLDS
+    assert "12 people" in capsys.readouterr().out
+
+
+def test_a_user_of_shared_sets_and_of_more_cells_gets_theirs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = _folder(tmp_path, values=3, sets=2, shared=True, people=None)
+    assert main(["posterior", str(folder)]) == UNREADABLE
+    assert "give --people N" in capsys.readouterr().err
+    assert main(["posterior", str(folder), "--people", "10"]) == HOLDS
+    found = multinomial_posterior([(11, 9, 0)], people=10, alpha=prior_for(Fraction(2), 20) / UNIT)
+    assert f"answer c: {rounded(float(found.mean[2]))}" in capsys.readouterr().out
+
+
+def test_a_release_of_another_learner_has_no_such_posterior(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = _folder(tmp_path, values=2, sets=2, shared=False, people=10)
+    (folder / "urns.json").write_text("{}", encoding="utf-8")
+    assert main(["posterior", str(folder)]) == UNREADABLE
+    assert "must be one of the learner multinomial_sets" in capsys.readouterr().err
+    folder = _folder(tmp_path, values=2, sets=3, shared=False, people=10)
+    assert main(["posterior", str(folder)]) == UNREADABLE
+    assert "must be a multiple of the 3 sets" in capsys.readouterr().err

@@ -1,0 +1,80 @@
+"""The law of blocks from urns, in exact fractions and by another way than the kernels: what tests hold them against."""
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from itertools import product
+
+from deniable.foundation.domain import Attribute, Domain
+
+Record = tuple[int, ...]
+Keys = Sequence[Sequence[int]]
+Prior = Callable[[int, list[int]], Fraction | None]
+"""The prior weight of a value, in records, given the attribute and the counts of the row; None if it is even."""
+
+
+def plain_domain(*sizes: int) -> Domain:
+    """Attributes whose buckets are their values."""
+    return Domain(
+        tuple(Attribute(f"a{i}", tuple(range(size)), "nominal", tuple(range(size))) for i, size in enumerate(sizes))
+    )
+
+
+def all_records(domain: Domain) -> list[Record]:
+    """Every record of a domain."""
+    return list(product(*(range(size) for size in domain.cardinalities)))
+
+
+def row_counts(rows: Sequence[Record], domain: Domain, keys: Keys, attribute: int, now: Sequence[int]) -> list[int]:
+    """The counts of an attribute among the rows that agree with a record in the buckets of its key."""
+    counts = [0] * domain.cardinalities[attribute]
+    for row in rows:
+        if key_values(domain, keys[attribute], row) == key_values(domain, keys[attribute], now):
+            counts[row[attribute]] += 1
+    return counts
+
+
+def key_values(domain: Domain, key: Sequence[int], record: Sequence[int]) -> Record:
+    """The buckets of a record that a key names."""
+    return tuple(int(domain.attributes[other].buckets[record[other]]) for other in key)
+
+
+def block_probability(
+    rows: Sequence[Record],
+    domain: Domain,
+    keys: Keys,
+    prior: Prior,
+    seed: Record,
+    block: Sequence[Record],
+    *,
+    most: int = 1,
+    adds: int = 1,
+) -> Fraction:
+    """Probability of a block of records, given its seed.
+
+    Args:
+        rows: the confidential records.
+        domain: their domain.
+        keys: the other attributes by which each is counted.
+        prior: the prior weights.
+        seed: where the block begins.
+        block: its records.
+        most: number of draws from a row, after which it is even.
+        adds: what a draw adds to the count of its value: 1 for a Polya urn, 0 for draws that are charged as such.
+    """
+    now, found = list(seed), Fraction(1)
+    served: dict[tuple[int, Record], list[int]] = {}
+    for record in block:
+        for i, size in enumerate(domain.cardinalities):
+            if size == 1:
+                continue
+            before = served.setdefault((i, key_values(domain, keys[i], now)), [])
+            counts = row_counts(rows, domain, keys, i, now)
+            mass = prior(i, counts)
+            if len(before) >= most or mass is None or mass * size + sum(counts) == 0:
+                found *= Fraction(1, size)
+            else:
+                weight = counts[record[i]] + mass + adds * before.count(record[i])
+                found *= weight / (sum(counts) + size * mass + adds * len(before))
+            before.append(record[i])
+            now[i] = record[i]
+    return found
