@@ -20,6 +20,7 @@ WAYS = {
         **SAMPLERS["seedless"],
     },
     "mst, from the model alone": {**LEARNERS["mst"].asked, **SAMPLERS["seedless"]},
+    "aim, from a histogram": {**LEARNERS["aim"].asked, **SAMPLERS["histogram_seeds"]},
     "marginals, from tested seeds": {
         **LEARNERS["marginals"].asked,
         "learner__noise": "laplace",
@@ -49,8 +50,7 @@ def test_every_record_keeps_every_rule_and_anyone_sees_it(published: Published) 
 
 
 def test_a_determined_column_is_computed_and_costs_nothing(published: Published) -> None:
-    network = published.document("model.json")["network"]
-    assert "group" not in network.get("attributes", network.get("weights"))
+    assert sorted(published.document("graph.json")["order"]) == ["age", "months", "sex", "weeks", "work"]
     assert "group" in published.files[CSV].decode().splitlines()[0]
 
 
