@@ -170,6 +170,7 @@ def write_documents(
         release=workspace.release_id,
         records=f"{records:,}",
         attributes=domain.names,
+        rules=len(domain.rules),
         structure=accounts.structure,
         kind=accounts.kind,
         tested=accounts.tested,

@@ -30,6 +30,7 @@ from schemas.spec.release_spec import load_spec
 from schemas.table import domain_of, nominal, numeric, table
 from stores.publication.release_folder import describe_domain
 from tasks.data.validate import Findings, examine
+from tests.mechanisms.table import LEARNERS
 from tests.people_with_rules import asked
 from tests.small_release import write_small_release
 
@@ -222,6 +223,12 @@ def test_a_learner_or_sampler_that_cannot_hold_rules_is_refused_before_data_are_
     monkeypatch.setattr(entry, "holds_rules", False)
     what = "learner" if entry is LearnerEntry else "synthesis"
     with pytest.raises(InvalidInput, match=f"{what}.*: must hold the rules of the dataset, got one that cannot"):
+        load_spec(spec)
+
+
+def test_a_learner_that_draws_from_exact_counts_cannot_hold_rules(tmp_path: Path) -> None:
+    spec = write_small_release(tmp_path, **asked(**LEARNERS["pegs"].asked))
+    with pytest.raises(InvalidInput, match=r"learner.*: must hold the rules of the dataset, got one that cannot"):
         load_spec(spec)
 
 
