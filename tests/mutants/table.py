@@ -12,6 +12,7 @@ from tests.mutants import (
     measurements,
     mst,
     randomness,
+    rules,
     urns,
 )
 from tests.mutants.mutant import Equivalent, Mutant
@@ -29,6 +30,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *accounts.MUTANTS,
     *budgets.MUTANTS,
     *urns.MUTANTS,
+    *rules.MUTANTS,
 )
 
 EQUIVALENT: tuple[Equivalent, ...] = (

@@ -25,6 +25,7 @@ class Entry(LearnerEntry):
         "learn_structure": "Lists the urns of the sets, which are public; no record is read.",
     }
     is_drawn_from_counts: ClassVar[bool] = True
+    holds_rules: ClassVar[bool] = False
 
     kind: Literal["multinomial_sets"]
     epsilon: Epsilon
