@@ -150,7 +150,7 @@ class Budget:
         Args:
             kind: the learner.
             domain: the table's domain.
-            public: the rows of a public file, for a learner that reads one, or whose tables' sizes follow from the number.
+            public: the rows of a public file, for a learner that reads one or whose tables' sizes depend on it.
         """
         spec = entries()[LEARNERS.index(kind)]
         budgets = {
