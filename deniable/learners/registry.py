@@ -27,6 +27,7 @@ LEARNERS: Final = (
     "nist_mst",
     "aim",
     "pegs",
+    "pegs_noisy",
     "diverse",
     "imputed",
     "origin_destination",

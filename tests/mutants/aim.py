@@ -84,8 +84,8 @@ MUTANTS = (
     *faults(
         "deniable/learners/aim/measured.py",
         (
-            "[before, before.annealed()]",
-            "[before, before.annealed(), before.annealed().annealed().annealed()]",
+            'each is not None and release.noise == NoiseLaw("gaussian", each.variance)',
+            "each is not None",
             "less noise than a schedule may have is not named",
             _NAMED,
         ),

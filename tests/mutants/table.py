@@ -1,6 +1,19 @@
 """All mutants."""
 
-from tests.mutants import accounts, aim, budgets, candidates, learners, local, loglinear, measurements, mst, randomness
+from tests.mutants import (
+    accounts,
+    aim,
+    budgets,
+    candidates,
+    flows,
+    learners,
+    local,
+    loglinear,
+    measurements,
+    mst,
+    randomness,
+    urns,
+)
 from tests.mutants.mutant import Equivalent, Mutant
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -11,9 +24,11 @@ MUTANTS: tuple[Mutant, ...] = (
     *aim.MUTANTS,
     *mst.MUTANTS,
     *local.MUTANTS,
+    *flows.MUTANTS,
     *candidates.MUTANTS,
     *accounts.MUTANTS,
     *budgets.MUTANTS,
+    *urns.MUTANTS,
 )
 
 EQUIVALENT: tuple[Equivalent, ...] = (

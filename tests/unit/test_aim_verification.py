@@ -13,6 +13,7 @@ import pytest
 from deniable.foundation.domain import Attribute, Domain
 from deniable.foundation.keys import ReleaseKey
 from deniable.foundation.tables import Tally
+from deniable.learners.aim import engine
 from deniable.learners.aim.engine import Work
 from deniable.learners.aim.spec import Entry
 from deniable.learners.aim.steps import steps
@@ -222,8 +223,9 @@ def test_progress_ends_at_the_whole_that_was_planned(told: tuple[Document, Rows]
 
 
 def test_work_that_reaches_its_bound_ends_the_rounds_and_what_there_is_is_a_model(
-    measured: Document,
+    measured: Document, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(engine, "CELLS_OF_A_TABLE", 10_000)
     made = run(planned(max_seconds=1), Rows())
     document = json.loads(json.dumps(made.products["measured"]))
     assert made.figures["stopped_early"]

@@ -85,11 +85,11 @@ class Work:
         return not self.is_over
 
 
-CELLS_PER_SECOND = 1e7
+CELLS_PER_SECOND = 5e6
 """Cells of cliques that one core gets through in an iteration, in a second; see README.md for measurements."""
 CELLS_OF_A_TABLE = 1e3
 """What handling a table takes, however small it is, in cells."""
-JOINED_PER_SECOND = 5e7
+JOINED_PER_SECOND = 2e7
 """Cells of a joint table of several cliques that one core gets through in a second."""
 
 

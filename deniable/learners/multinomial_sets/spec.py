@@ -15,7 +15,7 @@ class Entry(LearnerEntry):
 
     Attributes:
         epsilon: budget of all sets together.
-        sets: number of sets, M. At one total epsilon more sets carry less: 1 is the default.
+        sets: number of sets, M. At one small total epsilon more sets carry less: 1 is the default.
         shared: whether all sets are drawn from one urn, which loses less than an urn for each.
         people: number of people in the table, if that is public: users of the sets need it for the posterior.
     """
