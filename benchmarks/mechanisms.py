@@ -25,6 +25,8 @@ import pandas as pd
 from benchmarks.utility import FIGURES, ROOT, Budget, Half, prepare, score, scorer
 from deniable.foundation.domain import Codes, Domain
 from deniable.learners.registry import LEARNERS, entries, steps_of
+from deniable.measurements.document import FILE as MEASURED
+from deniable.measurements.estimates import FILE as CONSISTENT
 from deniable.mechanisms import PlannedStep
 from schemas.spec.release_spec import load_spec
 from stores.tables.tables import encode
@@ -77,6 +79,8 @@ def described(kind: str, domain: Domain, public: Codes) -> dict[str, Any]:
     steps = steps_of(BUDGET.entry(kind, domain, public), domain, lambda delta: delta)
     costs = [step.guarantee for step in steps if step.guarantee is not None]
     files = [product.file for step in steps for product in step.makes if product.is_public]
+    if MEASURED in files:
+        files.append(CONSISTENT)
     return {
         "epsilon": fsum(cost.epsilon for cost in costs),
         "delta": fsum(cost.delta for cost in costs),
@@ -163,7 +167,11 @@ def page(text: str, found: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str
     if not rest or not after:
         raise ValueError(f"the page must have the lines {_BEGIN} and {_END}.")
     others = ", ".join(f"`{kind}`" for kind in LEARNERS if kind not in COMPARED)
-    parts = [f"Not in the tables, because they make no model and draw every record from counts: {others}."] if others else []
+    parts = (
+        [f"Not in the tables, because they make no model and draw every record from counts: {others}."]
+        if others
+        else []
+    )
     for name, title in DATA.items():
         if own := found.get(name):
             keys, rows = ({each[what] for each in own.values()} for what in ("keys", "rows"))
