@@ -7,6 +7,7 @@ RUNTIME := $(VENV)/.installed-runtime
 DEV := $(VENV)/.installed-dev
 STACK := $(VENV)/.installed-stack
 CLUSTER := $(VENV)/.installed-cluster
+PGM := $(VENV)/.installed-pgm
 # Tests open pages in the project's own browser, unless CHROMIUM names another.
 BROWSER := $(if $(CHROMIUM),,$(VENV)/browser/chromium)
 CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
@@ -16,7 +17,7 @@ PROCESSES := $(shell expr $(CORES) + 2)
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --maxprocesses=4 --dist=loadfile --no-loadscope-reorder
 QUICK := tests/unit tests/contracts tests/property tests/architecture --ignore=tests/property/test_the_loglinear_learner_holds_on_tables_of_all_kinds.py
 
-.PHONY: help release plan verify replay audit compare test test-quick test-nightly test-system ui stack stack-down stack-leave cluster cluster-down backup restore bench bench-map bench-utility bench-mechanisms attack-floats mutants screenshots docs lint lock
+.PHONY: help release plan verify replay audit compare test test-quick test-nightly test-system ui stack stack-down stack-leave cluster cluster-down pgm backup restore bench bench-map bench-utility bench-mechanisms attack-floats mutants screenshots docs lint lock
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1  /'
 
@@ -56,7 +57,7 @@ test: $(DEV) $(BROWSER) ## run all tests
 test-quick: $(DEV) ## test the mathematics and the contracts, in a minute
 	@TESTS=quick $(PYTEST) --numprocesses=$(CORES) $(QUICK)
 
-test-nightly: $(DEV) $(BROWSER) ## run all tests with all examples that they draw, and then test-system
+test-nightly: $(DEV) $(PGM) $(BROWSER) ## run all tests with all examples that they draw, and then test-system
 	@TESTS=nightly $(PYTEST) --numprocesses=$(PROCESSES)
 	@$(MAKE) --no-print-directory test-system
 
@@ -80,6 +81,8 @@ cluster: $(CLUSTER) ## start a scheduler and workers on this machine, to share t
 
 cluster-down: $(CLUSTER) ## stop the cluster that make cluster started
 	@$(BIN)/python -m flows cluster down
+
+pgm: $(PGM) ## install mbi, another engine for the learner aim (140 MB)
 
 backup: $(RUNTIME) ## copy the state folder, databases included, to a folder (TO=path)
 	$(call given,TO,folder)
@@ -146,6 +149,11 @@ $(CLUSTER): infra/requirements-cluster.txt $(RUNTIME)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r infra/requirements-cluster.txt
 	@touch $@
 
+$(PGM): infra/requirements-pgm.txt $(RUNTIME)
+	@echo "Installing the pinned packages of the engine mbi into $(VENV) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r infra/requirements-pgm.txt
+	@touch $@
+
 # npm checks the hashes in the lock file, and runs no scripts of the packages.
 $(VENV)/browser/chromium: infra/browser/package-lock.json infra/browser/unpack.mjs $(DEV)
 	@echo "Installing the pinned browser of the tests into $(VENV) ..."
@@ -162,5 +170,6 @@ lock: $(DEV) ## renew the pinned requirements (needs uv)
 	$(LOCK) -o infra/requirements.txt
 	$(LOCK) --extra stack -c infra/requirements.txt -o infra/requirements-stack.txt
 	$(LOCK) --extra cluster -c infra/requirements-stack.txt -o infra/requirements-cluster.txt
+	$(LOCK) --extra pgm -c infra/requirements.txt -o infra/requirements-pgm.txt
 	$(LOCK) --extra test --extra lint --extra docs -c infra/requirements-stack.txt -c infra/requirements-cluster.txt -o infra/requirements-dev.txt
 	cd infra/browser && $(CURDIR)/$(BIN)/npm install --package-lock-only --ignore-scripts --omit-lockfile-registry-resolved --no-audit --no-fund

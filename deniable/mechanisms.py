@@ -56,6 +56,12 @@ class Counter(Protocol):
             name: name of the counts, unique within the step.
         """
 
+    def advance(self, amount: int) -> None:
+        """Report an amount of the work that the step has planned; a long step does so every second or so.
+
+        Nothing that depends on confidential data beyond noisy answers may decide when it does.
+        """
+
 
 def write_json(document: Any, file: BinaryIO) -> None:
     """Write a document as JSON in one line."""
@@ -176,6 +182,7 @@ class PlannedStep:
         reads: products of earlier steps that it reads, by name and in this order.
         makes: its products.
         taken_in: the step in which the cost is spent, if the draws come in a later one; otherwise `name`.
+        work: amount of work that it reports to its counter, in a unit of its own; 0 if it reports none.
         run: runs it.
     """
 
@@ -190,6 +197,7 @@ class PlannedStep:
     reads: tuple[str, ...] = ()
     makes: tuple[Product, ...]
     taken_in: str = ""
+    work: int = 0
     run: Run
 
     @property

@@ -19,7 +19,7 @@ from schemas.references import Audience, Reference
 from schemas.spec.accounts import Accounts
 from schemas.spec.decision import Outcome
 from schemas.spec.evaluation import EvaluationFigures
-from schemas.spec.plan import learning_steps, sampler_for
+from schemas.spec.plan import amounts_of_work, learning_steps, sampler_for
 from schemas.spec.release_spec import load_spec
 from stores.keys.signing_keys import signing_key
 from stores.ledger.charging import note_publication
@@ -149,7 +149,7 @@ def make_release(
         DeniableError: the release failed; nothing was published, or what was published lacks its report or seal.
     """
     asked, state = load_spec(spec).reading(source), state or state_folder()
-    counted = {"synthesize": asked.synthesis.attempts}
+    counted = amounts_of_work(asked)
     with on_its_page(f"release of {asked.name}", is_release=True) as page, page.telling_steps(counted):
         page.about(asked.dataset_name)
         # A release that could not be signed in the end must not begin.

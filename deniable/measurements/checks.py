@@ -14,6 +14,7 @@ from deniable.foundation.domain import Domain
 from deniable.measurements.document import FILE, Measurements
 from deniable.privacy.loss import (
     ApproximateEvent,
+    ConcentratedEvent,
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
     ExponentialEvent,
@@ -57,7 +58,7 @@ def check_measurements(
     made: list[Measurements] = []
 
     def faults_of_form() -> Iterator[str]:
-        made.append(Measurements.parsed(Domain.from_document(described), document))
+        made.append(Measurements.parsed(Domain.from_document(described).modelled, document))
         yield from made[0].faults()
         if made[0].learner != learner:
             yield f"{FILE} must be of the learner {learner}, got {made[0].learner}"
@@ -100,12 +101,14 @@ def events_of(record: Mapping[str, Any], step: str) -> tuple[MechanismEvent, ...
 def cost_of(events: Sequence[MechanismEvent], law: str) -> Fraction:
     """What events cover, in the unit of a law: 2 rho of Gaussian noise, or epsilon of Laplace noise.
 
-    An event of a whole budget of epsilon, within which later answers may divide the noise, covers Laplace noise.
+    An event of a whole budget of epsilon or rho, within which later answers divide the noise, covers noise as well.
     """
     covered = Fraction(0)
     for event in events:
         if law == "gaussian" and isinstance(event, DiscreteGaussianEvent):
             covered += event.outputs * event.sensitivity**2 / event.variance
+        elif law == "gaussian" and isinstance(event, ConcentratedEvent):
+            covered += 2 * event.outputs * event.rho
         elif law == "laplace" and isinstance(event, DiscreteLaplaceEvent):
             covered += event.outputs * event.sensitivity / event.scale
         elif law == "laplace" and isinstance(event, ApproximateEvent):
@@ -114,12 +117,15 @@ def cost_of(events: Sequence[MechanismEvent], law: str) -> Fraction:
 
 
 def faults_of_account(measured: Measurements, events: Sequence[MechanismEvent]) -> Iterator[str]:
-    """Faults where more noise was measured, or more was chosen, than all events together cover."""
+    """Faults where more noise was measured, or more was chosen, than all events together cover.
+
+    How many choices an event of a whole rho covers only the learner knows.
+    """
     for law in ("gaussian", "laplace"):
         releases = [each for table in measured.tables for each in table.releases if each.noise.law == law]
         spent, covered = sum((release.cost for release in releases), Fraction(0)), cost_of(events, law)
         if spent > covered:
             yield f"releases with {law} noise cost {float(spent):.6g}, but events cover {float(covered):.6g}"
     paid = sum(event.outputs for event in events if isinstance(event, ExponentialEvent))
-    if len(measured.choices) > paid:
+    if len(measured.choices) > paid and not any(isinstance(event, ConcentratedEvent) for event in events):
         yield f"{len(measured.choices)} choices were made, but events have {paid}"

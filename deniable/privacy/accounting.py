@@ -24,7 +24,7 @@ from deniable.privacy.loss import (
     MechanismEvent,
     PrivacyTestEvent,
 )
-from deniable.privacy.loss_laws import MOST_INTEGERS, grid_step, pld_by_hand, too_fine
+from deniable.privacy.loss_laws import MOST_INTEGERS, grid_step, pld_by_hand, without_law
 
 __all__ = [
     "Guarantee",
@@ -62,7 +62,7 @@ def pld_by_library(events: Sequence[MechanismEvent], delta: float) -> float:
 def _composed_by_library(events: tuple[MechanismEvent, ...], delta: float) -> float:
     """See `pld_by_library`; cached, because every step of every release needs the same calibrations."""
     misplaced = _ROUNDING * sum(event.outputs for event in events)
-    if delta < 10 * misplaced or too_fine(events):
+    if delta < 10 * misplaced or without_law(events):
         return inf
     step = grid_step(events)
     total = None

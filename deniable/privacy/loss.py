@@ -201,6 +201,37 @@ class ExponentialEvent(MechanismEvent):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ConcentratedEvent(MechanismEvent):
+    """Mechanisms of zero-concentrated differential privacy (zCDP) whose number and amounts depend on earlier answers.
+
+    Before each of them is run, its rho is known, and all of them together never exceed a rho fixed in advance. Then
+    they satisfy zCDP with that rho. Proof: let V(r) be the largest E[(P / Q)^(a - 1)] under P over all ways to continue
+    with r left. The next mechanism has some rho s <= r that earlier answers determine, and contributes a factor of at
+    most e^((a - 1) a s) whatever they are, so that V(r) <= max over s of e^((a - 1) a s) V(r - s); by induction over
+    the remaining mechanisms V(r) <= e^((a - 1) a r). This holds for every order a > 1, and for both directions.
+
+    Source: Feldman, Zrnic 2021, Theorem 3.1 (a filter of Renyi divergence); Whitehouse, Ramdas, Rogers, Wu 2023.
+
+    Attributes:
+        rho_per_output: the largest sum of rho of the mechanisms, exact.
+    """
+
+    mechanism: ClassVar[str] = "concentrated"
+
+    rho_per_output: Fraction
+
+    def __post_init__(self) -> None:
+        """Refuse a rho that is not positive."""
+        super().__post_init__()
+        _require_positive("rho", self.rho_per_output)
+
+    @property
+    def rho(self) -> Fraction:
+        """The largest sum of rho."""
+        return self.rho_per_output
+
+
+@dataclass(frozen=True, kw_only=True)
 class ApproximateEvent(MechanismEvent):
     """Outputs of a mechanism that is known only to be (epsilon, delta)-differentially private.
 
@@ -336,6 +367,7 @@ KINDS: dict[str, type[MechanismEvent]] = {
         DiscreteLaplaceEvent,
         DiscreteGaussianEvent,
         ExponentialEvent,
+        ConcentratedEvent,
         ApproximateEvent,
         PrivacyTestEvent,
         StabilityHistogramEvent,

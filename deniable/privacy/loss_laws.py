@@ -19,7 +19,13 @@ import numpy as np
 
 from deniable.foundation.errors import InvalidInput
 from deniable.privacy.dominating_pair import DominatingPair, Reals, connect_the_dots, epsilon_of_runs
-from deniable.privacy.loss import DiscreteGaussianEvent, DiscreteLaplaceEvent, ExponentialEvent, MechanismEvent
+from deniable.privacy.loss import (
+    ConcentratedEvent,
+    DiscreteGaussianEvent,
+    DiscreteLaplaceEvent,
+    ExponentialEvent,
+    MechanismEvent,
+)
 
 MOST_INTEGERS = 10_000
 """Number of integers up to which losses are put on the grid one by one; above, other bounds are nearly as tight."""
@@ -41,7 +47,7 @@ def pld_by_hand(events: Sequence[MechanismEvent], delta: float) -> float:
         events: events on the same rows, without candidates tested.
         delta: in (0, 1).
     """
-    if too_fine(events):
+    if without_law(events):
         return inf
     step = grid_step(events)
     # Part and query make no difference; equal noise is composed together.
@@ -52,9 +58,13 @@ def pld_by_hand(events: Sequence[MechanismEvent], delta: float) -> float:
     return epsilon_of_runs([(loss_law(event, step), times) for event, times in outputs.items()], delta)
 
 
-def too_fine(events: Sequence[MechanismEvent]) -> bool:
-    """Whether the noise is too wide to put its integers on a grid one by one."""
-    return any(isinstance(event, DiscreteGaussianEvent) and event.variance > MOST_INTEGERS**2 for event in events)
+def without_law(events: Sequence[MechanismEvent]) -> bool:
+    """Whether losses cannot be put on a grid: the noise has too many integers, or only zCDP is known of an event."""
+    return any(
+        isinstance(event, ConcentratedEvent)
+        or (isinstance(event, DiscreteGaussianEvent) and event.variance > MOST_INTEGERS**2)
+        for event in events
+    )
 
 
 def grid_step(events: Sequence[MechanismEvent]) -> float:

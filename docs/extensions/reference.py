@@ -164,7 +164,7 @@ DOCUMENTS = {
     "datapackage.json": "a Frictionless Data Package that describes both tables to other tools",
     "model.json": "what the records were drawn from",
     "urns.json": "what the records were drawn from, without its counts (`per_draw`)",
-    "measured.json": "the noisy tables that the model was made from (`loglinear`, `privbayes`, `mst`, `nist_mst`)",
+    "measured.json": "the noisy tables that the model was made from (learners that measure)",
     "consistent.json": "estimates of the same tables that agree with each other, with variances",
     "selection.json": "the figures of a public file from which the tables follow (`nist_mst`)",
     "graph.json": "the learnt dependences (`cfs` and `privbayes`)",

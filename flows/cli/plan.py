@@ -22,6 +22,7 @@ from deniable.plausible_deniability.seed_accounting import compose_candidates
 from deniable.privacy.accounting import compose
 from deniable.privacy.loss import (
     ApproximateEvent,
+    ConcentratedEvent,
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
     ExponentialEvent,
@@ -164,8 +165,10 @@ def _noise(event: MechanismEvent) -> str:
         return f"sigma {float(event.variance) ** 0.5:.4g}"
     if isinstance(event, StabilityHistogramEvent):
         return f"scale {float(event.scale):.4g}, kept from {event.threshold}"
-    if isinstance(event, ExponentialEvent | ApproximateEvent):
+    if isinstance(event, ExponentialEvent | ApproximateEvent | ConcentratedEvent):
         name, cost = ("epsilon", event.epsilon) if event.epsilon else ("probability", event.delta)
+        if isinstance(event, ConcentratedEvent):
+            name, cost = "rho of zCDP for all of them together", event.rho
         return f"{name} {rounded_up(float(cost))}"
     if isinstance(event, PrivacyTestEvent):
         return f"k = {event.k}, scale {float(1 / event.eps0):.4g}, rho = {float(event.drop_probability):g}"

@@ -21,6 +21,7 @@ from flows.released import Released
 from flows.summary import internal_lines, public_lines
 from infra.cluster.choosing import cluster_runner
 from infra.environment import default_state_folder
+from schemas.spec.plan import amounts_of_work
 from schemas.spec.release_spec import ReleaseSpec
 from stores.keys.signing_keys import signing_key
 from stores.keys.trust_file import trusted_keys_place
@@ -67,7 +68,7 @@ def watched(spec: ReleaseSpec, state: Path) -> Iterator[TaskRunner[Any]]:
     """
     before = _published(state)
     try:
-        with Screen({"synthesize": spec.synthesis.attempts}) as screen, watching(screen):
+        with Screen(amounts_of_work(spec)) as screen, watching(screen):
             yield cluster_runner(state) or ThreadPoolTaskRunner(max_workers=os.cpu_count() or 1)
     except (KeyboardInterrupt, Exception) as error:
         if not is_of_a_signal(error):

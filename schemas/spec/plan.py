@@ -42,6 +42,12 @@ def planned_steps(spec: ReleaseSpec) -> Iterator[PlannedStep]:
         yield prepare
 
 
+def amounts_of_work(spec: ReleaseSpec) -> Mapping[str, int]:
+    """Amount of work of the tasks that report it, each in a unit of its own, such as candidates."""
+    reporting = {step.task: step.work for step in planned_steps(spec) if step.work}
+    return {**reporting, "synthesize": spec.synthesis.attempts}
+
+
 def products_of(spec: ReleaseSpec) -> Mapping[str, Product]:
     """All products of the steps, by name."""
     return {product.name: product for step in planned_steps(spec) for product in step.makes}

@@ -83,7 +83,7 @@ def _run(workspace: Workspace, plan: PlannedStep, part: Reference | None, given:
 def _counter(workspace: Workspace, plan: PlannedStep, part: Reference | None) -> Counter:
     """What counts the rows of a step: those of its part, or of a public table, or none."""
     if part is not None:
-        return PartCounter(workspace, part)
+        return PartCounter(workspace, part, plan.task)
     return _NoRows() if plan.public is None else PublicCounter(workspace.spec, plan.public, workspace.state / "cache")
 
 
@@ -93,6 +93,9 @@ class _NoRows:
     def count(self, *_: object) -> Any:
         """Refuse to count."""
         raise Refused("a step that reads no part of the rows must count none, and requested counts.")
+
+    def advance(self, _: int) -> None:
+        """Report nothing: such a step takes no time."""
 
 
 def _record_figures(record: StepRecord, made: Made) -> None:

@@ -17,6 +17,7 @@ from deniable.foundation.tables import Counts, Tally
 from schemas.references import Audience, Reference
 from stores.tables.tables import read_codes, row_groups
 from stores.vault.workspace import COUNTS_FILE, Workspace
+from tasks.running.progress import advance
 from tasks.running.step import as_task
 from tasks.running.workers import workers
 
@@ -33,14 +34,25 @@ class PartCounter:
     Attributes:
         workspace: the release.
         part: codes of the part.
+        step: the step that counts, whose progress is reported; none is if it is not named.
     """
 
     workspace: Workspace
     part: Reference
+    step: str = ""
 
     def count(self, empty: Callable[[], T], name: str) -> T:
         """Count all rows, as `counted` does."""
         return counted(self.workspace, self.part, empty, name)
+
+    def advance(self, amount: int) -> None:
+        """Notify the watchers of the step.
+
+        Raises:
+            KeyboardInterrupt: the release was stopped; the step must end here.
+        """
+        if self.step:
+            advance(self.step, amount)
 
 
 def counted(workspace: Workspace, part: Reference, empty: Callable[[], T], name: str) -> T:

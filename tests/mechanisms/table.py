@@ -13,6 +13,7 @@ _NOISE = "tests/privacy/test_learning_adds_the_noise_it_is_charged_for.py"
 _LOGLINEAR = "tests/privacy/test_loglinear_answers_have_the_noise_of_their_events.py"
 _DATASYNTHESIZER = "tests/mechanisms/test_datasynthesizer.py"
 _MST = "tests/mechanisms/test_mst.py"
+_AIM = "tests/privacy/test_aim_answers_have_the_noise_of_their_events.py"
 CHARGED = "per_draw"
 """The sampler that draws from exact counts, for learners that make no model; the rows of these name it."""
 _URNS = "tests/privacy/test_urns_spend_no_more_than_they_are_charged.py"
@@ -176,7 +177,7 @@ LEARNERS = {
                 "epsilon": 4,
                 "totals_epsilon": 1,
             },
-            "synthesis": {"guarantee": "per_draw", "records": 400, "chunk_candidates": 128},
+            "synthesis": {"guarantee": CHARGED, "records": 400, "chunk_candidates": 128},
         },
         laws=(
             f"{_COUNTED_URNS}::test_drawn_origins_have_the_enumerated_law",
@@ -187,7 +188,7 @@ LEARNERS = {
         {
             "learner": {"kind": "multinomial_sets", "epsilon": 4, "sets": 2},
             "split": _WITHOUT_STRUCTURE,
-            "synthesis": {"guarantee": "per_draw", "records": 400, "chunk_candidates": 128},
+            "synthesis": {"guarantee": CHARGED, "records": 400, "chunk_candidates": 128},
         },
         laws=(f"{_COUNTED_URNS}::test_drawn_sets_have_the_enumerated_law",),
     ),
@@ -228,6 +229,16 @@ LEARNERS = {
             "split": _WITHOUT_STRUCTURE,
         },
         laws=(f"{_MST}::test_tables_have_the_noise_that_is_charged",),
+    ),
+    "aim": LearnerRow(
+        {
+            "learner": {"kind": "aim", "max_model": 0.05, "parameters": {"epsilon": 1, "delta": 1e-6}},
+            "split": _WITHOUT_STRUCTURE,
+        },
+        laws=(
+            f"{_AIM}::test_a_table_has_the_noise_that_is_charged",
+            f"{_AIM}::test_a_choice_has_the_law_that_is_charged",
+        ),
     ),
 }
 """By the name that a spec asks for them by."""

@@ -184,6 +184,9 @@ class InMemory:
             tally.add(codes)
         return tally
 
+    def advance(self, amount: int) -> None:
+        pass
+
 
 def test_what_is_learnt_is_made_again_to_the_bit_and_noise_is_drawn_where_there_are_events(
     made: Made, monkeypatch: pytest.MonkeyPatch

@@ -11,13 +11,16 @@ import pytest
 from deniable.foundation.domain import Codes, Domain
 from deniable.foundation.errors import Refused
 from deniable.foundation.tables import FamilyCounts, PairCounts, Tally
+from deniable.learners.aim.spec import Entry
 from deniable.learners.loglinear.estimation.counting import Partition, RowCounter, SmallTables
 from deniable.learners.loglinear.steps import InRounds
 from deniable.samplers.histogram_seeds.noisy_histogram import PrefixCounts
 from schemas.references import Audience, Reference
+from schemas.spec.plan import amounts_of_work
 from stores.tables.tables import read_codes, row_groups, write_codes
 from stores.vault.workspace import Workspace
 from tasks.running.counting import PartCounter, count, counted, read_counts
+from tasks.running.progress import watching
 from tests.tasks.hand_made import workspace_of, write_people
 
 WANTED = ((0,), (1, 2), (0, 1, 3))
@@ -88,3 +91,36 @@ def test_counts_that_are_not_as_they_were_written_are_refused(tmp_path: Path) ->
         made.path.write_bytes(content)
         with pytest.raises(Refused, match="must be read as they were written"):
             read_counts(workspace, made)
+
+
+class Heard:
+    """A watcher that notes how far steps are."""
+
+    def __init__(self) -> None:
+        self.advances: list[tuple[str, int]] = []
+
+    def started(self, step: str) -> None:
+        """Nothing is noted."""
+
+    def advanced(self, step: str, amount: int) -> None:
+        self.advances.append((step, amount))
+
+    def ended(self, step: str, *, well: bool) -> None:
+        """Nothing is noted."""
+
+
+def test_a_learner_reports_its_work_to_those_who_watch_its_step(tmp_path: Path) -> None:
+    with workspace_of(write_people(tmp_path, [])) as workspace, watching(heard := Heard()):
+        part = part_of(workspace)
+        PartCounter(workspace, part, "learn_parameters").advance(7)
+        PartCounter(workspace, part).advance(5)
+        assert heard.advances == [("learn_parameters", 7)]
+
+
+def test_the_work_of_steps_that_report_it_is_known_before_they_begin(tmp_path: Path) -> None:
+    with workspace_of(write_people(tmp_path, [])) as workspace:
+        spec = workspace.spec
+        assert amounts_of_work(spec) == {"synthesize": spec.synthesis.attempts}
+        learner = Entry.model_validate({"kind": "aim", "parameters": {"epsilon": 1, "delta": 1e-6}})
+        asked = spec.model_copy(update={"learner": learner})
+        assert amounts_of_work(asked) == {"learn_parameters": 100, "synthesize": spec.synthesis.attempts}

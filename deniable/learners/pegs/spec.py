@@ -25,6 +25,7 @@ class SeededEntry(LearnerEntry):
     """
 
     is_drawn_from_counts: ClassVar[bool] = True
+    holds_rules: ClassVar[bool] = False
 
     seed_weights: dict[str, tuple[Annotated[Count, Field(le=_MOST_WEIGHT)], ...]] = Field(
         default_factory=dict, validate_default=True

@@ -5,6 +5,8 @@ The joint distribution is the product of the cliques' tables divided by that of 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from math import prod
 
 import numpy as np
 
@@ -43,24 +45,25 @@ class GraphicalModel:
     def _gathered(self, number: int, kept: frozenset[int]) -> tuple[Cells, Attributes]:
         """Counts of a clique and of what is kept of the attributes below it, as far as others need them."""
         table, own = self.tables[number], self.tree.cliques[number]
-        for child in self.tree.children[number]:
-            separator = self.tree.separators[child]
-            if not kept & self._below[child] - set(separator):
-                continue
+        above, separators = self.tree.separators[number], self.tree.separators
+        leading = [child for child in self.tree.children[number] if kept & self._below[child] - set(separators[child])]
+        # What has few cells is joined first, so that the table is small for as long as possible.
+        leading.sort(key=lambda child: prod(self.tree.shape(tuple(kept & self._below[child]))))
+        for place, child in enumerate(leading):
             more, theirs = self._gathered(child, kept)
-            wanted = tuple(i for i in theirs if i in kept or i in separator)
+            wanted = tuple(i for i in theirs if i in kept or i in separators[child])
             more = summed(more, theirs, wanted)
-            shares = _shares(more, wanted, separator)
+            shares = _shares(more, wanted, separators[child])
             # What neither is kept nor leads to another child goes before the table grows.
-            needed = {i for other in self.tree.children[number] for i in self.tree.separators[other]}
-            least = tuple(i for i in own if i in kept or i in needed or i in self.tree.separators[number])
+            needed = {i for other in leading[place:] for i in separators[other]}
+            least = tuple(i for i in own if i in kept or i in needed or i in above)
             table, own = summed(table, own, least), least
             joined = tuple(sorted({*own, *wanted}))
             table = expanded(table, own, joined) * expanded(shares, wanted, joined)
             own = joined
         return table, own
 
-    @property
+    @cached_property
     def _below(self) -> list[frozenset[int]]:
         """The attributes of each clique and of all cliques below it."""
         below = [frozenset(clique) for clique in self.tree.cliques]

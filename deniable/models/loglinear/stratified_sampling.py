@@ -27,7 +27,7 @@ from deniable.models.sequential_model import starts
 
 TOGETHER = 1 << 16
 """Largest number of records in a row: the number of values of a scrambled half of a word."""
-_PLACES = 1 << 16
+PLACES = 1 << 16
 """Number of coarse places in a row; they are divided among the strata, and within a stratum at random."""
 
 
@@ -75,10 +75,10 @@ def strata(
                 strength[parent] = strength.get(parent, 0) + weight
         own, cells = [], 1
         for parent in sorted(strength, key=lambda parent: (-strength[parent], parent)):
-            if cells * sizes[parent] <= _PLACES:
+            if cells * sizes[parent] <= PLACES:
                 own.append(parent)
                 cells *= sizes[parent]
-        rooms.append(_PLACES // cells)
+        rooms.append(PLACES // cells)
         for parent in own:
             cells //= sizes[parent]
             strides.append(rooms[-1] * cells)
@@ -102,13 +102,13 @@ def spread(first, room, words, moved):
         moved: filled with the words to be used.
     """
     some = len(words)
-    ends = np.zeros(_PLACES + 1, np.int32)
+    ends = np.zeros(PLACES + 1, np.int32)
     rank = np.empty(some, np.int32)
     upper = np.empty(some, np.uint16)
     for r in range(some):
         first[r] += (np.int64(words[r] & np.uint32(0xFFFF)) * room) >> 16
         ends[first[r] + 1] += 1
-    for at in range(_PLACES):
+    for at in range(PLACES):
         ends[at + 1] += ends[at]
     for r in range(some):
         rank[r] = ends[first[r]]

@@ -1,0 +1,138 @@
+"""Fitting by the library mbi (McKenna's Private-PGM), which the optional extra `pgm` installs.
+
+It gets released tables only, so that a fault in it can cost accuracy but no privacy. Models and counts leave it as
+NumPy arrays, and everything after that is the same as with the own engine. Its last digits depend on the processor: a
+replay on another machine may find another model. Numbers have 64 bits, for with 32 the fit stalls above 100,000
+records; nothing that it compiles is kept on disk.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from deniable.foundation.errors import InvalidInput
+from deniable.learners.aim.engine import (
+    CELLS_PER_SECOND,
+    DRAFT_ITERATIONS,
+    FINAL_ITERATIONS,
+    Released,
+    Work,
+    expected_counts,
+    noisy_tables,
+)
+from deniable.learners.aim.workload import Attributes
+from deniable.models.graphical.elementary import Cells
+from deniable.models.graphical.fitting import fixed_total
+from deniable.models.graphical.graphical_model import GraphicalModel
+from deniable.models.graphical.junction_tree import JunctionTree
+
+_BLOCK = 50
+"""The library makes this many iterations at a time."""
+_COMPILING = 5.0
+"""Seconds of a common processor that compiling takes whenever there are other tables."""
+
+
+def require_mbi() -> None:
+    """Refuse to plan with a library that is not installed.
+
+    Raises:
+        InvalidInput: it is not.
+    """
+    if find_spec("mbi") is None:
+        raise InvalidInput(
+            "the engine mbi must be installed to fit a model with it, and is not; run make pgm (or pip install "
+            "'deniable[pgm]'), or ask for the own engine with engine: own."
+        )
+
+
+@dataclass(eq=False)
+class MbiEngine:
+    """The library's mirror descent; see `deniable.learners.aim.engine.Engine`.
+
+    Attributes:
+        sizes: number of values of each attribute.
+        work: the bound on work.
+    """
+
+    sizes: tuple[int, ...]
+    work: Work
+    _last: Any = field(default=None, init=False)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the bound on work is reached."""
+        return self.work.is_over
+
+    def fitted(self, released: Sequence[Released], start: GraphicalModel | None) -> GraphicalModel:
+        """The model after a round, beginning with the last one."""
+        return self._fitted(released, start, DRAFT_ITERATIONS)
+
+    def finally_fitted(self, released: Sequence[Released], start: GraphicalModel) -> GraphicalModel:
+        """The model after all rounds; what it is when the bound is reached is a model too."""
+        return self._fitted(released, start, FINAL_ITERATIONS)
+
+    def expected(self, model: GraphicalModel, attributes: Attributes) -> Cells:
+        """The model's counts of a table."""
+        return expected_counts(self.work, model, attributes)
+
+    def _fitted(self, released: Sequence[Released], start: GraphicalModel | None, iterations: int) -> GraphicalModel:
+        tables = noisy_tables(released)
+        tree = JunctionTree.of(self.sizes, [own.attributes for own in tables])
+        allowed = self._allowed(tree, iterations)
+        if start is not None and not allowed:
+            return start
+        mbi = _library()
+        domain = mbi.Domain([str(i) for i in range(len(self.sizes))], self.sizes)
+        measured = [
+            mbi.LinearMeasurement(own.counts.ravel(), tuple(map(str, own.attributes)), float(own.deviation))
+            for own in tables
+        ]
+        total = fixed_total(tables)
+        if measured:
+            self._last = mbi.estimation.MirrorDescent().estimate(
+                domain, measured, total, iters=allowed or _BLOCK, warm_start=self._last
+            )
+        return GraphicalModel(tree, tuple(self._table(tree, clique, total) for clique in tree.cliques), total)
+
+    def _allowed(self, tree: JunctionTree, iterations: int) -> int:
+        """Number of iterations that the bound on work allows, in whole blocks; all of them are charged."""
+        if self.is_over:
+            return 0
+        block = _BLOCK * tree.cells / CELLS_PER_SECOND
+        blocks = -(-iterations // _BLOCK)
+        if self.work.most - self.work.done < _COMPILING + blocks * block:
+            blocks = max(int((self.work.most - self.work.done - _COMPILING) / block), 0)
+            self.work.add(self.work.most - self.work.done)
+        else:
+            self.work.add(_COMPILING + blocks * block)
+        return blocks * _BLOCK
+
+    def _table(self, tree: JunctionTree, clique: Attributes, total: float) -> Cells:
+        """Expected counts of a clique, its axes in ascending order of the attributes."""
+        shape = tree.shape(clique)
+        held = set() if self._last is None else {int(name) for own in self._last.cliques for name in own}
+        known = tuple(i for i in clique if i in held)
+        if not known:
+            return np.full(shape, total / np.prod(shape))
+        factor = self._last.project(tuple(map(str, known)))
+        counts = np.asarray(factor.transpose(tuple(map(str, known))).datavector(flatten=False), np.float64)
+        counts = np.maximum(counts, 0.0) * (total / counts.sum())
+        # What no table holds is spread evenly.
+        wide = counts.reshape([self.sizes[i] if i in held else 1 for i in clique])
+        return np.ascontiguousarray(np.broadcast_to(wide, shape) * (counts.size / np.prod(shape)))
+
+
+def _library() -> Any:
+    """The library, with numbers of 64 bits."""
+    import jax  # noqa: PLC0415 - installed with an optional extra
+
+    # Before the library is imported, which warns otherwise.
+    settings: Any = jax.config
+    settings.update("jax_enable_x64", True)  # noqa: FBT003
+    settings.update("jax_enable_compilation_cache", False)  # noqa: FBT003
+    import mbi  # noqa: PLC0415
+
+    return mbi

@@ -1,0 +1,64 @@
+"""The entry of this learner in a release spec."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator
+
+from deniable.foundation.spec_values import Count, Positive, Strict, between, domain_known_to
+from deniable.learners.aim.workload import MOST_ATTRIBUTES
+from deniable.learners.entry import CountingEntry, ParameterBudget
+
+MODEL_SIZES = Fraction(1, 1000), Fraction(2000)
+"""Range of the size of a model's cliques, in megabytes."""
+
+
+class WantedTable(Strict):
+    """A table of the workload.
+
+    Attributes:
+        attributes: its attributes, by name.
+        weight: how important it is, relative to others.
+    """
+
+    attributes: Annotated[tuple[str, ...], Field(min_length=1, max_length=MOST_ATTRIBUTES)]
+    weight: Positive = Fraction(1)
+
+    @field_validator("attributes")
+    @classmethod
+    def _are_known(cls, attributes: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        if len(set(attributes)) < len(attributes):
+            raise ValueError("must name each attribute once")
+        domain = domain_known_to(info)
+        unknown = [] if domain is None else [name for name in attributes if name not in domain.names]
+        if unknown:
+            raise ValueError(f"must name attributes of the schema, got {', '.join(unknown)}")
+        return attributes
+
+
+class Entry(CountingEntry):
+    """A graphical model fitted to noisy tables that were chosen one by one.
+
+    Attributes:
+        noise: noise added to the tables.
+        workload: the tables that are to be good: all pairs, all triples, or listed ones with their weights.
+        max_model: largest size of the model's cliques, in megabytes of 8 bytes a cell.
+        engine: fits the model: the own engine, or the library mbi, which `make pgm` installs.
+        max_seconds: bound on the work of fitting, in seconds of a common processor; without it, rounds go on until the
+            budget is spent.
+        parameters: the budget of all tables and choices; prior and estimate are not used.
+    """
+
+    parts: ClassVar[tuple[str, ...]] = ("parameters",)
+    steps: ClassVar[Mapping[str, str]] = {
+        "learn_parameters": "Chooses and measures noisy tables one by one, and fits a graphical model to them.",
+    }
+
+    kind: Literal["aim"]
+    noise: Literal["gaussian"] = "gaussian"
+    workload: Literal["pairs", "triples"] | Annotated[tuple[WantedTable, ...], Field(min_length=1)] = "triples"
+    max_model: Annotated[Positive, AfterValidator(between(*MODEL_SIZES))] = Fraction(80)
+    engine: Literal["own", "mbi"] = "own"
+    max_seconds: Count | None = None
+    parameters: ParameterBudget
