@@ -15,7 +15,10 @@ from deniable.foundation.errors import InvalidInput
 
 Floats = NDArray[np.float64]
 
-_RIDGE = 1e-6
+RIDGE = 1e-2
+"""Ridge of the regressions, for each record: rare values of small tables would otherwise have any coefficient."""
+
+_SMALL = 1e-6
 _NEWTON_STEPS = 50
 
 
@@ -59,7 +62,7 @@ def conditional_distance(domain: Domain, real: Codes, synthetic: Codes, given: i
     return found
 
 
-def regression_distance(domain: Domain, real: Codes, synthetic: Codes, target: int) -> float:
+def regression_distance(domain: Domain, real: Codes, synthetic: Codes, target: int, *, ridge: float = RIDGE) -> float:
     """Euclidean distance of the coefficients of one regression of an attribute on all others, fitted to each table.
 
     Args:
@@ -67,8 +70,9 @@ def regression_distance(domain: Domain, real: Codes, synthetic: Codes, target: i
         real: codes, shape (rows, m).
         synthetic: codes, shape (records, m).
         target: column number of the attribute that is explained.
+        ridge: see `regression`.
     """
-    one, other = (regression(domain, codes, target) for codes in (real, synthetic))
+    one, other = (regression(domain, codes, target, ridge=ridge) for codes in (real, synthetic))
     return float(np.linalg.norm(one - other))
 
 
@@ -92,32 +96,33 @@ def _design(domain: Domain, codes: Codes, target: int) -> Floats:
     return np.stack(columns, axis=1)
 
 
-def regression(domain: Domain, codes: Codes, target: int) -> Floats:
+def regression(domain: Domain, codes: Codes, target: int, *, ridge: float = RIDGE) -> Floats:
     """Coefficients of a regression of an attribute on all others, the constant first.
 
     Logistic for an attribute of two values, otherwise linear in its code, scaled to [0, 1]. Numeric attributes enter by
     their codes and nominal ones by indicators of all values but the first, all standardised by the mean and standard
-    deviation of the uniform distribution over the domain, which is public. A slight ridge makes the coefficients unique
-    where a table has few records.
+    deviation of the uniform distribution over the domain, which is public.
 
     Args:
         domain: the table's domain, m attributes.
         codes: codes, shape (rows, m).
         target: column number of the attribute that is explained.
+        ridge: penalty of half the squared coefficients but the constant, for each record.
     """
     design, size = _design(domain, codes, target), domain.cardinalities[target]
-    ridge = _RIDGE * max(len(codes), 1) * np.eye(design.shape[1])
+    penalty = ridge * max(len(codes), 1) * np.eye(design.shape[1])
+    penalty[0, 0] = _SMALL
     wanted = codes[:, target] / max(size - 1, 1)
-    found = np.linalg.solve(design.T @ design + ridge, design.T @ wanted)
+    found = np.linalg.solve(design.T @ design + penalty, design.T @ wanted)
     if size != 2:
         return np.asarray(found, np.float64)
     found = np.zeros(design.shape[1])
     for _ in range(_NEWTON_STEPS):
         chance = 1 / (1 + np.exp(-np.clip(design @ found, -30, 30)))
-        weights = np.maximum(chance * (1 - chance), _RIDGE)
-        slope = design.T @ (wanted - chance) - ridge @ found
-        move = np.linalg.solve((design * weights[:, None]).T @ design + ridge, slope)
-        found = found + move * min(1.0, 1.0 / max(float(np.abs(move).max()), _RIDGE))
-        if float(np.abs(move).max()) < _RIDGE:
+        weights = np.maximum(chance * (1 - chance), _SMALL)
+        slope = design.T @ (wanted - chance) - penalty @ found
+        move = np.linalg.solve((design * weights[:, None]).T @ design + penalty, slope)
+        found = found + move * min(1.0, 1.0 / max(float(np.abs(move).max()), _SMALL))
+        if float(np.abs(move).max()) < _SMALL:
             break
     return np.asarray(found, np.float64)
