@@ -1,1 +1,3 @@
-"""The commands of `python -m flows`, a module each. Those that start and stop servers are in `servers`."""
+"""The commands of `python -m flows`, a module each. Those that start and stop servers are in `servers`, those of surveys in
+`surveys`.
+"""
