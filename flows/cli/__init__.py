@@ -1,3 +1,4 @@
-"""The commands of `python -m flows`, a module each. Those that start and stop servers are in `servers`, those of surveys in
-`surveys`.
+"""The commands of `python -m flows`, a module each.
+
+Those that start and stop servers are in `servers`, those of surveys in `surveys`.
 """
