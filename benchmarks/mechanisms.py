@@ -64,17 +64,15 @@ def half_of(name: str, work: Path) -> Half:
     return example(work / "village") if name == "example" else Half.read(work, name)
 
 
-def described(kind: str, domain: Domain, public: Codes | None = None, budget: Budget = BUDGET) -> dict[str, Any]:
+def described(kind: str, domain: Domain, public: Codes) -> dict[str, Any]:
     """A learner's claim and what it publishes, as its plan says them before anything is read.
 
     Args:
         kind: the learner.
         domain: the table's domain.
-        public: rows of a public file; none by default.
-        budget: its budget.
+        public: rows of a public file.
     """
-    public = np.zeros((0, len(domain)), np.uint16) if public is None else public
-    steps = steps_of(budget.entry(kind, domain, public), domain, lambda delta: delta)
+    steps = steps_of(BUDGET.entry(kind, domain, public), domain, lambda delta: delta)
     costs = [step.guarantee for step in steps if step.guarantee is not None]
     files = [product.file for step in steps for product in step.makes if product.is_public]
     return {

@@ -58,10 +58,13 @@ CHOSEN: dict[str, dict[str, Any]] = {
     "loglinear": {"noise": "auto"},
     "marginals": {"noise": "laplace"},
     "cfs": {"noise": "laplace", "structure": {"max_cost": 300}},
-    "privbayes": {"structure": {"degree": 2}},
+    "privbayes": {"structure": {"rows": None}},
     "nist_mst": {"selection": {"public_file": "holdout.csv"}},
 }
-"""What the specs of learners say beside budgets, where something must be said; what is left out has its default."""
+"""What the specs of learners say beside budgets, where something must be said; what is left out has its default.
+
+A number of rows that is None is that of the public file.
+"""
 
 
 @dataclass(frozen=True)
@@ -147,7 +150,7 @@ class Budget:
         Args:
             kind: the learner.
             domain: the table's domain.
-            public: the rows of the public file, for a learner that reads one.
+            public: the rows of a public file, for a learner that reads one or needs a public number of rows.
         """
         spec = entries()[LEARNERS.index(kind)]
         budgets = {
@@ -160,7 +163,8 @@ class Budget:
             part = {"epsilon": self.epsilon / len(budgets)}
             if own.model_fields["delta"].is_required() if "delta" in own.model_fields else False:
                 part["delta"] = self.delta / len(budgets)
-            asked[name] = {**part, **asked.get(name, {})}
+            chosen = {what: len(public) if value is None else value for what, value in asked.get(name, {}).items()}
+            asked[name] = {**part, **chosen}
         if "epsilon_rows" in getattr(budgets.get("structure"), "model_fields", {}):
             asked["structure"]["epsilon_rows"] = self.epsilon / 20
         entry = spec.model_validate(asked)

@@ -15,7 +15,9 @@ from pandera.pandas import Check, Column, DataFrameSchema, Parser
 
 from deniable.foundation.domain import MAX_CARDINALITY, Attribute, Domain, Kind, Value
 from deniable.foundation.errors import InvalidInput
+from deniable.foundation.rules import Rule
 from schemas.plain_text import fault_of_cell, fault_of_line, fault_of_name, fault_of_paragraph
+from schemas.rules import Statement, TotalStatement
 
 Universe: TypeAlias = Callable[[pd.DataFrame], pd.Series]
 Recode: TypeAlias = Callable[[pd.DataFrame], pd.DataFrame]
@@ -144,6 +146,8 @@ def table(
     missing: Mapping[str, Sequence[Value]] | None = None,
     universe: Universe | None = None,
     recode: Recode | None = None,
+    rules: Sequence[Statement] = (),
+    totals: Sequence[TotalStatement] = (),
 ) -> DataFrameSchema:
     """Describe a table.
 
@@ -162,13 +166,16 @@ def table(
             be are always in scope, as invalid rows.
         recode: computes the attributes from the columns that are read, row by row. Null should stay null, and
             `UNREADABLE` unreadable; if a recode loses an unreadable value, the whole row becomes unreadable.
+        rules: rules that every record keeps, made by the functions of `schemas.rules`; rows that break one are invalid.
+        totals: public totals of the whole table, made by `public_total` and `public_counts` of `schemas.rules`.
 
     Returns:
         The schema, the only description of the table.
 
     Raises:
         InvalidInput: a name is not text or would be misread by pages or spreadsheets, the target is not an attribute,
-            or there are codes for missing values of a column that is not read.
+            there are codes for missing values of a column that is not read, or a rule names no public source, does not
+            fit the columns, or contradicts others.
     """
     _require_names(columns, reads or {}, description)
     metadata = {name: _metadata(name, column) for name, column in columns.items()}
@@ -184,17 +191,29 @@ def table(
         parsers.append(Parser(_filter(universe), name="universe"))
     if recode is not None:
         parsers.append(Parser(_row_by_row(recode), name="recode"))
-    return DataFrameSchema(
+    values = {name: _values(column, metadata[name]) for name, column in columns.items()}
+    stated = tuple(statement(values) for statement in rules)
+    schema = DataFrameSchema(
         dict(columns),
         parsers=parsers,
+        checks=[
+            Check(_keeps(columns, rule), name=f"rule {number}: {rule.sentence}")
+            for number, rule in enumerate(stated, 1)
+        ],
         strict="filter",
         description=description,
         metadata={
             "target": target,
             "reads": tuple(wanted),
             "universe": _published_words(universe),
+            "rules": stated,
+            "totals": tuple(statement(values) for statement in totals),
         },
     )
+    if stated or totals:
+        # Refuses rules that do not fit, or cannot be kept.
+        _ = domain_of(schema).components
+    return schema
 
 
 def domain_of(schema: DataFrameSchema) -> Domain:
@@ -214,7 +233,35 @@ def domain_of(schema: DataFrameSchema) -> Domain:
                 buckets=metadata["buckets"],
             )
         )
-    return Domain(tuple(attributes), target=_table_metadata(schema)["target"])
+    known = _table_metadata(schema)
+    return Domain(
+        tuple(attributes), target=known["target"], rules=known.get("rules", ()), totals=known.get("totals", ())
+    )
+
+
+def _keeps(columns: Mapping[str, Column], rule: Rule) -> Callable[[pd.DataFrame], pd.Series]:
+    """Check of whether rows keep a rule; rows in which one of its values is missing or invalid pass."""
+    own = {name: columns[name] for name in rule.attributes if name in columns}
+    domain = Domain(
+        tuple(
+            Attribute(name, values := _values(column, column.metadata or {}), "nominal", tuple(range(len(values))))
+            for name, column in own.items()
+        )
+    )
+
+    def keeps(frame: pd.DataFrame) -> pd.Series:
+        codes = [
+            pd.Index(attribute.values).get_indexer(pd.Index(frame[attribute.name].to_numpy()))
+            if attribute.name in frame
+            else np.full(len(frame), -1)
+            for attribute in domain.attributes
+        ]
+        known = np.logical_and.reduce([own >= 0 for own in codes])
+        kept = np.ones(len(frame), bool)
+        kept[known] = rule.holds(domain, np.stack(codes, axis=1)[known].astype(np.uint16))
+        return pd.Series(kept, frame.index)
+
+    return keeps
 
 
 def columns_read(schema: DataFrameSchema) -> tuple[str, ...]:

@@ -2,6 +2,5 @@
 
 utility: distances of marginals, classifiers, a distinguisher. disclosure: attacks on records. drift: the distance of a
 table from its predecessor. confidentiality_map: the distances of R-U maps. subgroup_error: the error of the count of a
-small group.
-commutes: distances and flows of commuters.
+small group. commutes: distances and flows of commuters.
 """

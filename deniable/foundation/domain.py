@@ -5,15 +5,26 @@ Nothing here is ever learnt from data: a domain that depends on the data disclos
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
+from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deniable.foundation.errors import InvalidInput
+from deniable.foundation.rule_components import Component, components
+from deniable.foundation.rules import (
+    Derived,
+    PublicTotal,
+    Relation,
+    Rule,
+    determined_in_order,
+    require_rules,
+    rule_from_document,
+)
 
 Value = int | float | str | bool
 Kind = Literal["numeric", "nominal"]
@@ -74,10 +85,21 @@ class Attribute:
 
 @dataclass(frozen=True)
 class Domain:
-    """The attributes of a table in column order, and the target that classifiers predict in evaluation."""
+    """The attributes of a table in column order, and what is publicly known of its records.
+
+    Attributes:
+        attributes: the attributes.
+        target: the attribute that classifiers predict in evaluation.
+        rules: rules that every record keeps.
+        totals: public totals of the whole table.
+        whole: the domain of which this one has only the attributes that are modelled; None if it is whole.
+    """
 
     attributes: tuple[Attribute, ...]
     target: str | None = None
+    rules: tuple[Rule, ...] = ()
+    totals: tuple[PublicTotal, ...] = ()
+    whole: "Domain | None" = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         """Refuse a domain without attributes, with a repeated name, or with an unknown target."""
@@ -90,6 +112,7 @@ class Domain:
         if self.target is not None and self.target not in self.names:
             msg = f"the target must be one of {', '.join(self.names)}, got {self.target}."
             raise InvalidInput(msg)
+        require_rules(self, self.rules, self.totals)
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> "Domain":
@@ -107,7 +130,12 @@ class Domain:
             )
             for attribute in document["attributes"]
         )
-        return cls(attributes, target=document["target"])
+        return cls(
+            attributes,
+            target=document["target"],
+            rules=tuple(rule_from_document(rule) for rule in document.get("rules", ())),
+            totals=tuple(PublicTotal.from_document(total) for total in document.get("totals", ())),
+        )
 
     def __len__(self) -> int:
         """Number of attributes, m."""
@@ -130,9 +158,96 @@ class Domain:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 in hex of names, values and buckets, which define the meaning of codes and counts."""
-        said = [(a.name, [repr(value) for value in a.values], a.kind, list(a.buckets)) for a in self.attributes]
+        """SHA-256 in hex of names, values and buckets, which define the meaning of codes and counts, and of rules."""
+        said: list[Any] = [
+            (a.name, [repr(value) for value in a.values], a.kind, list(a.buckets)) for a in self.attributes
+        ]
+        known = self if self.whole is None else self.whole
+        if known.rules or known.totals:
+            said.append([[each.document() for each in those] for those in (known.rules, known.totals)])
         return sha256(json.dumps(said).encode()).hexdigest()
+
+    @cached_property
+    def components(self) -> tuple[Component, ...]:
+        """The rules, combined by the attributes that they connect.
+
+        Raises:
+            InvalidInput: no record keeps all of them, or they are too many to be kept exactly.
+        """
+        relations = [relation for rule in self.rules for relation in rule.relations(self)]
+        return components(relations, self.names)
+
+    @cached_property
+    def modelled(self) -> "Domain":
+        """The attributes that are modelled: all but those that others determine, unless one is the target.
+
+        Its rules are those of the whole domain: see `zeros`.
+        """
+        computed = {rule.column for rule in self.rules_of_computed}
+        if not computed:
+            return self
+        left = tuple(attribute for attribute in self.attributes if attribute.name not in computed)
+        totals = tuple(total for total in self.totals if total.attribute not in computed)
+        return Domain(left, target=self.target, totals=totals, whole=self)
+
+    @cached_property
+    def rules_of_computed(self) -> tuple[Derived, ...]:
+        """The rules by which attributes are computed at the end, in an order in which they can be."""
+        determined = [rule for rule in determined_in_order(self.rules) if rule.column != self.target]
+        return tuple(determined)
+
+    @cached_property
+    def restricted_pairs(self) -> dict[tuple[int, int], Relation]:
+        """The pairs of attributes, by column number, of which the rules forbid some combinations."""
+        known = self if self.whole is None else self.whole
+        column = {known.index(name): number for number, name in enumerate(self.names)}
+        found = {}
+        for component in known.components:
+            own = [place for place in component.columns if place in column]
+            for pair in combinations(own, 2):
+                allowed = component.allowed(pair)
+                if not allowed.all():
+                    columns = column[pair[0]], column[pair[1]]
+                    found[columns] = Relation(columns, tuple(component.classes_of(place) for place in pair), allowed)
+        return found
+
+    @cached_property
+    def public_shares(self) -> dict[int, NDArray[np.float64]]:
+        """Publicly known shares of the values of attributes, by column number."""
+        return {
+            self.index(total.attribute): np.asarray(total.counts, np.float64) / sum(total.counts)
+            for total in self.totals
+            if total.attribute is not None
+        }
+
+    def zeros(self, columns: Sequence[int]) -> NDArray[np.bool_] | None:
+        """The combinations of some attributes' values that the rules forbid: the structural zeros of their table.
+
+        Args:
+            columns: column numbers.
+
+        Returns:
+            True where no record that keeps the rules can be, shape (cardinality of each ...); None if there is none.
+        """
+        known = self if self.whole is None else self.whole
+        places = [known.index(self.names[column]) for column in columns]
+        forbidden: NDArray[np.bool_] | None = None
+        for component in known.components:
+            axes = [axis for axis, place in enumerate(places) if place in component.columns]
+            if not axes:
+                continue
+            own = [places[axis] for axis in axes]
+            allowed = component.allowed(own)
+            if allowed.all():
+                continue
+            by_value = ~allowed[np.ix_(*(component.classes_of(place) for place in own))]
+            rising = np.argsort(axes)
+            shape = [self.cardinalities[column] if axis in axes else 1 for axis, column in enumerate(columns)]
+            by_value = np.broadcast_to(
+                by_value.transpose(rising).reshape(shape), [self.cardinalities[column] for column in columns]
+            )
+            forbidden = by_value if forbidden is None else forbidden | by_value
+        return forbidden
 
     def index(self, name: str) -> int:
         """Column number of an attribute.

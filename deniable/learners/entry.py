@@ -18,9 +18,11 @@ class LearnerEntry(Strict):
         parts: the parts of the rows that the learner reads.
         leaves: parts that a split may give rows to although the learner does not read them.
         steps: the learner's steps, in order, each with a sentence that describes it.
+        holds_rules: whether its models keep the rules of a table exactly, as every network drawn in an order does.
         kind: the learner's name.
     """
 
+    holds_rules: ClassVar[bool] = True
     is_drawn_from_counts: ClassVar[bool] = False
     """Whether there is no model and records are drawn from exact counts, every draw charged (its module `draws`)."""
 

@@ -4,17 +4,21 @@ Folders are imported on demand, so that verifying a release needs no learner's c
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from deniable.foundation.domain import Domain
+from deniable.foundation.errors import InvalidInput
 from deniable.privacy.loss import MechanismEvent
-from deniable.privacy.planned import Document, ExpectedStep
+from deniable.privacy.planned import Delta, Document, ExpectedStep, Planned
 
 if TYPE_CHECKING:
     from deniable.learners.entry import LearnerEntry
     from deniable.mechanisms import ChargedDraws, Counter, PartDelta, PlannedStep
+    from deniable.privacy.step_costs import StepCost
 
 LEARNERS: Final = (
     "loglinear",
@@ -27,6 +31,7 @@ LEARNERS: Final = (
     "nist_mst",
     "aim",
     "pegs",
+    "pegs_noisy",
     "diverse",
     "imputed",
     "origin_destination",
@@ -49,7 +54,12 @@ def expected_steps(asked: Document) -> Mapping[str, ExpectedStep]:
     verification = import_module(f"deniable.learners.{asked['kind']}.verification")
     depends = getattr(verification, "expected_steps", None)
     steps: Mapping[str, ExpectedStep] = verification.EXPECTED_STEPS if depends is None else depends(asked)
-    return steps
+    return {name: replace(step, plan=partial(_of_modelled, step)) for name, step in steps.items()}
+
+
+def _of_modelled(expected: ExpectedStep, spec: Document, domain: Domain, step: "StepCost", delta: Delta) -> Planned:
+    """What a step must do on a table whose rules may determine some attributes, which are not modelled."""
+    return expected.plan(spec, domain.modelled, step, delta)
 
 
 def expected_draws(spec: Document, domain: Domain) -> tuple[MechanismEvent, ...]:
@@ -102,7 +112,9 @@ def derived_from_public(entry: "LearnerEntry", domain: Domain, counter: "Counter
         The part of the entry as in a spec, ready for YAML.
     """
     derive = import_module(f"deniable.learners.{entry.kind}.steps").derived_from_public
-    stated: Mapping[str, Any] = derive(entry, domain, counter, sha256)
+    if domain.modelled is not domain:
+        counter = import_module("deniable.learners.under_rules").modelled_counter(domain, counter)
+    stated: Mapping[str, Any] = derive(entry, domain.modelled, counter, sha256)
     return stated
 
 
@@ -115,12 +127,21 @@ def steps_of(entry: "LearnerEntry", domain: Domain, delta_of: "PartDelta") -> "t
         delta_of: see PartDelta.
 
     Raises:
-        InvalidInput: the budget does not suffice.
+        InvalidInput: the budget does not suffice, or the learner cannot hold the rules of the table.
     """
+    if domain.rules and not entry.holds_rules:
+        raise InvalidInput(
+            f"a learner of kind {entry.kind} must have a table without rules, which it cannot hold, got "
+            f"{len(domain.rules)} rules; choose another learner, or take the rules out of the schema."
+        )
     steps: tuple[PlannedStep, ...] = import_module(f"deniable.learners.{entry.kind}.steps").steps(
-        entry, domain, delta_of
+        entry, domain.modelled, delta_of
     )
-    return steps
+    if not (domain.rules or domain.totals):
+        return steps
+    # Imported on demand too: it knows compiled networks.
+    under_rules = import_module("deniable.learners.under_rules").under_rules
+    return tuple(under_rules(step, domain) for step in steps)
 
 
 def draws_of(

@@ -58,7 +58,7 @@ def check_measurements(
     made: list[Measurements] = []
 
     def faults_of_form() -> Iterator[str]:
-        made.append(Measurements.parsed(Domain.from_document(described), document))
+        made.append(Measurements.parsed(Domain.from_document(described).modelled, document))
         yield from made[0].faults()
         if made[0].learner != learner:
             yield f"{FILE} must be of the learner {learner}, got {made[0].learner}"

@@ -7,6 +7,7 @@ can be negative, and are no whole numbers.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from math import prod
 from typing import Any, Final
 
@@ -36,6 +37,8 @@ _DIGITS = 10
 _TOLERANCE: Final = 1e-6
 """Largest difference of a stated figure from the recomputed one: of an estimate in units of its standard deviation plus
 its size, of a variance relative to it. Libraries for linear algebra round differently."""
+_LEAST = 1e-3
+"""Added to the variance that a public total has as a count of the measured rows."""
 _LARGEST = 2_000
 """Largest system of normal equations; if it were larger, tables with uneven noise are left out, the largest first."""
 
@@ -53,14 +56,19 @@ class KnownTotals:
     attribute: int | None = None
 
 
-def consistent(measured: Measurements, totals: Sequence[KnownTotals] = ()) -> dict[str, Any]:
+def consistent(
+    measured: Measurements, totals: Sequence[KnownTotals] = (), probability: Fraction | None = None
+) -> dict[str, Any]:
     """The document, ready for JSON.
 
     Args:
         measured: what was measured.
         totals: public totals of the measured rows, exact, if there are any.
+        probability: with which a record of the whole table is among the measured rows. If it is given, the domain's
+            public totals of the whole table are used: of N records, about pN were measured, with variance p(1-p)N.
     """
-    tables, estimated = _solved(measured, totals)
+    tables, estimated = _solved(measured, totals, probability)
+    public = [] if probability is None else [total.document() for total in measured.domain.totals]
     names = measured.domain.names
     documents = [_single(measured, estimated, i, totals) for i in _counted(measured) if estimated.has((i,))]
     shown: set[tuple[int, ...]] = set()
@@ -80,8 +88,22 @@ def consistent(measured: Measurements, totals: Sequence[KnownTotals] = ()) -> di
             {"attribute": None if each.attribute is None else names[each.attribute], "counts": list(each.counts)}
             for each in totals
         ],
+        **({"public": {"probability": str(probability), "totals": public}} if public else {}),
         "tables": documents,
     }
+
+
+def probability_of(measured: Measurements, split: Mapping[str, Any]) -> Fraction:
+    """Probability with which a record of the whole table is among the measured rows.
+
+    Args:
+        measured: what was measured.
+        split: probability of each part of the split, or of the part that all steps share.
+
+    Raises:
+        KeyError: the split has no such part.
+    """
+    return Fraction(split["shared"] if "shared" in split else split[measured.universe.part])
 
 
 def check_consistent(
@@ -89,6 +111,7 @@ def check_consistent(
     measured: Mapping[str, Any],
     document: Mapping[str, Any],
     totals: Sequence[KnownTotals] = (),
+    split: Mapping[str, Any] | None = None,
 ) -> Check:
     """Check the estimates against the measurements.
 
@@ -97,21 +120,24 @@ def check_consistent(
         measured: `measured.json`.
         document: `consistent.json`; empty if it cannot be read.
         totals: public totals of the measured rows.
+        split: probability of each part of the split, as in a spec; without it, public totals of the table are not used.
     """
 
     def faults() -> Iterator[str]:
         if not document:
             yield f"{FILE} is missing, or is not a JSON document"
             return
-        right = consistent(Measurements.from_document(Domain.from_document(described), measured), totals)
+        known = Measurements.from_document(Domain.from_document(described).modelled, measured)
+        probability = None if split is None else probability_of(known, split)
+        right = consistent(known, totals, probability)
         yield from _differences(document, right)
 
     return Check(_FOLLOWS, found(faults), f"{len(document.get('tables', ()))} tables")
 
 
 def _differences(document: Mapping[str, Any], right: Mapping[str, Any]) -> Iterator[str]:
-    for entry in ("format", "meaning", "buckets", "totals"):
-        if document[entry] != right[entry]:
+    for entry in ("format", "meaning", "buckets", "totals", "public"):
+        if document.get(entry) != right.get(entry):
             yield f"{FILE}: {entry} is not what follows from measured.json"
     if set(document) != set(right) or len(document["tables"]) != len(right["tables"]):
         yield f"{FILE} must have the tables that were measured, and no other entries"
@@ -164,12 +190,30 @@ def _counted(measured: Measurements) -> list[int]:
     return sorted({i for table in measured.tables for i in table.attributes})
 
 
-def _solved(measured: Measurements, totals: Sequence[KnownTotals]) -> tuple[list[MeasuredTable], ConsistentTables]:
+def _public(measured: Measurements, probability: Fraction) -> Iterator[Observation]:
+    """Public totals of the whole table, as what they say of the measured rows: a binomial number of each."""
+    share = float(probability)
+    for total in measured.domain.totals:
+        counts = np.asarray(total.counts, np.float64)
+        # A count of 0 leaves no doubt; the least variance keeps the equations solvable.
+        if total.attribute is None:
+            yield Observation((), np.asarray(share * counts[0]), share * (1 - share) * float(counts[0]) + _LEAST)
+            continue
+        i = measured.domain.index(total.attribute)
+        held = _added_up(counts, measured.buckets[i], 0)
+        spread = {i: share * (1 - share) * held + _LEAST}
+        yield Observation((i,), share * held, 1.0, spread)
+
+
+def _solved(
+    measured: Measurements, totals: Sequence[KnownTotals], probability: Fraction | None
+) -> tuple[list[MeasuredTable], ConsistentTables]:
     """The tables that are used, and the estimates from them."""
     used = [(table, observation) for table in measured.tables if (observation := _observation(measured, table))]
     constraints = [_constraint(measured, each) for each in totals]
+    public = [] if probability is None else list(_public(measured, probability))
     while True:
-        observations = [observation for _, observation in used]
+        observations = [*(observation for _, observation in used), *public]
         several = [each for each in observations if len(each.attributes) > 1 and each.spread]
         if not several or largest_system(measured.sizes, observations, constraints) <= _LARGEST:
             break

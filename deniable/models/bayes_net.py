@@ -20,7 +20,7 @@ from deniable.foundation.domain import Codes, Domain
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.tables import configuration_count, configuration_strides
 from deniable.models.graph import Graph
-from deniable.models.sequential_kernels import draw_column, draw_next, factor_of
+from deniable.models.sequential_kernels import draw_column, draw_next, factor_of, shares_of
 from deniable.models.sequential_model import SequentialModel, places, require_format, starts
 
 UNIT = 2**32
@@ -101,6 +101,22 @@ def _draw_next(net, position, record, word):  # noqa: ARG001 - numba matches the
 def _factor_of(net, position, record):  # noqa: ARG001 - numba matches the names
     if getattr(net, "instance_class", None) is NetArrays:
         return lambda net, position, record: net.factor[table_row(net, position, record) + record[position]]
+    return None
+
+
+@numba.njit(nogil=True, cache=True)
+def _shares(net, position, record, shares):
+    row = table_row(net, position, record)
+    before = np.uint64(0)
+    for value in range(net.cardinality[position]):
+        shares[value] = np.int64(net.cumulative[row + value] - before)
+        before = net.cumulative[row + value]
+
+
+@overload(shares_of)
+def _shares_of(net, position, record, shares):  # noqa: ARG001 - numba matches the names
+    if getattr(net, "instance_class", None) is NetArrays:
+        return lambda net, position, record, shares: _shares(net, position, record, shares)  # noqa: PLW0108
     return None
 
 

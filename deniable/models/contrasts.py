@@ -41,7 +41,9 @@ def _differences(table: NDArray[np.generic]) -> NDArray[np.generic]:
     return table
 
 
-def completed(released: Cells, expected: Cells, deviation: float) -> tuple[Cells, float]:
+def completed(
+    released: Cells, expected: Cells, deviation: float, possible: NDArray[np.bool_] | None = None
+) -> tuple[Cells, float]:
     """Noisy counts of all cells from a table's released entries and its known marginals.
 
     The difference between released and expected entries must sum to 0 along each axis, because the table's marginals
@@ -52,11 +54,24 @@ def completed(released: Cells, expected: Cells, deviation: float) -> tuple[Cells
         released: the noisy entries, shape `contrast_shape(expected.shape)`.
         expected: counts whose sums over any one attribute are the known ones.
         deviation: standard deviation of the noise of an entry.
+        possible: where the table may have records, in the shape of `expected`, if that is known; entries that involve
+            other cells follow from the marginals.
 
     Returns:
         Noisy counts, in the shape of `expected`, and the standard deviation of the remaining noise in each.
     """
     gap = released - contrast(expected)
+    if possible is not None:
+        free = possible
+        for axis, size in enumerate(expected.shape):
+            if size == _TWO:
+                free = np.asarray(free.all(axis=axis, keepdims=True))
+        gap = np.where(free, gap, 0.0)
+        for axis, size in enumerate(gap.shape):
+            if size > 1:
+                gap = gap - free * gap.sum(axis=axis, keepdims=True) / np.maximum(free.sum(axis=axis, keepdims=True), 1)
+                deviation *= np.sqrt(1 - 1 / size)
+        return expected + _spread(gap, expected.shape), float(deviation / 2 ** expected.shape.count(_TWO))
     for axis, size in enumerate(gap.shape):
         if size > 1:
             gap = gap - gap.mean(axis=axis, keepdims=True)

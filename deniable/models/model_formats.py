@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from deniable.foundation.domain import Domain
-from deniable.models import bayes_net
+from deniable.models import bayes_net, constrained_net
 from deniable.models.bayes_net import BayesNet
+from deniable.models.constrained_net import ConstrainedNet, network_in
 from deniable.models.graphical import junction_tree_net
 from deniable.models.graphical.junction_tree_net import JunctionTreeNet
 from deniable.models.loglinear import net
@@ -22,10 +23,19 @@ _KINDS: dict[str, type[BayesNet] | type[LoglinearNet] | type[JunctionTreeNet]] =
 }
 
 
-def model_from_document(domain: Domain, document: Mapping[str, Any]) -> BayesNet | LoglinearNet | JunctionTreeNet:
-    """The network that a document describes.
+def model_from_document(
+    domain: Domain, document: Mapping[str, Any]
+) -> BayesNet | LoglinearNet | JunctionTreeNet | ConstrainedNet:
+    """The network that a document describes; its records keep the rules of the domain.
 
     Raises:
-        InvalidInput: the format is unknown, or the document describes no network over this domain.
+        InvalidInput: the format is unknown, the document describes no network over this domain, or its rules are not
+            those of the domain.
     """
+    if domain.rules or document.get("format") == constrained_net.FORMAT:
+        return ConstrainedNet(domain, _network(domain.modelled, network_in(domain, document)))
+    return _network(domain, document)
+
+
+def _network(domain: Domain, document: Mapping[str, Any]) -> BayesNet | LoglinearNet | JunctionTreeNet:
     return _KINDS[require_format(document, *_KINDS)].from_document(domain, document)

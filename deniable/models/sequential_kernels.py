@@ -63,6 +63,11 @@ def factor_of(net, position, record):
     raise NotImplementedError
 
 
+def shares_of(net, position, record, shares):
+    """Fill in the probability of every value at a position given the earlier ones, out of 2^32; for compiled code."""
+    raise NotImplementedError
+
+
 def draw_column(net, position, block, words, live, scored):
     """Draw the values at a position for a block of attempts and, if requested, score them; for compiled code.
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, BinaryIO
 
+import numpy as np
+
 from deniable.foundation.csv_text import CsvText
 from deniable.foundation.domain import Domain, Value
 
@@ -150,6 +152,38 @@ def first_difference(text: BinaryIO, parquet: BinaryIO, reader: Any) -> int | No
             return next((number for number, (one, other) in pairs if one != other), before + len(written) + 1)
         before += batch.num_rows
     return None if next(rows, None) is None else before + 1
+
+
+def check_rules(file: BinaryIO, domain: Domain) -> Iterator[str]:
+    """Faults where a record of a CSV table breaks a rule of the domain: for each rule the first such record.
+
+    Args:
+        file: the table, at its beginning; records with other values than the domain's, which `check_csv` reports, are
+            passed over.
+        domain: the public domain.
+    """
+    codes = [{str(value): code for code, value in enumerate(attribute.values)} for attribute in domain.attributes]
+    rows = _rows(file, _longest_line(domain))
+    left = dict(enumerate(domain.rules, 1))
+    before = 0
+    if tuple(next(rows, [])) != domain.names:
+        yield "its columns are not those of the domain"
+        return
+    while left and (batch := list(islice(rows, _BATCH_ROWS))):
+        if any(len(row) != len(codes) for row in batch):
+            yield f"its records do not have {len(codes)} values each"
+            return
+        found = [
+            [of.get(value, -1) for value in column] for of, column in zip(codes, zip(*batch, strict=True), strict=True)
+        ]
+        coded = np.asarray(found, np.int64).T
+        known = np.flatnonzero((coded >= 0).all(axis=1))
+        for number, rule in list(left.items()):
+            broken = known[~rule.holds(domain, coded[known].astype(np.uint16))]
+            if len(broken):
+                yield f"record {before + int(broken[0]) + 1} breaks rule {number}: {rule.sentence}"
+                del left[number]
+        before += len(batch)
 
 
 def _rows(file: BinaryIO, longest: int) -> Iterator[list[str]]:

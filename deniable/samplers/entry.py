@@ -18,6 +18,7 @@ class SamplerEntry(Strict):
         parts: the parts of the rows that the sampler reads.
         steps: the step that computes from the rows what records are drawn from, with a sentence that describes it.
         tests: whether candidates are tested, so that some may not be released.
+        holds_rules: whether its records keep the rules of a table if the model's do.
         draws_from_counts: whether records are drawn from exact counts, every draw charged.
         guarantee: the sampler's name.
         records: the number of records wanted.
@@ -27,6 +28,7 @@ class SamplerEntry(Strict):
     parts: ClassVar[tuple[str, ...]]
     steps: ClassVar[Mapping[str, str]] = {}
     tests: ClassVar[bool] = False
+    holds_rules: ClassVar[bool] = True
     draws_from_counts: ClassVar[bool] = False
 
     guarantee: str

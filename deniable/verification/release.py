@@ -7,7 +7,7 @@ caller passes an object that lists and opens files. Only contents of record and 
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from io import SEEK_END
@@ -28,6 +28,7 @@ from deniable.record.released_table import (
     TableFindings,
     check_csv,
     check_parquet,
+    check_rules,
     first_difference,
     is_text_of,
     parquet_reader,
@@ -60,6 +61,7 @@ SIGNED = "the record is intact, and signed by a trusted key that was valid when 
 FILES = "every file is as signed, and none is missing or added"
 FORM = "the record has exactly the form of a public record"
 _TABLE = "has only values of the public domain, and all of its records"
+_KEPT = "every record keeps every rule of the schema"
 SAYS = "the statements of the record hold"
 UNREAD = "it cannot be checked, because the record cannot be read"
 _MISSHAPEN = "it cannot be checked, because the record does not have the required form"
@@ -157,6 +159,7 @@ def verify_release(folder: Folder, trust: Trust, ledger: Exported = None) -> Rel
     records = record["release"]["records"]
     checks += [
         *_tables(folder, names, described, records),
+        *_rules(folder, names, described),
         *check_record(
             Released(
                 record=record,
@@ -170,16 +173,18 @@ def verify_release(folder: Folder, trust: Trust, ledger: Exported = None) -> Rel
     ]
     for name, check in _checks_of_files(record):
         checks += check(record, described, _document(folder, names, name))
-    checks += _estimates(folder, names, described)
+    checks += _estimates(folder, names, described, record["spec"]["document"]["split"])
     return ReleaseReport(record["release"]["id"], tuple(checks))
 
 
-def _estimates(folder: Folder, names: Mapping[str, str], described: Mapping[str, Any]) -> tuple[Check, ...]:
+def _estimates(
+    folder: Folder, names: Mapping[str, str], described: Mapping[str, Any], split: Mapping[str, Any]
+) -> tuple[Check, ...]:
     """The check of the estimates that come with noisy tables; releases in earlier formats have none."""
     measured = _document(folder, names, MEASURED)
     if CONSISTENT not in names and measured.get("format") != MEASURED_FORMAT:
         return ()
-    return (check_consistent(described, measured, _document(folder, names, CONSISTENT)),)
+    return (check_consistent(described, measured, _document(folder, names, CONSISTENT), split=split),)
 
 
 def _checks_of_files(record: Mapping[str, Any]) -> list[tuple[str, FileCheck]]:
@@ -331,6 +336,25 @@ def _tables(
         note = f"{records:,} records"
         return Check(f"{CSV} {_TABLE}", (), note), Check(f"{PARQUET} {_TABLE}", (), note)
     return _table(folder, names, CSV, described, records, check_csv), _parquet(folder, names, described, records)
+
+
+def _rules(folder: Folder, names: Mapping[str, str], described: Mapping[str, Any]) -> tuple[Check, ...]:
+    """Check every record against the rules of the schema; no check if it has none."""
+    stated = described.get("rules")
+    if not stated:
+        return ()
+
+    def faults() -> Iterator[str]:
+        domain = Domain.from_document(described)
+        if names.get(CSV) != FILE:
+            yield f"{CSV}: it is missing"
+            return
+        with folder.open(CSV) as file:
+            for fault in check_rules(file, domain):
+                yield f"{CSV}: {fault}"
+
+    note = f"{len(stated):,} rules" if isinstance(stated, list) else ""
+    return (Check(_KEPT, tuple(found(faults)), note),)
 
 
 def _agree(folder: Folder, names: Mapping[str, str], described: Mapping[str, Any], records: int) -> bool:

@@ -281,8 +281,8 @@ def _with_noisy_counts(found: Mapping[str, Any], domain: Domain) -> Mapping[str,
     """The document with noisy counts computed from its integers, as its first version had them."""
     if "format" not in found:
         return found
-    measured = Measurements.from_document(domain, found)
-    names, whole = domain.names, sum((table.cost for table in measured.tables), Fraction(0))
+    measured = Measurements.from_document(domain.modelled, found)
+    names, whole = domain.modelled.names, sum((table.cost for table in measured.tables), Fraction(0))
     alone, together = {}, []
     for table in measured.tables:
         entry = {**_counted(table, measured.cells(table)), "shares": float(table.cost / whole)}

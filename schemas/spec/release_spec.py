@@ -4,6 +4,7 @@ Reading YAML and wording faults belong in `schemas.spec.loading`. pandas is impo
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from functools import reduce
 from operator import or_
@@ -422,6 +423,17 @@ class ReleaseSpec(Strict):
             raise ValueError(f"must be of kind {kinds} if and only if split.structure is positive")
         return learner
 
+    @field_validator("learner", "synthesis")
+    @classmethod
+    def _holds_the_rules(cls, mechanism: Any, info: ValidationInfo) -> Any:
+        domain = (info.context or {}).get("domain")
+        if domain is not None and domain.rules and not mechanism.holds_rules:
+            raise ValueError(
+                f"must hold the rules of the dataset, got one that cannot; choose another, or take the "
+                f"{len(domain.rules)} rules out of the schema"
+            )
+        return mechanism
+
     @field_validator("synthesis")
     @classmethod
     def _fits_the_learner(cls, synthesis: "SamplerEntry", info: ValidationInfo) -> "SamplerEntry":
@@ -482,7 +494,7 @@ class ReleaseSpec(Strict):
         from schemas.table import domain_of  # noqa: PLC0415 - it imports pandas
 
         domain = domain_of(self.schema)
-        return Domain(domain.attributes, target=self.evaluation.target or domain.target)
+        return replace(domain, target=self.evaluation.target or domain.target)
 
     @property
     def titles(self) -> dict[str, str]:

@@ -65,7 +65,12 @@ def write_table(folder: Path, domain: Domain, chunks: Iterable[Codes]) -> int:
 def describe_domain(
     domain: Domain, titles: Mapping[str, str], labels: Mapping[str, Mapping[str, str]]
 ) -> dict[str, Any]:
-    """The domain as a document: the attributes in column order, each with its kind, its values and their buckets."""
+    """The domain as a document: the attributes in column order, each with its kind, its values and their buckets.
+
+    The rules and the public totals of the table are in it if there are any.
+    """
+    rules, totals = [rule.document() for rule in domain.rules], [total.document() for total in domain.totals]
+    known = ({"rules": rules} if rules else {}) | ({"totals": totals} if totals else {})
     return {
         "target": domain.target,
         "attributes": [
@@ -80,6 +85,7 @@ def describe_domain(
             }
             for attribute in domain.attributes
         ],
+        **known,
     }
 
 

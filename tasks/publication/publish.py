@@ -2,7 +2,8 @@
 
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from importlib.metadata import version
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from deniable.foundation.errors import Refused
 from deniable.measurements.document import FILE as MEASURED
 from deniable.measurements.document import Measurements
 from deniable.measurements.estimates import FILE as CONSISTENT
-from deniable.measurements.estimates import consistent
+from deniable.measurements.estimates import consistent, probability_of
 from deniable.privacy.loss import Guarantee
 from reports.pages.explorer import EXPLORER, write_explorer
 from reports.pages.public_page import write_public_page
@@ -159,7 +160,7 @@ def write_documents(
     spec, domain = workspace.spec, workspace.spec.domain
     for item in learnt:
         shutil.copyfile(item.path, folder / item.path.name)
-    estimates = write_estimates(folder, domain)
+    estimates = write_estimates(folder, domain, spec.split.probabilities)
     write_document(folder / SCHEMA, describe_domain(domain, spec.titles, spec.labels))
     write_document(folder / "privacy.json", statement(workspace.release_id, spec, accounts, so_far))
     in_words = statement_in_words(workspace.release_id, spec, accounts, so_far)
@@ -169,6 +170,7 @@ def write_documents(
         release=workspace.release_id,
         records=f"{records:,}",
         attributes=domain.names,
+        rules=len(domain.rules),
         structure=accounts.structure,
         kind=accounts.kind,
         tested=accounts.tested,
@@ -186,20 +188,22 @@ def write_documents(
     return ("README.md", PRIVACY, "privacy.json", SCHEMA, DATA_PACKAGE, EXPLORER, *others)
 
 
-def write_estimates(folder: Path, domain: Domain) -> tuple[str, ...]:
+def write_estimates(folder: Path, domain: Domain, split: Mapping[str, Fraction]) -> tuple[str, ...]:
     """Write the estimates that follow from the noisy tables, if the learner publishes these.
 
     Args:
         folder: the folder, which holds the products of learning.
         domain: the public domain.
+        split: probability of each part of the rows.
 
     Returns:
         Names of the files.
     """
     if not (folder / MEASURED).exists():
         return ()
-    measured = Measurements.from_document(domain, json.loads((folder / MEASURED).read_text(encoding="utf-8")))
-    (folder / CONSISTENT).write_text(json.dumps(consistent(measured)), encoding="utf-8")
+    measured = Measurements.from_document(domain.modelled, json.loads((folder / MEASURED).read_text(encoding="utf-8")))
+    estimates = consistent(measured, probability=probability_of(measured, split))
+    (folder / CONSISTENT).write_text(json.dumps(estimates), encoding="utf-8")
     return (CONSISTENT,)
 
 

@@ -42,6 +42,7 @@ _FILES = (
     "model.json",
     "graph.json",
     "network.json",
+    "selection.json",
     "urns.json",
     "measured.json",
     "histogram.json",

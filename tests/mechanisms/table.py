@@ -126,7 +126,20 @@ LEARNERS = {
             f"{_URNS}::test_one_record_costs_no_more_than_its_charge",
             f"{_URNS}::test_a_block_costs_no_more_than_its_charge_however_long_it_is",
             f"{_URNS}::test_the_kernel_draws_blocks_by_their_law",
+            "tests/mechanisms/test_pegs.py::test_measured_orders_have_the_noise_that_is_charged",
         ),
+    ),
+    "pegs_noisy": LearnerRow(
+        {
+            "learner": {
+                "kind": "pegs_noisy",
+                "key_cells": 8,
+                "orders": {"employed": ["school", "sex"]},
+                "parameters": {"epsilon": 1},
+            },
+            "split": _WITHOUT_STRUCTURE,
+        },
+        laws=("tests/mechanisms/test_pegs_noisy.py::test_tables_have_the_noise_that_is_charged",),
     ),
     "diverse": LearnerRow(
         {
@@ -164,7 +177,7 @@ LEARNERS = {
                 "epsilon": 4,
                 "totals_epsilon": 1,
             },
-            "synthesis": {"guarantee": "per_draw", "records": 400, "chunk_candidates": 128},
+            "synthesis": {"guarantee": CHARGED, "records": 400, "chunk_candidates": 128},
         },
         laws=(
             f"{_COUNTED_URNS}::test_drawn_origins_have_the_enumerated_law",
@@ -175,7 +188,7 @@ LEARNERS = {
         {
             "learner": {"kind": "multinomial_sets", "epsilon": 4, "sets": 2},
             "split": _WITHOUT_STRUCTURE,
-            "synthesis": {"guarantee": "per_draw", "records": 400, "chunk_candidates": 128},
+            "synthesis": {"guarantee": CHARGED, "records": 400, "chunk_candidates": 128},
         },
         laws=(f"{_COUNTED_URNS}::test_drawn_sets_have_the_enumerated_law",),
     ),
@@ -240,8 +253,9 @@ SAMPLERS: dict[str, dict[str, Any]] = {
             "block": 8,
             "draws_per_row": 2,
             "division": "values",
+            "structure": {"epsilon": 1},
         },
-        "split": _WITHOUT_STRUCTURE,
+        "split": {"seeds": 0.3, "structure": 0.2, "parameters": 0.3, "holdout": 0.2},
         "synthesis": {"guarantee": CHARGED, "records": 400, "chunk_candidates": 128, "delta": 1e-6},
     },
     "tested_seeds": {"synthesis": SPEC["synthesis"]},

@@ -119,6 +119,33 @@ def test_the_degree_follows_from_usefulness(vectors: Document) -> None:
     assert [useful_degree(10**9, Fraction(1), attributes, Fraction(4)) for attributes in (3, 1)] == [2, 0]
 
 
+def test_the_first_table_by_values_bounds_the_degree() -> None:
+    """Five attributes of Adult have 840 combinations of values at least, where fifty-odd cells are useful."""
+
+    def degree(*sizes: int, rows: int = 24_421) -> tuple[int, int]:
+        domain = Domain(
+            tuple(Attribute(f"a{i}", tuple(range(n)), "nominal", tuple(range(n))) for i, n in enumerate(sizes))
+        )
+        half = Fraction(1, 2)
+        plan = network_plan(
+            domain,
+            structure_epsilon=half,
+            parameter_epsilon=half,
+            degree=None,
+            rows=rows,
+            least=Fraction(4),
+            max_cells=None,
+        )
+        return plan.degree, plan.max_cells
+
+    of_adult = (42, 9, 16, 7, 15, 6, 5, 2, 20, 20, 20, 20, 16, 20, 2)
+    assert useful_degree(24_421, Fraction(1, 2), 15, Fraction(4)) == 4
+    assert degree(*of_adult) == (2, 58)
+    assert degree(*of_adult, rows=10**6) == (4, 2840)
+    assert degree(*(2 for _ in range(11)), rows=100_000)[0] == 4, "of binary attributes the rule is as it was"
+    assert degree(500, 500, 500)[0] == 0
+
+
 def test_choices_follow_the_exponential_law(vectors: Document) -> None:
     known = vectors["em_probs"]
     scores = [round(100 * information) for information in known["I"]]

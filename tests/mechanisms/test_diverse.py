@@ -101,6 +101,7 @@ def test_no_cost_is_stated_and_the_ledger_is_charged_delta_1(tmp_path: Path) -> 
     assert accounts.draws is None
     (step,) = accounts.steps
     assert (step.charged.epsilon, step.charged.delta) == (0, 1)
+    assert [event.delta for event in step.events] == [1]
 
 
 @pytest.mark.parametrize(

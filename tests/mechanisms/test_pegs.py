@@ -7,18 +7,25 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
+from scipy import stats
 
 from deniable.foundation.errors import InvalidInput
+from deniable.foundation.noise import DiscreteLaplace
 from deniable.learners.pegs.draws import draws
-from deniable.learners.pegs.plan import DrawsPlan, key_of, others_in_order, public_orders
+from deniable.learners.pegs.orders import noisy_pairs, orders_by_information, pair_tables
+from deniable.learners.pegs.plan import DrawsPlan, key_of, order_events, others_in_order, public_orders
 from deniable.learners.pegs.spec import Entry
+from deniable.privacy.loss import DiscreteLaplaceEvent
 from deniable.privacy.urn_costs import UNIT
 from schemas.spec.accounts import accounts_of
 from schemas.spec.release_spec import load_spec
 from tests.contracts.test_release_spec import changed
+from tests.drawn_noise import OneStream
 from tests.small_release import write_small_release
 from tests.urn_law import Record, all_records, block_probability, plain_domain
 
+FALSE_ALARM = 1e-9
 DOMAIN = plain_domain(2, 2, 3)
 ORDERS = ((1, 2), (0, 2), (1, 0))
 ROWS: list[Record] = [(0, 0, 0), (0, 0, 1), (0, 1, 1), (1, 0, 1), (1, 1, 1), (1, 1, 2), (0, 1, 2), (1, 1, 1)]
@@ -142,3 +149,47 @@ def test_what_cannot_be_drawn_is_refused_before_data_are_read() -> None:
         planned(size=100, key_cells=1_000_000)
     with pytest.raises(InvalidInput, match="must fit into 64 bits"):
         planned(size=60_000, key_cells=1, epsilon=1e-6, block=1000, chunk=1000, draws_per_row=1000)
+
+
+def p_value(noise: NDArray[np.int64], scale: Fraction) -> float:
+    law, reach = DiscreteLaplace(scale), 12
+    middle = range(1 - reach, reach)
+    expected = [law.tail(reach), *(law.probability(z) for z in middle), law.tail(reach)]
+    clipped = np.clip(noise, -reach, reach)
+    observed = [(clipped == z).sum() for z in range(-reach, reach + 1)]
+    return float(stats.chisquare(observed, np.array(expected) * len(noise)).pvalue)
+
+
+def test_measured_orders_have_the_noise_that_is_charged() -> None:
+    (event,) = order_events(DOMAIN, Fraction(1, 2))
+    assert isinstance(event, DiscreteLaplaceEvent)
+    assert (event.outputs, event.sensitivity, event.scale) == (3, 1, 6)
+    tally = pair_tables(DOMAIN)
+    tally.add(np.asarray(ROWS, np.uint16))
+    opened = OneStream("pairs")
+    made = [noisy_pairs(DOMAIN, Fraction(1, 2), tally.tables, opened) for _ in range(3000)]
+    truth = np.concatenate([table.ravel() for table in tally.tables])
+    noise = np.array([np.concatenate([table.ravel() for table in tables]) - truth for tables in made])
+    assert p_value(noise.ravel(), event.scale) > FALSE_ALARM
+    assert p_value(noise.ravel(), event.scale * Fraction(9, 10)) < FALSE_ALARM, "narrower noise would be noticed"
+
+
+def test_one_record_is_in_one_cell_of_each_table_of_a_pair() -> None:
+    without, there = pair_tables(DOMAIN), pair_tables(DOMAIN)
+    without.add(np.asarray(ROWS[:-1], np.uint16))
+    there.add(np.asarray(ROWS, np.uint16))
+    changes = [np.abs(one - other).sum() for one, other in zip(there.tables, without.tables, strict=True)]
+    assert changes == [1, 1, 1]
+
+
+def test_the_most_informative_come_first() -> None:
+    tables = (np.array([[50, 0], [0, 50]]), np.array([[20, 20, 10], [10, 20, 20]]), np.array([[-3, -1, -9]] * 2))
+    assert orders_by_information(DOMAIN, tables) == ((1, 2), (0, 2), (0, 1))
+
+
+def test_orders_are_public_or_measured(tmp_path: Path) -> None:
+    both = {"orders": {"sex": ["age"]}, "structure": {"epsilon": 1}}
+    split = {"seeds": 0.3, "structure": 0.2, "parameters": 0.3, "holdout": 0.2}
+    assert "must state orders, or structure to measure them" in changed(
+        tmp_path, split=split, learner=PEGS | both, synthesis=PER_DRAW
+    )

@@ -195,6 +195,9 @@ MUTANTS = (
             "scores may be floats",
             _EXPONENTIAL + "test_scores_must_be_whole_numbers",
         ),
+    ),
+    *faults(
+        "deniable/foundation/uniform.py",
         (
             "        if uniform < bound:\n            return uniform",
             "        return uniform % bound",

@@ -1,18 +1,36 @@
 """All mutants."""
 
-from tests.mutants import accounts, aim, budgets, candidates, learners, local, loglinear, mst, randomness
+from tests.mutants import (
+    accounts,
+    aim,
+    budgets,
+    candidates,
+    flows,
+    learners,
+    local,
+    loglinear,
+    measurements,
+    mst,
+    randomness,
+    rules,
+    urns,
+)
 from tests.mutants.mutant import Equivalent, Mutant
 
 MUTANTS: tuple[Mutant, ...] = (
     *randomness.MUTANTS,
     *learners.MUTANTS,
     *loglinear.MUTANTS,
+    *measurements.MUTANTS,
     *aim.MUTANTS,
     *mst.MUTANTS,
     *local.MUTANTS,
+    *flows.MUTANTS,
     *candidates.MUTANTS,
     *accounts.MUTANTS,
     *budgets.MUTANTS,
+    *urns.MUTANTS,
+    *rules.MUTANTS,
 )
 
 EQUIVALENT: tuple[Equivalent, ...] = (

@@ -256,7 +256,7 @@ PLANS = {
 
 
 @pytest.mark.parametrize("name", PLANS)
-@pytest.mark.parametrize("counts", [(0, 2, 0, 1), (3, 0, 0, 0)])
+@pytest.mark.parametrize("counts", [(1, 2, 0, 0), (3, 0, 0, 0)])
 def test_drawn_origins_have_the_enumerated_law(name: str, counts: Table) -> None:
     """Chi-squared at a false-alarm rate of 1e-9; the law of another table, or of twice the prior, is rejected."""
     plan, draws = PLANS[name], sum(counts)
@@ -375,6 +375,10 @@ def test_acceptable_draws_are_those_of_the_vectors() -> None:
     good |= {(1, 3, 0): True, (0, 2, 2): False, (5, 1, 0): True, (6, 0, 0): True}
     for drawn, right in good.items():
         found = is_acceptable(_as_drawn(drawn), np.array([0, 1]), np.array(counts[:2]), prior, Fraction(2))
+        assert found == right, drawn
+    # The worker who repairs the second origin comes from the first, which must still be represented without them.
+    for drawn, right in {(3, 2): False, (1, 2): True}.items():
+        found = is_acceptable(_as_drawn(drawn), np.array([0, 1]), np.array([2, 1]), prior, Fraction(2))
         assert found == right, drawn
 
 

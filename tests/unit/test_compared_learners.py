@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from benchmarks.mechanisms import BUDGET, DATA, KEPT, PAGE, claim, described, page, table
@@ -17,11 +18,12 @@ DOMAIN = Domain(
     ),
     target="owns",
 )
+PUBLIC = np.zeros((10_000, len(DOMAIN)), np.uint16)
 
 
 @pytest.mark.parametrize("kind", LEARNERS)
 def test_every_learner_spends_the_whole_budget_and_no_more(kind: str) -> None:
-    found = described(kind, DOMAIN)
+    found = described(kind, DOMAIN, PUBLIC)
     assert found["delta"] <= float(BUDGET.delta) * (1 + 1e-12)
     if found["noise"]:
         assert 0.98 < found["epsilon"] <= float(BUDGET.epsilon) * (1 + 1e-12)
@@ -41,7 +43,7 @@ def test_the_page_has_the_figures_that_were_kept() -> None:
 def test_a_table_has_a_row_for_each_learner_the_nearest_pairs_first() -> None:
     figures = {"tvd1": [0.01, 0.0], "tvd3": [0.2, 0.0], "rf_acc": [0.8, 0.0], "disc_acc": [0.7, 0.0]}
     near, far = ({**figures, "tvd2": [pairs, 0.001]} for pairs in (0.03, 0.09))
-    own = {**described("uniform", DOMAIN), "fit": 0.1, "keys": 1, "rows": 10}
+    own = {**described("uniform", DOMAIN, PUBLIC), "fit": 0.1, "keys": 1, "rows": 10}
     rows = table({"uniform": {**own, "figures": far}, "cfs": {**own, "figures": near}}).splitlines()
     assert [row.split("|")[1].strip() for row in rows[2:]] == ["`cfs`", "`uniform`"]
     assert ".0300 (.0010)" in rows[2]

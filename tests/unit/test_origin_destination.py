@@ -247,3 +247,19 @@ def test_what_no_theorem_covers_is_refused(asked: dict[str, Any], says: str) -> 
 def test_records_must_be_the_public_totals() -> None:
     with pytest.raises(InvalidInput, match="must be the sum of the public totals, 8, got 9"):
         draws(entry(), DOMAIN, records=9, chunk=4)
+
+
+def test_every_destination_has_a_stream_of_its_own() -> None:
+    """No two urns see the same words, nor an urn and the order of the records."""
+    opened = []
+
+    def noting(*, mechanism: str, parameters: Mapping[str, Parameter], chunk: int) -> WordStream:
+        opened.append((mechanism, tuple(parameters.items()), chunk))
+        return opener(mechanism=mechanism, parameters=parameters, chunk=chunk)
+
+    asked = entry(totals={"mill": 4, "port": 4, "farm": 4})
+    plan = plan_of(dict(asked), DOMAIN)
+    charged = draws(asked, DOMAIN, records=12, chunk=12)
+    document = urns_document(dict(asked), DOMAIN, plan, plan.totals or ())
+    charged.open(document, (np.empty(0, np.int64), np.empty(0, np.int64)), noting)(0, 12)
+    assert len(opened) == len(set(opened)) == 4

@@ -4,14 +4,16 @@ import json
 from fractions import Fraction
 from math import expm1, inf, prod
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from deniable.__main__ import HOLDS, UNREADABLE, main
+from deniable.foundation.domain import Attribute, Domain
 from deniable.foundation.errors import InvalidInput
-from deniable.foundation.keys import ReleaseKey
+from deniable.foundation.keys import ReleaseKey, WordStream
 from deniable.learners.multinomial_sets import posterior as module
 from deniable.learners.multinomial_sets.combining import (
     RULES,
@@ -19,9 +21,12 @@ from deniable.learners.multinomial_sets.combining import (
     fully_synthetic_freedom,
     partial_freedom,
 )
+from deniable.learners.multinomial_sets.draws import draws
 from deniable.learners.multinomial_sets.exact import beta_binomial_law, binomial_law, moments, prior_weight
 from deniable.learners.multinomial_sets.plan import urns_document
 from deniable.learners.multinomial_sets.posterior import binary_posterior, multinomial_posterior
+from deniable.learners.multinomial_sets.spec import Entry
+from deniable.learners.multinomial_sets.verification import check_urns
 from deniable.privacy.rounding import rounded
 from deniable.privacy.urn_costs import UNIT, prior_for
 
@@ -296,3 +301,36 @@ def test_a_release_of_another_learner_has_no_such_posterior(tmp_path: Path, caps
     folder = _folder(tmp_path, values=2, sets=3, shared=False, people=10)
     assert main(["posterior", str(folder)]) == UNREADABLE
     assert "must be a multiple of the 3 sets" in capsys.readouterr().err
+
+
+def test_every_set_has_a_stream_of_its_own() -> None:
+    """Separate urns never see the same words; a shared one is opened once for both chunks."""
+    domain = Domain((Attribute("answer", ("a", "b"), "nominal", (0, 1)),))
+    for shared, number in ((False, 3), (True, 1)):
+        opened = []
+
+        def noting(opened: list[object] = opened, **asked: Any) -> WordStream:
+            opened.append((asked["mechanism"], tuple(asked["parameters"].items()), asked["chunk"]))
+            return KEY.stream(step="test", inputs="", **asked)
+
+        asked = Entry(kind="multinomial_sets", epsilon=Fraction(3), sets=3, shared=shared)
+        charged = draws(asked, domain, records=12, chunk=7)
+        draw = charged.open(urns_document(dict(asked)), (np.array([3, 4]),), noting)
+        assert len(draw(0, 7)) + len(draw(1, 5)) == 12
+        assert len(opened) == len(set(opened)) == number
+
+
+def test_urns_that_do_not_follow_from_the_spec_are_found() -> None:
+    asked = {"sets": 2, "shared": False, "epsilon": Fraction(2), "people": 10}
+    record = {"spec": {"document": {"learner": asked}}}
+    document = urns_document(asked)
+    assert check_urns(record, {}, document)[0].holds
+    for changed in (
+        {**document, "sets": 3},
+        {**document, "shared": 0},
+        {**document, "people": None},
+        {**document, "epsilon": "3"},
+        {**document, "counts": [1]},
+        {name: value for name, value in document.items() if name != "unit"},
+    ):
+        assert not check_urns(record, {}, changed)[0].holds

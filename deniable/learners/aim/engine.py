@@ -16,7 +16,7 @@ import numpy as np
 from deniable.foundation.tables import Counts
 from deniable.learners.aim.workload import Attributes
 from deniable.models.graphical.elementary import Cells
-from deniable.models.graphical.fitting import NoisyTable, fit
+from deniable.models.graphical.fitting import ImpossibleCells, NoisyTable, fit
 from deniable.models.graphical.graphical_model import GraphicalModel
 from deniable.models.graphical.junction_tree import JunctionTree
 
@@ -100,10 +100,12 @@ class OwnEngine:
     Attributes:
         sizes: number of values of each attribute.
         work: the bound on work.
+        impossible: combinations of two attributes that rules forbid; those within a measured table are used.
     """
 
     sizes: tuple[int, ...]
     work: Work
+    impossible: tuple[ImpossibleCells, ...] = ()
 
     @property
     def is_over(self) -> bool:
@@ -129,6 +131,7 @@ class OwnEngine:
         found = fit(
             self.sizes,
             tables,
+            impossible=[own for own in self.impossible if any({*own.attributes} <= {*t.attributes} for t in tables)],
             start=start,
             iterations=iterations,
             may_go_on=lambda _, __: self.work.add(cells / CELLS_PER_SECOND),

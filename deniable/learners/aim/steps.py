@@ -25,6 +25,7 @@ from deniable.learners.loglinear.estimation.counting import Partition, SmallTabl
 from deniable.measurements.document import Choice, Measurements, Universe
 from deniable.measurements.noisy_tables import MeasuredTable, NoiseLaw, Release
 from deniable.mechanisms import GRAPH, MEASURED, MODEL, Counter, Made, PartDelta, PlannedStep
+from deniable.models.graphical.fitting import ImpossibleCells
 from deniable.models.graphical.junction_tree_net import JunctionTreeNet
 
 MOST_CELLS = 10**8
@@ -32,6 +33,9 @@ MOST_CELLS = 10**8
 PROGRESS = 100
 """Progress is reported in hundredths of rho."""
 _DECIMALS = 3
+
+_MOST_IMPOSSIBLE = 1 << 22
+"""Cells of the largest pair whose structural zeros are fitted; records keep all rules in any case."""
 
 
 def steps(entry: Entry, domain: Domain, delta_of: PartDelta) -> tuple[PlannedStep, ...]:
@@ -129,7 +133,7 @@ def _learn(plan: RoundsPlan, entry: Entry, counter: Counter, _: Mapping[str, Any
 def _engine(entry: Entry, domain: Domain) -> Engine:
     work = Work(inf if entry.max_seconds is None else float(entry.max_seconds))
     if entry.engine == "own":
-        return OwnEngine(domain.cardinalities, work)
+        return OwnEngine(domain.cardinalities, work, _impossible(domain))
     from deniable.learners.aim.mbi_engine import MbiEngine  # noqa: PLC0415 - an optional library
 
     return MbiEngine(domain.cardinalities, work)
@@ -167,3 +171,11 @@ def measurements(plan: RoundsPlan, learnt: Learnt, net: JunctionTreeNet) -> Meas
             "rho_unspent": float(plan.rho - learnt.spent),
         },
     )
+
+
+def _impossible(domain: Domain) -> tuple[ImpossibleCells, ...]:
+    """The combinations of two attributes that the rules of the domain forbid."""
+    sizes = domain.cardinalities
+    pairs = (pair for pair in domain.restricted_pairs if sizes[pair[0]] * sizes[pair[1]] <= _MOST_IMPOSSIBLE)
+    cells = {pair: domain.zeros(pair) for pair in pairs}
+    return tuple(ImpossibleCells(pair, own) for pair, own in cells.items() if own is not None)

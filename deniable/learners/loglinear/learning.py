@@ -24,9 +24,11 @@ from deniable.learners.loglinear.estimation.maximum_entropy import (
     distances,
     estimate_margins,
     estimate_total,
+    expected_by_rules,
     fit_maximum_entropy,
-    product,
+    with_known,
 )
+from deniable.learners.loglinear.estimation.structural_zeros import structural_zeros
 from deniable.learners.loglinear.estimation.within_bucket_tables import within_bucket_counts
 from deniable.learners.loglinear.measurements import PrivateQueries
 from deniable.learners.loglinear.plan import BATCHES, PART, TABLES_PER_ATTRIBUTE, LoglinearPlan
@@ -240,13 +242,14 @@ def _count_again(
 
 def _buckets(plan: LoglinearPlan, ones: dict[int, NoisyMarginal], total: float, signal: float) -> tuple[Bucketed, ...]:
     """The buckets of all attributes."""
-    few = _FEW * _typical_noise(plan)
-    return tuple(
+    few, known = _FEW * _typical_noise(plan), plan.domain.public_shares
+    found = (
         bucketed(attribute, ones[i], total, few, signal, laplace=plan.noise == "laplace")
         if i in ones
         else Bucketed(np.zeros(1, np.uint16), np.asarray([total]))
         for i, attribute in enumerate(plan.domain.attributes)
     )
+    return tuple(replace(own, counts=total * known[i]) if i in known else own for i, own in enumerate(found))
 
 
 def _over_buckets(ones: dict[int, NoisyMarginal], attributes: Sequence[Bucketed]) -> tuple[NoisyMarginal, ...]:
@@ -296,6 +299,8 @@ class _Tables:
             ordered=np.asarray([attribute.kind == "numeric" for attribute in plan.domain.attributes]),
             target=self._questions.target,
             laplace=plan.noise == "laplace",
+            zeros=structural_zeros(plan.domain, attributes),
+            known={i: attributes[i].added_up(shares) for i, shares in plan.domain.public_shares.items()},
         )
         self.found: list[NoisyMarginal] = []
         self.reasons: list[Reason] = []
@@ -316,10 +321,10 @@ class _Tables:
         with_target: list[Attributes] = [(min(i, target), max(i, target)) for i in inner] if target is not None else []
         wanted = [CandidateQuery(pair) for pair in (*pairs, *with_target)]
         answers = self._questions.answers(wanted, self._counter)
-        margins = estimate_margins(self._ones, self._shape.sizes, total)
+        margins = with_known(estimate_margins(self._ones, self._shape.sizes, total), total, self._shape)
         unit = _typical_noise(self._plan)
         scores = {
-            pair: score(answers[CandidateQuery(pair)], product([margins[i] for i in pair], total), unit)
+            pair: score(answers[CandidateQuery(pair)], expected_by_rules(pair, margins, total, self._shape), unit)
             for pair in pairs
         }
         first = [*self._choose_tree(scores, inner), *with_target]

@@ -3,18 +3,19 @@
 Counts leave this module only through the private queries; everything else is a function of what they released.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
+from deniable.foundation.domain import Domain
 from deniable.learners.loglinear.estimation.counting import Counter, Partition
 from deniable.learners.mst.measuring import Queries
 from deniable.learners.mst.pooling import Pooled, Within, pooled, sizes_of, without_noise
 from deniable.learners.mst.selection import choose_tree, dependence, expected_counts
 from deniable.measurements.noisy_tables import MeasuredTable
-from deniable.models.graphical.fitting import Fit, NoisyTable, fit
+from deniable.models.graphical.fitting import Fit, ImpossibleCells, NoisyTable, fit
 
 # The loss is half a chi-squared statistic of the noisy counts: a thousandth of it in 20 iterations is within the noise.
 _TOLERANCE = 1e-3
@@ -55,7 +56,7 @@ def learn(queries: Queries, counter: Counter, within: Within) -> Learnt:
         tables = counter.tables(buckets, plan.layout.cliques)
         for clique, counts in zip(plan.layout.cliques, tables, strict=True):
             queries.measure_several(clique, counts, [pools[i].bucket_of for i in clique], "public")
-    return Learnt(tuple(pools), fitted(queries.tables, pools))
+    return Learnt(tuple(pools), fitted(queries.tables, pools, domain))
 
 
 def _measure_tree(queries: Queries, counter: Counter, pools: Sequence[Pooled]) -> None:
@@ -64,7 +65,7 @@ def _measure_tree(queries: Queries, counter: Counter, pools: Sequence[Pooled]) -
     pairs = list(combinations(counted, 2))
     buckets = Partition(tuple(own.bucket_of for own in pools))
     counts = dict(zip(pairs, counter.tables(buckets, pairs), strict=True))
-    alone = fitted(queries.tables, pools).model
+    alone = fitted(queries.tables, pools, queries.plan.domain).model
     margins = {i: alone.marginal((i,)) for i in counted}
     scores = {(a, b): dependence(counts[a, b], expected_counts(margins[a], margins[b], alone.total)) for a, b in pairs}
 
@@ -75,9 +76,31 @@ def _measure_tree(queries: Queries, counter: Counter, pools: Sequence[Pooled]) -
         queries.measure_several(pair, counts[pair], [pools[i].bucket_of for i in pair], "tree")
 
 
-def fitted(tables: Sequence[MeasuredTable], pools: Sequence[Pooled]) -> Fit:
-    """The model of pooled values that fits released tables best."""
-    return fit(sizes_of(pools), [noisy_table(table, pools) for table in tables], tolerance=_TOLERANCE)
+def fitted(tables: Sequence[MeasuredTable], pools: Sequence[Pooled], domain: Domain) -> Fit:
+    """The model of pooled values that fits released tables best, with the structural zeros of the domain in them."""
+    return fit(
+        sizes_of(pools),
+        [noisy_table(table, pools) for table in tables],
+        impossible=[own for table in tables for own in impossible_cells(table.attributes, pools, domain)],
+        tolerance=_TOLERANCE,
+    )
+
+
+def impossible_cells(attributes: Sequence[int], pools: Sequence[Pooled], domain: Domain) -> Iterator[ImpossibleCells]:
+    """For each two attributes of a table, the pooled values that the rules of the domain never permit together."""
+    for pair in combinations(attributes, 2):
+        relation = domain.restricted_pairs.get(pair)
+        if relation is None:
+            continue
+        possible = np.zeros((pools[pair[0]].size, pools[pair[1]].size), bool)
+        classes = [
+            np.unique(np.stack([own, pools[i].bucket_of]), axis=1)
+            for own, i in zip(relation.classes, pair, strict=True)
+        ]
+        (first, first_pool), (second, second_pool) = classes
+        np.logical_or.at(possible, np.ix_(first_pool, second_pool), relation.allowed[np.ix_(first, second)])
+        if not possible.all():
+            yield ImpossibleCells(pair, ~possible)
 
 
 def noisy_table(table: MeasuredTable, pools: Sequence[Pooled]) -> NoisyTable:

@@ -66,11 +66,11 @@ def moments(*, share: float, epsilon: float, sets: int, people: int, size: int) 
     total = 2 * alpha + people
     means = (alpha + counts) / total
     within = means * (1 - means) * (total + size) / (size * (total + 1))
-    mean = float(law @ means)
-    between = float(law @ within)
-    spread = between / sets + float(law @ means**2) - mean**2
+    mean = float((law * means).sum())
+    between = float((law * within).sum())
+    spread = between / sets + float((law * means**2).sum()) - mean**2
     # E[q (1 - q)] / size = (mu - mu^2 - Var) / size, given the counts.
-    own = float(law @ (means - means**2 - within)) / size
+    own = float((law * (means - means**2 - within)).sum()) / size
     if sets == 1:
         return Moments(alpha, mean, spread, None, None)
     return Moments(alpha, mean, spread, (1 + 1 / sets) * between + own, (1 + 1 / sets) * between - own)

@@ -50,13 +50,13 @@ class BinaryPosterior:
     @property
     def mean_count(self) -> float:
         """Expected confidential count of the first category."""
-        return float(self.weights @ np.arange(self.people + 1))
+        return float((self.weights * np.arange(self.people + 1)).sum())
 
     @property
     def mean(self) -> float:
         """Expected share of the first category in the population."""
         first, second = self.prior
-        return float(self.weights @ (first + np.arange(self.people + 1))) / (first + second + self.people)
+        return (first + self.mean_count) / (first + second + self.people)
 
     @property
     def deviation(self) -> float:
@@ -64,7 +64,7 @@ class BinaryPosterior:
         total = sum(self.prior) + self.people
         means = (self.prior[0] + np.arange(self.people + 1)) / total
         within = means * (1 - means) / (total + 1)
-        return float(np.sqrt(self.weights @ (within + means**2) - (self.weights @ means) ** 2))
+        return float(np.sqrt((self.weights * (within + means**2)).sum() - self.mean**2))
 
     def distribution(self, share: float) -> float:
         """Posterior probability that the share in the population is at most `share`.
@@ -82,7 +82,7 @@ class BinaryPosterior:
         # Beyond first + n, of second - 1 more successes, every j counts.
         beyond = np.arange(first + self.people + 1, trials + 1)
         tail = np.exp(_log_choose(trials, beyond) + beyond * log(share) + (trials - beyond) * np.log1p(-share)).sum()
-        return float(min(np.exp(logs) @ np.cumsum(self.weights) + tail, 1.0))
+        return float(min((np.exp(logs) * np.cumsum(self.weights)).sum() + tail, 1.0))
 
     @cached_property
     def _log_binomial(self) -> Floats:
@@ -213,9 +213,10 @@ def _enumerated(drawn: Sets, people: int, alpha: float, prior: tuple[int, ...]) 
     weights = _normalised(logs)
     total = people + sum(prior)
     means = (compositions + np.array(prior)) / total
-    mean = weights @ means
-    second = weights @ (means**2 + means * (1 - means) / (total + 1))
-    return MultinomialPosterior(mean, np.sqrt(second - mean**2), weights @ compositions, 0)
+    mean = (weights[:, None] * means).sum(axis=0)
+    second = (weights[:, None] * (means**2 + means * (1 - means) / (total + 1))).sum(axis=0)
+    expected = (weights[:, None] * compositions).sum(axis=0)
+    return MultinomialPosterior(mean, np.sqrt(second - mean**2), expected, 0)
 
 
 def _sampled(

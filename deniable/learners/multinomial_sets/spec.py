@@ -15,7 +15,7 @@ class Entry(LearnerEntry):
 
     Attributes:
         epsilon: budget of all sets together.
-        sets: number of sets, M. At one total epsilon more sets carry less: 1 is the default.
+        sets: number of sets, M. At one small total epsilon more sets carry less: 1 is the default.
         shared: whether all sets are drawn from one urn, which loses less than an urn for each.
         people: number of people in the table, if that is public: users of the sets need it for the posterior.
     """
@@ -25,6 +25,7 @@ class Entry(LearnerEntry):
         "learn_structure": "Lists the urns of the sets, which are public; no record is read.",
     }
     is_drawn_from_counts: ClassVar[bool] = True
+    holds_rules: ClassVar[bool] = False
 
     kind: Literal["multinomial_sets"]
     epsilon: Epsilon

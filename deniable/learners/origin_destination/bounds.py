@@ -26,7 +26,7 @@ _SMALLEST_ALPHA = 1e-12
 # The least factor by which a bound must keep below delta: rounding errors are far smaller.
 _MARGIN = 1 - 1e-6
 _LOWER = 1 - 1e-12
-_TERMS = 512
+_TERMS = 64
 _GRID = 1.1
 
 

@@ -259,11 +259,8 @@ def is_acceptable(drawn: Integers, occupied: Integers, numbers: Integers, prior:
         return True
     if len(beyond) > 1 or sampled[beyond[0]] > most(workers.get(beyond[0], 0) + 1):
         return False
-    # A worker of another origin moves here, and that origin must still be represented.
-    return any(
-        origin != beyond[0] and count > 0 and sampled.get(origin, 0) <= most(count - 1)
-        for origin, count in workers.items()
-    )
+    # A worker of another origin moves here, and that origin must still be represented; the one beyond never is.
+    return any(sampled.get(origin, 0) <= most(count - 1) for origin, count in workers.items() if count)
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,7 @@ class Entry(LearnerEntry):
         "learn_parameters": "Measures how many workers each destination has, if that is not public.",
     }
     is_drawn_from_counts: ClassVar[bool] = True
+    holds_rules: ClassVar[bool] = False
 
     kind: Literal["origin_destination"]
     destination: str

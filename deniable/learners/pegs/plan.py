@@ -9,12 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import combinations
 from math import isqrt
 from typing import Any
 
 from deniable.foundation.domain import Domain
 from deniable.foundation.errors import InvalidInput
-from deniable.privacy.loss import ApproximateEvent, MechanismEvent
+from deniable.privacy.loss import ApproximateEvent, DiscreteLaplaceEvent, MechanismEvent
 from deniable.privacy.urn_costs import prior_for, urn_epsilon
 
 FORMAT = "deniable/urns/1"
@@ -126,6 +127,35 @@ def public_orders(domain: Domain, asked: Mapping[str, Sequence[str]] | None) -> 
             raise InvalidInput(f"the order for {name} must name other attributes, each once, got {', '.join(others)}.")
         orders[domain.index(name)] = order
     return tuple(orders)
+
+
+def bucketed_pairs(domain: Domain) -> tuple[tuple[int, int], ...]:
+    """The pairs of attributes with more than one bucket, which are counted for measured orders."""
+    several = [i for i, size in enumerate(domain.bucket_counts) if size > 1]
+    return tuple(combinations(several, 2))
+
+
+def pair_scale(domain: Domain, epsilon: Fraction) -> Fraction:
+    """Scale of the noise of each count of a pair: one record is in one cell of each table."""
+    return max(len(bucketed_pairs(domain)), 1) / epsilon
+
+
+def order_events(domain: Domain, epsilon: Fraction) -> tuple[MechanismEvent, ...]:
+    """The noisy tables of pairs behind measured orders.
+
+    Args:
+        domain: the public domain.
+        epsilon: budget of all tables together.
+    """
+    pairs = len(bucketed_pairs(domain))
+    if not pairs:
+        return ()
+    scale = pair_scale(domain, epsilon)
+    return (
+        DiscreteLaplaceEvent(
+            query="tables of pairs of attributes' buckets", part="structure", outputs=pairs, sensitivity=1, scale=scale
+        ),
+    )
 
 
 def keys_in_spec(

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from deniable.foundation.errors import InvalidInput
-from deniable.foundation.spec_values import Count, Epsilon, domain_known_to
+from deniable.foundation.spec_values import Count, Epsilon, Strict, domain_known_to
 from deniable.learners.entry import LearnerEntry
 from deniable.learners.pegs.plan import public_orders
 
@@ -25,6 +25,7 @@ class SeededEntry(LearnerEntry):
     """
 
     is_drawn_from_counts: ClassVar[bool] = True
+    holds_rules: ClassVar[bool] = False
 
     seed_weights: dict[str, tuple[Annotated[Count, Field(le=_MOST_WEIGHT)], ...]] = Field(
         default_factory=dict, validate_default=True
@@ -73,10 +74,21 @@ class KeyedEntry(SeededEntry):
         return orders
 
 
+class OrderBudget(Strict):
+    """How orders of the other attributes are measured.
+
+    Attributes:
+        epsilon: budget of all tables of pairs, for the records that are counted.
+    """
+
+    epsilon: Epsilon
+
+
 class Entry(KeyedEntry):
     """The perturbed Gibbs sampler.
 
     Attributes:
+        structure: if given, orders are measured instead of public: by mutual information in noisy tables of pairs.
         epsilon: budget of one block, which is one record unless `block` says otherwise.
         block: number of records of a block, B: each begins at the one before.
         draws_per_row: number of draws that a row of a table serves in a block; then it is even for the rest of it.
@@ -84,16 +96,28 @@ class Entry(KeyedEntry):
             numbers of values.
     """
 
-    parts: ClassVar[tuple[str, ...]] = ()
+    parts: ClassVar[tuple[str, ...]] = ("structure",)
     steps: ClassVar[Mapping[str, str]] = {
-        "learn_structure": "Lists the keys and priors of the urns, which are public; no record is read.",
+        "learn_structure": "Lists the keys of the urns: by public orders, or by measured ones, which are charged.",
     }
 
     kind: Literal["pegs"]
     epsilon: Epsilon
+    structure: OrderBudget | None = None
     block: Annotated[Count, Field(le=MOST_BLOCK)] = 1
     draws_per_row: Annotated[Count, Field(le=MOST_DRAWS)] = 1
     division: Literal["equal", "values"] = "equal"
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The part that orders are measured from, if they are."""
+        return () if self.structure is None else self.parts
+
+    @model_validator(mode="after")
+    def _has_one_kind_of_orders(self) -> Self:
+        if self.structure is not None and self.orders is not None:
+            raise ValueError("must state orders, or structure to measure them, and not both")
+        return self
 
     @model_validator(mode="after")
     def _blocks_serve_their_rows(self) -> Self:

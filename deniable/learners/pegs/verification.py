@@ -2,13 +2,29 @@
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from typing import Final
+from typing import Any, Final
 
 from deniable.foundation.checks import Check, found
 from deniable.foundation.domain import Domain
-from deniable.learners.pegs.plan import DrawsPlan, faults_of_urns, keys_in_spec, urns_document
+from deniable.learners.pegs.plan import (
+    DrawsPlan,
+    faults_of_urns,
+    key_of,
+    keys_in_spec,
+    order_events,
+    urns_document,
+)
 from deniable.privacy.loss import MechanismEvent
-from deniable.privacy.planned import Document, ExpectedStep
+from deniable.privacy.planned import (
+    Delta,
+    Document,
+    ExpectedStep,
+    Planned,
+    beyond_budget,
+    faults_of_claim,
+    nothing_wrong,
+)
+from deniable.privacy.step_costs import StepCost
 
 KEYS_FOLLOW: Final = "urns.json has the keys and seeds that follow from the spec"
 
@@ -26,19 +42,40 @@ def expected_draws(spec: Document, domain: Domain) -> tuple[MechanismEvent, ...]
     ).events
 
 
+def planned_orders(spec: Document, domain: Domain, _: StepCost, __: Delta) -> Planned:
+    """Noisy tables of pairs, whose scale follows from the budget."""
+    events = order_events(domain, Fraction(spec["learner"]["structure"]["epsilon"]))
+    return Planned(events, nothing_wrong, lambda guarantee: faults_of_claim(guarantee, events, Fraction(0)))
+
+
 def check_urns(record: Document, described: Document, document: Document) -> tuple[Check, ...]:
-    """Whether the urns have the keys and seeds of the spec."""
+    """Whether the urns have the keys and seeds of the spec; measured keys must be ones that some order gives."""
     asked = record["spec"]["document"]["learner"]
 
     def faults() -> Iterator[str]:
         domain = Domain.from_document(described)
-        keys = keys_in_spec(domain, asked["orders"], asked["key_cells"])
+        if asked["structure"] is None:
+            keys = keys_in_spec(domain, asked["orders"], asked["key_cells"])
+        else:
+            stated = [domain.subset(each["key"]) for each in document["attributes"]]
+            keys = tuple(key_of(domain, key, asked["key_cells"]) for key in stated)
+            if any(attribute in key or len(set(key)) < len(key) for attribute, key in enumerate(keys)):
+                yield "a key names its own attribute, or another twice"
         more = {name: asked[name] for name in ("block", "draws_per_row")}
         yield from faults_of_urns(document, urns_document(domain, keys, asked["seed_weights"], **more))
 
     return (Check(KEYS_FOLLOW, found(faults)),)
 
 
-EXPECTED_STEPS: Final[Mapping[str, ExpectedStep]] = {
-    "learn_structure": ExpectedStep(part=None, makes={"urns": "urns.json"}, checks={"urns.json": check_urns}),
-}
+def expected_steps(asked: Document) -> Mapping[str, ExpectedStep]:
+    """The step that lists keys; it reads the part `structure` if orders are measured."""
+    made: dict[str, Any] = {"makes": {"urns": "urns.json"}, "checks": {"urns.json": check_urns}}
+    if asked.get("structure") is None:
+        return {"learn_structure": ExpectedStep(part=None, **made)}
+    measured = ExpectedStep(
+        part="structure",
+        plan=planned_orders,
+        beyond=lambda spec, step, read: beyond_budget(step, {**spec["learner"]["structure"], "delta": 0}, read),
+        **made,
+    )
+    return {"learn_structure": measured}

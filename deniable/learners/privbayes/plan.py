@@ -3,9 +3,11 @@
 Source: Zhang et al. 2017, section 4 (degree and usefulness); Ping, Stoyanovich, Howe 2017, section 3.2.3.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from math import prod
 
 from deniable.foundation.domain import Domain
 from deniable.privacy.common_events import count_events
@@ -45,6 +47,16 @@ def useful_cells(rows: int, epsilon: Fraction, tables: int, least: Fraction) -> 
     Usefulness as above, with the number of cells instead of the 2^(k+1) of binary attributes.
     """
     return max(int(rows * epsilon / (4 * least * max(tables, 1))), 1)
+
+
+def _fitting(sizes: Sequence[int], most: int, cells_of: Callable[[int], int]) -> tuple[int, int]:
+    """The largest degree at which the smallest possible first table is useful, and the cells that a table may have.
+
+    The rule of `useful_degree` is that of binary attributes. The first table has degree + 1 attributes by their values,
+    whatever their numbers of values, and cannot be avoided.
+    """
+    degree = next((k for k in range(most, 0, -1) if prod(sizes[: k + 1]) <= cells_of(k)), 0)
+    return degree, cells_of(degree)
 
 
 @dataclass(frozen=True)
@@ -129,10 +141,13 @@ def network_plan(
         least: the usefulness that the degree must then have.
         max_cells: the largest number of cells, if it is stated.
     """
-    attributes = sum(size > 1 for size in domain.cardinalities)
+    sizes = sorted(size for size in domain.cardinalities if size > 1)
+    attributes = len(sizes)
     if degree is not None:
         found, cells = min(degree, max(attributes - 1, 0)), FEW_CELLS
     else:
-        found = useful_degree(rows or 0, parameter_epsilon, attributes, least)
-        cells = useful_cells(rows or 0, parameter_epsilon, attributes - found, least)
+        most = useful_degree(rows or 0, parameter_epsilon, attributes, least)
+        found, cells = _fitting(
+            sizes, most, lambda k: useful_cells(rows or 0, parameter_epsilon, attributes - k, least)
+        )
     return NetworkPlan(domain, found, structure_epsilon, parameter_epsilon, max_cells or cells)

@@ -150,11 +150,11 @@ class JunctionTreeNet(SequentialModel):
         """Draw stratified records, which vary less about the model than independent ones; see `SequentialModel`."""
         m = len(self.domain)
         records = np.empty((len(words) // m, m), np.uint16)
-        _sample_evenly(self.arrays, self._strata, words, records)
+        _sample_evenly(self.arrays, self.strata, words, records)
         return self.in_columns(records)
 
     @cached_property
-    def _strata(self) -> Strata:
+    def strata(self) -> Strata:
         """Strata by as many parents as there are places for, those that the attribute depends on most first."""
         sizes, place = self.domain.cardinalities, places(self.order.tolist(), len(self.domain))
         parents: list[list[int]] = []

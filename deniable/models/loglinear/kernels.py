@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from deniable.models.loglinear.factors import Logs
 from deniable.models.loglinear.stratified_sampling import TOGETHER, spread
-from deniable.models.sequential_kernels import draw_column, draw_next, factor_of
+from deniable.models.sequential_kernels import draw_column, draw_next, factor_of, shares_of
 
 STEPS = 4096
 """Logarithms are multiples of 1 / 4096 bit."""
@@ -371,6 +371,38 @@ def _draw_next(net, position, record, word):  # noqa: ARG001 - numba matches the
 def _factor_of(net, position, record):  # noqa: ARG001 - numba matches the names
     if getattr(net, "instance_class", None) is LoglinearArrays:
         return lambda net, position, record: _factor_alone(net, position, record)  # noqa: PLW0108
+    return None
+
+
+@numba.njit(nogil=True, cache=True)
+def _shares(net, position, record, shares):
+    size = net.size[position]
+    buckets = np.empty(position + 1, np.int64)
+    for p in range(net.parent_start[net.group_start[position]], net.parent_start[net.group_start[position + 1]]):
+        parent = net.parent[p]
+        buckets[parent] = net.bucket[net.value_start[parent] + record[parent]]
+    sums = np.empty(size, np.int32)
+    _running_sums(net, position, buckets, sums)
+    weights = net.within_start[position]
+    if net.guide_stride[position] > 0:
+        guide = net.guide[position]
+        weights += net.guide_stride[position] * net.bucket[net.value_start[guide] + record[guide]]
+    total = sums[size - 1]
+    least = np.int64(0)
+    for x in range(size):
+        end = _bound(sums[x], total)
+        first = net.bucket_start[position] + x
+        for place in range(net.member_start[first], net.member_start[first + 1]):
+            value = net.member[place]
+            high, low = net.high[weights + value], net.low[weights + value]
+            shares[value] = ((high * (end - least)) >> 30) - ((low * (end - least)) >> 30)
+        least = end
+
+
+@overload(shares_of)
+def _shares_of(net, position, record, shares):  # noqa: ARG001 - numba matches the names
+    if getattr(net, "instance_class", None) is LoglinearArrays:
+        return lambda net, position, record, shares: _shares(net, position, record, shares)  # noqa: PLW0108
     return None
 
 

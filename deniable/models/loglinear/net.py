@@ -17,7 +17,7 @@ from deniable.foundation.errors import InvalidInput
 from deniable.models.loglinear.factors import LogTable, merged
 from deniable.models.loglinear.flat_tables import Attributes, strides_of
 from deniable.models.loglinear.kernels import LEADING, STEPS, WITHIN, LoglinearArrays, all_running_sums, sample
-from deniable.models.loglinear.stratified_sampling import no_strata, strata
+from deniable.models.loglinear.stratified_sampling import Strata, no_strata, strata
 from deniable.models.sequential_model import SequentialModel, places, require_format, starts
 
 FORMAT = "deniable/loglinear-net/2"
@@ -155,12 +155,16 @@ class LoglinearNet(SequentialModel):
         """Fill records, positions in order, from one word per value."""
         sample(self.arrays, no_strata(), words, records)
 
+    @cached_property
+    def strata(self) -> Strata:
+        """The strata of stratified records."""
+        order, sizes = self.order.tolist(), [self.size(i) for i in range(len(self.domain))]
+        return strata(self.factors, sizes, order, places(order, len(order)))
+
     def sample_evenly(self, words: NDArray[np.uint32]) -> Codes:
         """Draw stratified records, which vary less about the network than independent ones; see `SequentialModel`."""
-        order, sizes = self.order.tolist(), [self.size(i) for i in range(len(self.domain))]
-        records = np.empty((len(words) // len(order), len(order)), np.uint16)
-        own = strata(self.factors, sizes, order, places(order, len(order)))
-        sample(self.arrays, own, words, records)
+        records = np.empty((len(words) // len(self.domain), len(self.domain)), np.uint16)
+        sample(self.arrays, self.strata, words, records)
         return self.in_columns(records)
 
     def document(self) -> dict[str, Any]:

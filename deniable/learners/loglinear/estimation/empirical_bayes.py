@@ -68,7 +68,15 @@ def smoothed(table: Cells, axes: Sequence[int]) -> Cells:
     return table
 
 
-def denoised(noisy: Cells, expected: Cells, deviation: float, ordered: NDArray[np.bool_], *, laplace: bool) -> Cells:
+def denoised(
+    noisy: Cells,
+    expected: Cells,
+    deviation: float,
+    ordered: NDArray[np.bool_],
+    *,
+    laplace: bool,
+    possible: NDArray[np.bool_] | None = None,
+) -> Cells:
     """Posterior mean of a table's true counts; the prior is first smoothed along ordered axes.
 
     Args:
@@ -77,7 +85,11 @@ def denoised(noisy: Cells, expected: Cells, deviation: float, ordered: NDArray[n
         deviation: standard deviation of the noise of a cell.
         ordered: whether the buckets of each axis have an order that carries meaning.
         laplace: whether the noise is Laplace.
+        possible: where the table may have records, if that is known; the counts of other cells are 0, and tell nothing
+            of the lifts.
     """
+    if possible is not None:
+        noisy, expected = np.where(possible, noisy, 0.0), np.where(possible, expected, 0.0)
     axes = [axis for axis in range(noisy.ndim) if ordered[axis] and noisy.shape[axis] >= _FEWEST_BUCKETS]
     prior = expected
     if axes:
@@ -86,4 +98,8 @@ def denoised(noisy: Cells, expected: Cells, deviation: float, ordered: NDArray[n
         # The mean of several Laplace draws is close to Gaussian.
         found = posterior_mean(blurred.ravel(), level.ravel(), narrower, laplace=False).reshape(noisy.shape)
         prior = expected * found / np.maximum(level, 1e-9)
+    if possible is not None:
+        counts = np.zeros(noisy.shape)
+        counts[possible] = posterior_mean(noisy[possible], prior[possible], deviation, laplace=laplace)
+        return counts
     return posterior_mean(noisy.ravel(), prior.ravel(), deviation, laplace=laplace).reshape(noisy.shape)

@@ -7,13 +7,15 @@ tables there are, and the order of the attributes, do not belong here.
 # numba infers the types of kernels
 # mypy: disallow-untyped-defs=False, disallow-untyped-calls=False, disallow-untyped-decorators=False
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from deniable.learners.loglinear.estimation.structural_zeros import StructuralZeros
 from deniable.measurements.noisy_tables import Cells
 from deniable.models.loglinear.flat_tables import Attributes, strides_of
 
@@ -37,12 +39,27 @@ class Shape:
         ordered: whether the buckets have an order that carries meaning.
         target: the attribute that comes first, if any.
         laplace: whether the noise is Laplace.
+        zeros: what rules say of pairs of attributes.
+        known: for some attributes, the shares of their buckets that are publicly known.
     """
 
     sizes: tuple[int, ...]
     ordered: NDArray[np.bool_]
     target: int | None
     laplace: bool
+    zeros: StructuralZeros = field(default_factory=StructuralZeros)
+    known: Mapping[int, Cells] = field(default_factory=dict)
+
+    def permitted(self, attributes: Attributes) -> Cells | None:
+        """Share of each cell of a table that rules of its pairs permit; None if they permit everything."""
+        found: Cells | None = None
+        for axes in combinations(range(len(attributes)), 2):
+            share = self.zeros.shares((attributes[axes[0]], attributes[axes[1]]))
+            if share is not None:
+                shape = [size if axis in axes else 1 for axis, size in enumerate(self.sizes[i] for i in attributes)]
+                own = np.broadcast_to(share.reshape(shape), [self.sizes[i] for i in attributes])
+                found = own if found is None else found * own
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,16 +109,30 @@ class Fit:
     """
 
     def __init__(
-        self, attribute: int, tables: Sequence[Attributes], shape: Shape, population: NDArray[np.int32]
+        self,
+        attribute: int,
+        tables: Sequence[Attributes],
+        shape: Shape,
+        population: NDArray[np.int32],
+        before: Sequence[int] = (),
     ) -> None:
         self._attribute, self._tables, self._size = attribute, tables, shape.sizes[attribute]
+        self._shape = shape
         self._records = population.shape[1]
         self._parents = [tuple(other for other in attributes if other != attribute) for attributes in tables]
         self._shapes = [tuple(shape.sizes[other] for other in those) for those in self._parents]
+        partners = shape.zeros.partners(attribute, before)
+        if partners:
+            # The margin is fitted too, which a distribution restricted by rules does not have by itself.
+            tables = self._tables = [*tables, (attribute,)]
+            self._parents.append(())
+            self._shapes.append(())
         codes = np.zeros((len(tables), self._records), np.int64)
         for j, (those, sizes) in enumerate(zip(self._parents, self._shapes, strict=True)):
-            codes[j] = strides_of(sizes) @ population[list(those)]
-        self.group, first = _grouped(codes)
+            if those:
+                codes[j] = strides_of(sizes) @ population[list(those)]
+        self.group, first = _grouped(np.concatenate([codes, population[partners]]) if partners else codes)
+        self._permitted = shape.zeros.given(attribute, partners, population[partners][:, first]) if partners else None
         self._codes = np.ascontiguousarray(codes[:, first])
         self._weights = np.bincount(self.group, minlength=len(first)) / self._records
         self.law = np.empty((0, 0))
@@ -114,6 +145,10 @@ class Fit:
         self.law = np.tile(self._margin, (len(self._weights), 1))
         if not self._tables:
             return
+        if self._permitted is not None:
+            self.law *= self._permitted
+            self.law /= self.law.sum(axis=1, keepdims=True)
+            counts = [*counts, self._margin]
         self._targets = [self._target(j, count) for j, count in enumerate(counts)]
         fitted = [np.zeros_like(target) for target in self._targets]
         self._scale(self.law, range(len(self._tables)), fitted, PASSES)
@@ -146,6 +181,10 @@ class Fit:
         table = np.moveaxis(count, self._tables[j].index(self._attribute), -1).reshape(-1, self._size)
         table = table / table.sum()
         table = np.maximum(table, FLOOR * table.sum(axis=1, keepdims=True) * self._margin)
+        permitted = self._shape.permitted(self._tables[j])
+        if permitted is not None:
+            share = np.moveaxis(permitted, self._tables[j].index(self._attribute), -1)
+            table = table * (share > 0).reshape(table.shape)
         seen = np.bincount(self._codes[j], weights=self._weights, minlength=len(table)).astype(np.float64)
         return raked(table, [((0,), seen), ((1,), self._margin)])
 

@@ -137,6 +137,11 @@ def estimate_margins(tables: Sequence[NoisyMarginal], sizes: Sequence[int], tota
     )
 
 
+def with_known(margins: Sequence[Cells], total: float, shape: Shape) -> tuple[Cells, ...]:
+    """Counts of each attribute's buckets, the publicly known ones in place of estimates."""
+    return tuple(total * shape.known[i] if i in shape.known else margin for i, margin in enumerate(margins))
+
+
 def _margin(noisy: Cells, deviation: Cells, total: float) -> Cells:
     """Estimated counts of an attribute, shrunk towards equally frequent buckets as far as the noise suggests."""
     even = np.full(noisy.shape, total / noisy.size)
@@ -161,6 +166,27 @@ def distances(tables: Sequence[NoisyMarginal], estimates: "Estimates | FittedMod
     }
 
 
+def expected_by_rules(attributes: Attributes, margins: Sequence[Cells], total: float, shape: Shape) -> Cells:
+    """Counts of a table whose attributes are independent but for the rules: the maximum entropy under its zeros."""
+    table = product([margins[i] for i in attributes], total)
+    permitted = shape.permitted(attributes)
+    if permitted is None:
+        return table
+    return raked(table * permitted, [((axis,), margins[i]) for axis, i in enumerate(attributes)])
+
+
+def ruled_distances(estimates: Estimates, shape: Shape) -> dict[Attributes, float]:
+    """L1 distance from independence that rules alone imply for pairs that they restrict, as a share of the records."""
+    margins, total = estimates.margins, estimates.total
+    return {
+        pair: float(
+            np.abs(expected_by_rules(pair, margins, total, shape) - product([margins[i] for i in pair], total)).sum()
+        )
+        / total
+        for pair in shape.zeros.pairs
+    }
+
+
 def denoise_tables(evidence: Evidence, margins: Sequence[Cells], total: float) -> tuple[Cells, ...]:
     """Denoised counts of all tables, consistent with the margins; triples are also consistent with measured pairs."""
     found: dict[Attributes, Cells] = {}
@@ -175,10 +201,15 @@ def denoise_tables(evidence: Evidence, margins: Sequence[Cells], total: float) -
             for axes in combinations(range(len(attributes)), 2)
             if (pair := tuple(attributes[axis] for axis in axes)) in found
         ]
-        expected = raked(product([margins[i] for i in attributes], total) if prior is None else prior, own)
-        noisy, deviation = completed(table.values, expected, float(table.deviation))
+        permitted = evidence.shape.permitted(attributes)
+        start = product([margins[i] for i in attributes], total) if prior is None else prior
+        if permitted is not None:
+            start = start * (permitted if prior is None else permitted > 0)
+        expected = raked(start, own)
+        possible = None if permitted is None else permitted > 0
+        noisy, deviation = completed(table.values, expected, float(table.deviation), possible)
         ordered = evidence.shape.ordered[list(attributes)]
-        counts = denoised(noisy, expected, deviation, ordered, laplace=evidence.shape.laplace)
+        counts = denoised(noisy, expected, deviation, ordered, laplace=evidence.shape.laplace, possible=possible)
         found[attributes] = raked(counts, own)
     return tuple(found[table.attributes] for table in evidence.tables)
 
@@ -198,11 +229,11 @@ def fit_maximum_entropy(
     tables, shape = evidence.tables, evidence.shape
     counts = [table for table in tables if not table.differences(shape.sizes)]
     total = estimate_total([*evidence.ones, *counts])
-    margins = estimate_margins([*evidence.ones, *tables], shape.sizes, total)
+    margins = with_known(estimate_margins([*evidence.ones, *tables], shape.sizes, total), total, shape)
     estimates = Estimates(total, margins, denoise_tables(evidence, margins, total))
     if order is not None:
         return _glue_along(order, evidence, estimates, words, wanted)
-    orders = candidate_orders(distances(tables, estimates), shape, evidence.guides)
+    orders = candidate_orders(ruled_distances(estimates, shape) | distances(tables, estimates), shape, evidence.guides)
     best = orders[0]
     if len(orders) > 1:
         trial = words[:, : min(words.shape[1], TRIAL_RECORDS)]
@@ -237,7 +268,7 @@ def _glue_along(
         ending[max(table.attributes, key=place.__getitem__)].append(number)
     for position, attribute in enumerate(order):
         own = ending[attribute]
-        fit = Fit(attribute, [tables[number].attributes for number in own], shape, population)
+        fit = Fit(attribute, [tables[number].attributes for number in own], shape, population, order[:position])
         fit.run(margins[attribute] / total, [estimates.tables[number] for number in own])
         factors[attribute] = fit.factors
         if wanted == "shares":

@@ -1,0 +1,49 @@
+"""The entry of this learner in a release spec."""
+
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field, ValidationInfo, field_validator
+
+from deniable.foundation.errors import InvalidInput
+from deniable.foundation.spec_values import Count, domain_known_to
+from deniable.learners.entry import CountingEntry
+from deniable.learners.independent.spec import PureBudget
+from deniable.learners.pegs.plan import public_orders
+from deniable.learners.pegs.spec import MOST_KEY_CELLS
+
+
+class Entry(CountingEntry):
+    """Noisy tables of each attribute given a key of attributes before it.
+
+    Attributes:
+        noise: noise added to the counts.
+        key_cells: largest number of combinations of buckets of a key.
+        orders: for each attribute, the others from which its key is made, the most informative first; public. Those
+            after it in the schema are passed over. An attribute that is left out has the order of the schema.
+        parameters: the budget of all tables.
+    """
+
+    parts: ClassVar[tuple[str, ...]] = ("parameters",)
+    steps: ClassVar[Mapping[str, str]] = {
+        "learn_parameters": "Learns the probabilities of each attribute given its key from noisy counts.",
+    }
+
+    kind: Literal["pegs_noisy"]
+    noise: Literal["laplace"] = "laplace"
+    key_cells: Annotated[Count, Field(le=MOST_KEY_CELLS)] = 100
+    orders: dict[str, tuple[str, ...]] | None = Field(default=None, validate_default=True)
+    parameters: PureBudget
+
+    @field_validator("orders")
+    @classmethod
+    def _name_other_attributes(
+        cls, orders: dict[str, tuple[str, ...]] | None, info: ValidationInfo
+    ) -> dict[str, tuple[str, ...]] | None:
+        domain = domain_known_to(info)
+        if domain is not None:
+            try:
+                public_orders(domain, orders)
+            except InvalidInput as error:
+                raise ValueError(str(error).rstrip(".")) from None
+        return orders

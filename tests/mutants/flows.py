@@ -1,0 +1,144 @@
+"""Faults in commuting flows and synthetic sets: prior weights, bounds, draws, costs."""
+
+from tests.mutants.mutant import faults
+
+_LAWS = "privacy/test_urns_of_flows_and_sets_spend_no_more_than_they_claim.py::"
+_ORIGINS = _LAWS + "test_drawn_origins_have_the_enumerated_law"
+_VECTORS = _LAWS + "test_priors_are_those_of_the_vectors"
+_FLOWS = "unit/test_origin_destination.py::"
+_SETS = "unit/test_synthetic_sets.py::"
+
+MUTANTS = (
+    *faults(
+        "deniable/learners/origin_destination/bounds.py",
+        (
+            "return empty + people * worst",
+            "return empty + worst",
+            "theorem O counts one occupied origin",
+            _VECTORS,
+        ),
+        (
+            "empty = (origins - 1) * _tail",
+            "empty = 1 * _tail",
+            "theorem O counts one empty origin",
+            _VECTORS,
+        ),
+        (
+            "first = floor(growth * (alpha + max(x - 1, 0)) * _LOWER) + 1",
+            "first = floor(growth * (alpha + x) * _LOWER) + 1",
+            "the worker who moves is not taken away first",
+            _VECTORS,
+        ),
+        (
+            "_tail(people, draws, x, alpha, alpha, growth) / x",
+            "_tail(people, draws, x, alpha, (origins - 1) * alpha, growth) / x",
+            "domain sampling is bounded for all origins, though fewer are left",
+            _LAWS + "test_domain_sampling_holds_for_every_number_of_origins_that_may_be_left",
+        ),
+    ),
+    *faults(
+        "deniable/learners/origin_destination/plan.py",
+        (
+            "epsilon += log_above(1 / self.kept) + ceil(alpha) * log_above(Fraction(2))",
+            "epsilon += ceil(alpha) * log_above(Fraction(2))",
+            "that an origin without workers may be left out is not charged",
+            _LAWS + "test_domain_sampling_spends_no_more_than_it_claims_and_is_not_free",
+        ),
+        (
+            "epsilon = before_sampling(epsilon, self.read)",
+            "epsilon = epsilon",
+            "a split is credited where neighbours differ in an origin alone",
+            _FLOWS + "test_a_split_does_not_lower_epsilon_where_origins_alone_are_protected",
+        ),
+        (
+            "delta += delta**TRIES",
+            "delta += 0",
+            "the tries that may all be rejected are not charged",
+            _FLOWS + "test_domain_sampling_and_accept_reject_are_charged",
+        ),
+        (
+            'return people == draws or (self.bound == "theorem_O" and self.kept is None)',
+            "return True",
+            "a bound for as many draws as workers is used for others",
+            _LAWS + "test_a_bound_for_as_many_draws_as_workers_is_used_for_no_others",
+        ),
+        (
+            "return Fraction(int(asked * KEPT_UNIT), KEPT_UNIT)",
+            "return Fraction(int(asked * KEPT_UNIT) + 1, KEPT_UNIT)",
+            "the probability of staying in the domain is rounded up, and charged for less than it costs",
+            _FLOWS + "test_domain_sampling_and_accept_reject_are_charged",
+        ),
+    ),
+    *faults(
+        "deniable/learners/origin_destination/draws.py",
+        (
+            "prior = plan.prior(people, draws)",
+            "prior = plan.prior(people, draws) // 2",
+            "half the prior weight that was charged for",
+            _ORIGINS,
+        ),
+        (
+            'np.searchsorted(occupied - np.arange(len(occupied)), empty, side="right")',
+            'np.searchsorted(occupied, empty, side="right")',
+            "origins without workers are confused with others",
+            _ORIGINS,
+        ),
+        (
+            "if len(beyond) > 1 or sampled[beyond[0]] > most(workers.get(beyond[0], 0) + 1):",
+            "if True:",
+            "draws are tested by the counts alone: one worker makes draws impossible",
+            _LAWS + "test_accept_reject_spends_no_more_than_it_claims_and_testing_the_counts_alone_does",
+        ),
+        (
+            "<= most(count - 1) for origin",
+            "<= most(count) for origin",
+            "the worker who moves is still counted where they were",
+            _LAWS + "test_acceptable_draws_are_those_of_the_vectors",
+        ),
+        (
+            'parameters: dict[str, Parameter] = {"destination": place, "draws": drawn[place]}',
+            'parameters: dict[str, Parameter] = {"draws": drawn[place]}',
+            "destinations share their chance",
+            _FLOWS + "test_every_destination_has_a_stream_of_its_own",
+        ),
+    ),
+    *faults(
+        "deniable/learners/multinomial_sets/plan.py",
+        (
+            "return prior_for(self.epsilon / self.urns, self.draws)",
+            "return prior_for(self.epsilon, self.draws)",
+            "every set has the whole budget",
+            _LAWS + "test_sets_together_cost_no_more_than_epsilon",
+        ),
+        (
+            "return self.sets * self.size if self.shared else self.size",
+            "return self.size",
+            "a shared urn is charged for one set",
+            _LAWS + "test_sets_together_cost_no_more_than_epsilon",
+        ),
+    ),
+    *faults(
+        "deniable/learners/multinomial_sets/draws.py",
+        (
+            'parameters: dict[str, Parameter] = {"urn": number, "prior"',
+            'parameters: dict[str, Parameter] = {"prior"',
+            "sets are copies of each other, and charged as if they were not",
+            _SETS + "test_every_set_has_a_stream_of_its_own",
+        ),
+    ),
+    *faults(
+        "deniable/learners/multinomial_sets/posterior.py",
+        (
+            "for count, trials in drawn:",
+            "for count, trials in drawn[:1]:",
+            "only the first set is used",
+            _SETS + "test_the_posterior_is_that_of_the_vectors",
+        ),
+        (
+            "drawn = [(sum(sets), size * len(sets))] if shared else",
+            "drawn = [(count, size) for count in sets] if shared else",
+            "shared sets are taken for sets of their own",
+            _SETS + "test_the_posterior_of_shared_sets_is_that_of_one_set_of_all_records",
+        ),
+    ),
+)
