@@ -31,7 +31,7 @@ _MODULES: tuple[tuple[str, str, dict[str, str]], ...] = (
         "add_deciding_commands",
         dict.fromkeys(("held", "approve", "refuse"), "run_deciding_command"),
     ),
-    ("flows.cli.select", "add_select_command", {"select": "run_select_command"}),
+    ("flows.cli.public.select", "add_select_command", {"select": "run_select_command"}),
     ("flows.cli.find", "add_find_command", {"find": "run_find_command"}),
     ("flows.cli.runs", "add_runs_command", {"runs": "run_runs_command"}),
     ("flows.cli.audit", "add_audit_command", {"audit": "run_audit_command"}),
@@ -39,7 +39,7 @@ _MODULES: tuple[tuple[str, str, dict[str, str]], ...] = (
     ("flows.cli.compare", "add_compare_command", {"compare": "run_compare_command"}),
     ("flows.cli.ledger", "add_ledger_commands", {"ledger": "run_ledger_command"}),
     ("flows.cli.keys", "add_key_commands", {"keys": "run_key_command"}),
-    ("flows.cli.survey", "add_survey_command", {"survey": "run_survey_command"}),
+    ("flows.cli.surveys.survey", "add_survey_command", {"survey": "run_survey_command"}),
     (
         "flows.cli.servers.stack",
         "add_stack_commands",
