@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from deniable.evaluation.confidentiality_map import conditional_distance, marginal_distance, regression_distance
+from benchmarks.regressions import regression_distance
+from deniable.evaluation.confidentiality_map import conditional_distance, marginal_distance
 from deniable.foundation.domain import Attribute, Domain
 from deniable.foundation.errors import InvalidInput
 from tests.urn_law import plain_domain
