@@ -29,7 +29,7 @@ MUTANTS = (
         (
             '            "turn": self._turn,\n            "attributes"',
             '            "attributes"',
-            "a table that is asked again has the same noise",
+            "a table that is measured again has the same noise",
             _OWN,
         ),
         ("self._pay(rho_of_table(variance))", "self._turn += 1", "tables are not charged", _LAW),
