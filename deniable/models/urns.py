@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from deniable.foundation.domain import Codes
 from deniable.foundation.keys import WordStream
 from deniable.foundation.noise import uniform_below
-from deniable.privacy.urn_costs import LARGEST_MASS, UNIT, require_mass
+from deniable.privacy.urn_costs import UNIT, require_mass
 
 Integers = NDArray[np.int64]
 

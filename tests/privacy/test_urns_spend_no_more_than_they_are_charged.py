@@ -12,10 +12,10 @@ from scipy import stats
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.keys import ReleaseKey, WordStream
 from deniable.foundation.tables import FamilyCounts
-from deniable.learners.pegs.draws import urns_of
-from deniable.learners.pegs.plan import DrawsPlan
 from deniable.learners.multinomial_sets.plan import plan_of as sets_plan_of
 from deniable.learners.origin_destination.plan import FlowsPlan
+from deniable.learners.pegs.draws import urns_of
+from deniable.learners.pegs.plan import DrawsPlan
 from deniable.models import urns as kernels
 from deniable.models.urns import EVEN, Urns, draw_blocks, draw_polya
 from deniable.privacy.urn_costs import UNIT, prior_for, require_mass, urn_epsilon

@@ -143,7 +143,8 @@ def _tail(people: int, draws: int, x: int, alpha: float, others: float, growth: 
         # Ratios of successive terms; their products are the terms, relative to the first.
         counts = np.arange(position, min(position + _TERMS, draws))
         ratios = (draws - counts) * (counts + own) / ((counts + 1) * ((draws - counts - 1) + rest))
-        terms = last * np.concatenate([[1.0], np.cumprod(ratios)])
+        with np.errstate(over="ignore"):
+            terms = last * np.concatenate([[1.0], np.cumprod(ratios)])
         total += float(terms.sum() if position == first else terms[1:].sum())
         if len(counts) < _TERMS:
             break
