@@ -145,7 +145,7 @@ def _tail(people: int, draws: int, x: int, alpha: float, others: float, growth: 
         ratios = (draws - counts) * (counts + own) / ((counts + 1) * ((draws - counts - 1) + rest))
         with np.errstate(over="ignore"):
             terms = last * np.concatenate([[1.0], np.cumprod(ratios)])
-        total += float(terms.sum() if position == first else terms[1:].sum())
+            total += float(terms.sum() if position == first else terms[1:].sum())
         if len(counts) < _TERMS:
             break
         last, position = float(terms[-1]), position + len(counts)
