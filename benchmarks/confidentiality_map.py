@@ -20,8 +20,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from benchmarks.regressions import regression
 from benchmarks.utility import ROOT, Rows
-from deniable.evaluation.confidentiality_map import conditional_distance, marginal_distance, regression
+from deniable.evaluation.confidentiality_map import conditional_distance, marginal_distance
 from deniable.foundation.domain import Codes, Domain
 from deniable.foundation.keys import ReleaseKey, WordStream
 from deniable.foundation.tables import FamilyCounts, Parents

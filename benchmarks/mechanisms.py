@@ -1,4 +1,4 @@
-"""`python -m benchmarks.mechanisms`: every registered learner at the same total epsilon, in one table.
+"""`python -m benchmarks.mechanisms`: every learner that makes a model at the same total epsilon, in one table.
 
 The records of Adult, of ACS 2013 and of the example of the guides are halved. Each learner learns from one half, with
 all its steps together within the budget, and draws a table of the same size; the tools in the folder that
@@ -24,7 +24,9 @@ import pandas as pd
 
 from benchmarks.utility import FIGURES, ROOT, Budget, Half, prepare, score, scorer
 from deniable.foundation.domain import Codes, Domain
-from deniable.learners.registry import LEARNERS, steps_of
+from deniable.learners.registry import LEARNERS, entries, steps_of
+from deniable.measurements.document import FILE as MEASURED
+from deniable.measurements.estimates import FILE as CONSISTENT
 from deniable.mechanisms import PlannedStep
 from schemas.spec.release_spec import load_spec
 from stores.tables.tables import encode
@@ -34,6 +36,8 @@ PAGE: Final = ROOT / "docs/statistician/comparison.md"
 DATA: Final = {"adult": "Adult", "acs13": "ACS 2013", "example": "the village of the guides"}
 SHOWN: Final = {"tvd1": "single", "tvd2": "pairs", "tvd3": "triples", "rf_acc": "forest", "disc_acc": "distinguished"}
 """Figures on the page, and the heads of their columns."""
+COMPARED: Final = tuple(kind for kind, entry in zip(LEARNERS, entries(), strict=True) if not entry.is_drawn_from_counts)
+"""The learners that make a model. The others draw each record from counts, and what one draw costs adds up."""
 BUDGET: Final = Budget(Fraction(1), Fraction(1, 10**9))
 
 _BEGIN, _END = "<!-- figures: begin; written by make bench-mechanisms -->", "<!-- figures: end -->"
@@ -75,6 +79,8 @@ def described(kind: str, domain: Domain, public: Codes) -> dict[str, Any]:
     steps = steps_of(BUDGET.entry(kind, domain, public), domain, lambda delta: delta)
     costs = [step.guarantee for step in steps if step.guarantee is not None]
     files = [product.file for step in steps for product in step.makes if product.is_public]
+    if MEASURED in files:
+        files.append(CONSISTENT)
     return {
         "epsilon": fsum(cost.epsilon for cost in costs),
         "delta": fsum(cost.delta for cost in costs),
@@ -109,7 +115,7 @@ def measured(kind: str, half: Half, evaluate: Callable[..., dict[str, Any]], key
 def table(found: Mapping[str, Mapping[str, Any]]) -> str:
     """The table of a dataset: a row for each learner of the registry that was measured, the nearest pairs first."""
     rows = [["learner", *SHOWN.values(), "fit, CPU s", "claim", "public"], ["---"] * (len(SHOWN) + 4)]
-    known = [kind for kind in LEARNERS if kind in found]
+    known = [kind for kind in COMPARED if kind in found]
     for kind in sorted(known, key=lambda kind: float(found[kind]["figures"]["tvd2"][0])):
         own = found[kind]
         rows.append(
@@ -160,7 +166,12 @@ def page(text: str, found: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str
     _, _, after = rest.partition(_END)
     if not rest or not after:
         raise ValueError(f"the page must have the lines {_BEGIN} and {_END}.")
-    parts = []
+    others = ", ".join(f"`{kind}`" for kind in LEARNERS if kind not in COMPARED)
+    parts = (
+        [f"Not in the tables, because they make no model and draw every record from counts: {others}."]
+        if others
+        else []
+    )
     for name, title in DATA.items():
         if own := found.get(name):
             keys, rows = ({each[what] for each in own.values()} for what in ("keys", "rows"))
@@ -177,7 +188,7 @@ def main() -> None:
     )
     parser.add_argument("--work", type=Path, default=ROOT / "var/utility", help="folder for the halves")
     parser.add_argument("--data", nargs="+", default=list(DATA), choices=DATA)
-    parser.add_argument("--learners", nargs="+", default=list(LEARNERS), choices=LEARNERS)
+    parser.add_argument("--learners", nargs="+", default=list(COMPARED), choices=COMPARED)
     parser.add_argument("--keys", type=int, default=5)
     parser.add_argument("--print-only", action="store_true", help="neither keep the figures nor write the page")
     asked = parser.parse_args()

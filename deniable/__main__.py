@@ -269,7 +269,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help=f"your key, made if there is none (default: {_CONFIGURATION}/{'/'.join(_KEY_FILE)})",
     )
-    respond.add_argument("--answers", metavar="FILE", help="your answers, JSON, instead of being asked")
+    respond.add_argument("--answers", metavar="FILE", help="your answers, JSON, instead of typing them")
     respond.add_argument("--out", metavar="FILE", help="append the line to a file (default: standard output)")
     respond.set_defaults(carry_out=_respond)
     return parser

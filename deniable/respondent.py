@@ -34,7 +34,7 @@ def respond_to(survey_file: str, key_file: str, answers_file: str | None, out: s
     Args:
         survey_file: the survey's document.
         key_file: the respondent's key; it is made if there is none.
-        answers_file: JSON with an answer to every question, instead of being asked.
+        answers_file: JSON with an answer to every question, instead of typing them.
         out: the file to append the line of responses to; by default standard output.
 
     Raises:
@@ -103,7 +103,7 @@ def _key(path: str) -> ReleaseKey:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _OWN)
         with open(descriptor, "wb") as file:  # noqa: PTH123
             file.write(key.secret)
-        _say(f"A key was made for you: {path}. Keep it to yourself; whoever has it can undo your responses.")
+        _say(f"A key was made for you: {path}. Keep it to yourself; anyone who has it can undo your responses.")
         return key
     except OSError as error:
         raise InvalidInput(f"the key must be a readable file, got {path}: {error.strerror}; name another.") from None

@@ -39,7 +39,7 @@ _MODULES: tuple[tuple[str, str, dict[str, str]], ...] = (
     ("flows.cli.compare", "add_compare_command", {"compare": "run_compare_command"}),
     ("flows.cli.ledger", "add_ledger_commands", {"ledger": "run_ledger_command"}),
     ("flows.cli.keys", "add_key_commands", {"keys": "run_key_command"}),
-    ("flows.cli.survey", "add_survey_command", {"survey": "run_survey_command"}),
+    ("flows.cli.surveys.survey", "add_survey_command", {"survey": "run_survey_command"}),
     (
         "flows.cli.servers.stack",
         "add_stack_commands",

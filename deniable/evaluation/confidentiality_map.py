@@ -1,7 +1,7 @@
-"""The distances of an R-U confidentiality map: how far a synthetic table is from a real one, by three measures.
+"""The distances of an R-U confidentiality map: how far the marginals of a synthetic table are from those of a real one.
 
-All are functions of real records without noise, so internal figures. What a table cost, which is the map's other axis,
-does not belong here.
+Both are functions of real records without noise, so internal figures. What a table cost, which is the map's other axis,
+does not belong here, nor the distance of regressions, which is in benchmarks.regressions.
 
 Source: Duncan, Keller-McNulty, Stokes 2001 (R-U maps); Park, Ghosh, Shankar 2013, section 6.2, whose distances are
 restored here.
@@ -12,11 +12,6 @@ from numpy.typing import NDArray
 
 from deniable.foundation.domain import Codes, Domain
 from deniable.foundation.errors import InvalidInput
-
-Floats = NDArray[np.float64]
-
-_RIDGE = 1e-6
-_NEWTON_STEPS = 50
 
 
 def marginal_distance(domain: Domain, real: Codes, synthetic: Codes) -> float:
@@ -59,65 +54,6 @@ def conditional_distance(domain: Domain, real: Codes, synthetic: Codes, given: i
     return found
 
 
-def regression_distance(domain: Domain, real: Codes, synthetic: Codes, target: int) -> float:
-    """Euclidean distance of the coefficients of one regression of an attribute on all others, fitted to each table.
-
-    Args:
-        domain: the tables' domain, m attributes.
-        real: codes, shape (rows, m).
-        synthetic: codes, shape (records, m).
-        target: column number of the attribute that is explained.
-    """
-    one, other = (regression(domain, codes, target) for codes in (real, synthetic))
-    return float(np.linalg.norm(one - other))
-
-
 def _total_variation(one: NDArray[np.integer], other: NDArray[np.integer], values: int) -> float:
     shares = [np.bincount(column, minlength=values) / max(len(column), 1) for column in (one, other)]
     return float(np.abs(shares[0] - shares[1]).sum() / 2)
-
-
-def _design(domain: Domain, codes: Codes, target: int) -> Floats:
-    """The explaining attributes, standardised by their public domain, with a constant in front."""
-    columns = [np.ones(len(codes))]
-    for i, attribute in enumerate(domain.attributes):
-        if i == target or attribute.cardinality == 1:
-            continue
-        size = attribute.cardinality
-        if attribute.kind == "numeric":
-            columns.append((codes[:, i] - (size - 1) / 2) / np.sqrt((size**2 - 1) / 12))
-        else:
-            spread = np.sqrt((1 / size) * (1 - 1 / size))
-            columns += [((codes[:, i] == value) - 1 / size) / spread for value in range(1, size)]
-    return np.stack(columns, axis=1)
-
-
-def regression(domain: Domain, codes: Codes, target: int) -> Floats:
-    """Coefficients of a regression of an attribute on all others, the constant first.
-
-    Logistic for an attribute of two values, otherwise linear in its code, scaled to [0, 1]. Numeric attributes enter by
-    their codes and nominal ones by indicators of all values but the first, all standardised by the mean and standard
-    deviation of the uniform distribution over the domain, which is public. A slight ridge makes the coefficients unique
-    where a table has few records.
-
-    Args:
-        domain: the table's domain, m attributes.
-        codes: codes, shape (rows, m).
-        target: column number of the attribute that is explained.
-    """
-    design, size = _design(domain, codes, target), domain.cardinalities[target]
-    ridge = _RIDGE * max(len(codes), 1) * np.eye(design.shape[1])
-    wanted = codes[:, target] / max(size - 1, 1)
-    found = np.linalg.solve(design.T @ design + ridge, design.T @ wanted)
-    if size != 2:
-        return np.asarray(found, np.float64)
-    found = np.zeros(design.shape[1])
-    for _ in range(_NEWTON_STEPS):
-        chance = 1 / (1 + np.exp(-np.clip(design @ found, -30, 30)))
-        weights = np.maximum(chance * (1 - chance), _RIDGE)
-        slope = design.T @ (wanted - chance) - ridge @ found
-        move = np.linalg.solve((design * weights[:, None]).T @ design + ridge, slope)
-        found = found + move * min(1.0, 1.0 / max(float(np.abs(move).max()), _RIDGE))
-        if float(np.abs(move).max()) < _RIDGE:
-            break
-    return np.asarray(found, np.float64)

@@ -51,7 +51,7 @@ class Component:
         """What some attributes' values leave to another one, so that the record can be completed.
 
         Args:
-            before: the attributes that are known, which themselves keep all that is said of them.
+            before: the attributes that are known, which keep all rules among themselves.
             column: the next attribute.
 
         Returns:
@@ -119,7 +119,7 @@ def components(relations: Sequence[Relation], names: Sequence[str]) -> tuple[Com
 
     Args:
         relations: the relations.
-        names: names of all attributes, for what is said of them.
+        names: names of all attributes, for messages.
 
     Raises:
         InvalidInput: no record keeps all of them, or they are too many to be kept exactly.

@@ -158,7 +158,7 @@ def draws_of(
             not improve, because its neighbours are not one record apart, need it: NEEDS_READ in their module `draws`.
 
     Raises:
-        InvalidInput: the budget does not suffice, or what is asked is not possible.
+        InvalidInput: the budget does not suffice, or the entry requests what is impossible.
     """
     module = import_module(f"deniable.learners.{entry.kind}.draws")
     more = {"read": read} if getattr(module, "NEEDS_READ", False) else {}

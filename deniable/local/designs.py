@@ -1,7 +1,7 @@
 """The designs of randomized response, and their laws as exact fractions.
 
 A response is drawn from an integer below a public total: no floating-point number enters. Every design is described by
-one rational number, the ratio e^epsilon, rounded down from what was asked: the largest ratio between the probabilities
+one rational number, the ratio e^epsilon, rounded down from the requested value: the largest ratio between the probabilities
 of any response given two answers. How shares are estimated does not belong here (estimates).
 
 Sources: Warner 1965 (JASA 60); Boruch 1971 (forced response); Kairouz, Bonawitz, Ramage 2016 (k-ary randomized
@@ -74,7 +74,7 @@ class Design:
         if not 2 <= self.values <= MOST_VALUES:
             raise InvalidInput(
                 f"a question must have 2 to {MOST_VALUES:,} possible answers, got {self.values}; "
-                "an answer that is known beforehand need not be asked for."
+                "leave out a question whose answer is known beforehand."
             )
         if self.kind in {"warner", "forced"} and self.values != 2:
             raise InvalidInput(f"{self.kind} needs 2 possible answers, got {self.values}; use k_rr or oue.")

@@ -1,6 +1,6 @@
 """The public document of a survey: its questions, the possible answers, and how each is randomized.
 
-Everything is fixed before anyone is asked. Reading a file does not belong here.
+Everything is fixed before anyone responds. Reading a file does not belong here.
 """
 
 import json
@@ -29,7 +29,7 @@ class Question:
 
     Attributes:
         name: its name, a column of the responses.
-        text: what is asked.
+        text: the question.
         values: the possible answers, in public order.
         design: how the answer is randomized.
     """

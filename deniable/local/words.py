@@ -1,4 +1,4 @@
-"""What is said of a survey's guarantee: the statement that is published, and the plan.
+"""The words of a survey's guarantee: the published statement, and the plan.
 
 Both follow from the survey and from counts of lines; `verify` writes the statement again and compares.
 """
@@ -43,7 +43,7 @@ def question_lines(question: Question) -> Iterator[str]:
 
 
 def plan_lines(survey: Survey) -> Iterator[str]:
-    """The plan of a survey: what every respondent spends, and which design estimates best; nobody has been asked."""
+    """The plan of a survey: what every respondent spends, and which design estimates best; nobody has responded yet."""
     yield f"{survey.title}"
     yield f"survey {survey.name}, SHA-256 {survey.digest}"
     yield ""

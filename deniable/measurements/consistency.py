@@ -93,8 +93,27 @@ def _basis(size: int, *, is_difference: bool = False) -> Cells:
 def _along(table: Cells, matrices: Sequence[Cells]) -> Cells:
     """Multiply a table by a matrix along each axis."""
     for axis, matrix in enumerate(matrices):
-        table = np.moveaxis(np.tensordot(matrix, table, axes=(1, axis)), 0, axis)
-    return table
+        table = np.moveaxis(np.einsum("ij,j...->i...", matrix, np.moveaxis(table, axis, 0)), 0, axis)
+    return np.array(table, np.float64, order="C")
+
+
+def _times(one: Cells, other: Cells) -> Cells:
+    """The product of two matrices, added up in one order on every machine, which a library's would not be."""
+    return np.asarray(np.einsum("ij,jk->ik", one, other), np.float64)
+
+
+def _inverse(matrix: Cells) -> Cells:
+    """The inverse of a symmetric positive definite matrix, by Gauss-Jordan elimination in a fixed order."""
+    scale = 1 / np.sqrt(np.diag(matrix))
+    found = matrix * scale[:, None] * scale
+    for k in range(len(found)):
+        pivot, column = found[k, k], found[:, k].copy()
+        column[k] = 0.0
+        found[:, k] = 0.0
+        found[k, k] = 1.0
+        found[k] /= pivot
+        found -= column[:, None] * found[k]
+    return np.asarray(found * scale[:, None] * scale, np.float64)
 
 
 def _product(matrices: Sequence[Cells]) -> Cells:
@@ -164,7 +183,7 @@ class ConsistentTables:
         for group, subsets in groups.values():
             shown = np.concatenate([self._shown(attributes, subset) for subset in subsets], axis=1)
             covariance = group.covariance_of(subsets)
-            variances = variances + ((shown @ covariance) * shown).sum(axis=1).reshape(sizes)
+            variances = variances + (_times(shown, covariance) * shown).sum(axis=1).reshape(sizes)
         return Estimate(np.asarray(counts), np.asarray(variances))
 
     def _components(self, attributes: Subset) -> Iterator[Subset]:
@@ -266,7 +285,7 @@ class _Information:
         for i in observation.attributes:
             basis = _basis(sizes[i], is_difference=i in observation.differences)
             inverse = basis.T / observation.spread[i] if i in observation.spread else basis.T
-            self._gram[i] = inverse @ basis
+            self._gram[i] = _times(inverse, basis)
             weighted.append(inverse)
         self.projected = _along(np.asarray(observation.values, np.float64), weighted) / observation.variance
 
@@ -310,10 +329,11 @@ class _Group:
                     block = information.block(row, column)
                     if block is not None:
                         normal[self._at[row], self._at[column]] += block
-        self.covariance: Cells = np.linalg.inv(normal)
-        self.covariance = (self.covariance + self.covariance.T) / 2
+        inverse = _inverse(normal)
+        self.covariance: Cells = (inverse + inverse.T) / 2
         self._before = np.diag(self.covariance).copy()
-        self._numbers: Cells = self.covariance @ np.concatenate([np.ravel(sums[subset]) for subset in subsets])
+        right = np.concatenate([np.ravel(sums[subset]) for subset in subsets])
+        self._numbers: Cells = _times(self.covariance, right[:, None])[:, 0]
 
     def values(self, subset: Subset) -> Cells:
         """The estimate of a component."""
@@ -336,17 +356,16 @@ class _Group:
         if i is not None and sizes[i] > 1:
             own = np.zeros((sizes[i] - 1, len(self._numbers)))
             own[:, self._at[(i,)]] = np.eye(sizes[i] - 1)
-            wanted, right = (
-                np.concatenate([wanted, own]),
-                np.concatenate([right, contrasts(sizes[i]).T @ constraint.counts]),
-            )
-        shared = self.covariance @ wanted.T
-        spread = wanted @ shared
+            wanted = np.concatenate([wanted, own])
+            right = np.concatenate([right, _times(contrasts(sizes[i]).T, constraint.counts[:, None])[:, 0]])
+        shared = _times(self.covariance, wanted.T)
+        spread = _times(wanted, shared)
         # A total that an earlier one has fixed already has no variance left.
-        free = np.diag(spread) > _FIXED * (wanted**2 @ self._before)
+        free = np.diag(spread) > _FIXED * _times(wanted**2, self._before[:, None])[:, 0]
         if not free.any():
             return
         shared, spread = shared[:, free], spread[np.ix_(free, free)]
-        gain = np.linalg.solve(spread, shared.T).T
-        self._numbers = self._numbers + gain @ (right[free] - wanted[free] @ self._numbers)
-        self.covariance = self.covariance - gain @ shared.T
+        gain = _times(shared, _inverse(spread))
+        gap = right[free] - _times(wanted[free], self._numbers[:, None])[:, 0]
+        self._numbers = self._numbers + _times(gain, gap[:, None])[:, 0]
+        self.covariance = self.covariance - _times(gain, np.ascontiguousarray(shared.T))

@@ -36,10 +36,10 @@ _MEANING = (
 _DIGITS = 10
 _TOLERANCE: Final = 1e-6
 """Largest difference of a stated figure from the recomputed one: of an estimate in units of its standard deviation plus
-its size, of a variance relative to it. Libraries for linear algebra round differently."""
+its size, of a variance relative to it. Roots and sums may be rounded differently on two machines."""
 _LEAST = 1e-3
 """Added to the variance that a public total has as a count of the measured rows."""
-_LARGEST = 2_000
+_LARGEST = 1_000
 """Largest system of normal equations; if it were larger, tables with uneven noise are left out, the largest first."""
 
 
@@ -181,7 +181,7 @@ def _document(names: list[str], by_values: list[str], estimate: Estimate) -> dic
 
 
 def _rounded(table: Cells) -> Any:
-    """The numbers with ten digits, as nested lists; what follows is rounding of a library's."""
+    """The numbers with ten digits, as nested lists; further digits are rounding."""
     flat = [float(f"{number:.{_DIGITS}g}") + 0.0 for number in np.ravel(table).tolist()]
     return np.reshape(flat, np.shape(table)).tolist()
 

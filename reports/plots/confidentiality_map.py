@@ -48,6 +48,10 @@ def draw_map(shown: ConfidentialityMap) -> Figure:
         _draw_panel(plain_axes(panels[number], grid="y"), shown, number)
         set_title(panels[number], name.capitalize(), note)
     handles, labels = panels[0].get_legend_handles_labels()
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        # The second axis hides the labels of the first from the arrangement.
+        engine.set(rect=(0.02, 0, 0.97, 1))  # type: ignore[call-arg]
     figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize=9, labelcolor=INK)
     return figure
 
@@ -57,7 +61,7 @@ def _times(factor: float) -> Callable[[ArrayLike], ArrayLike]:
 
 
 def _draw_panel(axes: Axes, shown: ConfidentialityMap, number: int) -> None:
-    records = max((point.records for point in shown.points), default=1)
+    records = max((point.records for points in shown.curves.values() for point in points), default=1)
     axes.set_xscale("log")
     for place, (curve, points) in enumerate(shown.curves.items()):
         totals = [point.total or 0.0 for point in points]
@@ -77,6 +81,7 @@ def _draw_panel(axes: Axes, shown: ConfidentialityMap, number: int) -> None:
     axes.set_ylim(bottom=0)
     axes.set_xlabel("ε of the whole table (total)")
     above = axes.secondary_xaxis(-0.26, functions=(_times(1 / records), _times(records)))
-    above.tick_params(length=0, labelsize=8, labelcolor=MUTED)
+    above.tick_params(which="both", length=0, labelsize=8, labelcolor=MUTED)
+    axes.tick_params(which="both", length=0)
     above.spines[:].set_visible(False)
     above.set_xlabel("ε of one record, as the paper states it", color=MUTED, fontsize=8.5)

@@ -74,6 +74,14 @@ class Module:
         """What each node stands in."""
         return {below: node for node in ast.walk(self.tree) for below in ast.iter_child_nodes(node)}
 
+    def source_of(self, name: str) -> "Module | None":
+        """The module of the project that a name is imported from, if it is from one."""
+        for node in self.tree.body:
+            if isinstance(node, ast.ImportFrom) and name in {each.name for each in node.names if each.asname is None}:
+                path = ROOT / f"{(node.module or '').replace('.', '/')}.py"
+                return Module(path) if path.is_file() else None
+        return None
+
     def calls(self, name: str) -> Iterator[ast.Call]:
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name:
@@ -124,9 +132,12 @@ class Names:
             if isinstance(place, ast.FunctionDef) and (found := self._within(module, place, node.id)) is not None:
                 return found
             place = module.above.get(place)
-        if node.id not in module.constants:
+        if node.id in module.constants:
+            return self._texts(module, module.constants[node.id])
+        source = module.source_of(node.id)
+        if source is None or node.id not in source.constants:
             raise CannotBeTold(f"{module.path}:{node.lineno}: {node.id}")
-        return self._texts(module, module.constants[node.id])
+        return self._texts(source, source.constants[node.id])
 
     def _within(self, module: Module, function: ast.FunctionDef, name: str) -> set[str] | None:
         """What a name stands for in a function: what is assigned there, or what callers hand in."""

@@ -49,7 +49,7 @@ def test_they_are_planned_resumed_audited_and_replayed(
     assert "urns.json" in names
     assert not names & {"model.json", "graph.json", "exact_counts.npy"}
     (counts,) = workspace.vault.rglob("exact_counts.npy")
-    assert counts.is_relative_to(workspace.vault / "restricted")
+    assert counts.parent == workspace.vault
     with counts.open("rb") as file:
         number = int(np.load(file)[0])
         assert [np.load(file).dtype.kind for _ in range(number)] == ["i"] * number

@@ -1,5 +1,6 @@
 """The perturbed Gibbs sampler: keys, published figures worked out again, and what a spec may say."""
 
+from copy import deepcopy
 from fractions import Fraction
 from math import expm1
 from pathlib import Path
@@ -14,8 +15,16 @@ from deniable.foundation.errors import InvalidInput
 from deniable.foundation.noise import DiscreteLaplace
 from deniable.learners.pegs.draws import draws
 from deniable.learners.pegs.orders import noisy_pairs, orders_by_information, pair_tables
-from deniable.learners.pegs.plan import DrawsPlan, key_of, order_events, others_in_order, public_orders
+from deniable.learners.pegs.plan import (
+    DrawsPlan,
+    key_of,
+    order_events,
+    others_in_order,
+    public_orders,
+    urns_document,
+)
 from deniable.learners.pegs.spec import Entry
+from deniable.learners.pegs.verification import check_urns
 from deniable.privacy.loss import DiscreteLaplaceEvent
 from deniable.privacy.urn_costs import UNIT
 from schemas.spec.accounts import accounts_of
@@ -193,3 +202,39 @@ def test_orders_are_public_or_measured(tmp_path: Path) -> None:
     assert "must state orders, or structure to measure them" in changed(
         tmp_path, split=split, learner=PEGS | both, synthesis=PER_DRAW
     )
+
+
+@pytest.mark.parametrize("measured", [False, True])
+def test_keys_that_do_not_follow_from_the_spec_are_found(*, measured: bool) -> None:
+    asked = {
+        "orders": None if measured else {"a2": ["a1", "a0"]},
+        "structure": {"epsilon": "1"} if measured else None,
+        "key_cells": 4,
+        "seed_weights": {"a1": [1, 2]},
+        "block": 2,
+        "draws_per_row": 1,
+    }
+    described = {
+        "target": None,
+        "attributes": [
+            {
+                "name": each.name,
+                "kind": each.kind,
+                "values": [{"value": v, "bucket": b} for v, b in zip(each.values, each.buckets, strict=True)],
+            }
+            for each in DOMAIN.attributes
+        ],
+    }
+    right = urns_document(DOMAIN, [(1,), (0,), (1, 0)], {"a1": [1, 2]}, block=2, draws_per_row=1)
+
+    def faults(document: dict[str, Any]) -> list[str]:
+        record = {"spec": {"document": {"learner": asked}}}
+        return [fault for check in check_urns(record, described, document) for fault in check.faults]
+
+    assert faults(right) == []
+    for changed_one in ({"block": 3}, {"more": 1}, {"attributes": right["attributes"][::-1]}):
+        assert faults({**right, **changed_one}), changed_one
+    for key in (["a2"], ["a0"], ["a1", "a2", "a0"]):
+        altered = deepcopy(right)
+        altered["attributes"][0]["key"] = key
+        assert bool(faults(altered)) == (key != ["a2"] or not measured), key

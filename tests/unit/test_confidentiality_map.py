@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from deniable.evaluation.confidentiality_map import conditional_distance, marginal_distance, regression_distance
+from benchmarks.regressions import regression_distance
+from deniable.evaluation.confidentiality_map import conditional_distance, marginal_distance
 from deniable.foundation.domain import Attribute, Domain
 from deniable.foundation.errors import InvalidInput
 from tests.urn_law import plain_domain
@@ -49,14 +50,14 @@ def test_regressions_that_differ_by_one_slope_are_that_far_apart() -> None:
     x = np.arange(5).repeat(40)
     flat, steep = (np.stack([x, 10 + slope * (x - 2)], axis=1).astype(np.uint16) for slope in (0, 3))
     # y is scaled to [0, 1], and x to a standard deviation of 1, which is sqrt(2): the slope is 3 sqrt(2) / 20.
-    assert regression_distance(domain, flat, steep, 1) == pytest.approx(3 * np.sqrt(2) / 20, rel=1e-4)
+    assert regression_distance(domain, flat, steep, 1, ridge=1e-6) == pytest.approx(3 * np.sqrt(2) / 20, rel=1e-4)
 
 
 def test_logistic_coefficients_are_the_logarithms_of_odds() -> None:
     one = np.array([[0, 0]] * 30 + [[0, 1]] * 10 + [[1, 0]] * 10 + [[1, 1]] * 30, np.uint16)
     none = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 20, np.uint16)
     # x is +-1 after standardising, so that log odds of -+ln 3 are a slope of ln 3 and a constant of 0.
-    assert regression_distance(plain_domain(2, 2), none, one, 1) == pytest.approx(np.log(3), rel=1e-3)
+    assert regression_distance(plain_domain(2, 2), none, one, 1, ridge=1e-6) == pytest.approx(np.log(3), rel=1e-3)
 
 
 def test_separated_and_empty_tables_have_coefficients_too() -> None:

@@ -11,6 +11,7 @@ from deniable.privacy.loss import (
     KINDS,
     VACUOUS_EPSILON,
     ApproximateEvent,
+    ConcentratedEvent,
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
     ExponentialEvent,
@@ -44,7 +45,8 @@ CANDIDATES = PrivacyTestEvent(
     sampling_rate=Fraction(1, 2),
 )
 PREFIXES = StabilityHistogramEvent(query="prefixes", part="seeds", outputs=1, scale=Fraction(2), threshold=28)
-EVENTS = [LAPLACE, GAUSSIAN, CHOICES, OTHER, CANDIDATES, PREFIXES]
+ROUNDS = ConcentratedEvent(query="rounds", part="parameters", outputs=1, rho_per_output=Fraction(3, 200))
+EVENTS = [LAPLACE, GAUSSIAN, CHOICES, OTHER, CANDIDATES, PREFIXES, ROUNDS]
 
 
 def test_every_kind_of_event_is_tried_here() -> None:

@@ -7,7 +7,6 @@ from deniable.foundation.checks import Check, found
 from deniable.foundation.domain import Domain
 from deniable.learners.diverse.plan import EVENTS
 from deniable.learners.pegs.plan import faults_of_urns, keys_in_spec, urns_document
-from deniable.learners.pegs.verification import KEYS_FOLLOW
 from deniable.privacy.loss import MechanismEvent
 from deniable.privacy.planned import Document, ExpectedStep
 
@@ -28,7 +27,7 @@ def check_urns(record: Document, described: Document, document: Document) -> tup
         if asked["accept_no_differential_privacy"] is not True:
             yield "the spec does not accept that there is no differential privacy"
 
-    return (Check(KEYS_FOLLOW, found(faults)),)
+    return (Check("urns.json has the keys and seeds that follow from the spec", found(faults)),)
 
 
 EXPECTED_STEPS: Final[Mapping[str, ExpectedStep]] = {

@@ -19,6 +19,7 @@ from deniable.learners.imputed.plan import ONE
 from deniable.models.sequential_model import starts
 
 Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
 
 MIXING = 0.5
 PENALTIES = (1e-2, 1e-3, 1e-4)
@@ -57,13 +58,6 @@ class Features:
         """The features that are 1, besides the constant; shape (rows, m - 1)."""
         return np.asarray(codes[:, list(self.others)].astype(np.int64) + self.places[:-1], np.int64)
 
-    def matrix(self, codes: Codes) -> Floats:
-        """The indicators, shape (rows, features)."""
-        found = np.zeros((len(codes), int(self.places[-1])))
-        found[:, 0] = 1
-        np.put_along_axis(found, self.indices(codes), 1, axis=1)
-        return found
-
 
 def fit(domain: Domain, attribute: int, codes: Codes) -> Counts:
     """Fit the regression of an attribute on all others.
@@ -79,13 +73,14 @@ def fit(domain: Domain, attribute: int, codes: Codes) -> Counts:
     features, values = Features(domain, attribute), domain.cardinalities[attribute]
     if len(codes) == 0 or values == 1:
         return np.zeros((int(features.places[-1]), values), np.int64)
-    design, wanted = features.matrix(codes), codes[:, attribute].astype(np.int64)
-    penalty = _best_penalty(design[:_MOST_ROWS_OF_FOLDS], wanted[:_MOST_ROWS_OF_FOLDS], values)
-    found = np.clip(_fit(design, wanted, values, penalty), -_LARGEST_COEFFICIENT, _LARGEST_COEFFICIENT)
+    sizes = int(features.places[-1]), values
+    there, wanted = features.indices(codes), codes[:, attribute].astype(np.int64)
+    penalty = _best_penalty(there[:_MOST_ROWS_OF_FOLDS], wanted[:_MOST_ROWS_OF_FOLDS], sizes)
+    found = np.clip(_fit(there, wanted, sizes, penalty), -_LARGEST_COEFFICIENT, _LARGEST_COEFFICIENT)
     return np.rint(np.nan_to_num(found) * FIXED_POINT).astype(np.int64)
 
 
-def _best_penalty(design: Floats, wanted: NDArray[np.int64], values: int) -> float:
+def _best_penalty(there: Indices, wanted: Indices, sizes: tuple[int, int]) -> float:
     """The penalty with the smallest loss on records that a fit did not use."""
     fold = np.arange(len(wanted)) % FOLDS
     if len(wanted) < FOLDS:
@@ -95,30 +90,64 @@ def _best_penalty(design: Floats, wanted: NDArray[np.int64], values: int) -> flo
         total = 0.0
         for number in range(FOLDS):
             out = fold == number
-            found = _fit(design[~out], wanted[~out], values, penalty)
-            total -= float(np.log(_softmax(design[out] @ found)[np.arange(out.sum()), wanted[out]] + 1e-300).sum())
+            found = _fit(there[~out], wanted[~out], sizes, penalty)
+            shares = _softmax(_scores(there[out], found))
+            total -= float(np.log(shares[np.arange(out.sum()), wanted[out]] + 1e-300).sum())
         return total
 
     return min(PENALTIES, key=loss)
 
 
-def _fit(design: Floats, wanted: NDArray[np.int64], values: int, penalty: float) -> Floats:
+def _fit(there: Indices, wanted: Indices, sizes: tuple[int, int], penalty: float) -> Floats:
     """Coefficients that minimise the mean loss and the penalty; the constant is not penalised."""
-    rows, size = design.shape
+    rows, values = len(wanted), sizes[1]
     target = np.zeros((rows, values))
     target[np.arange(rows), wanted] = 1
+    sums = _SumsByFeature(there, sizes[0])
     # The loss is smooth with half the largest squared norm of a record, the number of its indicators.
-    step = 1 / (design[0].sum() / 2 + penalty * (1 - MIXING))
-    now = ahead = np.zeros((size, values))
+    step = 1 / ((there.shape[1] + 1) / 2 + penalty * (1 - MIXING))
+    now = ahead = np.zeros(sizes)
     speed = 1.0
     for _ in range(_STEPS):
-        slope = design.T @ (_softmax(design @ ahead) - target) / rows
+        slope = sums.of(_softmax(_scores(there, ahead)) - target) / rows
         slope[1:] += penalty * (1 - MIXING) * ahead[1:]
         moved = ahead - step * slope
         moved[1:] = np.sign(moved[1:]) * np.maximum(np.abs(moved[1:]) - step * penalty * MIXING, 0)
         faster = (1 + sqrt(1 + 4 * speed**2)) / 2
         now, ahead, speed = moved, moved + (speed - 1) / faster * (moved - now), faster
     return now
+
+
+def _scores(there: Indices, coefficients: Floats) -> Floats:
+    """The constant plus the coefficients of the features that are 1, added in the order of the attributes."""
+    found = np.repeat(coefficients[:1], len(there), axis=0)
+    for column in there.T:
+        found += coefficients[column]
+    return found
+
+
+class _SumsByFeature:
+    """Sums records by the features that are 1 in them, in the order of the records.
+
+    Args:
+        there: the features that are 1, shape (rows, m - 1).
+        features: number of features, with the constant.
+    """
+
+    def __init__(self, there: Indices, features: int) -> None:
+        self._features = features
+        self._orders = [np.argsort(column, kind="stable") for column in there.T]
+        sorted_columns = [column[order] for column, order in zip(there.T, self._orders, strict=True)]
+        self._begins = [np.flatnonzero(np.r_[True, column[1:] != column[:-1]]) for column in sorted_columns]
+        self._which = [column[begin] for column, begin in zip(sorted_columns, self._begins, strict=True)]
+
+    def of(self, values: Floats) -> Floats:
+        """The sums, shape (features, columns of `values`)."""
+        found = np.zeros((self._features, values.shape[1]))
+        found[0] = values.sum(axis=0)
+        for order, begin, which in zip(self._orders, self._begins, self._which, strict=True):
+            found[which] = np.add.reduceat(values[order], begin, axis=0)
+        return found
 
 
 def _softmax(scores: Floats) -> Floats:

@@ -8,7 +8,6 @@ from deniable.foundation.checks import Check, found
 from deniable.foundation.domain import Domain
 from deniable.learners.imputed.plan import imputation_plan
 from deniable.learners.pegs.plan import faults_of_urns, others_in_order, urns_document
-from deniable.learners.pegs.verification import KEYS_FOLLOW
 from deniable.privacy.loss import MechanismEvent
 from deniable.privacy.planned import Document, ExpectedStep
 
@@ -26,7 +25,7 @@ def check_urns(record: Document, described: Document, document: Document) -> tup
         seeds = record["spec"]["document"]["learner"]["seed_weights"]
         yield from faults_of_urns(document, urns_document(domain, others_in_order(domain), seeds))
 
-    return (Check(KEYS_FOLLOW, found(faults)),)
+    return (Check("urns.json has the keys and seeds that follow from the spec", found(faults)),)
 
 
 EXPECTED_STEPS: Final[Mapping[str, ExpectedStep]] = {

@@ -165,7 +165,7 @@ def _open(
 
     @cache
     def order() -> Integers:
-        """The place among all draws of each record; whoever reads the first records has a sample of all."""
+        """The place among all draws of each record; the first records are a sample of all."""
         stream = open_stream(mechanism="order", parameters={"records": records}, chunk=0)
         high, low = stream.take(2 * records).reshape(2, -1).astype(np.uint64)
         return np.argsort(high << np.uint64(32) | low, kind="stable")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any
 
 from deniable.foundation.checks import Check, found
 from deniable.foundation.domain import Domain
@@ -25,8 +25,6 @@ from deniable.privacy.planned import (
     nothing_wrong,
 )
 from deniable.privacy.step_costs import StepCost
-
-KEYS_FOLLOW: Final = "urns.json has the keys and seeds that follow from the spec"
 
 
 def expected_draws(spec: Document, domain: Domain) -> tuple[MechanismEvent, ...]:
@@ -64,7 +62,7 @@ def check_urns(record: Document, described: Document, document: Document) -> tup
         more = {name: asked[name] for name in ("block", "draws_per_row")}
         yield from faults_of_urns(document, urns_document(domain, keys, asked["seed_weights"], **more))
 
-    return (Check(KEYS_FOLLOW, found(faults)),)
+    return (Check("urns.json has the keys and seeds that follow from the spec", found(faults)),)
 
 
 def expected_steps(asked: Document) -> Mapping[str, ExpectedStep]:

@@ -1,0 +1,4 @@
+"""The command `survey`.
+
+survey: the plan of a survey, and its publication.
+"""

@@ -1,0 +1,75 @@
+"""Commute distances and flows, by hand; and the example of commuters, from the script to a spec that is accepted."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from deniable.evaluation.commutes import Commuters, largest_flows, mean_commutes, miles
+from deniable.foundation.errors import InvalidInput
+from reports.plots.commutes import draw_commutes, series_of_commutes
+from schemas.spec.plan import planned_steps
+from schemas.spec.release_spec import load_spec
+
+ROOT = Path(__file__).resolve().parents[2]
+TABLE = Commuters(np.array([0, 0, 1, 2, 2, 2], np.uint16), np.array([0, 0, 0, 1, 1, 1], np.uint16))
+HOMES = np.array([[41.0, -71.0], [42.0, -71.0], [41.0, -72.0]])
+WORKS = np.array([[41.0, -71.0], [41.0, -72.0], [41.5, -71.5]])
+
+
+def test_a_degree_of_latitude_is_69_miles_and_one_of_longitude_is_shorter() -> None:
+    assert miles(HOMES[:1], HOMES[1:2])[0] == pytest.approx(69.1, abs=0.1)
+    assert miles(HOMES[:1], HOMES[2:])[0] == pytest.approx(69.1 * np.cos(np.radians(41)), abs=0.1)
+    assert miles(HOMES, HOMES).tolist() == [0, 0, 0]
+
+
+def test_mean_commutes_are_by_destination() -> None:
+    workers, means = mean_commutes(TABLE, HOMES, WORKS)
+    assert workers.tolist() == [3, 3, 0]
+    assert means[:2] == pytest.approx([69.1 / 3, 0], abs=0.1)
+    assert np.isnan(means[2])
+
+
+def test_flows_are_the_largest_first() -> None:
+    assert largest_flows(TABLE, 3, 2).tolist() == [[2, 1, 3], [0, 0, 2]]
+
+
+def test_the_picture_has_two_maps_and_a_comparison_or_is_left_out() -> None:
+    workers, means = mean_commutes(TABLE, HOMES, WORKS)
+    flows = np.concatenate([HOMES[[2, 0]], WORKS[[1, 0]], [[3], [2]]], axis=1)
+    series = series_of_commutes(workers, {"real": means, "released": means + 1}, {"real": flows, "released": flows[:1]})
+    assert series["commutes/workers"] == (3, 3), "a destination without workers is not compared"
+    figure = draw_commutes(series)
+    assert figure is not None
+    titles = [axes.get_title(loc="left") for axes in figure.axes]
+    assert titles == ["Released flows", "Real flows", "Mean commute of each destination"]
+    assert draw_commutes({}) is None
+
+
+@pytest.fixture
+def example(tmp_path: Path) -> Path:
+    """The made-up state, written by the example's script."""
+    script = shutil.copy(ROOT / "examples" / "commuters" / "make_commuters.py", tmp_path)
+    subprocess.run([sys.executable, script], check=True, env={})
+    return tmp_path / "commuters.yaml"
+
+
+def test_the_example_is_a_spec_that_charges_one_destination(example: Path) -> None:
+    spec = load_spec(example)
+    (charged,) = [step for step in planned_steps(spec) if step.part is not None]
+    assert charged.guarantee is not None
+    assert charged.guarantee.epsilon >= 4.6
+    assert spec.evaluation.commutes is not None
+    totals = spec.learner.model_dump()["totals"]
+    assert sum(totals.values()) == spec.synthesis.records
+    assert len((example.parent / "commuters.csv").read_text(encoding="utf-8").splitlines()) == 1 + sum(totals.values())
+
+
+def test_places_must_be_of_all_values(example: Path) -> None:
+    text = example.read_text(encoding="utf-8")
+    (example.parent / "less.yaml").write_text(text.replace('"t00":', '"t99":'), encoding="utf-8")
+    with pytest.raises(InvalidInput, match="1 missing and 1 unknown"):
+        load_spec(example.parent / "less.yaml")
