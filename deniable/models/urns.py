@@ -21,12 +21,10 @@ from numpy.typing import NDArray
 from deniable.foundation.domain import Codes
 from deniable.foundation.keys import WordStream
 from deniable.foundation.noise import uniform_below
-from deniable.privacy.urn_costs import UNIT
+from deniable.privacy.urn_costs import UNIT, require_mass
 
 Integers = NDArray[np.int64]
 
-LARGEST_MASS = 1 << 62
-"""Largest sum of the weights of a row."""
 EVEN = -1
 """Prior of a row from which all values are drawn evenly, whatever was counted."""
 
@@ -224,7 +222,11 @@ def draw_polya(stream: WordStream, counts: Integers, prior: int, draws: int, *, 
 
     Returns:
         The values drawn, shape (draws,).
+
+    Raises:
+        InvalidInput: the weights might not fit into 64 bits.
     """
+    require_mass(prior, values or len(counts), draws)
     made = np.empty(draws, np.int64)
     cumulative = np.cumsum(counts, dtype=np.int64)
     done, spare = 0, 64

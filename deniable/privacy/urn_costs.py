@@ -26,6 +26,10 @@ from deniable.foundation.errors import InvalidInput
 UNIT = 1 << 20
 """b, the weight of one counted record: prior weights are multiples of 1 / 2^20 records."""
 
+LARGEST_MASS = 1 << 62
+"""Largest sum of the weights of an urn: draws are made with integers of 64 bits, and a larger sum would wrap around."""
+
+_MOST_RECORDS = 10**10
 _REMEMBERED = 4096
 _DIGITS = 20
 # Decimal arithmetic is correctly rounded, and the same on all machines; rounding errors are far below the margin.
@@ -78,3 +82,24 @@ def prior_for(epsilon: Fraction, draws: int = 1) -> int:
     while urn_epsilon(prior, draws) > epsilon:
         prior += 1
     return prior
+
+
+def require_mass(prior: int, values: int, draws: int) -> None:
+    """Refuse an urn whose weights might not fit into 64 bits, for any number of records that can be counted.
+
+    A sum that wrapped around could be small: then records would be drawn as they are, at the cost of a large prior.
+    Only public numbers decide.
+
+    Args:
+        prior: prior weight of each value, in units of 1 / b records.
+        values: number of values.
+        draws: number of draws that the urn serves.
+
+    Raises:
+        InvalidInput: they might not.
+    """
+    if prior * values + UNIT * (_MOST_RECORDS + draws) > LARGEST_MASS:
+        raise InvalidInput(
+            "the weights of an urn must fit into 64 bits, and may exceed them; raise epsilon, or draw fewer records or "
+            "from fewer values."
+        )

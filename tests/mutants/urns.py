@@ -17,6 +17,12 @@ MUTANTS = (
     *faults(
         "deniable/privacy/urn_costs.py",
         (
+            "if prior * values + UNIT",
+            "if prior + UNIT",
+            "weights of an urn wrap around 64 bits",
+            _URNS + "test_prior_weights_that_wrap_around_are_refused",
+        ),
+        (
             "while urn_epsilon(prior, draws) > epsilon:",
             "while urn_epsilon(prior + 1, draws) > epsilon:",
             "prior weights are rounded down",

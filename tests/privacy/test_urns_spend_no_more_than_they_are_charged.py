@@ -9,12 +9,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from deniable.foundation.errors import InvalidInput
 from deniable.foundation.keys import ReleaseKey, WordStream
 from deniable.foundation.tables import FamilyCounts
+from deniable.learners.multinomial_sets.plan import plan_of as sets_plan_of
+from deniable.learners.origin_destination.plan import FlowsPlan
 from deniable.learners.pegs.draws import urns_of
 from deniable.learners.pegs.plan import DrawsPlan
+from deniable.models import urns as kernels
 from deniable.models.urns import EVEN, Urns, draw_blocks, draw_polya
-from deniable.privacy.urn_costs import UNIT, prior_for, urn_epsilon
+from deniable.privacy.urn_costs import UNIT, prior_for, require_mass, urn_epsilon
 from tests.urn_law import Record, all_records, block_probability, plain_domain
 
 FALSE_ALARM = 1e-9
@@ -224,3 +228,27 @@ def test_a_polya_urn_draws_by_the_dirichlet_multinomial_law(counts: tuple[int, .
         kept = pairs[1] >= 5
         found, right = pairs[0][kept], pairs[1][kept]
         assert (stats.chisquare(found, right * found.sum() / right.sum()).pvalue > FALSE_ALARM) == fits
+
+
+WRAPS = 4096, 10_000, Fraction("0.00000232830372603748")
+"""Cells, draws and an epsilon at which the prior weights sum to little more than 2^64."""
+
+
+def test_prior_weights_that_wrap_around_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    cells, draws, epsilon = WRAPS
+    prior = prior_for(epsilon, draws)
+    assert 0 <= (prior * cells + (1 << 30)) % (1 << 64) < 1 << 31, "modulo 2^64 next to nothing is left of them"
+    counts = np.zeros(cells, np.int64)
+    counts[[5, 77]] = 6000, 4000
+    with pytest.raises(InvalidInput, match="must fit into 64 bits"):
+        draw_polya(stream("wraps"), counts, prior, draws)
+    with pytest.raises(InvalidInput, match="must fit into 64 bits"):
+        sets_plan_of({"sets": 1, "epsilon": epsilon, "shared": False}, plain_domain(*(2,) * 12), draws)
+    for totals in (None, (draws, 7)):
+        with pytest.raises(InvalidInput, match="must fit into 64 bits"):
+            FlowsPlan(2, cells, epsilon, totals=totals).require_mass(draws)
+    require_mass(prior, cells // 8, draws)
+    monkeypatch.setattr(kernels, "require_mass", lambda *_: None)
+    assert set(draw_polya(stream("wraps"), counts, prior, draws).tolist()) == {5, 77}, (
+        "else records come out as they are"
+    )

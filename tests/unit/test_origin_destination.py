@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from fractions import Fraction
+from math import expm1
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from deniable.foundation.errors import InvalidInput
 from deniable.foundation.keys import Parameter, ReleaseKey, WordStream
 from deniable.foundation.noise import DiscreteLaplace
 from deniable.foundation.tables import FamilyCounts
+from deniable.learners.origin_destination import bounds
 from deniable.learners.origin_destination.draws import FlowCounts, Within, draws
 from deniable.learners.origin_destination.plan import (
     FlowsPlan,
@@ -263,3 +265,29 @@ def test_every_destination_has_a_stream_of_its_own() -> None:
     document = urns_document(dict(asked), DOMAIN, plan, plan.totals or ())
     charged.open(document, (np.empty(0, np.int64), np.empty(0, np.int64)), noting)(0, 12)
     assert len(opened) == len(set(opened)) == 4
+
+
+@pytest.mark.parametrize(
+    "other", [{"epsilon": 2}, {"delta": 1e-6}, {"accept_reject": True}, {"sampling": 0.5}, {"bound": "theorem_4_4"}]
+)
+def test_urns_of_other_weights_have_streams_of_their_own(other: dict[str, Any]) -> None:
+    def opened(**changed: Any) -> set[str]:
+        found: set[str] = set()
+
+        def noting(*, mechanism: str, parameters: Mapping[str, Parameter], chunk: int) -> WordStream:
+            found.add(f"{mechanism} {sorted(parameters.items())}")
+            return opener(mechanism=mechanism, parameters=parameters, chunk=chunk)
+
+        asked = entry(**{"privacy": "pdp", "delta": 1e-5, "epsilon": 1.5, **changed})
+        plan = plan_of(dict(asked), DOMAIN)
+        charged = draws(asked, DOMAIN, records=8, chunk=8)
+        charged.open(urns_document(dict(asked), DOMAIN, plan, plan.totals or ()), (np.empty(0, int),) * 2, noting)(0, 8)
+        return {each for each in found if each.startswith("flows")}
+
+    assert not opened() & opened(**other)
+
+
+def test_a_probability_whose_terms_underflow_is_not_passed_over() -> None:
+    # The first term is below 1e-308, and all others relative to it are beyond 1e308.
+    assert bounds._tail(100_000, 100_000, 50_000, 10.0, 90.0, expm1(0.1)) == 1
+    assert not bounds.satisfies_theorem_o_for_fewer(40, 10**6, 10, 1e4, expm1(1.0), 1e-5)

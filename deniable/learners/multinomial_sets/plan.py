@@ -12,7 +12,7 @@ from typing import Any, Final
 from deniable.foundation.domain import Domain
 from deniable.foundation.errors import InvalidInput
 from deniable.privacy.loss import ApproximateEvent, MechanismEvent
-from deniable.privacy.urn_costs import UNIT, prior_for, urn_epsilon
+from deniable.privacy.urn_costs import UNIT, prior_for, require_mass, urn_epsilon
 
 FORMAT: Final = "deniable/sets/1"
 QUERY: Final = "a synthetic set, drawn from exact counts"
@@ -75,7 +75,7 @@ def plan_of(asked: Mapping[str, Any], domain: Domain, records: int) -> SetsPlan:
         records: number of records of all sets together.
 
     Raises:
-        InvalidInput: there are too many cells, or the records do not divide into sets.
+        InvalidInput: there are too many cells, the records do not divide into sets, or the budget is too small.
     """
     cells, sets = prod(domain.cardinalities), asked["sets"]
     if cells > MOST_CELLS:
@@ -85,7 +85,9 @@ def plan_of(asked: Mapping[str, Any], domain: Domain, records: int) -> SetsPlan:
         )
     if records % sets:
         raise InvalidInput(f"synthesis.records must be a multiple of the {sets} sets, got {records:,}; round it.")
-    return SetsPlan(cells, sets, records // sets, Fraction(asked["epsilon"]), asked["shared"])
+    plan = SetsPlan(cells, sets, records // sets, Fraction(asked["epsilon"]), asked["shared"])
+    require_mass(plan.prior, cells, plan.draws)
+    return plan
 
 
 def urns_document(asked: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ All bounds are computed in logarithms: in theorem 4.4 they are as small as 1e-32
 """
 
 from collections.abc import Callable
-from math import ceil, exp, expm1, floor, lgamma, log
+from math import ceil, exp, expm1, floor, isfinite, lgamma, log
 
 import numpy as np
 
@@ -27,6 +27,8 @@ _SMALLEST_ALPHA = 1e-12
 _MARGIN = 1 - 1e-6
 _LOWER = 1 - 1e-12
 _TERMS = 64
+# Below this logarithm a term loses digits or vanishes.
+_UNDERFLOW = -700.0
 _GRID = 1.1
 
 
@@ -141,8 +143,9 @@ def _tail(people: int, draws: int, x: int, alpha: float, others: float, growth: 
         # Ratios of successive terms; their products are the terms, relative to the first.
         counts = np.arange(position, min(position + _TERMS, draws))
         ratios = (draws - counts) * (counts + own) / ((counts + 1) * ((draws - counts - 1) + rest))
-        terms = last * np.concatenate([[1.0], np.cumprod(ratios)])
-        total += float(terms.sum() if position == first else terms[1:].sum())
+        with np.errstate(over="ignore"):
+            terms = last * np.concatenate([[1.0], np.cumprod(ratios)])
+            total += float(terms.sum() if position == first else terms[1:].sum())
         if len(counts) < _TERMS:
             break
         last, position = float(terms[-1]), position + len(counts)
@@ -150,7 +153,17 @@ def _tail(people: int, draws: int, x: int, alpha: float, others: float, growth: 
             # What is left out is less than the last term: later ratios are smaller still.
             total += last
             break
-    return exp(start) * total
+    # Far below the mean the first term underflows, while the sum relative to it may overflow: no probability is lost.
+    return (
+        exp(min(start + log(total), 0.0))
+        if isfinite(total) and start < _UNDERFLOW
+        else _at_most_one(exp(start) * total)
+    )
+
+
+def _at_most_one(probability: float) -> float:
+    """A probability; 1 where arithmetic gave no number, which a maximum would pass over."""
+    return probability if probability <= 1 else 1.0
 
 
 def theorem_4_4_alpha(people: int, origins: int, epsilon: float, delta: float) -> float:

@@ -93,6 +93,7 @@ def draws(entry: Entry, domain: Domain, *, records: int, chunk: int, read: Fract
     plan = plan_of(dict(entry), domain, read)
     if plan.totals is not None:
         draws_of(plan, plan.totals, records)
+    plan.require_mass(records)
     parameters: dict[str, Parameter] = {
         "learner": entry.kind,
         "origins": plan.origins,
@@ -146,7 +147,17 @@ def _open(
 
     def origins_of(place: int) -> Integers:
         occupied = slice(starts[place], starts[place + 1])
-        parameters: dict[str, Parameter] = {"destination": place, "draws": drawn[place]}
+        # Everything that decides the weights of the urn: two urns of other weights would else share their chance.
+        parameters: dict[str, Parameter] = {
+            "destination": place,
+            "draws": drawn[place],
+            "origins": plan.origins,
+            "epsilon": plan.epsilon,
+            "delta": plan.delta,
+            "bound": plan.bound,
+            "sampling": Fraction(1) if plan.kept is None else plan.kept,
+            "accept_reject": plan.accept_reject,
+        }
         stream = open_stream(mechanism="flows", parameters=parameters, chunk=0)
         counted = numbers[occupied]
         areas = draw_origins(stream, plan, pairs[occupied] - place * plan.origins, counted, draws=drawn[place])

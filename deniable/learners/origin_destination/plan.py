@@ -22,7 +22,7 @@ from deniable.learners.origin_destination.bounds import (
     theorem_o_alpha,
 )
 from deniable.privacy.loss import ApproximateEvent, MechanismEvent
-from deniable.privacy.urn_costs import UNIT, prior_for
+from deniable.privacy.urn_costs import UNIT, prior_for, require_mass
 
 FORMAT: Final = "deniable/flows/1"
 QUERY: Final = "origins of the workers of one destination, drawn from exact counts"
@@ -88,6 +88,18 @@ class FlowsPlan:
         if self.delta == 0 or people == 0:
             return False
         return people == draws or (self.bound == "theorem_O" and self.kept is None)
+
+    def require_mass(self, records: int) -> None:
+        """Refuse urns whose weights might not fit into 64 bits, however the records are divided among destinations.
+
+        The prior weight of pure privacy is the largest that any bound gives; accept/reject may need slightly more.
+
+        Raises:
+            InvalidInput: they might not.
+        """
+        draws = min(max(self.totals, default=0) if self.totals is not None else records, MOST_IN_ONE)
+        if draws and self.origins > 1:
+            require_mass(max(prior_for(self.epsilon, draws), self.prior(draws, draws)), self.origins, draws)
 
     @property
     def growth(self) -> Fraction:

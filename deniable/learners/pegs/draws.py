@@ -16,8 +16,8 @@ from deniable.learners.pegs.plan import FORMAT, DrawsPlan, require_memory
 from deniable.learners.pegs.spec import Entry
 from deniable.mechanisms import ChargedDraws, ChunkStreams, Counter, Draw
 from deniable.models.sequential_model import require_format, starts
-from deniable.models.urns import LARGEST_MASS, Integers, Urns, draw_blocks
-from deniable.privacy.urn_costs import UNIT
+from deniable.models.urns import Integers, Urns, draw_blocks
+from deniable.privacy.urn_costs import LARGEST_MASS, UNIT
 
 if TYPE_CHECKING:
     from deniable.foundation.keys import Parameter
