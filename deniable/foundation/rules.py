@@ -261,7 +261,8 @@ class Order(Rule):
         lesser: the attribute whose value is at most that of the other.
         greater: the other.
         strict: whether equal values are excluded.
-        unless: values of either that stand for no amount, such as codes for inapplicable; with them, the rule does not apply.
+        unless: values of either that stand for no amount, such as codes for inapplicable; the rule does not apply to
+            them.
     """
 
     kind: ClassVar[str] = "order"

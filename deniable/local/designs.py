@@ -1,17 +1,18 @@
 """The designs of randomized response, and their laws as exact fractions.
 
 A response is drawn from an integer below a public total: no floating-point number enters. Every design is described by
-one rational number, the ratio e^epsilon, rounded down from the requested value: the largest ratio between the probabilities
-of any response given two answers. How shares are estimated does not belong here (estimates).
+one rational number, the ratio e^epsilon, rounded down from the requested value: the largest ratio between the
+probabilities of any response given two answers. How shares are estimated does not belong here (estimates).
 
 Sources: Warner 1965 (JASA 60); Boruch 1971 (forced response); Kairouz, Bonawitz, Ramage 2016 (k-ary randomized
 response); Wang, Blocki, Li, Jha 2017, section 4.3 (optimized unary encoding, OUE).
 """
 
 from dataclasses import dataclass
+from decimal import Context, Decimal
 from fractions import Fraction
 from itertools import product
-from math import inf, log, nextafter
+from math import inf, nextafter
 from typing import Final, Literal, TypeAlias, get_args
 
 from deniable.foundation.errors import InvalidInput
@@ -26,9 +27,19 @@ Response: TypeAlias = tuple[int, ...]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 SMALLEST_EPSILON, LARGEST_EPSILON = Fraction(1, 1000), Fraction(20)
 MOST_VALUES = 1000
+_CONTEXT = Context(prec=50)
 _STEPS = 1 << 20
 _MOST_RATIO = 1 << 40
 _GUARD_BITS = 64
+
+
+def log_above(ratio: Fraction) -> float:
+    """The natural logarithm of a ratio of at least 1, rounded up.
+
+    It is computed to 50 digits: near 1, the logarithm of a rounded ratio is too small by more than its last digit.
+    """
+    exact = _CONTEXT.ln(_CONTEXT.divide(Decimal(ratio.numerator), Decimal(ratio.denominator)))
+    return nextafter(float(exact), inf) if exact > 0 else 0.0
 
 
 def ratio_of(epsilon: Fraction) -> Fraction:
@@ -87,7 +98,7 @@ class Design:
     @property
     def epsilon(self) -> float:
         """Epsilon of local differential privacy of one response, ln(ratio), rounded up."""
-        return nextafter(log(self.ratio), inf)
+        return log_above(self.ratio)
 
     @property
     def forced(self) -> Fraction:

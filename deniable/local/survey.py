@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from hashlib import sha256
-from math import inf, log, nextafter, prod
+from math import prod
 from typing import Any
 
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.exact_numbers import exact_number
 from deniable.foundation.strict_json import parsed
-from deniable.local.designs import KINDS, Design, Response, ratio_of
+from deniable.local.designs import KINDS, Design, Response, log_above, ratio_of
 
 MOST_QUESTIONS = 200
 MOST_RESPONDENTS = 10_000_000
@@ -101,7 +101,7 @@ class Survey:
     @property
     def epsilon(self) -> float:
         """Epsilon of all responses of one respondent together, rounded up."""
-        return nextafter(log(self.ratio), inf)
+        return log_above(self.ratio)
 
 
 def read_survey(text: str) -> Survey:

@@ -110,7 +110,10 @@ synthesis:
   chunk_candidates: 65536
   delta: {delta}
 
-budget: {{epsilon: 10, delta: 1.0e-3}}
+budget: # the ledger adds guarantees of one kind: for a replaced origin (pdp), or for a record added or removed (pure)
+  dataset: commuters-replaced # with pure: commuters
+  epsilon: 10
+  delta: 1.0e-3
 
 evaluation:
   classifiers: [tree]

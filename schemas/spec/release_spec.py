@@ -59,6 +59,8 @@ _LARGEST_CHUNK = 100_000_000
 _MOST_TABLES = 1000
 _MOST_LINES = 50
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
+REPLACED = "-replaced"
+"""How the name of a dataset ends in whose ledger all guarantees are for one record replaced."""
 _VARIABLE = r"^[A-Z][A-Z0-9_]*$"
 
 
@@ -387,7 +389,7 @@ class ReleaseSpec(Strict):
     ]
     learner: Annotated[_Learner, Field(discriminator="kind")]
     synthesis: Annotated[_Sampler, Field(discriminator="guarantee")]
-    budget: Budget | None = None
+    budget: Budget | None = Field(default=None, validate_default=True)
     key: Custody = Custody()
     evaluation: Evaluation
     thresholds: Thresholds = Field(default_factory=dict)
@@ -458,6 +460,21 @@ class ReleaseSpec(Strict):
         if decision is not None:
             _refuse_unknown_thresholds([*decision.publish_within, *decision.refuse_beyond], info)
         return decision
+
+    @field_validator("budget", mode="after")
+    @classmethod
+    def _adds_what_is_alike(cls, budget: Budget | None, info: ValidationInfo) -> Budget | None:
+        learner, dataset = info.data.get("learner"), info.data.get("dataset")
+        if learner is None or dataset is None:
+            return budget
+        own = (budget.dataset if budget is not None else None) or Path(dataset).stem
+        relation = learners.neighbouring(dict(learner))
+        if (relation != learners.ADDED_OR_REMOVED) != own.endswith(REPLACED):
+            raise ValueError(
+                f"must name a dataset that ends in {REPLACED} if and only if one record is replaced, not added or "
+                f"removed, in the guarantee of the learner, got {own}: a ledger adds guarantees of one kind"
+            )
+        return budget
 
     def reading(self, source: Path | str | None) -> "ReleaseSpec":
         """The same release from another source.

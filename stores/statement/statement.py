@@ -186,6 +186,7 @@ def statement_in_words(release_id: str, spec: ReleaseSpec, accounts: Accounts, s
         not_covered=NOT_COVERED,
         noise=noise_of(_document(spec)["learner"], _plain_steps(accounts)),
         learner=spec.learner.kind,
+        entry=spec.learner,
         learners=LEARNERS,
         choices=choices(_plain_steps(accounts)),
         trust_model=TRUST_MODEL,

@@ -13,6 +13,7 @@ from deniable.foundation.domain import Domain
 from deniable.foundation.errors import InvalidInput
 from schemas.spec.release_spec import KNOWN_FORMATS, FileSource, ReleaseSpec, load_spec
 from tests import small_release
+from tests.mechanisms.table import LEARNERS
 from tests.small_release import write_small_release
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -434,3 +435,21 @@ def test_a_release_can_read_another_file_from_wherever_its_spec_lies(small: Rele
     assert (other.folder, other.reading(None)) == (small.folder, other)
     with pytest.raises(InvalidInput, match=r"\.csv"):
         small.reading(tmp_path / "people.xlsx")
+
+
+@pytest.mark.parametrize(("privacy", "dataset"), [("pdp", "people"), ("pure", "people-replaced")])
+def test_a_ledger_adds_guarantees_of_one_kind(tmp_path: Path, privacy: str, dataset: str) -> None:
+    """A guarantee for a replaced origin and one for an added record have no sum under either relation."""
+    asked = deepcopy(LEARNERS["origin_destination"].asked)
+    del asked["learner"]["totals_epsilon"]
+    asked["learner"] |= {"privacy": privacy, "totals": dict.fromkeys(["mill", "port", "school", "farm"], 100)}
+    if privacy == "pdp":
+        asked["learner"]["delta"] = 0.01
+
+    def written(name: str) -> Path:
+        return write_small_release(tmp_path / name, **asked, budget={"epsilon": 1000, "delta": 1e-5, "dataset": name})
+
+    assert "must name a dataset that ends in -replaced if and only if one record is replaced" in refusal(
+        written(dataset)
+    )
+    load_spec(written({"pdp": "people-replaced", "pure": "people"}[privacy]))

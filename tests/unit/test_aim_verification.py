@@ -158,6 +158,10 @@ def more_rounds(document: Document) -> None:
     document["figures"]["rounds"] += 1
 
 
+def more_left(document: Document) -> None:
+    document["figures"]["rho_unspent"] += 0.001
+
+
 def more_spent(document: Document) -> None:
     document["figures"]["rho_of_tables"] *= 1.01
 
@@ -197,6 +201,7 @@ def buckets(document: Document) -> None:
         (differently_purposed, "must have the noise"),
         (more_rounds, "choices"),
         (more_spent, "rho_of_tables"),
+        (more_left, "rho_unspent must be what tables and choices leave"),
         (multiplied, "must have the noise"),
         (laplace, "must have the noise"),
         (of_others, "must be of the learner aim"),

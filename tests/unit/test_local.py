@@ -2,9 +2,10 @@
 
 import json
 from dataclasses import replace
+from decimal import Context, Decimal
 from fractions import Fraction
 from itertools import product
-from math import exp, log
+from math import exp, inf, log, nextafter
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from scipy import stats
 
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.keys import ReleaseKey
-from deniable.local.designs import Design, Response, better_at_zero, ratio_of
+from deniable.local.designs import Design, Response, better_at_zero, log_above, ratio_of
 from deniable.local.estimates import estimates, on_simplex
 from deniable.local.responding import respond, respondent_of, written_line
 from deniable.local.responses import read_responses, support_counts
@@ -301,3 +302,18 @@ def test_a_question_reads_what_it_wrote() -> None:
 def test_a_design_that_says_nothing_is_refused() -> None:
     with pytest.raises(InvalidInput, match="at 1 a response says nothing"):
         Design("warner", 2, Fraction(1))
+
+
+@pytest.mark.parametrize("ratio", [Fraction(3), 1 + Fraction(1, 999), 1 + Fraction(1, 10**9), Fraction(10**12, 7)])
+def test_the_logarithm_of_a_ratio_is_never_too_small(ratio: Fraction) -> None:
+    exact = Context(prec=80).ln(Context(prec=80).divide(Decimal(ratio.numerator), Decimal(ratio.denominator)))
+    assert 0 <= Decimal(log_above(ratio)) - exact <= exact * Decimal("1e-15")
+
+
+def test_the_logarithm_of_a_rounded_ratio_is_too_small() -> None:
+    """The control: near 1, the next float above it is not enough."""
+    ratios = [1 + Fraction(1, n) for n in range(1_001, 1_200)]
+    digits = Context(prec=80)
+    exact = [digits.ln(digits.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))) for ratio in ratios]
+    rounded = [Decimal(nextafter(log(ratio), inf)) for ratio in ratios]
+    assert any(short < right for short, right in zip(rounded, exact, strict=True))

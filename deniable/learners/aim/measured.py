@@ -6,7 +6,7 @@ candidates each choice had, without the engine. Whether noise was rightly reduce
 replay.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -15,7 +15,7 @@ import numpy as np
 from deniable.learners.aim.candidates import candidates
 from deniable.learners.aim.plan import Amounts, RoundsPlan
 from deniable.learners.aim.workload import Attributes
-from deniable.measurements.document import FILE, Choice, Measurements
+from deniable.measurements.document import FILE, Measurements
 from deniable.measurements.noisy_tables import NoiseLaw, Release
 
 PURPOSE = "table"
@@ -62,12 +62,12 @@ class Schedule:
             if attributes != (i,) or release is None or release.noise != law or release.multiplier != 1:
                 yield f"query {turn} must be the counts of {plan.domain.names[i]} with the noise of their event"
                 return
-        yield from self._faults_of_rounds(measured.choices, releases)
+        yield from self._faults_of_rounds(measured, releases)
 
     def _faults_of_rounds(
-        self, choices: Sequence[Choice], releases: dict[int, tuple[Attributes, Release]]
+        self, measured: Measurements, releases: dict[int, tuple[Attributes, Release]]
     ) -> Iterator[str]:
-        plan = self.plan
+        plan, choices = self.plan, measured.choices
         asked: list[Attributes] = [(i,) for i in plan.counted]
         left, before = plan.rho_of_rounds, None
         for number, choice in enumerate(choices, 1):
@@ -90,6 +90,9 @@ class Schedule:
         wished = before or plan.first
         if plan.has_rounds and not self.is_bounded and plan.next_amounts(wished, left) is not None:
             yield f"rounds must go on until rho is spent, got {len(choices)} with {float(left):.6g} left"
+        stated = measured.figures.get("rho_unspent", float(left))
+        if not np.isclose(stated, float(left), rtol=_DIGITS, atol=1e-15):
+            yield f"rho_unspent must be what tables and choices leave, {float(left):.6g}, got {stated:.6g}"
 
     def _amounts(self, before: Amounts | None, left: Fraction, release: Release) -> Amounts | None:
         """The amounts of a round whose release has this noise; None if no round may have it."""
