@@ -4,11 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable.plausible_deniability.privacy_tests import PrivacyTest, bucket
+from deniable.plausible_deniability.privacy_tests import bucket
 
 Laws = NDArray[np.float64]
 """Probability of each record, and last of no output, shape (tables, records + 1)."""
@@ -55,6 +56,17 @@ def in_window(model: NDArray[np.float64], gamma: Fraction) -> NDArray[np.bool_]:
     return (ratio <= float(gamma)) & (ratio >= 1 / float(gamma))
 
 
+class AnyTest(Protocol):
+    """A privacy test, or a broken one."""
+
+    @property
+    def gamma(self) -> Fraction:
+        """Base of the buckets."""
+
+    def pass_probability(self, count: int) -> float:
+        """Probability that a record with so many plausible seeds is released."""
+
+
 @dataclass(frozen=True)
 class Mechanism:
     """Mechanism 1*; without padding and dropping, Mechanism 1.
@@ -66,7 +78,7 @@ class Mechanism:
         plausible: which kinds of rows count as plausible seeds for another kind's candidate.
     """
 
-    test: PrivacyTest
+    test: AnyTest
     drop_probability: float = 0.0
     places: int = 0
     plausible: Callable[[NDArray[np.float64], Fraction], NDArray[np.bool_]] = same_bucket

@@ -6,63 +6,48 @@ logarithms of the ratios of all outcomes lie within an interval of length epsilo
 program by others uses, keeps neither: it is the positive control.
 """
 
+from collections.abc import Callable
 from fractions import Fraction
-from itertools import combinations_with_replacement, product
+from itertools import combinations_with_replacement
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from deniable.foundation.domain import Attribute, Domain
 from deniable.foundation.keys import ReleaseKey
 from deniable.learners.aim.scores import UNIT, score, sensitivity
-from deniable.learners.aim.workload import Workload
 from deniable.learners.loglinear.exponential_mechanism import choose
+from tests.aim_scores import EXPECTED, RECORDS, VARIANCE, WEIGHTS, scores_of
+from tests.privacy.broken_twins import monotone_scores
 
-DOMAIN = Domain(tuple(Attribute(name, ("n", "y"), "nominal", (0, 1)) for name in ("a", "b", "c")))
 EPSILON = Fraction(1)
-VARIANCE = Fraction(4)
-RECORDS = list(product(range(2), repeat=3))
-WEIGHTS = Workload.of(DOMAIN, "pairs").candidates
-# The model takes everybody to be (0, 0, 0): it expects too little of a, and too much of all that b and c say.
-EXPECTED = {own: np.zeros([2] * len(own)) for own in WEIGHTS}
-for _own, _table in EXPECTED.items():
-    _table[(0,) * len(_own)] = 0.3 if 0 in _own else 4.0
 _FLOATING = 1e-9
+LogLaw = Callable[[NDArray[np.float64], float, float], NDArray[np.float64]]
 
 
-def scores_of(records: tuple[tuple[int, ...], ...]) -> NDArray[np.float64]:
-    """Scores of all candidates."""
-    found = []
-    for own, weight in WEIGHTS.items():
-        counts = np.zeros([2] * len(own), np.int64)
-        for record in records:
-            counts[tuple(record[i] for i in own)] += 1
-        found.append(score(counts, EXPECTED[own], weight, VARIANCE))
-    return np.array(found, float)
+def log_law(scores: NDArray[np.float64], sensitivity: float, epsilon: float) -> NDArray[np.float64]:
+    """Logarithm of the law Pr[r] proportional to exp(epsilon q_r / 2s)."""
+    return monotone_scores.log_law(scores, 2 * sensitivity, epsilon)
 
 
-def log_law(records: tuple[tuple[int, ...], ...], factor: float) -> NDArray[np.float64]:
-    """Logarithm of the law Pr[r] proportional to exp(factor epsilon q_r / s)."""
-    exponents = factor * float(EPSILON) * scores_of(records) / sensitivity(WEIGHTS)
-    exponents -= exponents.max()
-    return np.asarray(exponents - np.log(np.exp(exponents).sum()))
-
-
-def losses(factor: float) -> tuple[float, float]:
+def losses(law: LogLaw) -> tuple[float, float]:
     """The largest change of a probability's logarithm by one record, and the widest interval of such changes."""
     worst, widest = 0.0, 0.0
+
+    def of(records: tuple[tuple[int, ...], ...]) -> NDArray[np.float64]:
+        return law(scores_of(records), sensitivity(WEIGHTS), float(EPSILON))
+
     for size in range(4):
         for records in combinations_with_replacement(RECORDS, size):
-            before = log_law(records, factor)
+            before = of(records)
             for record in RECORDS:
-                change = log_law((*records, record), factor) - before
+                change = of((*records, record)) - before
                 worst, widest = max(worst, np.abs(change).max()), max(widest, np.ptp(change))
     return worst, widest
 
 
 def test_a_choice_changes_by_epsilon_at_most() -> None:
-    worst, widest = losses(0.5)
+    worst, widest = losses(log_law)
     assert worst <= float(EPSILON) + _FLOATING
     assert widest <= float(EPSILON) + _FLOATING
     # The scores do rise and fall, so the bound on the interval is nearly met.
@@ -70,7 +55,7 @@ def test_a_choice_changes_by_epsilon_at_most() -> None:
 
 
 def test_the_form_for_monotone_scores_costs_more_than_it_is_charged() -> None:
-    worst, widest = losses(1.0)
+    worst, widest = losses(monotone_scores.log_law)
     assert worst > 1.2 * float(EPSILON)
     assert widest > 1.8 * float(EPSILON)
 
@@ -87,7 +72,10 @@ def test_the_choice_that_is_drawn_is_the_one_that_was_enumerated() -> None:
     scores = [int(own) for own in scores_of(records)]
     picks = [choose(scores, sensitivity=sensitivity(WEIGHTS), epsilon=EPSILON, stream=stream) for _ in range(draws)]
     found = np.bincount(picks, minlength=len(scores)) / draws
-    right, wrong = (np.exp(log_law(records, factor)) for factor in (0.5, 1.0))
+    right, wrong = (
+        np.exp(law(scores_of(records), sensitivity(WEIGHTS), float(EPSILON)))
+        for law in (log_law, monotone_scores.log_law)
+    )
     error = 7 / (2 * np.sqrt(draws))
     assert np.abs(found - right).max() < error
     assert np.abs(found - wrong).max() > error

@@ -7,6 +7,7 @@ import pytest
 
 from deniable.plausible_deniability.privacy_tests import PrivacyTest, exact_delta, smallest_drop_probability, theorem_1
 from tests.output_law import NEIGHBOURS, ROWS, Laws, Mechanism, hockey_stick, in_window, random_models
+from tests.privacy.broken_twins.exact_threshold import ExactThreshold
 
 MODELS = random_models("privacy test two", 300)
 GRID = [(k, Fraction(gamma), eps0) for k in (2, 3, 4) for gamma in (2, 4) for eps0 in (Fraction(1, 2), Fraction(1))]
@@ -86,7 +87,7 @@ def test_half_the_noise_exceeds_theorem_1_on_a_larger_table() -> None:
 
 
 def test_no_noise_exceeds_theorem_1() -> None:
-    mechanism = Mechanism(PrivacyTest(k=4, gamma=Fraction(2), eps0=None, randomized=False))
+    mechanism = Mechanism(ExactThreshold(k=4, gamma=Fraction(2)))
     guarantee = theorem_1(k=4, gamma=2, eps0=1, t=1)
     worst = max(
         hockey_stick(guarantee.epsilon, laws[LARGER], laws[SMALLER]).max()

@@ -19,6 +19,7 @@ from deniable.learners.pegs.plan import DrawsPlan
 from deniable.models import urns as kernels
 from deniable.models.urns import EVEN, Urns, draw_blocks, draw_polya
 from deniable.privacy.urn_costs import UNIT, prior_for, require_mass, urn_epsilon
+from tests.privacy.broken_twins import private_seeds
 from tests.urn_law import Record, all_records, block_probability, plain_domain
 
 FALSE_ALARM = 1e-9
@@ -100,23 +101,22 @@ def test_wrong_urns_cost_more() -> None:
 
 def test_seeds_from_the_data_cost_more() -> None:
     """A seed that is a record of the table tells of it, whatever the urns do: no charge of theirs covers that."""
-    prior = Fraction(prior_for(Fraction(1, 10)), UNIT)
-    domain, keys = plain_domain(2, 2), ((1,), ())
-    charged = Fraction(exp(0.2))
-
-    def law(rows: list[Record], out: Record) -> Fraction:
-        given = (block_probability(rows, domain, keys, same(prior), seed, [out]) for seed in rows)
-        return sum(given, Fraction(0)) / len(rows)
-
-    before: list[Record] = [(0, 0)] * 3 + [(1, 1)] * 40
-    ratios = [law(before, out) / law([(0, 0)], out) for out in all_records(domain)]
-    assert worst(iter(ratios)) > charged
+    prior = prior_for(Fraction(1, 3))
+    charged = Fraction(exp(float(6 * urn_epsilon(prior))))
+    outputs: list[Record] = [(*first, 0, 0, 0) for first in product(range(2), repeat=3)]
+    tables = ([*private_seeds.RECORDS, private_seeds.TARGET], private_seeds.RECORDS)
+    private = [private_seeds.law(rows, Fraction(prior, UNIT), outputs) for rows in tables]
+    assert worst(one / other for one, other in zip(*private, strict=True)) > 2 * charged
     public = [
-        block_probability([*before, (0, 0)], domain, keys, same(prior), (0, 1), [out])
-        / block_probability(before, domain, keys, same(prior), (0, 1), [out])
-        for out in all_records(domain)
+        [
+            block_probability(
+                rows, private_seeds.DOMAIN, private_seeds.KEYS, same(Fraction(prior, UNIT)), private_seeds.TARGET, [out]
+            )
+            for out in outputs
+        ]
+        for rows in tables
     ]
-    assert worst(iter(public)) <= charged
+    assert worst(one / other for one, other in zip(*public, strict=True)) <= charged
 
 
 def stream(name: str) -> WordStream:

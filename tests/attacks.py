@@ -1,0 +1,140 @@
+"""Attacks on mechanisms, to which broken and honest ones are put alike: each says whether it has found a fault.
+
+An attack knows everything that is public: the code, the domain, the stated epsilon, and all records but one. It has no
+secret of the release. Secrets and records are the same in every run, so an attack always finds a mechanism or never
+does; the chance of naming an honest one is at most FALSE_ALARM wherever an attack draws conclusions from draws.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable
+from functools import partial
+from math import exp, log
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from benchmarks.attack_floats import as_integers, telling
+from tests.noisy_answers import Answer, Records, Release, counted
+
+FALSE_ALARM = 1e-9
+EPSILON = 1.0
+GUESSES = 200
+"""Releases with the target, and as many without, that the attack on one person sees."""
+
+_VALUES, _RUNS, _RECORDS_OF_EACH = 64, 100, 20
+_MOST_CERTAIN = 4
+"""The audit guesses one record in so many: those of which it is most certain."""
+
+Law = Callable[[Any], NDArray[np.float64]]
+"""The probability of each output, given a table."""
+
+
+def secret(name: str, number: int = 0) -> bytes:
+    """A secret of 32 bytes, the same in every run."""
+    return hashlib.sha256(f"{name} {number}".encode()).digest()
+
+
+def people() -> Records:
+    """Records of which the attack knows all but the last; two attributes of 64 values."""
+    number = np.arange(_VALUES * _RECORDS_OF_EACH)
+    return np.stack([number % _VALUES, number % _VALUES], axis=1)
+
+
+SIZES = (_VALUES, _VALUES)
+
+
+def is_recomputed(release: Release) -> bool:
+    """Run the public code on a guess of the records, with a secret of one's own: is it what was published?"""
+    published = release(people(), SIZES, EPSILON, secret("of the release"))
+    right, wrong = (release(guess, SIZES, EPSILON, secret("of the attacker")) for guess in (people(), people()[:-1]))
+    return _are_equal(published, right) and not _are_equal(published, wrong)
+
+
+def is_found_by_difference(release: Release) -> bool:
+    """Two versions of the data, published one after the other: is their difference the exact difference?"""
+    before, after = (release(records, SIZES, EPSILON, secret("of both")) for records in (people()[:-1], people()))
+    exact = [counted(people()[-1:], SIZES, answer.attributes) for answer in after]
+    moved = [one.counts - other.counts for one, other in zip(after, before, strict=True)]
+    return all(np.allclose(there, right, atol=0.1) for there, right in zip(moved, exact, strict=True))
+
+
+def _are_equal(some: list[Answer], others: list[Answer]) -> bool:
+    return all(np.array_equal(one.counts, other.counts) for one, other in zip(some, others, strict=True))
+
+
+def is_audited(release: Release) -> bool:
+    """Put in each of many records by the toss of a coin, and guess the tosses of those of which the release tells most.
+
+    However a mechanism with epsilon is made, at most as many of r guesses are right as a binomial number of r draws has
+    successes with probability e^epsilon / (1 + e^epsilon) each. Runs on separate records with separate secrets count
+    together.
+
+    Source: Steinke, Nasr, Jagielski 2023, "Privacy auditing with one (1) training run".
+    """
+    right, guesses = 0, _VALUES // _MOST_CERTAIN
+    for run in range(_RUNS):
+        tossed = np.random.default_rng([run, 1]).integers(2, size=_VALUES)
+        there = np.repeat(np.arange(_VALUES), tossed)
+        records = np.concatenate([people(), np.stack([there, there], axis=1)])
+        certainty = np.zeros(_VALUES)
+        for answer in release(records, SIZES, EPSILON, secret("audit", run)):
+            more = (answer.counts - counted(people(), SIZES, answer.attributes))[
+                (np.arange(_VALUES),) * len(answer.attributes)
+            ]
+            certainty += (np.abs(more) - np.abs(more - 1)) / answer.scale
+        guessed = np.argsort(-np.abs(certainty), kind="stable")[:guesses]
+        right += int(((certainty > 0) == tossed)[guessed].sum())
+    return bool(stats.binom.sf(right - 1, guesses * _RUNS, exp(EPSILON) / (1 + exp(EPSILON))) < FALSE_ALARM)
+
+
+def is_found_by_guessing(with_target: Iterable[bool], without: Iterable[bool], delta: float = 0.0) -> bool:
+    """One event, fixed beforehand, in releases with the target and without: is epsilon certainly larger than stated?
+
+    Args:
+        with_target: whether the event happened, for each release of the records with the target.
+        without: the same without the target.
+        delta: what the mechanism claims beside EPSILON.
+    """
+    bounds = []
+    for happened in (list(with_target), list(without)):
+        yes, all_of_them = sum(happened), len(happened)
+        low = stats.beta.ppf(FALSE_ALARM / 4, yes, all_of_them - yes + 1) if yes else 0.0
+        high = stats.beta.isf(FALSE_ALARM / 4, yes + 1, all_of_them - yes) if yes < all_of_them else 1.0
+        bounds.append((low, high))
+    (low, high), (other_low, other_high) = bounds
+    pairs = [(low, other_high), (other_low, high), (1 - high, 1 - other_low), (1 - other_high, 1 - low)]
+    return max(log(max(more - delta, 1e-300) / less) for more, less in pairs) > EPSILON
+
+
+def is_beyond_its_law(law: Law, pairs: Iterable[tuple[Any, Any]], epsilon: float, delta: float = 0.0) -> bool:
+    """Every output of a mechanism on every pair of small neighbouring tables: is there more than epsilon and delta?"""
+    worst = 0.0
+    for one, other in pairs:
+        first, second = law(one), law(other)
+        for more, less in ((first, second), (second, first)):
+            worst = max(worst, float(np.maximum(more - exp(epsilon) * less, 0).sum(axis=-1).max()))
+    return worst > delta + 1e-12
+
+
+def is_told_by_its_last_bits(release: Release) -> bool:
+    """Are there numbers that the count can give, with some noise, and that one person more or less cannot?"""
+    empty, sizes = np.zeros((0, 2), np.int64), (500, 500)
+    found = 0
+    for answer in release(empty, sizes, EPSILON, secret("last bits")):
+        counts = counted(empty, sizes, answer.attributes)
+        possible = partial(as_integers, multiplier=1)
+        if answer.counts.dtype.kind == "f":
+            possible = partial(_is_logarithm, scale=answer.scale)
+        assert possible(answer.counts, counts).all()
+        found += telling(answer.counts, counts, possible).telling
+    return found > 0
+
+
+def _is_logarithm(values: NDArray[Any], counts: NDArray[np.int64], *, scale: float) -> NDArray[np.bool_]:
+    """Whether counts could give values by adding a logarithm of one of 2^53 numbers, times the scale."""
+    noise = values - counts
+    nearest = np.rint(np.exp(-np.abs(noise) / scale) * 2.0**53)
+    candidates = np.clip(nearest + np.arange(-16, 17)[:, None], 1, 2.0**53) / 2.0**53
+    return np.asarray((counts + np.sign(noise) * (-scale * np.log(candidates)) == values).any(axis=0))
