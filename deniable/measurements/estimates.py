@@ -132,7 +132,8 @@ def check_consistent(
         right = consistent(known, totals, probability)
         yield from _differences(document, right)
 
-    return Check(_FOLLOWS, found(faults), f"{len(document.get('tables', ()))} tables")
+    listed = document.get("tables")
+    return Check(_FOLLOWS, found(faults), f"{len(listed) if isinstance(listed, list) else 0} tables")
 
 
 def _differences(document: Mapping[str, Any], right: Mapping[str, Any]) -> Iterator[str]:

@@ -173,12 +173,12 @@ def verify_release(folder: Folder, trust: Trust, ledger: Exported = None) -> Rel
     ]
     for name, check in _checks_of_files(record):
         checks += check(record, described, _document(folder, names, name))
-    checks += _estimates(folder, names, described, record["spec"]["document"]["split"])
+    checks += _estimates(folder, names, described, record["spec"]["document"].get("split"))
     return ReleaseReport(record["release"]["id"], tuple(checks))
 
 
 def _estimates(
-    folder: Folder, names: Mapping[str, str], described: Mapping[str, Any], split: Mapping[str, Any]
+    folder: Folder, names: Mapping[str, str], described: Mapping[str, Any], split: Mapping[str, Any] | None
 ) -> tuple[Check, ...]:
     """The check of the estimates that come with noisy tables; releases in earlier formats have none."""
     measured = _document(folder, names, MEASURED)
