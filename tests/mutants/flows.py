@@ -96,8 +96,8 @@ MUTANTS = (
             _LAWS + "test_acceptable_draws_are_those_of_the_vectors",
         ),
         (
-            'parameters: dict[str, Parameter] = {"destination": place, "draws": drawn[place]}',
-            'parameters: dict[str, Parameter] = {"draws": drawn[place]}',
+            '"destination": place,',
+            '"destination": 0,',
             "destinations share their chance",
             _FLOWS + "test_every_destination_has_a_stream_of_its_own",
         ),
