@@ -8,7 +8,9 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Literal, TypeAlias
 
-Kind: TypeAlias = Literal["nominal", "ordered", "numeric", "boolean", "date", "identifier", "person", "text"]
+Kind: TypeAlias = Literal[
+    "nominal", "ordered", "numeric", "boolean", "date", "identifier", "person", "text", "icd9", "icd10"
+]
 
 
 @dataclass(frozen=True, kw_only=True)

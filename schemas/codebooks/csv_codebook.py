@@ -42,6 +42,8 @@ _KINDS: dict[Kind, str] = {
     "date": "date datetime timestamp day",
     "identifier": "identifier id key primarykey recordid",
     "person": "person personid subject subjectid patientid",
+    "icd9": "icd9 icd9cm",
+    "icd10": "icd10 icd10cm",
     "text": "text freetext string str memo notes note comment",
 }
 _KIND_OF: dict[str, Kind] = {each: kind for kind, words in _KINDS.items() for each in words.split()}

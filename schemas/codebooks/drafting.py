@@ -83,7 +83,6 @@ def schema_text(draft: Draft, *, sources: Sequence[str], description: str = "", 
         description: what the table is.
         person: name of the identifier of a person, if people may have several records.
     """
-    used = sorted({"table", *(column.form for column in draft.columns)})
     drafted_from = " and ".join(one_line(source).replace('"', "'").replace("\\", "/") for source in sources)
     lines = [
         f'"""Drafted from {drafted_from}: read it, and correct what is wrong.',
@@ -91,7 +90,7 @@ def schema_text(draft: Draft, *, sources: Sequence[str], description: str = "", 
         "It was written from the codebook alone. Values and ranges must never be taken from the confidential table.",
         '"""',
         "",
-        f"from schemas.table import {', '.join(used)}",
+        *_imported(draft),
         "",
         "schema = table(",
         "    {",
@@ -110,6 +109,17 @@ def schema_text(draft: Draft, *, sources: Sequence[str], description: str = "", 
         lines += ["", "# Left out:"]
         lines += [f"#   {one_line(each.name)}: {each.reason}." for each in draft.left_out]
     return "\n".join(lines) + "\n"
+
+
+def _imported(draft: Draft) -> Iterator[str]:
+    """The imports of a schema."""
+    systems = sorted({column.groups for column in draft.columns if column.groups is not None})
+    if systems:
+        names = sorted(
+            [*(f"{system.upper()}_CHAPTERS" for system in systems), *(f"{system}_chapter" for system in systems)]
+        )
+        yield f"from schemas.hierarchies import {', '.join(names)}"
+    yield f"from schemas.table import {', '.join(sorted({'table', *(column.form for column in draft.columns)}))}"
 
 
 def spec_text(name: str, *, schema: str, source: str, epsilon: str, title: str = "", remark: str = "") -> str:
@@ -150,12 +160,17 @@ def _column(column: Described) -> list[str]:
 
 def _arguments(column: Described) -> Iterator[str]:
     """The arguments of a column, each as text."""
-    if column.form in {"nominal", "ordered"}:
+    if column.groups is not None:
+        yield f"{column.groups.upper()}_CHAPTERS"
+        yield f"by={column.groups}_chapter"
+    elif column.form in {"nominal", "ordered"}:
         yield _values(column.values)
     elif column.form == "numeric":
         yield from _numeric(column)
     elif column.form == "dates":
         yield from (_literal(column.low), _literal(column.high))
+        if column.period != "day":
+            yield f"by={_literal(column.period)}"
     named = {
         "written": column.written,
         "missing": column.missing or None,

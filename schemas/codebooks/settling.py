@@ -3,10 +3,10 @@
 Only the codebook decides. What it does not state, such as the range of a number, is left to a person.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
-from decimal import Decimal
+from decimal import ROUND_CEILING, Decimal
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
@@ -23,6 +23,10 @@ _MOST_STEPS = 10_000
 _MEASURED_STEPS, _FINEST = 1000, Decimal("1e-9")
 _MOST_OWN_BUCKETS = 40
 _BUCKETS = 20
+# Numbers from 0 with more steps are amounts, which have long tails: their buckets grow.
+_AMOUNTS = 1000
+# What is released of dates, by the number of days that they span.
+_PERIODS = (("day", 100), ("month", 20 * 366))
 _NICE = (1, 2, 5)
 _MISSING = "missing"
 _MISSING_NUMBERS = (-1, -9, -99, -999, -9_999, -99_999, -999_999, -9_999_999)
@@ -47,6 +51,8 @@ class Described:
         missing: codes for missing values.
         missing_as: the value that a missing one becomes; None if the codebook states no codes for missing values.
         written: the form of dates, in the notation of `strptime`.
+        period: what is released of dates.
+        groups: the system of codes whose chapters are the values.
         remark: what a reader of the schema should look at.
     """
 
@@ -64,6 +70,8 @@ class Described:
     missing: tuple[str | Number, ...] = ()
     missing_as: str | Number | None = None
     written: str | None = None
+    period: str = "day"
+    groups: Literal["icd9", "icd10"] | None = None
     remark: str = ""
 
 
@@ -100,12 +108,14 @@ def _settled(variable: Variable, label: str) -> Described | LeftOut:
     ranges = [entry for entry in variable.entries if entry.high is not None]
     if variable.kind in {"identifier", "person"}:
         found: Described | LeftOut = Described(
-            name=variable.name, form="identifier", label=label, missing=tuple(variable.missing)
+            name=variable.name, form="identifier", label=label, missing=variable.missing
         )
     elif variable.kind == "text" and not variable.entries:
         found = LeftOut(variable.name, "free text can say anything about a person and is never released", "values")
     elif variable.kind == "date":
         found = _dates(variable, label)
+    elif variable.kind in {"icd9", "icd10"}:
+        found = _chapters(variable, label)
     elif variable.kind == "boolean":
         found = _names(variable, variable.entries or (Entry(value="false"), Entry(value="true")), label, "nominal")
     elif ranges:
@@ -170,7 +180,9 @@ def _numbers(variable: Variable, ranges: Sequence[Entry], label: str) -> Describ
     special: list[Entry] = list(variable.also)
     for entry in sorted(_singles(variable), key=lambda each: abs(Decimal(each.value) - low)):
         value = Decimal(entry.value)
-        if low <= value <= high or not _means_more(entry) or value in {low - step, high + step}:
+        # `0 WORST` and `10 BEST` belong to `1 - 9`; `-1 INAPPLICABLE` does not belong to `0 - 4`.
+        adjoins = value in {low - step, high + step} and (value >= 0 or low < 0)
+        if low <= value <= high or not _means_more(entry) or adjoins:
             low, high = min(low, value), max(high, value)
         else:
             special.append(entry)
@@ -188,7 +200,7 @@ def _measured(variable: Variable, low: Decimal, high: Decimal, special: Sequence
     """A column of numbers with any decimals, rounded to about a thousand steps."""
     step = _nice((high - low) / _MEASURED_STEPS, _FINEST)
     remark = f"rounded to steps of {step.normalize():f}, because the codebook states none"
-    high = low + step * -(-(high - low) // step)
+    high = _reached(low, high, step)
     return replace(_numeric(variable, low, high, step, special, label, starts=[]), rounds=True, remark=remark)
 
 
@@ -211,8 +223,8 @@ def _numeric(
     remark, rounds = "", False
     if (high - low) / step >= MAX_CARDINALITY:
         coarse = _nice((high - low) / _MOST_STEPS, step)
-        high = low + coarse * -(-(high - low) // coarse)
-        remark = f"rounded to steps of {coarse}, because {(high - low) / step:,.0f} values are too many"
+        remark = f"rounded to steps of {coarse:f}, because {(high - low) / step + 1:,.0f} values are too many"
+        high = _reached(low, high, coarse)
         step, rounds = coarse, True
     codes = tuple(
         (_python(Decimal(entry.value)), _shortened(entry.label)) for entry in special if _is_number(entry, variable)
@@ -224,7 +236,9 @@ def _numeric(
         )
     edges = tuple(_python(each) for each in starts[1:])
     width = None
-    if not edges and (high - low) / step >= _MOST_OWN_BUCKETS:
+    if not edges and not low and high / step >= _AMOUNTS:
+        edges = tuple(map(_python, _growing(high, step)))
+    elif not edges and (high - low) / step >= _MOST_OWN_BUCKETS:
         width = _python(_nice((high - low) / _BUCKETS, step))
     whole = _is_whole(low) and _is_whole(step)
     missing_as = None
@@ -265,6 +279,19 @@ def _numbers_without_range(variable: Variable, label: str) -> Described | LeftOu
     return _names(variable, entries, label, "ordered")
 
 
+def _chapters(variable: Variable, label: str) -> Described:
+    """A column of diagnoses, by the chapters of their codes."""
+    return Described(
+        name=variable.name,
+        form="nominal",
+        label=label,
+        groups="icd9" if variable.kind == "icd9" else "icd10",
+        missing=variable.missing,
+        missing_as=_MISSING if variable.missing else None,
+        remark="each code becomes its chapter",
+    )
+
+
 def _dates(variable: Variable, label: str) -> Described | LeftOut:
     span = next((entry for entry in variable.entries if entry.high is not None), None)
     if span is None:
@@ -274,14 +301,17 @@ def _dates(variable: Variable, label: str) -> Described | LeftOut:
         raise ValueError(
             f"the first day of {variable.name} must not be after the last, got {span.value} to {span.high}; correct it."
         )
+    by = next((period for period, most in _PERIODS if (days[1] - days[0]).days <= most), "year")
     return Described(
         name=variable.name,
         form="dates",
+        period=by,
+        remark="" if by == "day" else f"released by {by}",
         label=label,
         low=days[0].isoformat(),
         high=days[1].isoformat(),
         written=variable.pattern,
-        missing=tuple(variable.missing),
+        missing=variable.missing,
         missing_as=_MISSING if variable.missing else None,
     )
 
@@ -343,6 +373,20 @@ def _nice(least: Decimal, step: Decimal) -> Decimal:
         for nice in _NICE:
             if step * factor * nice >= least:
                 return step * factor * nice
+        factor *= 10
+
+
+def _reached(low: Decimal, high: Decimal, step: Decimal) -> Decimal:
+    """The first number in steps from low that is not below high."""
+    return low + step * ((high - low) / step).to_integral_value(ROUND_CEILING)
+
+
+def _growing(high: Decimal, step: Decimal) -> Iterator[Decimal]:
+    """1, 2 and 5 times the powers of ten, from the step to the highest number; few if there are many."""
+    start = max(step, _nice(high / 10_000, step))
+    factor = Decimal(1)
+    while start * factor <= high:
+        yield from (start * factor * nice for nice in _NICE if start * factor * nice <= high)
         factor *= 10
 
 

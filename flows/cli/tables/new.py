@@ -39,16 +39,15 @@ def add_new_command(subparsers: Subcommands, parents: Sequence[argparse.Argument
     )
 
 
-def run_new_command(asked: argparse.Namespace, state: Path, release: Callable[[Path], None] | None = None) -> int:
+def run_new_command(asked: argparse.Namespace, state: Path) -> int:
     """Guide a person from a codebook to a release.
 
     Args:
         asked: the parsed arguments.
         state: the state folder.
-        release: runs the release of a spec.
 
     Returns:
-        0.
+        0; if the release is begun, the status of the command `release`.
 
     Raises:
         DeniableError: an answer does not fit, or the release failed.
@@ -93,11 +92,12 @@ def run_new_command(asked: argparse.Namespace, state: Path, release: Callable[[P
     ask.say("")
     allowed = show_plan(loaded, state) == FITS
     ask.say("")
-    if allowed and release is not None and ask.yes("Release it now?", default=False):
-        release(spec)
-    else:
+    if not (allowed and ask.yes("Release it now?", default=False)):
         ask.say(f"When you are ready: python -m flows release {spec}")
-    return OK
+        return OK
+    from flows.__main__ import main  # noqa: PLC0415 - it lists this command
+
+    return main(["release", str(spec), "--state", str(state)])
 
 
 def _codebook(ask: Questions) -> tuple[Codebook, list[Path]]:
