@@ -134,7 +134,8 @@ def spec_text(name: str, *, schema: str, source: str, epsilon: str, title: str =
         remark: a line at the top.
     """
     lines = [f"# {remark}"] if remark else []
-    lines.append(f"name: {name}")
+    is_plain = name[0].isalpha() and name not in {"null", "true", "false"}
+    lines.append(f"name: {name if is_plain else _literal(name)}")
     if title:
         lines.append(f"title: {_literal(title)}")
     lines += [

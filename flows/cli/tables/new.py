@@ -4,7 +4,6 @@ The table itself is opened only if a person says so: for its column names, for a
 """
 
 import argparse
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -54,7 +53,7 @@ def run_new_command(asked: argparse.Namespace, state: Path) -> int:
     """
     del asked
     from flows.cli.plan import FITS, show_plan  # noqa: PLC0415 - here and below: only what the command needs
-    from flows.cli.tables.schema import header_lines, require_name, write_draft  # noqa: PLC0415
+    from flows.cli.tables.schema import header_lines, read_epsilon, relative_source, require_name, write_draft  # noqa: PLC0415
     from schemas.spec.release_spec import load_spec  # noqa: PLC0415
 
     ask = Questions()
@@ -65,7 +64,7 @@ def run_new_command(asked: argparse.Namespace, state: Path) -> int:
     folder = Path(ask.text("Folder for the schema and the spec", default="."))
     draft, person = _draft(ask, *book)
     title = ask.text("Title, for readers of the release", default=name.replace("_", " ").replace("-", " ").capitalize())
-    epsilon = ask.ask("Epsilon, the whole privacy cost of a release", _epsilon, default="1")
+    epsilon = ask.ask("Epsilon, the whole privacy cost of a release", read_epsilon, default="1")
     replaces = any((folder / f"{name}{suffix}").exists() for suffix in (".py", ".yaml")) and ask.yes(
         f"{folder / name}.py or .yaml is there already; replace it?", default=False
     )
@@ -74,7 +73,7 @@ def run_new_command(asked: argparse.Namespace, state: Path) -> int:
         name=name,
         folder=folder,
         sources=[path.name for path in book[1]] or ["answers in a terminal"],
-        source=_relative(source, folder),
+        source=relative_source(source, folder),
         epsilon=epsilon,
         title=title,
         person=person,
@@ -212,17 +211,3 @@ def _checked(require: Callable[[str], None]) -> Callable[[str], str]:
         return answer
 
     return read
-
-
-def _epsilon(answer: str) -> str:
-    if not re.fullmatch(r"\d{1,3}(\.\d{1,6})?|\.\d{1,6}", answer) or not float(answer):
-        raise InvalidInput(f"epsilon must be a number above 0 such as 1 or 0.5, got {answer!r}.")
-    return answer
-
-
-def _relative(source: str, folder: Path) -> str:
-    """The path of the table as the spec has it: relative to the spec's folder, if it is near."""
-    if "://" in source or Path(source).is_absolute():
-        return source
-    place, base = Path(source).absolute(), folder.absolute()
-    return str(place.relative_to(base)) if place.is_relative_to(base) else str(place)

@@ -5,6 +5,7 @@ it. A check reads the table; what it prints is internal.
 """
 
 import argparse
+import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -98,8 +99,8 @@ def _draft(asked: argparse.Namespace) -> int:
 
     name = asked.name or re.sub(r"[^a-z0-9_-]+", "_", asked.codebooks[0].stem.lower()).strip("_-")
     require_name(name)
-    source = asked.source or f"{name}.csv"
-    _require_other(asked.codebooks, asked.to / source if asked.source is None else Path(source))
+    source = asked.source or str(asked.to / f"{name}.csv")
+    _require_other(asked.codebooks, Path(source))
     codebook = read_codebooks(asked.codebooks, asked.format)
     draft = draft_of(codebook, " and ".join(map(str, asked.codebooks)), wanted_columns(asked.columns))
     files = write_draft(
@@ -107,8 +108,8 @@ def _draft(asked: argparse.Namespace) -> int:
         name=name,
         folder=asked.to,
         sources=[path.name for path in asked.codebooks],
-        source=source,
-        epsilon=asked.epsilon,
+        source=relative_source(source, asked.to),
+        epsilon=read_epsilon(asked.epsilon),
         title=asked.title,
         replace=asked.replace,
     )
@@ -131,6 +132,13 @@ def require_name(name: str) -> None:
         )
 
 
+def read_epsilon(stated: str) -> str:
+    """The text of an epsilon, if it is one."""
+    if not re.fullmatch(r"\d{1,3}(\.\d{1,6})?|\.\d{1,6}", stated) or not float(stated):
+        raise InvalidInput(f"epsilon must be a number above 0 such as 1 or 0.5, got {stated!r}; correct it.")
+    return stated
+
+
 def _require_other(codebooks: Sequence[Path], source: Path) -> None:
     """Refuse the confidential table as a codebook."""
     for path in codebooks:
@@ -139,6 +147,18 @@ def _require_other(codebooks: Sequence[Path], source: Path) -> None:
                 f"the codebook must be a public document, and {path} is the source itself; a schema that depends on "
                 f"the records discloses them."
             )
+
+
+def relative_source(source: str, folder: Path) -> str:
+    """The path of a table as a spec has it: relative to the spec's folder if it is below it or beside it.
+
+    Args:
+        source: the path as it was stated, or an address in an object store.
+        folder: the folder of the spec.
+    """
+    if "://" in source:
+        return source
+    return os.path.relpath(source, folder) if not Path(source).is_absolute() else source
 
 
 def wanted_columns(stated: str | None) -> list[str]:
