@@ -38,6 +38,11 @@ class Draft:
         """Columns that are never released."""
         return tuple(column.name for column in self.columns if column.form == "identifier")
 
+    @property
+    def person(self) -> str | None:
+        """The identifier of people who may have several records; None if the codebook names none."""
+        return next((column.name for column in self.columns if column.is_person), None)
+
 
 def draft_of(codebook: Codebook, what: str, wanted: Sequence[str] = ()) -> Draft:
     """Decide how a schema describes the variables of a codebook.
@@ -191,10 +196,6 @@ def _numeric(column: Described) -> Iterator[str]:
         yield f"step={column.step!r}"
     if column.rounds:
         yield "round=True"
-    if column.edges:
-        yield f"edges={_list(column.edges)}"
-    if column.width is not None:
-        yield f"width={column.width!r}"
     if column.also:
         yield f"also={_values(column.also, labelled=True)}"
 

@@ -97,8 +97,6 @@ def _read_frictionless(schema: Mapping[str, Any], codebook: Codebook) -> None:
         name = one_line(own.get("name", ""))
         if name in keys and len(keys) == 1:
             kind = "identifier"
-        elif kind is None:
-            kind = "text"
         missing = _texts(own.get("missingValues", [])) or everywhere
         codebook.add(
             Variable(

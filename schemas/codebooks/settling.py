@@ -3,7 +3,7 @@
 Only the codebook decides. What it does not state, such as the range of a number, is left to a person.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from decimal import ROUND_CEILING, Decimal
@@ -21,10 +21,6 @@ Number: TypeAlias = int | float
 _LARGEST = 2**53
 _MOST_STEPS = 10_000
 _MEASURED_STEPS, _FINEST = 1000, Decimal("1e-9")
-_MOST_OWN_BUCKETS = 40
-_BUCKETS = 20
-# Numbers from 0 with more steps are amounts, which have long tails: their buckets grow.
-_AMOUNTS = 1000
 # What is released of dates, by the number of days that they span.
 _PERIODS = (("day", 100), ("month", 20 * 366))
 _NICE = (1, 2, 5)
@@ -45,13 +41,12 @@ class Described:
         high: the largest number, or the last day.
         step: the distance of numbers.
         rounds: whether numbers between the steps are rounded.
-        width: the width of buckets.
-        edges: where buckets begin.
         also: special codes beside numbers, with their labels.
         missing: codes for missing values.
         missing_as: the value that a missing one becomes; None if the codebook states no codes for missing values.
         written: the form of dates, in the notation of `strptime`.
         period: what is released of dates.
+        is_person: whether it identifies people who may have several records.
         groups: the system of codes whose chapters are the values.
         remark: what a reader of the schema should look at.
     """
@@ -64,13 +59,12 @@ class Described:
     high: Number | str = 0
     step: Number = 1
     rounds: bool = False
-    width: Number | None = None
-    edges: tuple[Number, ...] = ()
     also: tuple[tuple[Number, str], ...] = ()
     missing: tuple[str | Number, ...] = ()
     missing_as: str | Number | None = None
     written: str | None = None
     period: str = "day"
+    is_person: bool = False
     groups: Literal["icd9", "icd10"] | None = None
     remark: str = ""
 
@@ -108,10 +102,14 @@ def _settled(variable: Variable, label: str) -> Described | LeftOut:
     ranges = [entry for entry in variable.entries if entry.high is not None]
     if variable.kind in {"identifier", "person"}:
         found: Described | LeftOut = Described(
-            name=variable.name, form="identifier", label=label, missing=variable.missing
+            name=variable.name,
+            form="identifier",
+            label=label,
+            missing=variable.missing,
+            is_person=variable.kind == "person",
         )
     elif variable.kind == "text" and not variable.entries:
-        found = LeftOut(variable.name, "free text can say anything about a person and is never released", "values")
+        found = LeftOut(variable.name, "free text can say anything about a person and is never released")
     elif variable.kind == "date":
         found = _dates(variable, label)
     elif variable.kind in {"icd9", "icd10"}:
@@ -193,7 +191,7 @@ def _numbers(variable: Variable, ranges: Sequence[Entry], label: str) -> Describ
             f"{variable.name} must go from its lowest to its highest number in whole steps, got {low} to {high} in "
             f"steps of {step}; correct the range or the step."
         )
-    return _numeric(variable, low, high, step, special, label, starts=[lower for lower, _ in bounds])
+    return _numeric(variable, low, high, step, special, label)
 
 
 def _measured(variable: Variable, low: Decimal, high: Decimal, special: Sequence[Entry], label: str) -> Described:
@@ -201,7 +199,7 @@ def _measured(variable: Variable, low: Decimal, high: Decimal, special: Sequence
     step = _nice((high - low) / _MEASURED_STEPS, _FINEST)
     remark = f"rounded to steps of {step.normalize():f}, because the codebook states none"
     high = _reached(low, high, step)
-    return replace(_numeric(variable, low, high, step, special, label, starts=[]), rounds=True, remark=remark)
+    return replace(_numeric(variable, low, high, step, special, label), rounds=True, remark=remark)
 
 
 def _numeric(
@@ -211,8 +209,6 @@ def _numeric(
     step: Decimal,
     special: Iterable[Entry],
     label: str,
-    *,
-    starts: Sequence[Decimal],
 ) -> Described:
     """A column of numbers from low to high in steps."""
     if max(abs(low), abs(high)) > _LARGEST:
@@ -234,12 +230,6 @@ def _numeric(
         raise ValueError(
             f"the special codes of {variable.name} must lie outside {low} to {high}, got {outside[0]}; list it once."
         )
-    edges = tuple(_python(each) for each in starts[1:])
-    width = None
-    if not edges and not low and high / step >= _AMOUNTS:
-        edges = tuple(map(_python, _growing(high, step)))
-    elif not edges and (high - low) / step >= _MOST_OWN_BUCKETS:
-        width = _python(_nice((high - low) / _BUCKETS, step))
     whole = _is_whole(low) and _is_whole(step)
     missing_as = None
     if variable.missing:
@@ -252,8 +242,6 @@ def _numeric(
         high=_python(high) if whole else float(high),
         step=_python(step),
         rounds=rounds,
-        width=width,
-        edges=edges,
         also=codes,
         missing=_codes(variable.missing, numbers=True),
         missing_as=missing_as,
@@ -275,7 +263,7 @@ def _numbers_without_range(variable: Variable, label: str) -> Described | LeftOu
         step = steps.pop()
         if not step:
             raise ValueError(f"{variable.name} must have each value once, got {values[0]} twice; remove one.")
-        return _numeric(variable, values[0], values[-1], step, variable.also, label, starts=[])
+        return _numeric(variable, values[0], values[-1], step, variable.also, label)
     return _names(variable, entries, label, "ordered")
 
 
@@ -379,15 +367,6 @@ def _nice(least: Decimal, step: Decimal) -> Decimal:
 def _reached(low: Decimal, high: Decimal, step: Decimal) -> Decimal:
     """The first number in steps from low that is not below high."""
     return low + step * ((high - low) / step).to_integral_value(ROUND_CEILING)
-
-
-def _growing(high: Decimal, step: Decimal) -> Iterator[Decimal]:
-    """1, 2 and 5 times the powers of ten, from the step to the highest number; few if there are many."""
-    start = max(step, _nice(high / 10_000, step))
-    factor = Decimal(1)
-    while start * factor <= high:
-        yield from (start * factor * nice for nice in _NICE if start * factor * nice <= high)
-        factor *= 10
 
 
 def _free_number(

@@ -176,7 +176,8 @@ def _draft(ask: Questions, book: Codebook, paths: Sequence[Path]) -> tuple["Draf
         book.complete([_completed(ask, book.variables[each.name], each)])
     draft = draft_of(book, what)
     identifiers = draft.identifiers
-    if not identifiers or not ask.yes("Can one person have several records?", default=False):
+    several = bool(identifiers) and ask.yes("Can one person have several records?", default=draft.person is not None)
+    if not several:
         return draft, None
 
     def read(answer: str) -> str:
@@ -184,7 +185,7 @@ def _draft(ask: Questions, book: Codebook, paths: Sequence[Path]) -> tuple["Draf
             raise InvalidInput(f"the identifier must be one of {', '.join(identifiers)}, got {answer!r}.")
         return answer
 
-    return draft, ask.ask("Which identifier names the person?", read, default=identifiers[0])
+    return draft, ask.ask("Which identifier names the person?", read, default=draft.person or identifiers[0])
 
 
 def _completed(ask: Questions, variable: Variable, lack: "LeftOut") -> Variable:

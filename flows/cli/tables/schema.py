@@ -111,6 +111,7 @@ def _draft(asked: argparse.Namespace) -> int:
         source=relative_source(source, asked.to),
         epsilon=read_epsilon(asked.epsilon),
         title=asked.title,
+        person=draft.person,
         replace=asked.replace,
     )
     _say(*_drafted(draft, files))
@@ -305,7 +306,10 @@ def fits(spec: "ReleaseSpec", fit: "Fit") -> bool:
 
 def _limits(spec: "ReleaseSpec", fit: "Fit") -> Iterator[tuple[float, float, str]]:
     """The shares of rows that are limited, with their limits and the names of these."""
-    yield float(fit.share_invalid), float(spec.max_invalid_share), "max_invalid_share"
+    if spec.max_invalid_share is not None:
+        yield float(fit.share_invalid), float(spec.max_invalid_share), "max_invalid_share"
+    if spec.max_dropped_share is not None:
+        yield float(fit.share_dropped), float(spec.max_dropped_share), "max_dropped_share"
 
 
 def fit_lines(spec: "ReleaseSpec", fit: "Fit") -> Iterator[str]:
