@@ -103,7 +103,16 @@ def _complain_of(error: DeniableError, asked: argparse.Namespace, state: Path) -
 
     if isinstance(error, Held):
         return _complain(str(error), HELD)
+    _tell_counts(error)
     return _complain(str(error), hint="" if isinstance(error, NotPublished) else _kept(asked, state))
+
+
+def _tell_counts(error: DeniableError) -> None:
+    """Show the exact counts behind a refusal to whoever may read them; no message has them."""
+    from stores.vault.exact_counts import RefusedByCounts  # noqa: PLC0415 - where a step refused, it is imported
+
+    if isinstance(error, RefusedByCounts) and (counts := error.counts()):
+        _tell(f"Internal, for cleared staff:\n{counts}".rstrip())
 
 
 def _prepared(named: Path | None) -> Path:

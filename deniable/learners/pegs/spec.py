@@ -96,6 +96,7 @@ class Entry(KeyedEntry):
             numbers of values.
     """
 
+    reads_buckets: ClassVar[bool] = True
     parts: ClassVar[tuple[str, ...]] = ("structure",)
     steps: ClassVar[Mapping[str, str]] = {
         "learn_structure": "Lists the keys of the urns: by public orders, or by measured ones, which are charged.",
