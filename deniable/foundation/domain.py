@@ -27,7 +27,7 @@ from deniable.foundation.rules import (
 )
 
 Value = int | float | str | bool
-Kind = Literal["numeric", "nominal"]
+Kind = Literal["numeric", "ordered", "nominal"]
 Codes = NDArray[np.uint16]
 
 MAX_CARDINALITY = 65_535
@@ -40,7 +40,8 @@ class Attribute:
     Attributes:
         name: the column's name.
         values: the value of each code 0..cardinality-1, in public order.
-        kind: `numeric` if the order of the values is meaningful, otherwise `nominal`.
+        kind: `numeric` for numbers and `ordered` for names, if the order of the values is meaningful; otherwise
+            `nominal`.
         buckets: bucket of each code, the integers 0..bucket_count-1, each used at least once.
     """
 
@@ -71,6 +72,11 @@ class Attribute:
     def cardinality(self) -> int:
         """Number of values."""
         return len(self.values)
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether the order of the values is meaningful."""
+        return self.kind != "nominal"
 
     @property
     def bucket_count(self) -> int:
