@@ -120,7 +120,7 @@ MUTANTS = (
             "tasks/test_split.py::test_other_records_are_split_by_other_draws",
         ),
         (
-            "words[unusable] = _take(stream, len(unusable))",
+            "words[unusable] = words_of_64_bits(stream, len(unusable))",
             "words[unusable] = 0",
             "words that would favour a part go to the first part",
             _SPLIT + "test_a_word_that_would_favour_a_part_is_drawn_anew",
