@@ -141,6 +141,26 @@ def test_another_key_chooses_other_records(tmp_path: Path) -> None:
     assert found[0] == found[1] != found[2]
 
 
+def in_two_chunks(folder: Path, school: str = "none") -> list[int]:
+    """Which records are kept of people who have one in each of two chunks, in the same order: 0 to 9, and 10 to 19."""
+    rows = [[f"p{owner}", str(18 + chunk + owner % 10), "f", school, "no"] for chunk in (0, 10) for owner in range(200)]
+    with workspace_of(spec_of(folder, rows, chunk_rows=200)) as workspace:
+        codes = clean(workspace, validate(workspace, ingest(workspace)))
+        return load_codes(codes.path, workspace.spec.domain)[:, 0].tolist()
+
+
+def test_records_in_different_chunks_have_words_of_their_own(tmp_path: Path) -> None:
+    kept = in_two_chunks(tmp_path)
+    # All are of one chunk by chance less often than once in 10^59.
+    assert min(kept) < 10 <= max(kept)
+    assert len(kept) == 200
+
+
+def test_other_rows_are_chosen_by_other_words(tmp_path: Path) -> None:
+    # The same are kept of both by chance less often than once in 10^30.
+    assert in_two_chunks(tmp_path / "some") != in_two_chunks(tmp_path / "others", "some")
+
+
 def test_a_recode_and_a_universe_need_not_know_the_person() -> None:
     schema = table(
         {"old": nominal([0, 1]), COLUMN: identifier(missing=["?"])},
