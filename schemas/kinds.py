@@ -180,7 +180,7 @@ def numeric(
         label=label,
         step=step,
         labels=special,
-        becomes=_numbers_become(values, unit, rounding=round, clip=clip, special=tuple(special))
+        becomes=_numbers_become(values, unit, rounding=round, clip=clip, special=[float(code) for code in special])
         if round or clip
         else None,
     )
@@ -514,7 +514,7 @@ def _nearest(numbers: NDArray[np.float64], grid: NDArray[np.float64], unit: floa
         place = np.clip(np.nan_to_num((numbers - grid[0]) / unit), 0, len(grid) - 1)
     lower = np.floor(place).astype(np.int64)
     upper = np.minimum(lower + 1, len(grid) - 1)
-    return np.where(numbers - grid[lower] < grid[upper] - numbers, lower, upper)
+    return np.asarray(np.where(numbers - grid[lower] < grid[upper] - numbers, lower, upper), np.int64)
 
 
 def _special(
