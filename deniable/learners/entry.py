@@ -26,6 +26,9 @@ class LearnerEntry(Strict):
     is_drawn_from_counts: ClassVar[bool] = False
     """Whether there is no model and records are drawn from exact counts, every draw charged (its module `draws`)."""
 
+    why_no_tested_seeds: ClassVar[str] = ""
+    """Why records of this learner cannot begin at confidential seeds that are tested, if they cannot, and what could."""
+
     parts: ClassVar[tuple[str, ...]]
     leaves: ClassVar[tuple[str, ...]] = ()
     steps: ClassVar[Mapping[str, str]]
