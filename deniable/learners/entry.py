@@ -27,7 +27,7 @@ class LearnerEntry(Strict):
     """Whether there is no model and records are drawn from exact counts, every draw charged (its module `draws`)."""
 
     why_no_tested_seeds: ClassVar[str] = ""
-    """Why records of this learner cannot begin at confidential seeds that are tested, if they cannot, and what could."""
+    """Why records cannot begin at confidential seeds that are tested, where they cannot, and what to choose instead."""
 
     parts: ClassVar[tuple[str, ...]]
     leaves: ClassVar[tuple[str, ...]] = ()
