@@ -450,9 +450,10 @@ class ReleaseSpec(Strict):
         learner = info.data.get("learner")
         if learner is not None and learner.is_drawn_from_counts != synthesis.draws_from_counts:
             fitting = samplers.guarantees_that(from_counts=learner.is_drawn_from_counts)
+            reason = f"; {learner.why_no_tested_seeds}" if synthesis.tests and learner.why_no_tested_seeds else ""
             raise ValueError(
                 f"must have the guarantee {' or '.join(fitting)} for a learner of kind {learner.kind}, "
-                f"got {synthesis.guarantee}"
+                f"got {synthesis.guarantee}{reason}"
             )
         return synthesis
 
