@@ -31,6 +31,8 @@ _MODULES: tuple[tuple[str, str, dict[str, str]], ...] = (
         "add_deciding_commands",
         dict.fromkeys(("held", "approve", "refuse"), "run_deciding_command"),
     ),
+    ("flows.cli.tables.schema", "add_schema_commands", {"schema": "run_schema_command"}),
+    ("flows.cli.tables.new", "add_new_command", {"new": "run_new_command"}),
     ("flows.cli.public.select", "add_select_command", {"select": "run_select_command"}),
     ("flows.cli.find", "add_find_command", {"find": "run_find_command"}),
     ("flows.cli.runs", "add_runs_command", {"runs": "run_runs_command"}),

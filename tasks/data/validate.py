@@ -50,6 +50,25 @@ class Findings:
     missing_by_column: Counter[str] = field(default_factory=Counter)
     invalid_by_check: Counter[tuple[str, str]] = field(default_factory=Counter)
 
+    def add_invalid(self, column: str, check: str, rows: pd.Index) -> None:
+        """Count the invalid cells of a column.
+
+        Args:
+            column: the column, or `row`.
+            check: the check that they fail.
+            rows: their rows, as the frame numbers them.
+        """
+        self.invalid_by_check[column, check] += len(rows)
+
+    def add_missing(self, column: str, rows: pd.Index) -> None:
+        """Count the missing cells of a column.
+
+        Args:
+            column: the column.
+            rows: their rows, as the frame numbers them.
+        """
+        self.missing_by_column[column] += len(rows)
+
     @property
     def valid(self) -> int:
         """Number of valid rows."""
@@ -184,7 +203,7 @@ def examine(schema: DataFrameSchema, frame: pd.DataFrame, findings: Findings) ->
     for name in schema.columns:
         absent = recoded[name].isna().to_numpy()
         if absent.any():
-            findings.missing_by_column[name] += int(absent.sum())
+            findings.add_missing(name, recoded.index[absent])
             missing[recoded.index[absent]] = True
     findings.rows += len(frame)
     findings.out_of_universe += int((~present).sum())
@@ -204,7 +223,7 @@ def _count_failures(errors: Iterable[SchemaError], rows: int, findings: Findings
                 f"correct the schema."
             )
         refused = error.check_output.index[~error.check_output.to_numpy(bool)]
-        findings.invalid_by_check[column, check] += len(refused)
+        findings.add_invalid(column, check, refused)
         invalid[refused] = True
     return invalid
 
