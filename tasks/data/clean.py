@@ -44,8 +44,8 @@ def clean(workspace: Workspace, checked: Reference) -> Reference:
                     writer.write(encode(valid if kept is None else valid[next(kept)], domain))
             if writer.rows == 0:
                 raise Refused(
-                    f"a release must have records, and of {checked.rows} rows none is in scope, complete and valid; "
-                    f"see the report of the step validate, and the schema's universe and codes for missing values."
+                    "a release must have records, and no row is in scope, complete and valid; see the report of the "
+                    "step validate, and the schema's universe and codes for missing values."
                 )
         step.figures({"rows_clean": writer.rows}, Audience.INTERNAL)
         if person is not None:

@@ -9,12 +9,12 @@ from math import lcm
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable.foundation.errors import Refused
 from deniable.foundation.keys import WordStream
 from deniable.foundation.uniform import words_of_64_bits
 from schemas.references import Audience, Reference
 from stores.tables.tables import CodesWriter, read_codes
 from stores.tracking.step_run import recorded_step
+from stores.vault.exact_counts import refused_by_counts
 from stores.vault.workspace import Workspace
 from tasks.running.step import as_task
 
@@ -35,7 +35,7 @@ def split(workspace: Workspace, codes: Reference) -> dict[str, Reference]:
         Codes of each part with a probability, by its name.
 
     Raises:
-        Refused: a part with a probability got no record.
+        RefusedByCounts: a part with a probability got no record.
     """
     spec, domain = workspace.spec, workspace.spec.domain
     probabilities = spec.split.probabilities
@@ -54,11 +54,16 @@ def split(workspace: Workspace, codes: Reference) -> dict[str, Reference]:
                 parts = draw_parts(stream, len(records), list(probabilities.values()))
                 for number, writer in enumerate(writers):
                     writer.write(records[parts == number])
-            empty = [name for name, writer in zip(probabilities, writers, strict=True) if writer.rows == 0]
-            if empty:
-                raise Refused(
-                    f"each part must have a record, and of {codes.rows} none went to {', '.join(empty)}; "
-                    f"use a larger table or larger probabilities."
+            if any(writer.rows == 0 for writer in writers):
+                raise refused_by_counts(
+                    workspace,
+                    "split",
+                    "each part of the split must have a record, got one without; use a larger table, larger "
+                    "probabilities, or a holdout of 0",
+                    [
+                        f"{name}: {writer.rows:,} of {codes.rows:,} rows"
+                        for name, writer in zip(probabilities, writers, strict=True)
+                    ],
                 )
         outputs = {}
         rows = {f"rows_{name}": writer.rows for name, writer in zip(probabilities, writers, strict=True)}
