@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandera.pandas import Check, Column, DataFrameSchema, Parser
 
-from deniable.foundation.domain import Attribute, Domain, Value
+from deniable.foundation.domain import Attribute, Domain, Person, Value
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.rules import Rule
 from schemas.kinds import (
@@ -31,7 +31,7 @@ from schemas.kinds import (
     usual_missing,
     values_of,
 )
-from schemas.plain_text import fault_of_line, fault_of_name, fault_of_paragraph
+from schemas.plain_text import LONGEST_NAME, fault_of_line, fault_of_name, fault_of_paragraph
 from schemas.rules import Statement, TotalStatement
 
 __all__ = [
@@ -46,6 +46,7 @@ __all__ = [
     "nominal",
     "numeric",
     "ordered",
+    "person_of",
     "table",
 ]
 
@@ -63,6 +64,8 @@ def table(
     reads: Mapping[str, type[float] | type[str]] | None = None,
     missing: Mapping[str, Sequence[Value]] | None = None,
     missing_as: str | None = None,
+    person: str | None = None,
+    most_records: int = 1,
     universe: Universe | None = None,
     recode: Recode | None = None,
     rules: Sequence[Statement] = (),
@@ -83,6 +86,10 @@ def table(
         missing: codes for missing values of columns that are read and are not attributes.
         missing_as: a word such as `missing`, which becomes a value of every column that has none for missing values: no
             row is left out because a value is missing. Columns of numbers get a number with the word as its label.
+        person: the identifier of the people of whom the table may have several records, such as a patient's number. The
+            privacy unit is then one person with all records: of each person one is used, chosen at random among those
+            that are valid. Rows without it are left out. It is read as text, so that 7 and 007 are two people.
+        most_records: the most records of one person that are used, which must be 1.
         universe: decides for each row alone, by a public rule, whether it is in scope. Its docstring is published. A
             comparison with a missing value is false, so such rows are out of scope. Rows with text where a number must
             be are always in scope, as invalid rows.
@@ -97,18 +104,24 @@ def table(
     Raises:
         InvalidInput: a name is not text or would be misread by pages or spreadsheets, the target is not an attribute,
             columns hold free text or have values that can never occur, there are codes for missing values of a column
-            that is not read, or a rule names no public source, does not fit the columns, or contradicts others.
+            that is not read, the person is an attribute or has more than one record, or a rule names no public source,
+            does not fit the columns, or contradicts others.
     """
     _require_names(columns, reads or {}, description)
     if not all(isinstance(column, Column) for column in columns.values()):
         raise InvalidInput("the columns of a table must be described by the functions of schemas.table; correct them.")
     _require_sound(columns, reads, computed=recode is not None)
+    unit = None if person is None else Person(person, most_records)
+    by_person = {} if person is None else {person: _identifier_of(person, columns)}
     columns = {name: column for name, column in columns.items() if _metadata(name, column)["kind"] != IDENTIFIER}
     if missing_as is not None:
         columns = {name: usual_missing(column, missing_as) for name, column in columns.items()}
     metadata = {name: _metadata(name, column) for name, column in columns.items()}
     wanted = dict(reads) if reads is not None else {name: entry["reads"] for name, entry in metadata.items()}
     sentinels = {name: entry["missing"] for name, entry in metadata.items()} | dict(missing or {})
+    for name, column in by_person.items():
+        wanted[name] = str
+        sentinels[name] = (*sentinels.get(name, ()), *_metadata(name, column)["missing"])
     unread = [name for name, codes in sentinels.items() if codes and name not in wanted]
     if unread:
         raise InvalidInput(f"codes for missing values must belong to columns that are read, got some for {unread[0]}.")
@@ -119,13 +132,14 @@ def table(
         parsers.append(Parser(_filter(universe), name="universe"))
     fills = any(entry["missing_as"] is not None for entry in metadata.values())
     if recode is not None:
-        parsers.append(Parser(_row_by_row(recode, fills=fills), name="recode"))
+        parsers.append(Parser(_row_by_row(recode, fills=fills, kept=tuple(by_person)), name="recode"))
     if fills or any(entry["becomes"] is not None for entry in metadata.values()):
         parsers.append(Parser(_as_described(metadata), name="as described"))
     values = {name: values_of(entry) for name, entry in metadata.items()}
     stated = tuple(statement(values) for statement in rules)
+    _require_no_bins(stated, metadata)
     schema = DataFrameSchema(
-        dict(columns),
+        {**columns, **by_person},
         parsers=parsers,
         checks=[
             Check(_keeps(columns, rule), name=f"rule {number}: {rule.sentence}")
@@ -139,6 +153,7 @@ def table(
             "universe": _published_words(universe),
             "rules": stated,
             "totals": tuple(statement(values) for statement in totals),
+            "person": unit,
         },
     )
     if stated or totals:
@@ -156,18 +171,30 @@ def domain_of(schema: DataFrameSchema) -> Domain:
     attributes = []
     for name, column in schema.columns.items():
         metadata = _metadata(name, column)
+        if metadata["kind"] == IDENTIFIER:
+            continue
         attributes.append(
             Attribute(
                 name=name,
                 values=values_of(metadata),
                 kind=metadata["kind"],
                 buckets=metadata["buckets"],
+                bins=metadata["bins"],
             )
         )
     known = _table_metadata(schema)
     return Domain(
-        tuple(attributes), target=known["target"], rules=known.get("rules", ()), totals=known.get("totals", ())
+        tuple(attributes),
+        target=known["target"],
+        rules=known.get("rules", ()),
+        totals=known.get("totals", ()),
+        person=known.get("person"),
     )
+
+
+def person_of(schema: DataFrameSchema) -> Person | None:
+    """The people of whom a table may have several records; None if the privacy unit is one record."""
+    return cast("Person | None", _table_metadata(schema).get("person"))
 
 
 def _keeps(columns: Mapping[str, Column], rule: Rule) -> Callable[[pd.DataFrame], pd.Series]:
@@ -233,6 +260,30 @@ def _published_words(universe: Universe | None) -> str:
     if fault := fault_of_paragraph(words):
         raise InvalidInput(f"the docstring of a universe {fault}.")
     return words
+
+
+def _identifier_of(person: str, columns: Mapping[str, Column]) -> Column:
+    """The column that distinguishes people, which need not be among those of the table."""
+    if fault := fault_of_name(person, most=LONGEST_NAME):
+        raise InvalidInput(f"the name of a person's column {fault}.")
+    column = columns.get(person, identifier())
+    if _metadata(person, column)["kind"] != IDENTIFIER:
+        raise InvalidInput(
+            f"the person must be an identifier, which is never released, and {person} is an attribute; describe it by "
+            "identifier(), or leave it out of the columns."
+        )
+    return column
+
+
+def _require_no_bins(rules: Sequence[Rule], metadata: Mapping[str, Mapping[str, Any]]) -> None:
+    """Refuse rules about numbers that are drawn within bins, because they could not hold exactly."""
+    for rule in rules:
+        binned = [name for name in rule.attributes if name in metadata and metadata[name]["bins"] is not None]
+        if binned:
+            raise InvalidInput(
+                f"a rule must be about columns without bins, in which numbers are drawn at the end, got {binned[0]}; "
+                "leave out the bins, or the rule."
+            )
 
 
 def _require_sound(columns: Mapping[str, Column], reads: Mapping[str, Any] | None, *, computed: bool) -> None:
@@ -340,12 +391,13 @@ def _as_described(metadata: Mapping[str, Mapping[str, Any]]) -> Recode:
     return described
 
 
-def _row_by_row(recode: Recode, *, fills: bool) -> Recode:
+def _row_by_row(recode: Recode, *, fills: bool, kept: Sequence[str] = ()) -> Recode:
     """Guard a recode: one row out for each row in, with the same label, and no invalid value becomes valid.
 
     Args:
         recode: the recode.
         fills: whether null may become a value afterwards, so that text must be marked as unreadable too.
+        kept: columns that the recode does not compute, and that stay as they were read.
     """
 
     def recoded(frame: pd.DataFrame) -> pd.DataFrame:
@@ -360,7 +412,7 @@ def _row_by_row(recode: Recode, *, fills: bool) -> Recode:
             result.loc[hidden, result.select_dtypes("number").columns] = UNREADABLE
             if fills:
                 result.loc[hidden, result.select_dtypes(exclude="number").columns] = UNREADABLE_TEXT
-        return result
+        return result.assign(**{name: frame[name] for name in kept if name in frame})
 
     return recoded
 

@@ -30,6 +30,9 @@ class LearnerEntry(Strict):
     makes_buckets: ClassVar[bool] = False
     """Whether it makes buckets of its own from noisy counts, whatever those of the schema are."""
 
+    why_no_tested_seeds: ClassVar[str] = ""
+    """Why records cannot begin at confidential seeds that are tested, where they cannot, and what to choose instead."""
+
     parts: ClassVar[tuple[str, ...]]
     leaves: ClassVar[tuple[str, ...]] = ()
     steps: ClassVar[Mapping[str, str]]

@@ -21,6 +21,10 @@ RULES = (
 )
 """The rows that are excluded; each row is judged on its own content alone."""
 
+_OF_A_PERSON = (
+    "rows without {column}, and of the other rows with the same {column} all but one, chosen at random; which one is "
+    "kept depends on the rows of that person alone"
+)
 _INVALID = "At most {share:g} of the rows in scope were invalid, counted exactly; with more, it would have stopped."
 _READ = "The source could be read as spec and schema say, and the schema's code ran on it; else it would have stopped."
 _DROPPED = (
@@ -38,14 +42,16 @@ _ASKED = "Unless a person approved it, which the record says, exact figures were
 _SIDES = {"max": "at most", "min": "at least"}
 
 
-def rows_left_out(spec: Mapping[str, Any]) -> dict[str, Any]:
+def rows_left_out(spec: Mapping[str, Any], person: Mapping[str, Any] | None) -> dict[str, Any]:
     """The rows that are excluded from a release, by rule and not by number.
 
     Args:
         spec: the spec, as the record has it.
+        person: the people of whom the table may have several records, as in the record; None if there are none.
     """
+    of_people = [] if person is None else [_OF_A_PERSON.format(column=person["column"])]
     return {
-        "rules": list(RULES),
+        "rules": [*RULES, *of_people],
         **{name: share for name, (share, _) in _limits(spec).items()},
         "number": "not stated: it is measured without noise",
     }

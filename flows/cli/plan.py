@@ -105,6 +105,8 @@ def _derived(spec: ReleaseSpec) -> Iterator[tuple[str, str]]:
 
 def _claims(spec: ReleaseSpec, accounts: Accounts) -> Iterator[tuple[str, str]]:
     """What the release would claim, and who would decide on its publication."""
+    if accounts.person is not None:
+        yield "privacy unit", f"{accounts.unit}; one record of each, chosen at random, is used"
     yield "whole release", _whole(accounts.total)
     yield "model", f"{in_words(accounts.model)}, by {accounts.model.accountant}"
     if accounts.record is not None:

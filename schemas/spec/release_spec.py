@@ -21,7 +21,7 @@ from pydantic import (
     field_validator,
 )
 
-from deniable.foundation.domain import Domain
+from deniable.foundation.domain import PERSONS, Domain, Person
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.spec_values import (
     Count,
@@ -450,9 +450,10 @@ class ReleaseSpec(Strict):
         learner = info.data.get("learner")
         if learner is not None and learner.is_drawn_from_counts != synthesis.draws_from_counts:
             fitting = samplers.guarantees_that(from_counts=learner.is_drawn_from_counts)
+            reason = f"; {learner.why_no_tested_seeds}" if synthesis.tests and learner.why_no_tested_seeds else ""
             raise ValueError(
                 f"must have the guarantee {' or '.join(fitting)} for a learner of kind {learner.kind}, "
-                f"got {synthesis.guarantee}"
+                f"got {synthesis.guarantee}{reason}"
             )
         return synthesis
 
@@ -478,8 +479,12 @@ class ReleaseSpec(Strict):
         learner, dataset = info.data.get("learner"), info.data.get("dataset")
         if learner is None or dataset is None:
             return budget
-        own = (budget.dataset if budget is not None else None) or Path(dataset).stem
+        domain = (info.context or {}).get("domain")
+        named = budget.dataset if budget is not None else None
+        own = named or Path(dataset).stem
         relation = learners.neighbouring(dict(learner))
+        if domain is not None:
+            _require_unit(domain.person, named, own, relation)
         if (relation != learners.ADDED_OR_REMOVED) != own.endswith(REPLACED):
             raise ValueError(
                 f"must name a dataset that ends in {REPLACED} if and only if one record is replaced, not added or "
@@ -504,7 +509,16 @@ class ReleaseSpec(Strict):
     def dataset_name(self) -> str:
         """The dataset's name in the ledger and the record."""
         own = self.budget.dataset if self.budget is not None else None
-        return own or Path(self.dataset).stem
+        if own is not None:
+            return own
+        return Path(self.dataset).stem + (self.person.ending if self.person is not None else "")
+
+    @property
+    def person(self) -> Person | None:
+        """The people of whom the table may have several records; None if the privacy unit is one record."""
+        from schemas.table import person_of  # noqa: PLC0415 - it imports pandas
+
+        return person_of(self.schema)
 
     @property
     def folder(self) -> Path:
@@ -537,7 +551,7 @@ class ReleaseSpec(Strict):
     @property
     def titles(self) -> dict[str, str]:
         """The label of each attribute, for readers."""
-        return {name: column.title or "" for name, column in self.schema.columns.items()}
+        return {name: self.schema.columns[name].title or "" for name in self.domain.names}
 
     @property
     def labels(self) -> dict[str, dict[str, str]]:
@@ -545,6 +559,27 @@ class ReleaseSpec(Strict):
         from schemas.table import labels_of  # noqa: PLC0415 - it imports pandas
 
         return labels_of(self.schema)
+
+
+def _require_unit(person: Person | None, named: str | None, own: str, relation: str) -> None:
+    """Refuse a dataset whose ledger would add guarantees for one record and for one person, or for different people."""
+    if person is None:
+        if PERSONS in own:
+            raise ValueError(
+                f"must name a dataset with {PERSONS} in its name only if the schema names a person, got {own}: a "
+                "ledger adds guarantees of one kind"
+            )
+        return
+    if relation != learners.ADDED_OR_REMOVED:
+        raise ValueError(
+            "must be of a learner whose guarantee is for a record added or removed, because the schema names a person; "
+            "choose another learner"
+        )
+    if named is not None and not named.endswith(person.ending):
+        raise ValueError(
+            f"must name a dataset that ends in {person.ending}, because the schema names a person, got {named}: a "
+            "ledger adds guarantees of one kind"
+        )
 
 
 def _refuse_unknown_thresholds(thresholds: Iterable[str], info: ValidationInfo) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable.foundation.keys import WordStream
+from deniable.foundation.uniform import words_of_64_bits
 from schemas.references import Audience, Reference
 from stores.tables.tables import CodesWriter, read_codes
 from stores.tracking.step_run import recorded_step
@@ -100,18 +101,12 @@ def draw_parts(stream: WordStream, records: int, probabilities: Sequence[Fractio
     denominator = lcm(*(probability.denominator for probability in probabilities))
     words_each = _WORDS // denominator
     usable = denominator * words_each
-    words = _take(stream, records)
+    words = words_of_64_bits(stream, records)
     while usable < _WORDS and (unusable := np.flatnonzero(words >= np.uint64(usable))).size:
-        words[unusable] = _take(stream, len(unusable))
+        words[unusable] = words_of_64_bits(stream, len(unusable))
     limits = [int(total * denominator) * words_each for total in accumulate(probabilities)]
     # The last limit may be 2^64, which no word reaches.
     return np.searchsorted(np.array([limit for limit in limits if limit < _WORDS], np.uint64), words, side="right")
-
-
-def _take(stream: WordStream, count: int) -> NDArray[np.uint64]:
-    """Take 64-bit words, each of two words of the stream, the first the more significant."""
-    high, low = stream.take(2 * count).reshape(count, 2).T.astype(np.uint64)
-    return (high << np.uint64(32)) | low
 
 
 split_task = as_task(split)

@@ -44,11 +44,14 @@ Tables = Mapping[str, Codes]
 Figures = dict[str, float]
 Series = dict[str, tuple[float, ...]]
 
+TREES, SHARE = 50, 0.5
+"""How many trees a random forest has, and the share of the records that each learns from.
+
+The conclusions are those of 100 trees that learn from all, for a third of the time: `python -m benchmarks.evaluation`.
+"""
+
 FEWEST_TOLD = 2
 """The fewest records of each table that the distinguishing game needs; with fewer its figure is left out."""
-
-TREES = 100
-"""How many trees a random forest has."""
 
 
 def evaluate_utility(
@@ -119,10 +122,14 @@ class Forest:
 
     Args:
         seed: of its random numbers.
+        trees: number of trees; TREES by default.
+        share: the share of the records that each tree learns from; with None, a bootstrap sample of all.
     """
 
-    def __init__(self, seed: int) -> None:
-        self.trees = RandomForestClassifier(TREES, min_samples_leaf=5, n_jobs=2, random_state=seed)
+    def __init__(self, seed: int, trees: int | None = None, share: float | None = SHARE) -> None:
+        self.trees = RandomForestClassifier(
+            trees or TREES, min_samples_leaf=5, max_samples=share, n_jobs=2, random_state=seed
+        )
 
     def fit(self, codes: Codes, labels: NDArray[np.integer], /) -> None:
         """Learn from codes of shape (rows, attributes) and labels of shape (rows,)."""
