@@ -41,7 +41,7 @@ def draft(folder: Path, *more: str) -> tuple[int, str, str]:
 def test_a_draft_is_a_schema_and_a_spec_that_load(folder: Path) -> None:
     status, said, _ = draft(folder, "--epsilon", "0.5")
     assert status == 0
-    assert "people.py: 4 columns (1 nominal, 1 ordered, 1 numeric, 1 identifier)" in said
+    assert "people.py: 4 columns (1 nominal, 1 ordered, 1 numeric, 1 never released)" in said
     assert "  note: free text can say anything about a person and is never released" in said
     assert "Only the codebook was read." in said
     spec = load_spec(folder / "people.yaml")
@@ -63,7 +63,7 @@ def test_column_names_of_the_table_are_compared_and_no_others_are_printed(folder
     assert status == 0
     assert "Of people.csv only the column names were read; 3 of 4 are in it." in said
     assert "  school: not a column of the table; it has School" in said
-    assert "  1 columns of the table are not in the codebook; they are never read" in said
+    assert "  not in the codebook, and never read: 1 column of the table" in said
     assert "Secret" not in said
 
 
