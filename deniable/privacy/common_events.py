@@ -12,7 +12,7 @@ from deniable.foundation.domain import Domain
 from deniable.privacy.loss import MechanismEvent, PrivacyTestEvent, SampledTestEvent, noisy_integers
 
 WORDS = 1 << 32
-"""Number of values of a word: the probability of scoring a seed is a multiple of one over this."""
+"""How many different words there are. The probability of scoring a seed is a multiple of one over this."""
 
 FAMILIES = "counts of each attribute by its parents"
 """The query of counts of each attribute by its parents, which may be none."""

@@ -38,6 +38,7 @@ class Entry(LearnerEntry):
         accept_reject: whether draws that are too far from the counts are drawn again, for `pdp`.
     """
 
+    reads_buckets: ClassVar[bool] = True
     parts: ClassVar[tuple[str, ...]] = ("parameters",)
     steps: ClassVar[Mapping[str, str]] = {
         "learn_structure": "Lists the urns of all destinations: how much is drawn from each, and the prior weights.",

@@ -123,6 +123,7 @@ class Entry(KeyedEntry):
         seed_file: a public file whose records are the seeds, instead of seeds drawn by weights.
     """
 
+    reads_buckets: ClassVar[bool] = True
     parts: ClassVar[tuple[str, ...]] = ("structure",)
     steps: ClassVar[Mapping[str, str]] = {
         "learn_structure": "Lists the keys of the urns: by public orders, or by measured ones, which are charged.",
