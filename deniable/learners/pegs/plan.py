@@ -210,7 +210,7 @@ def urns_document(
 
 
 def more_of_urns(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Further entries of the document that follow from a spec's entry; those of newer ones only where they are asked.
+    """Further entries of the document that follow from a spec's entry; newer ones only where a spec has them.
 
     Args:
         asked: the learner's entry, as a document or as fields.
