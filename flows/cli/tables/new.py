@@ -101,11 +101,16 @@ def run_new_command(asked: argparse.Namespace, state: Path) -> int:
 
 def _codebook(ask: Questions) -> tuple[Codebook, list[Path]]:
     """The codebook: from files, or from answers."""
+    from schemas.codebooks.drafting import draft_of  # noqa: PLC0415 - as above
     from schemas.codebooks.reading import read_codebooks  # noqa: PLC0415
 
     def read(answer: str) -> tuple[Codebook, list[Path]]:
         paths = [Path(each) for each in answer.split()] if not Path(answer).is_file() else [Path(answer)]
-        return (read_codebooks(paths) if answer else Codebook()), paths if answer else []
+        if not answer:
+            return Codebook(), []
+        book = read_codebooks(paths)
+        draft_of(book, " and ".join(map(str, paths)))
+        return book, paths
 
     book, paths = ask.ask("Codebook, one file or several; empty to describe the columns here", read, default="")
     if not paths:
