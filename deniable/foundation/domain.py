@@ -177,7 +177,7 @@ class Attribute:
         first, _, step, scale = self._in_units
         units = np.asarray(first, np.int64)[codes] + places * step
         # A quotient of integers below 2^53 is rounded correctly, as a decimal number is when it is read.
-        return units / scale if isinstance(self.values[0], float) else units
+        return np.asarray(units / scale if isinstance(self.values[0], float) else units)
 
     @property
     def cardinality(self) -> int:

@@ -6,11 +6,12 @@ their own: that is post-processing, which costs nothing, whatever is known of th
 
 import hashlib
 import json
+from typing import Any
 
 from numpy.typing import NDArray
 
 from deniable.foundation.domain import Attribute, Codes, Domain
-from deniable.foundation.keys import ReleaseKey
+from deniable.foundation.keys import ReleaseKey, WordStream
 from deniable.foundation.uniform import uniform_below
 
 
@@ -28,7 +29,7 @@ class WithinBins:
         self._inputs = inputs
         self._columns = [(column, of) for column, of in enumerate(domain.attributes) if of.bins is not None]
 
-    def numbers(self, codes: Codes, chunk: int) -> dict[int, NDArray]:
+    def numbers(self, codes: Codes, chunk: int) -> dict[int, NDArray[Any]]:
         """The numbers of all attributes with bins, by column number.
 
         Args:
@@ -43,7 +44,7 @@ class WithinBins:
             for column, attribute in self._columns
         }
 
-    def _stream(self, attribute: Attribute, chunk: int):
+    def _stream(self, attribute: Attribute, chunk: int) -> WordStream:
         said = [attribute.name, [repr(value) for value in attribute.values], repr(attribute.bins)]
         return self._key.stream(
             step="publish",
