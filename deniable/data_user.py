@@ -9,6 +9,7 @@ import csv
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from hashlib import sha256
 from math import floor, isfinite, log10
 from typing import Any
@@ -76,14 +77,15 @@ def read_release(folder: Folder, trust: Trust | None = None) -> ReadRelease:
     files = _Files(folder, names)
     checks: list[Check] = []
     split: Mapping[str, Any] | None = None
-    name = ""
+    name, effect = "", 1.0
     if RECORD in names:
         envelope, statement = record_in(folder, names)
         record: Mapping[str, Any] = statement.predicate
         files.digests = statement.subjects
         try:
             split, name = record["spec"]["document"].get("split"), record["release"]["id"]
-        except (KeyError, TypeError, AttributeError):
+            effect = float(Fraction(str((record["spec"]["document"].get("sampling") or {}).get("design_effect", 1))))
+        except (KeyError, TypeError, AttributeError, ValueError):
             raise InvalidInput(f"{RECORD} must be the record of a release, and is not.") from None
         if trust is not None and trust.keys is not None:
             signed = signature_check(envelope, record, trust)
@@ -112,6 +114,7 @@ def read_release(folder: Folder, trust: Trust | None = None) -> ReadRelease:
         probability=probability,
         labels=_labels(described),
         computed=computed,
+        design_effect=effect,
         model=SyntheticRecords(files, domain, measured.domain.names) if CSV in names else None,
     )
     return ReadRelease(inference, tuple(checks), name)
@@ -239,7 +242,9 @@ def add_infer_command(commands: Any, carry_out: Callable[[argparse.Namespace], i
     common.add_argument(
         "--sampling", choices=SAMPLINGS[:2], help="how the rows were sampled, if the release does not say"
     )
-    common.add_argument("--deff", type=float, default=1.0, metavar="D", help="design effect of the sample (default: 1)")
+    common.add_argument(
+        "--deff", type=float, metavar="D", help="design effect of the sample (default: as released, or 1)"
+    )
     form = common.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON")
     form.add_argument("--csv", metavar="FILE", help="write the numbers to a CSV file instead")
