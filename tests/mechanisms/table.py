@@ -262,3 +262,10 @@ SAMPLERS: dict[str, dict[str, Any]] = {
     "histogram_seeds": HISTOGRAM,
 }
 """What the spec of a small release says otherwise, by the name that a spec asks for them by."""
+
+VARIANTS: dict[str, dict[str, Any]] = {
+    "tested_seeds on some of the records": {
+        "synthesis": {**SPEC["synthesis"], "k": 15, "max_plausible": 40, "max_check_plausible": 300},
+    },
+}
+"""Entries of mechanisms that are planned, drawn and charged otherwise than the smallest one."""
