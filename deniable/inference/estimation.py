@@ -26,6 +26,7 @@ from deniable.inference.intervals import (
     exact_count_interval,
     exact_share_interval,
     ratio_interval,
+    share_interval,
 )
 from deniable.inference.laws import ErrorLaw
 from deniable.inference.queries import Query
@@ -363,15 +364,14 @@ class Inference:
             if kind == "share" and factor == 1 and asked.estimand == "population" and is_small:
                 interval = exact_share_interval(one, other, self.law(error), asked.level)
             else:
-                interval = ratio_interval(one, other, noise.plus(sampled, factor), z)
+                own = share_interval if kind == "share" else ratio_interval
+                interval = own(one, other, noise.plus(sampled, factor), z)
         except Unbounded:
             raise Refused(
                 f"the group must be large enough for a {kind}: its estimated size is {other:.0f}, with a standard "
                 f"deviation of {sqrt(noise.square):.0f}; ask for a larger group."
             ) from None
-        if kind == "share":
-            interval = interval.cut(0.0, 1.0)
-        elif kind == "mean":
+        if kind == "mean":
             for i in set(numerator.attributes) - set(denominator.attributes):
                 values = self.conditions.numbers(i)
                 interval = interval.cut(float(values.min()), float(values.max()))
@@ -434,7 +434,7 @@ class Inference:
         needed = [tuple(sorted(term.of)), () if inside is None else inside.attributes]
         if len(term.of) > _MOST_TOGETHER:
             raise Refused(f"a condition may have at most {_MOST_TOGETHER} attributes that were not counted together.")
-        counts = self._counts(term.of, asked)
+        counts = self._counts(term.of, asked, of_all=inside is not None)
         whole, centre = count_bounds(needed[0], counts)
         if inside is None:
             interval = Interval(whole.low / self.kept, whole.high / self.kept)
@@ -442,12 +442,17 @@ class Inference:
         group, middle = count_bounds(needed[1], counts)
         if group.low <= 0:
             raise Refused(f"the group must have records for a share, and may have none: {group.high:.0f} at most.")
-        rest, _ = count_bounds(needed[0], counts)
-        interval = Interval(rest.low / group.high, rest.high / group.low).cut(0.0, 1.0)
+        interval = Interval(whole.low / group.high, whole.high / group.low).cut(0.0, 1.0)
         return self.answer(question, kind, centre / max(middle, 1.0), interval, asked, None, grade="bounded")
 
-    def _counts(self, factors: Mapping[int, Cells], asked: Asked) -> dict[Subset, MeasuredCount]:
-        """The counts of all measured subsets of conditions, with intervals that cover together."""
+    def _counts(self, factors: Mapping[int, Cells], asked: Asked, *, of_all: bool) -> dict[Subset, MeasuredCount]:
+        """The counts of all measured subsets of conditions, with intervals that cover together.
+
+        Args:
+            factors: the conditions.
+            asked: how to answer.
+            of_all: whether they are compared with the number of all measured rows, and not with a count of the table.
+        """
         found = {}
         for size in range(len(factors) + 1):
             for subset in combinations(sorted(factors), size):
@@ -460,7 +465,8 @@ class Inference:
         made = {}
         for subset, functional in found.items():
             value = self.system.value(functional)
-            sampling = factor * max(value * (1 - value / self.records), 0.0) if subset else 0.0
+            share = min(max(value / self.records, 0.0), 1.0) if of_all else 0.0
+            sampling = factor * max(value, 0.0) * (1 - share)
             reach = self.reach(functional, level, sampling)
             made[subset] = MeasuredCount(value, Interval(value - reach, value + reach))
         return made
