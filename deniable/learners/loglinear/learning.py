@@ -31,7 +31,7 @@ from deniable.learners.loglinear.estimation.maximum_entropy import (
 from deniable.learners.loglinear.estimation.structural_zeros import structural_zeros
 from deniable.learners.loglinear.estimation.within_bucket_tables import within_bucket_counts
 from deniable.learners.loglinear.measurements import PrivateQueries
-from deniable.learners.loglinear.plan import BATCHES, PART, TABLES_PER_ATTRIBUTE, LoglinearPlan
+from deniable.learners.loglinear.plan import BATCHES, PART, TABLES_PER_ATTRIBUTE, LoglinearPlan, in_batches
 from deniable.measurements.document import Choice as PublishedChoice
 from deniable.measurements.document import Measurements, Universe
 from deniable.measurements.noisy_tables import Cells
@@ -46,7 +46,7 @@ MANY_ATTRIBUTES = 30
 """Number of attributes above which drafts have fewer records: their work grows with its square."""
 FEWEST_RECORDS = 10_000
 
-_SIGNAL_OF_A_TABLE = {"gaussian": 400.0, "laplace": 800.0}
+_SIGNAL_OF_A_TABLE = {"gaussian": 200.0, "laplace": 400.0}
 """Signal above which there is one more extra table per attribute; Laplace noise grows faster with their number."""
 _FEWEST_WITH_VALUES = 4
 """Smallest number of tables in a batch for one of them to be of values within buckets."""
@@ -244,7 +244,7 @@ def _buckets(plan: LoglinearPlan, ones: dict[int, NoisyMarginal], total: float, 
     """The buckets of all attributes."""
     few, known = _FEW * _typical_noise(plan), plan.domain.public_shares
     found = (
-        bucketed(attribute, ones[i], total, few, signal, laplace=plan.noise == "laplace")
+        bucketed(attribute, ones[i], total, few, signal)
         if i in ones
         else Bucketed(np.zeros(1, np.uint16), np.asarray([total]))
         for i, attribute in enumerate(plan.domain.attributes)
@@ -302,6 +302,7 @@ class _Tables:
             zeros=structural_zeros(plan.domain, attributes),
             known={i: attributes[i].added_up(shares) for i, shares in plan.domain.public_shares.items()},
         )
+        self._singles = tuple(own.added_up(own.counts) for own in attributes)
         self.found: list[NoisyMarginal] = []
         self.reasons: list[Reason] = []
         self.by_values: list[tuple[CandidateQuery, NoisyMarginal]] = []
@@ -321,7 +322,7 @@ class _Tables:
         with_target: list[Attributes] = [(min(i, target), max(i, target)) for i in inner] if target is not None else []
         wanted = [CandidateQuery(pair) for pair in (*pairs, *with_target)]
         answers = self._questions.answers(wanted, self._counter)
-        margins = with_known(estimate_margins(self._ones, self._shape.sizes, total), total, self._shape)
+        margins = with_known(estimate_margins(self._ones, self._singles, total), total, self._shape)
         unit = _typical_noise(self._plan)
         scores = {
             pair: score(answers[CandidateQuery(pair)], expected_by_rules(pair, margins, total, self._shape), unit)
@@ -334,10 +335,10 @@ class _Tables:
 
     def measure_extras(self, extras: int) -> None:
         """Measure, in a few batches, the tables that the model fits worst; leftover budget goes to measured tables."""
-        for batch in range(BATCHES):
-            picks = extras * (batch + 1) // BATCHES - extras * batch // BATCHES
+        for batch, picks in enumerate(in_batches(extras, BATCHES)):
             if picks:
-                self._measure_batch(batch, picks, self._left() // (BATCHES - batch))
+                self._measure_batch(batch, picks, self._left() * picks // extras)
+            extras -= picks
         if self._left():
             self._measure_again()
 
@@ -477,7 +478,7 @@ class _Tables:
         if priors is None:
             priors = self._priors
         guides = {asked.guided: asked.guide for asked, _ in self.by_values}
-        evidence = Evidence(self._shape, self._ones, tuple(self.found), tuple(priors), guides)
+        evidence = Evidence(self._shape, self._ones, self._singles, tuple(self.found), tuple(priors), guides)
         return fit_maximum_entropy(evidence, self._words(purpose, m * records).reshape(m, records), wanted, order)
 
 

@@ -215,9 +215,10 @@ class LoglinearNet(SequentialModel):
 
 def _running(bucket: Codes, within: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Sums of the weights of each bucket's values before each value, and including it, row by row."""
-    high = np.zeros_like(within)
-    held = np.zeros((len(within), int(bucket.max()) + 1), np.int64)
-    for value, own in enumerate(bucket.tolist()):
-        held[:, own] += within[:, value]
-        high[:, value] = held[:, own]
+    order = np.argsort(bucket, kind="stable")
+    running = np.cumsum(within[:, order], axis=1)
+    begun = np.concatenate([[0], np.cumsum(np.bincount(bucket))[:-1]])
+    before = np.concatenate([np.zeros((len(within), 1), np.int64), running], axis=1)[:, begun]
+    high = np.empty_like(within)
+    high[:, order] = running - before[:, bucket[order]]
     return (high - within).ravel(), high.ravel()

@@ -26,6 +26,8 @@ Wanted = Literal["model", "measured", "shares", "without"]
 
 TRIAL_RECORDS = 5_000
 """Number of simulated records with which an order is tried."""
+_LEAST_VARIANCE = 1e-6
+"""Least share of a count's variance that is left once the sum of all counts is known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +37,7 @@ class Evidence:
     Attributes:
         shape: the attributes.
         ones: noisy one-way marginals.
+        singles: denoised counts of each attribute's values by its one-way marginal alone, summed to buckets.
         tables: noisy tables of two or three attributes.
         priors: expected counts of each of them; none for independence.
         guides: for some attributes, another that must precede it in the order.
@@ -42,6 +45,7 @@ class Evidence:
 
     shape: Shape
     ones: tuple[NoisyMarginal, ...]
+    singles: tuple[Cells, ...]
     tables: tuple[NoisyMarginal, ...]
     priors: tuple[Cells | None, ...]
     guides: Mapping[int, int] = field(default_factory=dict)
@@ -90,12 +94,23 @@ class FittedModel:
         return np.asarray(self.total * self.shares[attributes])
 
 
-def simplex(values: Cells, total: float) -> Cells:
-    """Euclidean projection onto the non-negative vectors with a given sum (Duchi et al. 2008)."""
-    falling = np.sort(values)[::-1]
-    excess = (np.cumsum(falling) - total) / np.arange(1, len(values) + 1)
-    last = int(np.flatnonzero(falling - excess > 0)[-1])
-    return np.asarray(np.maximum(values - excess[last], 0.0))
+def nearest_with_total(values: Cells, variances: Cells, total: float) -> Cells:
+    """The non-negative counts with a given sum that are nearest in squared deviations, each over its variance.
+
+    The excess of the sum is divided in proportion to the variances; counts below 0 are set to 0, and the rest is
+    divided anew. With equal variances it is the projection onto the simplex (Duchi et al. 2008; Michelot 1986).
+
+    Args:
+        values: noisy counts, shape (cells,).
+        variances: variances of their noise, above 0, same shape.
+        total: the sum, above 0.
+    """
+    left = np.ones(values.shape, np.bool_)
+    while True:
+        moved = values + variances * ((total - values[left].sum()) / variances[left].sum())
+        if bool((moved[left] >= 0).all()):
+            return np.asarray(np.where(left, moved, 0.0))
+        left &= moved >= 0
 
 
 def estimate_total(tables: Sequence[NoisyMarginal]) -> float:
@@ -106,12 +121,19 @@ def estimate_total(tables: Sequence[NoisyMarginal]) -> float:
     return max(1.0, float((precision * sums).sum() / precision.sum()))
 
 
-def estimate_margins(tables: Sequence[NoisyMarginal], sizes: Sequence[int], total: float) -> tuple[Cells, ...]:
-    """Counts of each attribute's buckets: the precision-weighted mean over all tables that include it.
+def estimate_margins(tables: Sequence[NoisyMarginal], singles: Sequence[Cells], total: float) -> tuple[Cells, ...]:
+    """Counts of each attribute's buckets: the precision-weighted mean over all tables that include it, denoised.
 
     If one attribute of a table enters as a difference, the table's sum estimates how that attribute divides the
     records; if several do, it carries no information on any one of them.
+
+    Args:
+        tables: all noisy tables over buckets.
+        singles: counts of each attribute's buckets by its denoised values, to which the means are shrunk as far as the
+            noise suggests: a bucket of many rare values has the noise of all of them, and is far from an even share.
+        total: number of records.
     """
+    sizes = [len(each) for each in singles]
     sums = [np.zeros(size) for size in sizes]
     precision = [np.zeros(size) for size in sizes]
     for table in tables:
@@ -132,8 +154,10 @@ def estimate_margins(tables: Sequence[NoisyMarginal], sizes: Sequence[int], tota
             sums[attribute] += weight * table.values.sum(axis=others)
             precision[attribute] += weight
     return tuple(
-        _margin(added / weight, weight**-0.5, total) if weight.all() else np.full(size, total / size)
-        for size, added, weight in zip(sizes, sums, precision, strict=True)
+        _margin(added / weight, 1 / weight, single, total)
+        if weight.all()
+        else np.full(weight.shape, total / weight.size)
+        for single, added, weight in zip(singles, sums, precision, strict=True)
     )
 
 
@@ -142,10 +166,12 @@ def with_known(margins: Sequence[Cells], total: float, shape: Shape) -> tuple[Ce
     return tuple(total * shape.known[i] if i in shape.known else margin for i, margin in enumerate(margins))
 
 
-def _margin(noisy: Cells, deviation: Cells, total: float) -> Cells:
-    """Estimated counts of an attribute, shrunk towards equally frequent buckets as far as the noise suggests."""
-    even = np.full(noisy.shape, total / noisy.size)
-    return simplex(posterior_mean(noisy, even, deviation, laplace=False), total)
+def _margin(noisy: Cells, variances: Cells, single: Cells, total: float) -> Cells:
+    """Estimated counts of an attribute's buckets."""
+    means = nearest_with_total(noisy, variances, total)
+    left = np.sqrt(variances * np.maximum(1 - variances / variances.sum(), _LEAST_VARIANCE))
+    counts = posterior_mean(means, single * (total / single.sum()), left, laplace=False)
+    return nearest_with_total(counts, variances, total)
 
 
 def product(margins: Sequence[Cells], total: float) -> Cells:
@@ -229,7 +255,7 @@ def fit_maximum_entropy(
     tables, shape = evidence.tables, evidence.shape
     counts = [table for table in tables if not table.differences(shape.sizes)]
     total = estimate_total([*evidence.ones, *counts])
-    margins = with_known(estimate_margins([*evidence.ones, *tables], shape.sizes, total), total, shape)
+    margins = with_known(estimate_margins([*evidence.ones, *tables], evidence.singles, total), total, shape)
     estimates = Estimates(total, margins, denoise_tables(evidence, margins, total))
     if order is not None:
         return _glue_along(order, evidence, estimates, words, wanted)
