@@ -449,8 +449,8 @@ def test_a_table_that_counts_rows_twice_is_found() -> None:
 def independent(evidence: Evidence, words: Any, wanted: Any, order: Any = None) -> Any:
     """In place of gluing: the model of independent attributes, which takes no time."""
     del words, wanted
-    total = estimate_total(evidence.ones)
-    margins = estimate_margins(evidence.ones, evidence.singles, total)
+    total, sizes = estimate_total(evidence.ones), evidence.shape.sizes
+    margins = estimate_margins(evidence.ones, sizes, total)
 
     def expected(attributes: tuple[int, ...]) -> Any:
         return product([margins[i] for i in attributes], total)

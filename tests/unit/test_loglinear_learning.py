@@ -149,22 +149,20 @@ def test_the_nearest_counts_have_the_sum_and_nothing_negative() -> None:
         assert ((nearest - noisy) ** 2 / variances).sum() <= ((other - noisy) ** 2 / variances).sum()
 
 
-def test_margins_are_drawn_to_what_single_values_say() -> None:
-    """The bucket of all rare values has most records, and the noise of all of them."""
-    ones = [NoisyMarginal((0,), table([120.0, 80.0, 1800.0], 10.0).releases, "gaussian", Fraction(100), TERMS)]
-    [margin] = estimate_margins(ones, [np.asarray([105.0, 95.0, 1800.0])], 2000.0)
-    [even] = estimate_margins(ones, [np.full(3, 2000 / 3)], 2000.0)
-    assert margin.sum() == pytest.approx(2000)
-    assert np.abs(margin - [105, 95, 1800]).sum() < np.abs(even - [105, 95, 1800]).sum()
-
-
-TERMS = np.asarray([1, 1, 500])
+def test_the_excess_of_a_margin_is_that_of_its_noisiest_bucket() -> None:
+    """The bucket of all rare values has the noise of all of them."""
+    noisy = NoisyMarginal(
+        (0,), table([120.0, 80.0, 1850.0], 10.0).releases, "gaussian", Fraction(100), np.asarray([1, 1, 500])
+    )
+    [margin] = estimate_margins([noisy], (3,), 2000.0)
+    assert margin == pytest.approx([120, 80, 1800], abs=12)
+    [alike] = estimate_margins([replace(noisy, terms=None)], (3,), 2000.0)
+    assert np.abs(margin - [120, 80, 1800]).sum() < np.abs(alike - [120, 80, 1800]).sum()
 
 
 def test_margins_weigh_tables_by_their_precision() -> None:
     pair = table([[10.0, 30.0], [20.0, 40.0]], 1e-3, (0, 1))
-    even = np.full(2, 50.0)
-    margins = estimate_margins([table([500.0, 500.0], 100.0), pair], (even, even), 100.0)
+    margins = estimate_margins([table([500.0, 500.0], 100.0), pair], (2, 2), 100.0)
     assert margins[0] == pytest.approx([40, 60], abs=0.1)
     assert margins[1] == pytest.approx([30, 70], abs=0.1)
     assert estimate_total([table([500.0, 500.0], 100.0), pair]) == pytest.approx(100, abs=0.1)
@@ -226,14 +224,11 @@ def test_a_difference_says_how_its_attribute_divides_the_records() -> None:
     both = table([[100.0, 50.0, 50.0]], 0.01, (0, 1))
     assert both.differences((2, 3)) == [0]
     assert ones[0].differences((2, 3)) == []
-    singles = (np.asarray([480.0, 520.0]), np.asarray([300.0, 400.0, 300.0]))
-    margins = estimate_margins([*ones, both], singles, 1000.0)
+    margins = estimate_margins([*ones, both], (2, 3), 1000.0)
     assert margins[0] == pytest.approx([400, 600], abs=1)
     assert margins[1] == pytest.approx([300, 400, 300], abs=1)
     neither = table([[600.0]], 0.01, (0, 1))
-    assert estimate_margins([ones[0], neither], (singles[0], np.full(2, 500.0)), 1000.0)[0] == pytest.approx(
-        [480, 520], abs=15
-    )
+    assert estimate_margins([ones[0], neither], (2, 2), 1000.0)[0] == pytest.approx([480, 520], abs=15)
 
 
 def test_values_in_a_bucket_follow_their_guide_where_it_says_what_they_are() -> None:

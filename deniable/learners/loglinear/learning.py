@@ -302,7 +302,6 @@ class _Tables:
             zeros=structural_zeros(plan.domain, attributes),
             known={i: attributes[i].added_up(shares) for i, shares in plan.domain.public_shares.items()},
         )
-        self._singles = tuple(own.added_up(own.counts) for own in attributes)
         self.found: list[NoisyMarginal] = []
         self.reasons: list[Reason] = []
         self.by_values: list[tuple[CandidateQuery, NoisyMarginal]] = []
@@ -322,7 +321,7 @@ class _Tables:
         with_target: list[Attributes] = [(min(i, target), max(i, target)) for i in inner] if target is not None else []
         wanted = [CandidateQuery(pair) for pair in (*pairs, *with_target)]
         answers = self._questions.answers(wanted, self._counter)
-        margins = with_known(estimate_margins(self._ones, self._singles, total), total, self._shape)
+        margins = with_known(estimate_margins(self._ones, self._shape.sizes, total), total, self._shape)
         unit = _typical_noise(self._plan)
         scores = {
             pair: score(answers[CandidateQuery(pair)], expected_by_rules(pair, margins, total, self._shape), unit)
@@ -478,7 +477,7 @@ class _Tables:
         if priors is None:
             priors = self._priors
         guides = {asked.guided: asked.guide for asked, _ in self.by_values}
-        evidence = Evidence(self._shape, self._ones, self._singles, tuple(self.found), tuple(priors), guides)
+        evidence = Evidence(self._shape, self._ones, tuple(self.found), tuple(priors), guides)
         return fit_maximum_entropy(evidence, self._words(purpose, m * records).reshape(m, records), wanted, order)
 
 

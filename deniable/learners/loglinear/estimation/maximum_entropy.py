@@ -37,7 +37,6 @@ class Evidence:
     Attributes:
         shape: the attributes.
         ones: noisy one-way marginals.
-        singles: denoised counts of each attribute's values by its one-way marginal alone, summed to buckets.
         tables: noisy tables of two or three attributes.
         priors: expected counts of each of them; none for independence.
         guides: for some attributes, another that must precede it in the order.
@@ -45,7 +44,6 @@ class Evidence:
 
     shape: Shape
     ones: tuple[NoisyMarginal, ...]
-    singles: tuple[Cells, ...]
     tables: tuple[NoisyMarginal, ...]
     priors: tuple[Cells | None, ...]
     guides: Mapping[int, int] = field(default_factory=dict)
@@ -121,19 +119,12 @@ def estimate_total(tables: Sequence[NoisyMarginal]) -> float:
     return max(1.0, float((precision * sums).sum() / precision.sum()))
 
 
-def estimate_margins(tables: Sequence[NoisyMarginal], singles: Sequence[Cells], total: float) -> tuple[Cells, ...]:
-    """Counts of each attribute's buckets: the precision-weighted mean over all tables that include it, denoised.
+def estimate_margins(tables: Sequence[NoisyMarginal], sizes: Sequence[int], total: float) -> tuple[Cells, ...]:
+    """Counts of each attribute's buckets: the precision-weighted mean over all tables that include it.
 
     If one attribute of a table enters as a difference, the table's sum estimates how that attribute divides the
     records; if several do, it carries no information on any one of them.
-
-    Args:
-        tables: all noisy tables over buckets.
-        singles: counts of each attribute's buckets by its denoised values, to which the means are shrunk as far as the
-            noise suggests: a bucket of many rare values has the noise of all of them, and is far from an even share.
-        total: number of records.
     """
-    sizes = [len(each) for each in singles]
     sums = [np.zeros(size) for size in sizes]
     precision = [np.zeros(size) for size in sizes]
     for table in tables:
@@ -154,10 +145,8 @@ def estimate_margins(tables: Sequence[NoisyMarginal], singles: Sequence[Cells], 
             sums[attribute] += weight * table.values.sum(axis=others)
             precision[attribute] += weight
     return tuple(
-        _margin(added / weight, 1 / weight, single, total)
-        if weight.all()
-        else np.full(weight.shape, total / weight.size)
-        for single, added, weight in zip(singles, sums, precision, strict=True)
+        _margin(added / weight, 1 / weight, total) if weight.all() else np.full(size, total / size)
+        for size, added, weight in zip(sizes, sums, precision, strict=True)
     )
 
 
@@ -166,11 +155,11 @@ def with_known(margins: Sequence[Cells], total: float, shape: Shape) -> tuple[Ce
     return tuple(total * shape.known[i] if i in shape.known else margin for i, margin in enumerate(margins))
 
 
-def _margin(noisy: Cells, variances: Cells, single: Cells, total: float) -> Cells:
-    """Estimated counts of an attribute's buckets."""
-    means = nearest_with_total(noisy, variances, total)
+def _margin(noisy: Cells, variances: Cells, total: float) -> Cells:
+    """Estimated counts of an attribute, shrunk towards equally frequent buckets as far as the noise suggests."""
+    even = np.full(noisy.shape, total / noisy.size)
     left = np.sqrt(variances * np.maximum(1 - variances / variances.sum(), _LEAST_VARIANCE))
-    counts = posterior_mean(means, single * (total / single.sum()), left, laplace=False)
+    counts = posterior_mean(nearest_with_total(noisy, variances, total), even, left, laplace=False)
     return nearest_with_total(counts, variances, total)
 
 
@@ -255,7 +244,7 @@ def fit_maximum_entropy(
     tables, shape = evidence.tables, evidence.shape
     counts = [table for table in tables if not table.differences(shape.sizes)]
     total = estimate_total([*evidence.ones, *counts])
-    margins = with_known(estimate_margins([*evidence.ones, *tables], evidence.singles, total), total, shape)
+    margins = with_known(estimate_margins([*evidence.ones, *tables], shape.sizes, total), total, shape)
     estimates = Estimates(total, margins, denoise_tables(evidence, margins, total))
     if order is not None:
         return _glue_along(order, evidence, estimates, words, wanted)
