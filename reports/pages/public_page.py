@@ -11,6 +11,8 @@ from itertools import groupby
 from pathlib import Path
 
 from deniable.foundation.errors import Refused
+from deniable.measurements.certificate import FILE as CERTIFICATE
+from reports.figures.certificate import read_certificate
 from reports.figures.marginals import DescribedTable, panels, shares_of
 from reports.figures.numbers import count
 from reports.pages.explorer import EXPLORER
@@ -38,6 +40,7 @@ _CONTENTS = {
     "urns.json": "what records were drawn from, without its counts, which are not released",
     "measured.json": "every noisy table behind the model, as whole numbers",
     "consistent.json": "estimates of the same tables that agree with each other, with variances",
+    "certificate.json": "a bound on the error of the model over all pairs of attributes that were not measured",
     "seeds.json": "the noisy histogram that prefixes were drawn from",
     "PRIVACY.md": "what is guaranteed, in words",
     "privacy.json": "what is guaranteed, in a form for programs",
@@ -95,6 +98,7 @@ class PublicContent:
         weights: strength of each dependency, by (parent, child), from noisy counts.
         shares: by attribute, the share of each value in the synthetic table.
         measured: the measurements behind the model, if its learner publishes them.
+        certificate: the statement of its certificate, if there is one.
         files: the files of the release, except the page itself and the signed record.
     """
 
@@ -104,6 +108,7 @@ class PublicContent:
     weights: Mapping[Edge, float]
     shares: Mapping[str, Sequence[float]]
     measured: Measured | None
+    certificate: str | None
     files: tuple[PublishedFile, ...]
 
 
@@ -148,6 +153,7 @@ def public_content(folder: Path, *, record: Provenance, spec: ReleaseSpec, accou
         accounts=accounts,
         weights=weights,
         measured=read_measured(folder / MEASURED, DescribedTable.of(spec), weights),
+        certificate=read_certificate(folder / CERTIFICATE, spec.domain),
         shares=shares_of(folder / PARQUET, spec.domain),
         files=tuple(
             PublishedFile(path.name, _CONTENTS.get(path.name, ""), path.stat().st_size, file_digest(path))
@@ -199,6 +205,7 @@ def render_public_page(content: PublicContent) -> str:
             },
             "drawn_edges": len(strongest(edges, len(domain))),
             "measured": content.measured,
+            "certificate": content.certificate,
             "panels": panels(
                 DescribedTable.of(spec), [content.shares], bands=content.measured.bands if content.measured else None
             ),

@@ -23,6 +23,7 @@ from deniable.record.statement import (
     PRIVACY_UNIT,
     TRUST_MODEL,
     VERSION,
+    certificate_in,
     choices,
     draws_in,
     noise_of,
@@ -153,6 +154,8 @@ def statement(
         "subgroup_error": subgroup_error(_plain_steps(accounts)),
         "not_covered": list(NOT_COVERED),
     }
+    if (certificate := certificate_in(_plain_steps(accounts))) is not None:
+        said["model"]["certificate"] = certificate
     costs = {
         "record": _figures(accounts.record),
         "candidates": _figures(accounts.candidates),
@@ -189,6 +192,7 @@ def statement_in_words(release_id: str, spec: ReleaseSpec, accounts: Accounts, s
         entry=spec.learner,
         learners=LEARNERS,
         choices=choices(_plain_steps(accounts)),
+        certificate=certificate_in(_plain_steps(accounts)),
         trust_model=TRUST_MODEL,
         left_out=rows_left_out(_document(spec)),
         published=publication(_document(spec)),

@@ -262,3 +262,13 @@ SAMPLERS: dict[str, dict[str, Any]] = {
     "histogram_seeds": HISTOGRAM,
 }
 """What the spec of a small release says otherwise, by the name that a spec asks for them by."""
+
+CERTIFIED: dict[str, dict[str, Any]] = {
+    kind: {
+        **SAMPLERS["seedless"],
+        **LEARNERS[kind].asked,
+        "learner": {**LEARNERS[kind].asked["learner"], "certificate": {"share": 0.05}},
+    }
+    for kind in ("mst", "pegs_noisy")
+}
+"""The same of learners with a certificate: one with each law of its noise."""

@@ -24,6 +24,7 @@ class Entry(CountingEntry):
         parameters: the budget of all tables.
     """
 
+    certifies: ClassVar[bool] = True
     parts: ClassVar[tuple[str, ...]] = ("parameters",)
     steps: ClassVar[Mapping[str, str]] = {
         "learn_parameters": "Learns the probabilities of each attribute given its key from noisy counts.",
