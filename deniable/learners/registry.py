@@ -139,15 +139,18 @@ def steps_of(entry: "LearnerEntry", domain: Domain, delta_of: "PartDelta") -> "t
         )
     # Imported on demand too: they know compiled networks.
     certified = None if entry.certificate is None else import_module("deniable.learners.certified")
+    whole = entry
+    if certified is not None:
+        entry = certified.without_certificate(entry)
     steps: tuple[PlannedStep, ...] = import_module(f"deniable.learners.{entry.kind}.steps").steps(
-        entry if certified is None else certified.without_certificate(entry), domain.modelled, delta_of
+        entry, domain.modelled, delta_of
     )
     if domain.rules or domain.totals:
         under_rules = import_module("deniable.learners.under_rules").under_rules
         steps = tuple(under_rules(step, domain) for step in steps)
     if certified is not None:
         # The model is certified as records are drawn from it: under the rules.
-        steps = tuple(certified.certified(step, entry, domain, delta_of) for step in steps)
+        steps = tuple(certified.certified(step, whole, domain, delta_of) for step in steps)
     return steps
 
 

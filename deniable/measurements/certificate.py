@@ -13,7 +13,7 @@ Everything is an integer until Z is added.
 **What follows.** With q the smallest integer for which Pr[Z > q] <= 1 - level, c~ + q bounds all |T_c - M_c| at once
 with at least that probability, whatever the data: Z is symmetric, and c~ + q < max |T_c - M_c| only where Z < -q.
 
-Nothing more can be said of a model without assumptions. How the number is drawn does not belong here
+No more follows about a model without assumptions. How the number is drawn does not belong here
 (learners.certified), nor what it costs (learners.certificate_costs).
 """
 

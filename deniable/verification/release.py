@@ -196,8 +196,8 @@ def _certificate(
     """The check of the certificate, if the spec asks for one, or the folder has one."""
     if record["spec"]["document"]["learner"].get("certificate") is None and CERTIFICATE not in names:
         return ()
-    documents = (_document(folder, names, name) for name in (MEASURED, CERTIFICATE))
-    return (check_certificate(record, described, *documents),)
+    measured, certificate = (_document(folder, names, name) for name in (MEASURED, CERTIFICATE))
+    return (check_certificate(record, described, measured, certificate),)
 
 
 def _checks_of_files(record: Mapping[str, Any]) -> list[tuple[str, FileCheck]]:
