@@ -17,6 +17,7 @@ GRADES: Final[tuple[Grade, ...]] = ("measured", "certified", "bounded", "model")
 Estimand = Literal["finite", "population"]
 ESTIMANDS: Final = ("finite", "population")
 SAMPLINGS: Final = ("census", "simple random", "unknown")
+HIGHEST_LEVEL = 0.9998
 _LEVELS = (0.5, 0.9999)
 _LEAST_EFFECT, _MOST_EFFECT = 0.1, 100.0
 
@@ -75,7 +76,8 @@ class Answer:
 
     Attributes:
         question: the question, in words.
-        kind: `count`, `share`, `mean`, `ratio`, `difference`, `quantile` or `coefficient`.
+        kind: `count`, `share`, `mean`, `ratio`, `difference of shares`, `difference of means`, `quantile` or
+            `coefficient`.
         estimate: the estimate; of counts it can be negative, and is no whole number.
         interval: the interval; None if no interval with known coverage exists.
         level: the probability with which the interval covers.

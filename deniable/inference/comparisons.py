@@ -1,12 +1,13 @@
 """Shares or means of groups, side by side, and the differences between groups, with tests if these are wanted."""
 
+from dataclasses import replace
 from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deniable.foundation.errors import Refused
-from deniable.inference.answers import Answer, Asked, TableAnswer
+from deniable.inference.answers import HIGHEST_LEVEL, Answer, Asked, TableAnswer
 from deniable.inference.estimation import Inference
 from deniable.inference.intervals import Interval
 from deniable.inference.queries import Query
@@ -38,10 +39,16 @@ def compare(
     told = f"mean of {what.strip()}" if is_mean else f"share with {what}"
     groups = inference.groups(j)
     names = [words.values_named(j, codes) for codes in groups]
-    answers: list[Answer] = []
-    for codes in groups:
+
+    def of_group(codes: NDArray[np.integer], how: Asked) -> Answer:
         own = " & ".join(part for part in (given, words.named(j, codes)) if part.strip())
-        answers.append(inference.mean(what.strip(), own, asked) if is_mean else inference.share(what, own, asked))
+        return inference.mean(what.strip(), own, how) if is_mean else inference.share(what, own, how)
+
+    def strict(group: int) -> Answer:
+        """An answer whose interval covers together with another's."""
+        return of_group(groups[group], replace(asked, level=min((1 + asked.level) / 2, HIGHEST_LEVEL)))
+
+    answers = [of_group(codes, asked) for codes in groups]
     found = list(zip(names, answers, strict=True))
     lines = [
         _influence(inference, what, given, j, codes, answer) for codes, answer in zip(groups, answers, strict=True)
@@ -49,7 +56,10 @@ def compare(
     for other in range(1, len(groups)):
         question = f"difference of {told}: {names[other]} less {names[0]}"
         pair = (answers[other], answers[0])
-        answer = _difference(inference, question, pair, (lines[other], lines[0]), asked, test=test)
+        kind = "difference of means" if is_mean else "difference of shares"
+        if lines[other] is None or lines[0] is None:
+            pair = (strict(other), strict(0))
+        answer = _difference(inference, (question, kind), pair, (lines[other], lines[0]), asked, test=test)
         found.append((f"{names[other]} - {names[0]}", answer))
     return TableAnswer(
         question=f"{told} by {domain.names[j]}" + (f" among those with {given}" if given.strip() else ""),
@@ -80,14 +90,15 @@ def _influence(
 
 def _difference(
     inference: Inference,
-    question: str,
+    wording: tuple[str, str],
     pair: tuple[Answer, Answer],
     lines: tuple[Query | None, Query | None],
     asked: Asked,
     *,
     test: bool,
 ) -> Answer:
-    """The difference of two groups, which have no record in common."""
+    """The difference of two groups, which have no record in common; its question and kind are given."""
+    question, kind = wording
     estimate = pair[0].estimate - pair[1].estimate
     one, other = lines
     if one is None or other is None:
@@ -100,7 +111,7 @@ def _difference(
         interval = None
         if ends[0] is not None and ends[1] is not None:
             interval = Interval(ends[0].low - ends[1].high, ends[0].high - ends[1].low)
-        return inference.answer(question, "difference", estimate, interval, asked, None, grade=grade)
+        return inference.answer(question, kind, estimate, interval, asked, None, grade=grade)
     try:
         functional = inference.functional(one.minus(other))
     except NotMeasured as error:  # pragma: no cover - both parts were measured
@@ -115,7 +126,7 @@ def _difference(
         p_value = min(1.0, max(2 * (1 - below), 0.0)) if sqrt(noise + sampling) > 0 else 0.0
     return inference.answer(
         question,
-        "difference",
+        kind,
         estimate,
         Interval(estimate - reach, estimate + reach),
         asked,

@@ -242,7 +242,7 @@ class Inference:
             "bounded": "The attributes were not counted together: the interval is all that separate counts allow",
             "model": "The model is right; nothing measured supports it, and there is no interval",
         }[grade]
-        if grade == "bounded" and kind == "mean":
+        if grade == "bounded" and "mean" in kind:
             told = "Values were counted in buckets: the interval has the lowest and the highest value of each"
         if asked.estimand == "finite":
             more = f"; each row of the table was measured with probability {self.kept:g}" if self.kept < 1 else ""

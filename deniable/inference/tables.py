@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable.foundation.errors import InvalidInput, Refused
-from deniable.inference.answers import Answer, Asked, TableAnswer
+from deniable.inference.answers import HIGHEST_LEVEL, Answer, Asked, TableAnswer
 from deniable.inference.estimation import Inference
 from deniable.inference.intervals import Interval, score_intervals
 from deniable.inference.laws import two_sided
@@ -18,7 +18,6 @@ from deniable.measurements.consistency import Functional
 from deniable.measurements.noisy_tables import Cells
 
 MOST_CELLS = 100_000
-_HIGHEST = 0.9998
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,8 +206,8 @@ def _sources(inference: Inference, found: CellEstimates) -> Mapping[tuple[str, .
 def _cell_by_cell(inference: Inference, own: tuple[int, ...], kind: str, asked: Asked, several: int) -> TableAnswer:
     """A table that was not measured: cell by cell, by bounds or by the model."""
     words, domain = inference.conditions, inference.measured.domain
-    each = asked if several == 1 else replace(asked, level=min(1 - (1 - asked.level) / several, _HIGHEST))
-    if each.level == _HIGHEST:
+    each = asked if several == 1 else replace(asked, level=min(1 - (1 - asked.level) / several, HIGHEST_LEVEL))
+    if each.level == HIGHEST_LEVEL:
         raise Refused("a simultaneous interval of so many cells that were not counted together would say nothing.")
     groups = [[words.named(i, codes) for codes in inference.groups(i)] for i in own]
     answers = []
