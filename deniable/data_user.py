@@ -27,6 +27,8 @@ from deniable.inference.quantiles import cumulative, quantile
 from deniable.inference.queries import Query
 from deniable.inference.regression import regress
 from deniable.inference.tables import table
+from deniable.measurements.certificate import FILE as CERTIFICATE
+from deniable.measurements.certificate import Certificate
 from deniable.measurements.document import FILE as MEASURED
 from deniable.measurements.document import Measurements
 from deniable.measurements.estimates import probability_of
@@ -113,8 +115,15 @@ def read_release(folder: Folder, trust: Trust | None = None) -> ReadRelease:
         labels=_labels(described),
         computed=computed,
         model=SyntheticRecords(files, domain, measured.domain.names) if CSV in names else None,
+        certificate=_certificate(files, measured.domain) if CERTIFICATE in names else None,
     )
     return ReadRelease(inference, tuple(checks), name)
+
+
+def _certificate(files: "_Files", domain: Domain) -> Certificate:
+    document = files.document(CERTIFICATE)
+    found: Certificate = _formed(CERTIFICATE, lambda: Certificate.from_document(domain, document))
+    return found
 
 
 class _Files:
