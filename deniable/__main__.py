@@ -130,7 +130,7 @@ def _infer(asked: argparse.Namespace) -> int:
     from deniable.data_user import answer_to, csv_of, document_of, lines_of, read_release  # noqa: PLC0415 - as above
 
     try:
-        read = read_release(FolderOnDisk(asked.release), _trust(asked))
+        read = read_release(FolderOnDisk(asked.release), _trust(asked), asked.people)
         answer = answer_to(read.inference, asked)
     except DeniableError as error:
         raise _Unreadable(printable(str(error))) from None

@@ -19,6 +19,7 @@ from deniable.inference.bounds import MeasuredCount, Subset, count_bounds
 from deniable.inference.certified import CertifiedCounts
 from deniable.inference.conditions import Conditions, Labels
 from deniable.inference.intervals import (
+    LOUD,
     SMALL,
     Interval,
     Quadratic,
@@ -62,6 +63,7 @@ class Inference:
         conditions: the language of questions.
         records: the estimated number of measured rows.
         kept: probability with which a row of the confidential table is among those measured; 1 if none is known.
+        model: what the model says, if it is at hand.
 
     Args:
         measured: what was measured.
@@ -90,8 +92,8 @@ class Inference:
         self.conditions = Conditions(measured.domain, labels, computed)
         self.kept = 1.0 if probability is None else float(probability)
         self._table = "the rows that were measured" if probability is None else "the confidential table"
-        self._model = model
         self._certified = None if certificate is None else CertifiedCounts(certificate, measured.buckets)
+        self.model = model
         self._all = self.system.functional(_ALL)
         self.records = self.system.value(self._all)
         if self.records < FEWEST:
@@ -310,7 +312,7 @@ class Inference:
     def count_interval(self, functional: Functional, level: float) -> Interval:
         """The interval of a count of the confidential table, in whole records."""
         value, noise = self.system.value(functional), self.system.variance(functional)
-        if self.kept >= 1 or value <= SMALL:
+        if self.kept >= 1 or (value <= SMALL and noise < LOUD):
             return exact_count_interval(value, self.kept, self.law(functional), level)
         sampling = value * (1 - self.kept)
         z = self.reach(functional, level, sampling) / sqrt(noise + sampling)
@@ -361,7 +363,8 @@ class Inference:
         spread = max(noise.at(ratio), 0.0)
         z = self.reach(error, asked.level, sampling) / sqrt(spread + sampling) if spread + sampling > 0 else 0.0
         try:
-            if kind == "share" and factor == 1 and asked.estimand == "population" and one <= SMALL:
+            is_small = one <= SMALL and noise.constant < LOUD
+            if kind == "share" and factor == 1 and asked.estimand == "population" and is_small:
                 interval = exact_share_interval(one, other, self.law(error), asked.level)
             else:
                 interval = ratio_interval(one, other, noise.plus(sampled, factor), z)
@@ -489,12 +492,12 @@ class Inference:
         self, question: str, kind: str, numerator: Query, denominator: Query, asked: Asked, error: NotMeasured
     ) -> Answer:
         """What the model says, without an interval."""
-        if not asked.accepts("model") or self._model is None:
+        if not asked.accepts("model") or self.model is None:
             self._refuse("model", error)
-        below = self._model.total(denominator)
+        below = self.model.total(denominator)
         if below <= 0:
             raise Refused("the model has no records in the group; ask for a larger one.")
-        return self.answer(question, kind, self._model.total(numerator) / below, None, asked, None, grade="model")
+        return self.answer(question, kind, self.model.total(numerator) / below, None, asked, None, grade="model")
 
     def _accept(self, grade: Grade, asked: Asked) -> None:
         if not asked.accepts(grade):

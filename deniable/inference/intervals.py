@@ -15,7 +15,9 @@ from deniable.inference.laws import ErrorLaw
 from deniable.measurements.noisy_tables import Cells
 
 SMALL = 30.0
-"""Count up to which shares and counts have intervals by the exact binomial law."""
+"""Count up to which shares and counts have intervals by the exact binomial law, if the noise does not drown it."""
+LOUD = 100.0
+"""Variance of the noise of a count from which its normal law drowns the binomial one of so few records."""
 _BISECTIONS = 60
 
 
@@ -157,7 +159,7 @@ def exact_share_interval(count: float, records: float, law: ErrorLaw, level: flo
     return Interval(low, high)
 
 
-_JUST = 1e-9
+_JUST = 1e-6
 """Whole numbers are compared with estimates that rounding has moved by less than this."""
 
 
@@ -180,16 +182,25 @@ def exact_count_interval(count: float, kept: float, law: ErrorLaw, level: float)
     gaps = np.asarray(count - x, np.float64)
     at_least, at_most = 1 - law.below(gaps - _JUST), law.below(gaps + _JUST)
     logs = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, most + 1)))])
-    accepted = []
-    for total in range(most + 1):
+
+    def tails(total: int) -> tuple[float, float]:
+        """The probability of at least, and of at most, what was counted, of so many records."""
         k = x[: total + 1]
-        chosen = logs[total] - logs[k] - logs[total - k] + k * log(kept) + (total - k) * log(1 - kept)
-        mass = np.exp(chosen)
-        if float((mass * at_least[: total + 1]).sum()) > tail and float((mass * at_most[: total + 1]).sum()) > tail:
-            accepted.append(total)
-    if not accepted:
-        return Interval(0.0, 0.0)
-    return Interval(float(accepted[0]), float(accepted[-1]))
+        mass = np.exp(logs[total] - logs[k] - logs[total - k] + k * log(kept) + (total - k) * log1p(-kept))
+        return float((mass * at_least[: total + 1]).sum()), float((mass * at_most[: total + 1]).sum())
+
+    low = _first_of(lambda total: tails(total)[0] > tail, most)
+    high = _first_of(lambda total: tails(total)[1] <= tail, most) - 1
+    return Interval(float(low), float(max(low, high)))
+
+
+def _first_of(holds: Callable[[int], bool], most: int) -> int:
+    """The first whole number of which something holds that then holds of all larger ones; the last, if of none."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle + 1, high)
+    return low
 
 
 def _root(function: Callable[[float], float], low: float, high: float) -> float:

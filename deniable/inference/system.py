@@ -88,6 +88,7 @@ class MeasuredSystem:
         used = set(map(id, solvable(sizes, [each.observation for each in found], (), LARGEST_SYSTEM)))
         self._sources = [each for each in found if id(each.observation) in used]
         self._tables = ConsistentTables(sizes, [each.observation for each in self._sources])
+        self._latest: tuple[Functional, list[Cells]] | None = None
 
     @cached_property
     def records(self) -> float:
@@ -145,7 +146,7 @@ class MeasuredSystem:
         Without public totals, the estimate is the sum of all entries times their weights.
         """
         found: dict[int, tuple[MeasuredTable, Cells]] = {}
-        for source, own in zip(self._sources, self._tables.weights(functional), strict=True):
+        for source, own in zip(self._sources, self._weights(functional), strict=True):
             table = source.table
             if table is not None:
                 back = self._of_entries(source, table, own)
@@ -154,7 +155,9 @@ class MeasuredSystem:
 
     def variance_of_public_totals(self, functional: Functional) -> float:
         """The part of an estimate's variance that comes from public totals of more rows than were measured."""
-        found = zip(self._sources, self._tables.weights(functional), strict=True)
+        if all(source.table is not None for source in self._sources):
+            return 0.0
+        found = zip(self._sources, self._weights(functional), strict=True)
         return sum(_spread(source.observation, own) for source, own in found if source.table is None)
 
     def sources(self, functional: Functional) -> dict[tuple[str, ...], float]:
@@ -165,12 +168,18 @@ class MeasuredSystem:
         """
         names = self.measured.domain.names
         parts: dict[tuple[str, ...], float] = {}
-        for source, own in zip(self._sources, self._tables.weights(functional), strict=True):
+        for source, own in zip(self._sources, self._weights(functional), strict=True):
             key = PUBLIC_TOTALS if source.table is None else tuple(names[i] for i in source.table.attributes)
             parts[key] = parts.get(key, 0.0) + _spread(source.observation, own)
         total = sum(parts.values())
         kept = {key: part / total for key, part in parts.items() if part > _NOTHING * total}
         return dict(sorted(kept.items(), key=lambda each: (-each[1], each[0])))
+
+    def _weights(self, functional: Functional) -> list[Cells]:
+        """The weights of all observations; those of the last function are kept, for its law and its sources."""
+        if self._latest is None or self._latest[0] is not functional:
+            self._latest = (functional, self._tables.weights(functional))
+        return self._latest[1]
 
     def _components(self, term: Product) -> Iterator[tuple[Subset, Cells]]:
         """The coefficients of a product: of each component, one for each of its contrasts."""

@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 from deniable.foundation.errors import InvalidInput, Refused
 from deniable.inference.answers import HIGHEST_LEVEL, Answer, Asked, TableAnswer
 from deniable.inference.estimation import Inference
-from deniable.inference.intervals import Interval, score_intervals
+from deniable.inference.intervals import LOUD, SMALL, Interval, Quadratic, ratio_interval, score_intervals
 from deniable.inference.laws import two_sided
 from deniable.inference.queries import Query
 from deniable.measurements.consistency import Functional
 from deniable.measurements.noisy_tables import Cells
 
 MOST_CELLS = 100_000
+_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,24 +144,51 @@ def _cell(inference: Inference, found: CellEstimates, place: tuple[int, ...]) ->
     return inference.system.functional(Query.product(factors))
 
 
+class _Reach:
+    """How far the error of a cell reaches, in standard deviations; cells of equal variance have one law."""
+
+    def __init__(self, inference: Inference, found: CellEstimates, level: float, *, is_normal: bool) -> None:
+        first = inference.law(_cell(inference, found, tuple(0 for _ in found.counts.shape)))
+        self._inference, self._found, self._level = inference, found, level
+        self._normal = two_sided(level) if is_normal and not first.step else 0.0
+        self._known: dict[str, float] = {}
+
+    def of(self, place: tuple[int, ...]) -> float:
+        """The reach of a cell."""
+        variance = float(self._found.variances[place])
+        if self._normal or variance <= 0:
+            return self._normal
+        key = f"{variance:.9g}"
+        if key not in self._known:
+            law = self._inference.law(_cell(self._inference, self._found, place))
+            self._known[key] = law.reach(self._level) / sqrt(variance)
+        return self._known[key]
+
+
 def _counts(
     inference: Inference, found: CellEstimates, questions: Sequence[str], asked: Asked, level: float, *, is_normal: bool
 ) -> Iterator[Answer]:
-    first = tuple(0 for _ in found.counts.shape)
-    law = inference.law(_cell(inference, found, first))
-    exactly = not is_normal or law.step > 0 or inference.kept < 1
-    kept, z = inference.kept, two_sided(level)
-    sources = _sources(inference, found)
+    kept, sources = inference.kept, _sources(inference, found)
+    reach = _Reach(inference, found, level, is_normal=is_normal)
     for question, place in zip(questions, np.ndindex(found.counts.shape), strict=True):
         value, noise = float(found.counts[place]), float(found.variances[place])
-        if exactly:
+        if kept >= 1:
+            half = reach.of(place) * sqrt(noise) + _ROUNDING
+            interval = Interval(float(max(ceil(value - half), 0)), float(max(floor(value + half), 0)))
+        elif value <= SMALL and noise < LOUD:
             interval = inference.count_interval(_cell(inference, found, place), level)
         else:
-            reach = z * sqrt(noise)
-            interval = Interval(float(max(ceil(value - reach), 0)), float(max(floor(value + reach), 0)))
-        sampling = max(value, 0.0) * (1 - kept) / kept**2
+            spread = Quadratic(noise, kept * (1 - kept), 0.0)
+            interval = ratio_interval(value, kept, spread, reach.of(place)).cut(0.0, inf)
         answer = inference.answer(
-            question, "count", value / kept, interval, asked, None, noise=noise / kept**2, sampling=sampling
+            question,
+            "count",
+            value / kept,
+            interval,
+            asked,
+            None,
+            noise=noise / kept**2,
+            sampling=max(value, 0.0) * (1 - kept) / kept**2,
         )
         yield replace(answer, sources=sources)
 
@@ -172,16 +200,13 @@ def _shares(
     shares = found.counts / records
     whole = inference.system.variance(inference.system.functional(Query.product({})))
     noise = np.maximum(found.variances - 2 * shares * found.shared + shares**2 * whole, 0.0) / records**2
-    sampling = factor * np.clip(shares, 0.0, 1.0) * (1 - np.clip(shares, 0.0, 1.0)) / records
+    within = np.clip(shares, 0.0, 1.0)
+    sampling = factor * within * (1 - within) / records
     z: Cells | float = two_sided(level)
     if not is_normal:
-        everything = inference.system.functional(Query.product({}))
-        z = np.zeros(shares.shape)
-        for place in np.ndindex(shares.shape):
-            error = inference.linear(_cell(inference, found, place), everything, float(shares[place]))
-            spread = float(noise[place] + sampling[place])
-            reach = inference.reach(error, level, float(sampling[place]) * records**2)
-            z[place] = reach / records / sqrt(spread) if spread else 0.0
+        reach = _Reach(inference, found, level, is_normal=is_normal)
+        own = [max(reach.of(place), two_sided(level)) for place in np.ndindex(shares.shape)]
+        z = np.asarray(own).reshape(shares.shape)
     low, high = score_intervals(shares, noise, records / factor if factor else inf, z)
     sources = _sources(inference, found)
     for question, place in zip(questions, np.ndindex(shares.shape), strict=True):

@@ -167,6 +167,7 @@ DOCUMENTS = {
     "measured.json": "the noisy tables that the model was made from (learners that measure)",
     "consistent.json": "estimates of the same tables that agree with each other, with variances",
     "certificate.json": "a bound on the error of the model over all unmeasured pairs (`learner.certificate`)",
+    "intervals.csv": "counts and shares of the measured tables, with intervals",
     "selection.json": "the figures of a public file from which the tables follow (`nist_mst`)",
     "graph.json": "the learnt dependences (`cfs` and `privbayes`)",
     "seeds.npz": "the noisy histogram of the seeds (`histogram_seeds`)",

@@ -12,6 +12,8 @@ from pydantic import BaseModel
 
 from deniable.foundation.domain import Domain
 from deniable.foundation.errors import Refused
+from deniable.inference.interval_table import FILE as INTERVALS
+from deniable.inference.interval_table import interval_table
 from deniable.measurements.certificate import FILE as CERTIFICATE
 from deniable.measurements.document import FILE as MEASURED
 from deniable.measurements.document import Measurements
@@ -205,9 +207,11 @@ def write_estimates(folder: Path, domain: Domain, split: Mapping[str, Fraction])
     if not (folder / MEASURED).exists():
         return ()
     measured = Measurements.from_document(domain.modelled, json.loads((folder / MEASURED).read_text(encoding="utf-8")))
-    estimates = consistent(measured, probability=probability_of(measured, split))
+    probability = probability_of(measured, split)
+    estimates = consistent(measured, probability=probability)
     (folder / CONSISTENT).write_text(json.dumps(estimates), encoding="utf-8")
-    return (CONSISTENT,)
+    (folder / INTERVALS).write_text(interval_table(measured, probability), encoding="utf-8")
+    return (CONSISTENT, INTERVALS)
 
 
 def _kept_record(workspace: Workspace) -> Path:

@@ -34,7 +34,7 @@ def released(table: Counts, turn: int, draw: np.random.Generator) -> Release:
 
 
 def inferred(seed: int, sampling: Sampling = "unknown", probability: Fraction | None = None) -> Inference:
-    """Age by values and the other attributes were measured, and age with sex by buckets; of the rest there is a model."""
+    """Each attribute was measured, and age with sex by buckets; of the other pairs there is a model."""
     draw = np.random.default_rng(seed)
     by_age = TRUTH.sum(axis=(0, 2))
     halves = np.stack([by_age // 2, by_age - by_age // 2], axis=1).ravel()
