@@ -9,6 +9,7 @@ import csv
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from hashlib import sha256
 from math import floor, isfinite, log10
 from typing import Any
@@ -102,7 +103,7 @@ def read_release(folder: Folder, trust: Trust | None = None, people: int | None 
     checks: list[Check] = []
     split: Mapping[str, Any] | None = None
     record: Mapping[str, Any] = {}
-    name = ""
+    name, effect = "", 1.0
     if RECORD in names:
         envelope, statement = record_in(folder, names)
         record = statement.predicate
@@ -111,8 +112,10 @@ def read_release(folder: Folder, trust: Trust | None = None, people: int | None 
             if statement.version == SURVEY:
                 name = record["survey"]["name"]
             else:
-                split, name = record["spec"]["document"].get("split"), record["release"]["id"]
-        except (KeyError, TypeError, AttributeError):
+                spec = record["spec"]["document"]
+                split, name = spec.get("split"), record["release"]["id"]
+                effect = float(Fraction(str((spec.get("sampling") or {}).get("design_effect", 1))))
+        except (KeyError, TypeError, AttributeError, ValueError):
             raise InvalidInput(f"{RECORD} must be the record of a release, and is not.") from None
         if trust is not None and trust.keys is not None:
             signed = signature_check(envelope, record, trust)
@@ -140,6 +143,7 @@ def read_release(folder: Folder, trust: Trust | None = None, people: int | None 
         probability=probability,
         labels=_labels(described),
         computed=computed,
+        design_effect=effect,
         model=SyntheticRecords(files, domain, measured.domain.names) if CSV in names else None,
         certificate=_certificate(files, measured.domain) if CERTIFICATE in names else None,
     )
@@ -312,7 +316,9 @@ def add_infer_command(commands: Any, carry_out: Callable[[argparse.Namespace], i
         "--sampling", choices=SAMPLINGS[:2], help="how the rows were sampled, if the release does not say"
     )
     common.add_argument("--people", type=int, metavar="N", help="number of people, for synthetic sets that do not say")
-    common.add_argument("--deff", type=float, default=1.0, metavar="D", help="design effect of the sample (default: 1)")
+    common.add_argument(
+        "--deff", type=float, metavar="D", help="design effect of the sample (default: as released, or 1)"
+    )
     form = common.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON")
     form.add_argument("--csv", metavar="FILE", help="write the numbers to a CSV file instead")

@@ -31,6 +31,8 @@ _MODULES: tuple[tuple[str, str, dict[str, str]], ...] = (
         "add_deciding_commands",
         dict.fromkeys(("held", "approve", "refuse"), "run_deciding_command"),
     ),
+    ("flows.cli.tables.schema", "add_schema_commands", {"schema": "run_schema_command"}),
+    ("flows.cli.tables.new", "add_new_command", {"new": "run_new_command"}),
     ("flows.cli.public.select", "add_select_command", {"select": "run_select_command"}),
     ("flows.cli.find", "add_find_command", {"find": "run_find_command"}),
     ("flows.cli.runs", "add_runs_command", {"runs": "run_runs_command"}),
@@ -101,7 +103,16 @@ def _complain_of(error: DeniableError, asked: argparse.Namespace, state: Path) -
 
     if isinstance(error, Held):
         return _complain(str(error), HELD)
+    _tell_counts(error)
     return _complain(str(error), hint="" if isinstance(error, NotPublished) else _kept(asked, state))
+
+
+def _tell_counts(error: DeniableError) -> None:
+    """Show the exact counts behind a refusal to whoever may read them; no message has them."""
+    from stores.vault.exact_counts import RefusedByCounts  # noqa: PLC0415 - where a step refused, it is imported
+
+    if isinstance(error, RefusedByCounts) and (counts := error.counts()):
+        _tell(f"Internal, for cleared staff:\n{counts}".rstrip())
 
 
 def _prepared(named: Path | None) -> Path:

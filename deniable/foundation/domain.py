@@ -4,6 +4,7 @@ Nothing here is ever learnt from data: a domain that depends on the data disclos
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -27,10 +28,12 @@ from deniable.foundation.rules import (
 )
 
 Value = int | float | str | bool
-Kind = Literal["numeric", "nominal"]
+Kind = Literal["numeric", "ordered", "nominal"]
 Codes = NDArray[np.uint16]
 
 MAX_CARDINALITY = 65_535
+PERSONS = "-persons-"
+"""What the name of a dataset has before the identifier if the guarantees in its ledger are for one person."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,8 @@ class Attribute:
     Attributes:
         name: the column's name.
         values: the value of each code 0..cardinality-1, in public order.
-        kind: `numeric` if the order of the values is meaningful, otherwise `nominal`.
+        kind: `numeric` for numbers and `ordered` for names, if the order of the values is meaningful; otherwise
+            `nominal`.
         buckets: bucket of each code, the integers 0..bucket_count-1, each used at least once.
     """
 
@@ -73,6 +77,11 @@ class Attribute:
         return len(self.values)
 
     @property
+    def is_ordered(self) -> bool:
+        """Whether the order of the values is meaningful."""
+        return self.kind != "nominal"
+
+    @property
     def bucket_count(self) -> int:
         """Number of buckets."""
         return max(self.buckets) + 1
@@ -81,6 +90,49 @@ class Attribute:
     def bucket_of(self) -> Codes:
         """Bucket of each code, shape (cardinality,)."""
         return np.asarray(self.buckets, dtype=np.uint16)
+
+
+@dataclass(frozen=True)
+class Person:
+    """The people of whom a table may have several records: the privacy unit of its releases is a person.
+
+    Attributes:
+        column: the identifier in the source that distinguishes people, which is never released.
+        most_records: the most records of one person that a release uses, chosen at random.
+    """
+
+    column: str
+    most_records: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse more than one record a person."""
+        if type(self.most_records) is not int or self.most_records != 1:
+            raise InvalidInput(
+                f"most_records must be 1, got {self.most_records}: the proofs are for one record of each person, and "
+                "with more, noise would have to grow in proportion; take one, or make one row of each person's records."
+            )
+
+    @property
+    def ending(self) -> str:
+        """How the name of a dataset ends in whose ledger all guarantees are for one such person."""
+        return PERSONS + re.sub(r"[^A-Za-z0-9._-]", "_", self.column)
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any] | None) -> "Person | None":
+        """The people that a document of `document` describes; None if there is none.
+
+        Raises:
+            InvalidInput, LookupError, TypeError: it describes no people.
+        """
+        if document is None:
+            return None
+        if set(document) != {"column", "most_records"} or not isinstance(document["column"], str):
+            raise InvalidInput("a person must have a column and most_records, got something else.")
+        return cls(document["column"], document["most_records"])
+
+    def document(self) -> dict[str, Any]:
+        """The description, ready for JSON."""
+        return {"column": self.column, "most_records": self.most_records}
 
 
 @dataclass(frozen=True)
@@ -93,6 +145,7 @@ class Domain:
         rules: rules that every record keeps.
         totals: public totals of the whole table.
         whole: the domain of which this one has only the attributes that are modelled; None if it is whole.
+        person: the people of whom the table may have several records; None if the privacy unit is one record.
     """
 
     attributes: tuple[Attribute, ...]
@@ -100,6 +153,7 @@ class Domain:
     rules: tuple[Rule, ...] = ()
     totals: tuple[PublicTotal, ...] = ()
     whole: "Domain | None" = field(default=None, repr=False)
+    person: Person | None = None
 
     def __post_init__(self) -> None:
         """Refuse a domain without attributes, with a repeated name, or with an unknown target."""
@@ -135,6 +189,7 @@ class Domain:
             target=document["target"],
             rules=tuple(rule_from_document(rule) for rule in document.get("rules", ())),
             totals=tuple(PublicTotal.from_document(total) for total in document.get("totals", ())),
+            person=Person.from_document(document.get("person")),
         )
 
     def __len__(self) -> int:
@@ -158,13 +213,15 @@ class Domain:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 in hex of names, values and buckets, which define the meaning of codes and counts, and of rules."""
+        """SHA-256 in hex of names, values and buckets, which define what codes mean, and of rules and people."""
         said: list[Any] = [
             (a.name, [repr(value) for value in a.values], a.kind, list(a.buckets)) for a in self.attributes
         ]
         known = self if self.whole is None else self.whole
         if known.rules or known.totals:
             said.append([[each.document() for each in those] for those in (known.rules, known.totals)])
+        if known.person is not None:
+            said.append(known.person.document())
         return sha256(json.dumps(said).encode()).hexdigest()
 
     @cached_property

@@ -37,7 +37,8 @@ class Asked:
         level: the probability with which the interval covers, in (0.5, 0.9999).
         estimand: `finite`, the confidential table, or `population`, from which its rows are a sample.
         grade: the lowest grade that is accepted.
-        design_effect: factor of the variance of sampling, for designs other than simple random sampling.
+        design_effect: factor of the variance of sampling, for designs other than simple random sampling; None for what
+            the release states, 1 if it states none.
         sampling: how rows were sampled, as the user states it; None for what the release states.
 
     Raises:
@@ -47,7 +48,7 @@ class Asked:
     level: float = 0.95
     estimand: Estimand = "finite"
     grade: Grade = "bounded"
-    design_effect: float = 1.0
+    design_effect: float | None = None
     sampling: str | None = None
 
     def __post_init__(self) -> None:
@@ -59,7 +60,7 @@ class Asked:
             raise InvalidInput(f"the estimand must be finite or population, got {self.estimand}.")
         if self.grade not in GRADES:
             raise InvalidInput(f"the grade must be one of {', '.join(GRADES)}, got {self.grade}.")
-        if not _LEAST_EFFECT <= self.design_effect <= _MOST_EFFECT:
+        if self.design_effect is not None and not _LEAST_EFFECT <= self.design_effect <= _MOST_EFFECT:
             ends = f"{_LEAST_EFFECT:g} and {_MOST_EFFECT:g}"
             raise InvalidInput(f"the design effect must be between {ends}, got {self.design_effect:g}.")
         if self.sampling is not None and self.sampling not in SAMPLINGS:

@@ -72,6 +72,7 @@ class Inference:
         computed: names of attributes that are computed from others.
         model: what the model says, for answers of the grade `model`.
         certificate: the certificate of the model's error, for answers of the grade `certified`.
+        design_effect: factor of the variance of sampling, as the release states it.
 
     Raises:
         Refused: fewer than 100 rows were measured, by estimate.
@@ -86,6 +87,7 @@ class Inference:
         computed: Sequence[str] = (),
         model: Model | None = None,
         certificate: Certificate | None = None,
+        design_effect: float = 1.0,
     ) -> None:
         self.measured = measured
         self.system = MeasuredSystem(measured, probability)
@@ -94,6 +96,7 @@ class Inference:
         self._table = "the rows that were measured" if probability is None else "the confidential table"
         self._certified = None if certificate is None else CertifiedCounts(certificate, measured.buckets)
         self.model = model
+        self._design_effect = design_effect
         self._all = self.system.functional(_ALL)
         self.records = self.system.value(self._all)
         if self.records < FEWEST:
@@ -230,7 +233,10 @@ class Inference:
                 "the release does not state how its rows were sampled from a population; ask for the confidential "
                 "table (finite), or state the sampling yourself (census, or simple random with a design effect)."
             )
-        return 1 - self.kept if sampling == "census" else asked.design_effect
+        return 1 - self.kept if sampling == "census" else self._effect(asked)
+
+    def _effect(self, asked: Asked) -> float:
+        return self._design_effect if asked.design_effect is None else asked.design_effect
 
     def of_what(self, asked: Asked) -> str:
         """The estimand in words."""
@@ -253,7 +259,7 @@ class Inference:
         by = "you state" if self.measured.universe.sampling == "unknown" else "the release states"
         if sampling == "census":
             return f"{told}; {by} that the table is the whole population."
-        effect = f" with a design effect of {asked.design_effect:g}" if asked.design_effect != 1 else ""
+        effect = f" with a design effect of {self._effect(asked):g}" if self._effect(asked) != 1 else ""
         return f"{told}; {by} that the rows are a simple random sample{effect}."
 
     def answer(

@@ -67,10 +67,12 @@ def describe_domain(
 ) -> dict[str, Any]:
     """The domain as a document: the attributes in column order, each with its kind, its values and their buckets.
 
-    The rules and the public totals of the table are in it if there are any.
+    The rules and the public totals of the table, and how people are distinguished, are in it if there are any.
     """
     rules, totals = [rule.document() for rule in domain.rules], [total.document() for total in domain.totals]
-    known = ({"rules": rules} if rules else {}) | ({"totals": totals} if totals else {})
+    known: dict[str, Any] = ({"rules": rules} if rules else {}) | ({"totals": totals} if totals else {})
+    if domain.person is not None:
+        known["person"] = domain.person.document()
     return {
         "target": domain.target,
         "attributes": [

@@ -272,3 +272,10 @@ CERTIFIED: dict[str, dict[str, Any]] = {
     for kind in ("mst", "pegs_noisy")
 }
 """The same of learners with a certificate: one with each law of its noise."""
+
+VARIANTS: dict[str, dict[str, Any]] = {
+    "tested_seeds on some of the records": {
+        "synthesis": {**SPEC["synthesis"], "k": 15, "max_plausible": 40, "max_check_plausible": 300},
+    },
+}
+"""Entries of mechanisms that are planned, drawn and charged otherwise than the smallest one."""

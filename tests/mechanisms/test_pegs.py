@@ -2,7 +2,7 @@
 
 from copy import deepcopy
 from fractions import Fraction
-from math import expm1
+from math import exp, expm1, log
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from deniable.learners.pegs.plan import (
 )
 from deniable.learners.pegs.spec import Entry
 from deniable.learners.pegs.verification import check_urns
+from deniable.plausible_deniability.privacy_tests import bucket, pass_probability, theorem_1
 from deniable.privacy.loss import DiscreteLaplaceEvent
 from deniable.privacy.urn_costs import UNIT
 from schemas.spec.accounts import accounts_of
@@ -144,6 +145,41 @@ def test_a_wrong_entry_is_refused(
 def test_a_model_is_not_drawn_from_per_draw(tmp_path: Path) -> None:
     said = "synthesis: must have the guarantee tested_seeds or histogram_seeds or seedless for a learner of kind cfs"
     assert said in changed(tmp_path, synthesis=PER_DRAW)
+
+
+def test_tested_seeds_are_refused_and_the_reason_is_given(tmp_path: Path) -> None:
+    said = changed(tmp_path, split=SPLIT, learner=PEGS)
+    assert "must have the guarantee per_draw for a learner of kind pegs, got tested_seeds; confidential seeds" in said
+    assert "choose pegs_noisy, whose counts have noise" in said
+    # A sampler without confidential seeds needs no reason.
+    assert "seeds need" not in changed(tmp_path, split=SPLIT, learner=PEGS, synthesis={"guarantee": "seedless"})
+
+
+def test_a_test_of_private_seeds_with_exact_tables_costs_more_than_both_charges() -> None:
+    """One record in the tables moves half of the seeds into another bucket: what passed surely now surely fails."""
+    domain, keyed = plain_domain(2, 2), [(1,), ()]
+    one = Fraction(1)
+    half = 20
+    seeds, k, eps0 = [(0, 0)] * half + [(0, 1)] * half, 30, Fraction(2)
+    record: Record = (0, 1)
+
+    def released(rows: list[Record]) -> float:
+        given = [block_probability(rows, domain, keyed, lambda *_: one, seed, [record]) for seed in seeds]
+        buckets = [bucket(each, 3) for each in given]
+        passes = pass_probability([buckets.count(own) for own in buckets], k=k, eps0=eps0)
+        return float(sum(float(each) * chance for each, chance in zip(given, passes, strict=True)) / len(seeds))
+
+    tables = 2 * log(2)  # ln(1 + 1/alpha) for each of two tables
+    seeds_too = theorem_1(k=k, gamma=3, eps0=eps0, t=k - 5).epsilon
+    before, after = released([]), released([record])
+    assert before > 0.24
+    assert before / after > exp(tables + seeds_too)
+    # Were buckets to depend on released numbers alone, the tables would cost what they are charged.
+    alone = [
+        sum(block_probability(rows, domain, keyed, lambda *_: one, seed, [record]) for seed in seeds)
+        for rows in ([], [record])
+    ]
+    assert abs(log(alone[1] / alone[0])) <= tables
 
 
 def planned(size: int = 2, chunk: int = 100, **asked: Any) -> None:

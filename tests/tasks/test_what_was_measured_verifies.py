@@ -9,6 +9,7 @@ import pytest
 
 from deniable.data_user import read_release
 from deniable.foundation.errors import Refused
+from deniable.inference.answers import Asked
 from deniable.inference.queries import Query
 from deniable.record.trust import TrustedKeys
 from deniable.verification.release import Trust
@@ -26,7 +27,7 @@ LEARNER: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory: pytest.TempPathFactory) -> Published:
-    changes = {**QUICK, "learner": LEARNER}
+    changes = {**QUICK, "learner": LEARNER, "sampling": {"kind": "simple random", "design_effect": 2}}
     drawn = drawn_release(tmp_path_factory.mktemp("measured"), "people-1", bytes(range(32)), **changes)
     drawn.publish()
     return Published.of(drawn)
@@ -133,6 +134,16 @@ def test_only_what_was_signed_is_asked(published: Published) -> None:
     stranger = Trust(TrustedKeys(()), "in the test")
     with pytest.raises(Refused, match="the record must be signed by a trusted key"):
         read_release(InMemory(forged.files), stranger)
+
+
+def test_the_sampling_of_the_spec_is_in_what_was_measured(published: Published) -> None:
+    document = published.document("measured.json")
+    assert document["universe"]["sampling"] == "simple random"
+    found = read_release(InMemory(published.files)).inference.share("sex=f", asked=Asked(estimand="population"))
+    assert "the release states that the rows are a simple random sample with a design effect of 2" in found.condition
+    document["universe"]["sampling"] = "census"
+    said = faults(published.with_document("measured.json", document).verify())
+    assert "must state the sampling of the spec, simple random, got census" in said
 
 
 def test_the_synthetic_records_are_the_model(published: Published) -> None:

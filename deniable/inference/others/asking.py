@@ -87,7 +87,7 @@ def require_sample(asked: Asked) -> None:
             "the release does not state how its rows were sampled from a population; ask for the confidential table "
             "(finite), or state that they are a simple random sample."
         )
-    if asked.design_effect != 1:
+    if asked.design_effect not in (None, 1):
         raise Refused("a design effect cannot be used here: the law of the draws is of a simple random sample.")
 
 

@@ -48,7 +48,7 @@ class SurveyInference(OtherRelease):
         """The share of a population, or of the respondents, whose answer is one of some values."""
         if given.strip():
             raise Refused("answers to two questions are not related by a survey; ask for all respondents.")
-        if asked.design_effect != 1:
+        if asked.design_effect not in (None, 1):
             raise Refused("a design effect cannot be used here: exact intervals are of a simple random sample.")
         allowed = self.conditions.parse(condition)
         if len(allowed) != 1:

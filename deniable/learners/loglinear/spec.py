@@ -19,6 +19,7 @@ class Entry(CountingEntry):
     """
 
     certifies: ClassVar[bool] = True
+    makes_buckets: ClassVar[bool] = True
     parts: ClassVar[tuple[str, ...]] = ("parameters",)
     leaves: ClassVar[tuple[str, ...]] = ("structure",)
     steps: ClassVar[Mapping[str, str]] = {

@@ -16,6 +16,7 @@ class Entry(CountingEntry):
     """
 
     certifies: ClassVar[bool] = True
+    makes_buckets: ClassVar[bool] = True
     parts: ClassVar[tuple[str, ...]] = ("parameters",)
     steps: ClassVar[Mapping[str, str]] = {
         "learn_parameters": "Chooses the pairs of a tree, and learns its probabilities from noisy counts.",

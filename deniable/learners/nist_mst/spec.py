@@ -77,6 +77,7 @@ class Entry(CountingEntry):
     """
 
     certifies: ClassVar[bool] = True
+    makes_buckets: ClassVar[bool] = True
     parts: ClassVar[tuple[str, ...]] = ("parameters",)
     steps: ClassVar[Mapping[str, str]] = {
         "learn_structure": "Derives the tables from a public file, for which no record is read.",

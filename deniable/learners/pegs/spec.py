@@ -26,6 +26,10 @@ class SeededEntry(LearnerEntry):
 
     is_drawn_from_counts: ClassVar[bool] = True
     holds_rules: ClassVar[bool] = False
+    why_no_tested_seeds: ClassVar[str] = (
+        "confidential seeds need a model that is released: one record in exact counts may change how many seeds are "
+        "plausible by any number, which no charge covers; choose pegs_noisy, whose counts have noise"
+    )
 
     seed_weights: dict[str, tuple[Annotated[Count, Field(le=_MOST_WEIGHT)], ...]] = Field(
         default_factory=dict, validate_default=True
@@ -96,6 +100,7 @@ class Entry(KeyedEntry):
             numbers of values.
     """
 
+    reads_buckets: ClassVar[bool] = True
     parts: ClassVar[tuple[str, ...]] = ("structure",)
     steps: ClassVar[Mapping[str, str]] = {
         "learn_structure": "Lists the keys of the urns: by public orders, or by measured ones, which are charged.",

@@ -25,6 +25,7 @@ class Entry(CountingEntry):
     """
 
     certifies: ClassVar[bool] = True
+    reads_buckets: ClassVar[bool] = True
     parts: ClassVar[tuple[str, ...]] = ("parameters",)
     steps: ClassVar[Mapping[str, str]] = {
         "learn_parameters": "Learns the probabilities of each attribute given its key from noisy counts.",

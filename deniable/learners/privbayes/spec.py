@@ -56,6 +56,7 @@ class Entry(CountingEntry):
     """
 
     certifies: ClassVar[bool] = True
+    reads_buckets: ClassVar[bool] = True
     parts: ClassVar[tuple[str, ...]] = ("structure", "parameters")
     steps: ClassVar[Mapping[str, str]] = {
         "learn_structure": "Chooses, by the exponential mechanism, which attributes depend on which.",
