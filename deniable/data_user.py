@@ -25,7 +25,7 @@ from deniable.inference.answers import ESTIMANDS, GRADES, MEANING, SAMPLINGS, An
 from deniable.inference.comparisons import compare
 from deniable.inference.estimation import Inference
 from deniable.inference.others.asking import OtherRelease
-from deniable.inference.others.reading import (
+from deniable.other_releases import (
     NOTHING,
     SEEDS,
     URNS,

@@ -56,7 +56,7 @@ def answered(
         question: the question, in words.
         kind: `count` or `share`.
         found: the estimate.
-        asked: how it was asked for.
+        asked: level and estimand.
         condition: under which condition the interval covers.
         sources: what it comes from.
     """
