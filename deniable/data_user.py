@@ -25,14 +25,6 @@ from deniable.inference.answers import ESTIMANDS, GRADES, MEANING, SAMPLINGS, An
 from deniable.inference.comparisons import compare
 from deniable.inference.estimation import Inference
 from deniable.inference.others.asking import OtherRelease
-from deniable.other_releases import (
-    NOTHING,
-    SEEDS,
-    URNS,
-    drawn_release,
-    histogram_release,
-    survey_release,
-)
 from deniable.inference.quantiles import cumulative, quantile
 from deniable.inference.queries import Query
 from deniable.inference.regression import regress
@@ -43,6 +35,14 @@ from deniable.measurements.certificate import Certificate
 from deniable.measurements.document import FILE as MEASURED
 from deniable.measurements.document import Measurements
 from deniable.measurements.estimates import probability_of
+from deniable.other_releases import (
+    NOTHING,
+    SEEDS,
+    URNS,
+    drawn_release,
+    histogram_release,
+    survey_release,
+)
 from deniable.record.attestation import SURVEY
 from deniable.verification.release import (
     CSV,
@@ -106,7 +106,8 @@ def read_release(folder: Folder, trust: Trust | None = None, people: int | None 
     name, effect = "", 1.0
     if RECORD in names:
         envelope, statement = record_in(folder, names)
-        record = statement.predicate
+        predicate: Any = statement.predicate
+        record = predicate
         files.digests = statement.subjects
         try:
             if statement.version == SURVEY:
