@@ -1,8 +1,8 @@
 """`python -m deniable from-measurements`: a model and synthetic records from noisy tables that others published.
 
 Tables become measurements, estimates that agree, intervals, a graphical model and records by the code that our own
-learners use (`mst`, `nist_mst`). Nothing here is confidential: noise was added by whoever published the tables, and the
-random words of the records follow from the file. Needs the compiled code of models (the extra `learn`).
+learners use (`mst`, `nist_mst`). Nothing here is confidential: noise was added by those who published the tables, and
+the random words of the records follow from the file. Needs the compiled code of models (the extra `learn`).
 """
 
 import csv

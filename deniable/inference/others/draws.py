@@ -7,7 +7,8 @@ the interval of all x for which neither tail of the observed S is below (1 - lev
 level (Clopper, Pearson 1934). No prior of x is used. The share p of a population, of which the rows are a sample, has
 the interval that follows in the same way from the law of S given p: x is then binomial.
 
-Where n itself is known within bounds alone, the interval is the union over n.
+Where n itself is known within bounds alone, the interval of the rows is one that holds for all n within them. That of
+the population is the union over some n; between these its ends move by little.
 """
 
 from collections.abc import Callable
@@ -27,6 +28,7 @@ MOST_WORK = 40_000_000
 _SURE = 1e-12
 _MOST_POINTS = 160
 _STEPS = 50
+_POINTS_OF_ROWS = 12
 
 
 @dataclass(frozen=True)
@@ -64,10 +66,16 @@ class UrnDraws:
             raise Refused("there must be rows in the group for a share, and there may be none.")
         if self.trials * self.urns * _MOST_POINTS > MOST_WORK * 10 or high > MOST_WORK // 10:
             raise Refused("the release is too large for exact intervals of its draws; draw fewer records.")
-        ends, centre = [], (low + high) // 2
-        for rows in sorted({low, centre, high}):
-            own = _OfRows(self, rows)
-            ends.append(own.of_population(level) if of_population else own.of_rows(level))
+        centre = (low + high) // 2
+        points = sorted({round(each) for each in np.linspace(low, high, _POINTS_OF_ROWS)})
+        if of_population:
+            ends = [_OfRows(self, rows).of_population(level) for rows in points]
+        else:
+            # Both ends, as numbers of rows, rise with n: between two points they are within those of the points.
+            numbers = [_OfRows(self, rows).of_rows(level) for rows in points]
+            steps = range(max(len(points) - 1, 1))
+            ends = [Interval(numbers[k].low / points[min(k + 1, len(points) - 1)], 1.0) for k in steps]
+            ends += [Interval(1.0, min(numbers[min(k + 1, len(points) - 1)].high / points[k], 1.0)) for k in steps]
         interval = Interval(min(end.low for end in ends), max(end.high for end in ends))
         weight = self.inside + self.outside
         drawn = self.drawn / (self.trials * self.urns)
@@ -116,11 +124,11 @@ class _OfRows:
         return float(total[: own.drawn + 1].sum()), float(total[own.drawn :].sum())
 
     def of_rows(self, level: float) -> Interval:
-        """The interval of the share among the rows."""
+        """The interval of the number of rows in the categories."""
         least = (1 - level) / 2
         low = _first(self._rows, lambda x: self.tails(x)[1] > least)
         high = _first(self._rows, lambda x: self.tails(x)[0] <= least) - 1
-        return Interval(low / self._rows, max(high, low) / self._rows)
+        return Interval(float(low), float(max(high, low)))
 
     def of_population(self, level: float) -> Interval:
         """The interval of the share in the population; tails between points are taken as those that are larger."""
