@@ -68,7 +68,7 @@ _POINTS = {"share", "difference of shares"}
 
 @dataclass(frozen=True, eq=False)
 class ReadRelease:
-    """A release, ready to be asked.
+    """A release, ready for questions.
 
     Attributes:
         inference: the answers.
@@ -225,7 +225,7 @@ class _Files:
 
 
 class SyntheticRecords:
-    """The synthetic records, as what the model says; they are read when they are first asked for."""
+    """The synthetic records, as what the model says; they are read when they are first needed."""
 
     def __init__(self, files: _Files, domain: Domain, names: Sequence[str]) -> None:
         self._files, self._domain, self._names = files, domain, names

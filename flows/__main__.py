@@ -108,7 +108,7 @@ def _complain_of(error: DeniableError, asked: argparse.Namespace, state: Path) -
 
 
 def _tell_counts(error: DeniableError) -> None:
-    """Show the exact counts behind a refusal to whoever may read them; no message has them."""
+    """Show the exact counts behind a refusal to people who may read them; no message has them."""
     from stores.vault.exact_counts import RefusedByCounts  # noqa: PLC0415 - where a step refused, it is imported
 
     if isinstance(error, RefusedByCounts) and (counts := error.counts()):

@@ -1,4 +1,4 @@
-"""What is asked, and the answer: an estimate with its interval, its estimand, its grade, and what it rests on.
+"""How a question is to be answered, and its answer: an estimate with interval, estimand, grade, and what it rests on.
 
 No number leaves without its grade and the condition under which its interval covers.
 """
@@ -24,7 +24,7 @@ _LEAST_EFFECT, _MOST_EFFECT = 0.1, 100.0
 MEANING: Final = {
     "measured": "counted with noise of published law; no model is used",
     "certified": "by the model, with an error that a released certificate bounds",
-    "bounded": "not counted together; the interval is what separate counts allow",
+    "bounded": "not counted as such; the interval is all that other counts allow",
     "model": "by the model alone",
 }
 
@@ -136,7 +136,7 @@ class Answer:
 
 @dataclass(frozen=True, kw_only=True)
 class TableAnswer:
-    """The cells of a table, or of what was asked for several groups, with what they have in common.
+    """The cells of a table, or the same question for several groups, with what they have in common.
 
     Attributes:
         question: the question, in words.

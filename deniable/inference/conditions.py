@@ -29,7 +29,7 @@ class Conditions:
     """The language of conditions over a public domain.
 
     Args:
-        domain: the attributes that can be asked for.
+        domain: the attributes that conditions can name.
         labels: what values stand for.
         computed: attributes that are computed from others and were not counted.
     """

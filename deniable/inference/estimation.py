@@ -113,7 +113,7 @@ class Inference:
 
         Raises:
             InvalidInput: it is no condition, or divides values that were counted together.
-            Refused: the estimand is the population, whose size is not known, or the grade would be lower than asked.
+            Refused: the estimand is the population, whose size is not known, or the grade is lower than is accepted.
         """
         asked = asked or Asked()
         if asked.estimand == "population":
@@ -218,7 +218,7 @@ class Inference:
         """The factor of the variance that independent sampling of the measured rows would have.
 
         Raises:
-            Refused: the population is asked for, and how its rows were sampled is not known.
+            Refused: the estimand is the population, and how its rows were sampled is not known.
         """
         if asked.estimand == "finite":
             return 1 - self.kept
@@ -283,12 +283,12 @@ class Inference:
             kind: what the estimate is.
             estimate: the estimate.
             interval: its interval.
-            asked: how the question was asked.
+            asked: how to answer the question.
             functional: what the estimate is made of, for its sources.
             noise: variance that the noise of privacy leaves.
             sampling: variance of sampling.
             grade: what it rests on.
-            p_value: of a test, if one was asked for.
+            p_value: of a test, if one is wanted.
         """
         return Answer(
             question=question,

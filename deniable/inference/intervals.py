@@ -60,7 +60,7 @@ class Quadratic:
 
 
 class Unbounded(ValueError):
-    """The denominator of a ratio cannot be told from 0."""
+    """The denominator of a ratio cannot be distinguished from 0."""
 
 
 def score_interval(share: float, noise: float, records: float, z: float) -> Interval:

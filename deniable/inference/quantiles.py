@@ -1,7 +1,7 @@
 """Cumulative shares and quantiles of numeric attributes, with intervals.
 
 A quantile's interval has the values at which the cumulative share can be the wanted probability, by the interval of
-each cumulative share (Woodruff 1952). Values that were counted together in buckets are told apart only where the
+each cumulative share (Woodruff 1952). Values that were counted together in buckets are distinguished only where the
 attribute's own counts allow it.
 """
 
@@ -68,13 +68,15 @@ def quantile(
     estimate = _first(lambda place: found(place).estimate >= probability, last)
     low = _first(lambda place: _high(found(place)) >= probability, last)
     high = _first(lambda place: _low(found(place)) >= probability, last)
-    # Below the end of a bucket its values cannot be told apart.
+    # Below the end of a bucket its values cannot be distinguished.
     starts = np.sort(values)
     least = float(starts[0]) if low == 0 else float(starts[starts > ends[low - 1]][0])
     name = inference.measured.domain.names[i]
     question = f"{probability:g} quantile of {name}" + (f" among those with {given}" if given.strip() else "")
     answer = found(estimate)
-    resolution = "" if len(ends) == len(values) else "; values in one bucket are not told apart, and its last is given"
+    resolution = (
+        "" if len(ends) == len(values) else "; values in one bucket are not distinguished, and its last is given"
+    )
     return replace(
         answer,
         question=question,

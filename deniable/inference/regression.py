@@ -54,7 +54,7 @@ def regress(
 
     Raises:
         InvalidInput: an attribute is unknown, or is used twice.
-        Refused: a pair was not counted together, or the noise is too large for the regressors to be told apart.
+        Refused: a pair was not counted together, or the noise is too large for the regressors to be distinguished.
     """
     asked = asked or Asked()
     notes: list[str] = []
@@ -128,7 +128,7 @@ class _Moments:
         # 1 / own is what is left of a regressor when the others are taken out.
         if not np.isfinite(found).all() or (own <= 0).any() or (self._noise * own > _UNCERTAIN).any():
             raise Refused(
-                "the regressors cannot be told apart under so much noise; leave one out, or merge its values."
+                "the regressors cannot be distinguished under so much noise; leave one out, or merge its values."
             )
         return np.einsum("ij,j->i", found, self.cross), found
 

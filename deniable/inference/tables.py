@@ -94,7 +94,7 @@ def table(
 
     Raises:
         InvalidInput: an attribute is unknown or named twice, or the table is too large.
-        Refused: the attributes were not counted together, and the grade would be lower than asked.
+        Refused: the attributes were not counted together, and the grade would be lower than is accepted.
 
     Source: simultaneous intervals by Bonferroni; with Gaussian noise by Sidak 1967, whatever the correlations.
     """

@@ -272,7 +272,17 @@ def python_page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-_ROOMS = ("foundation", "privacy", "evaluation", "models", "plausible_deniability", "ledger", "record", "verification")
+_ROOMS = (
+    "foundation",
+    "privacy",
+    "evaluation",
+    "inference",
+    "models",
+    "plausible_deniability",
+    "ledger",
+    "record",
+    "verification",
+)
 
 
 def _rooms() -> Iterator[str]:

@@ -20,6 +20,7 @@ from deniable.measurements.document import Measurements
 from deniable.measurements.estimates import FILE as CONSISTENT
 from deniable.measurements.estimates import consistent, probability_of
 from deniable.privacy.loss import Guarantee
+from deniable.samplers.within_bins import WithinBins
 from reports.figures.certificate import read_certificate
 from reports.pages.explorer import EXPLORER, write_explorer
 from reports.pages.public_page import write_public_page
@@ -106,7 +107,8 @@ def publish(
         shutil.rmtree(workspace.staging, ignore_errors=True)
         folder = workspace.staging / "release"
         folder.mkdir(mode=PRIVATE_FOLDER, parents=True)
-        records = write_table(folder, domain, read_codes(codes.path, domain))
+        within = WithinBins(domain, workspace.key(), codes.digest)
+        records = write_table(folder, domain, read_codes(codes.path, domain), within)
         so_far = spent_so_far(workspace)
         documents = write_documents(workspace, folder, learnt, accounts, so_far=so_far, records=records, day=signed.day)
         check_files(folder, [PARQUET, CSV, *documents])

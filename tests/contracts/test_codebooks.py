@@ -99,10 +99,15 @@ def test_numbers_with_any_decimals_are_rounded_to_a_thousand_steps(tmp_path: Pat
     assert (column.low, column.high, column.step, column.rounds) == (10, 60, 0.05, True)
 
 
-def test_amounts_of_many_values_are_rounded(tmp_path: Path) -> None:
-    (column,) = draft_of(codebook(tmp_path, "book.csv", "variable,values\ncost,0 to 557001\n"), "").columns
-    assert (column.high, column.step, column.rounds) == (557_100, 100, True)
-    assert "557,002" in column.remark
+def test_amounts_of_many_values_have_bins_that_grow(tmp_path: Path) -> None:
+    book = codebook(tmp_path, "book.csv", "variable,values\ncost,0 to 557001\nbalance,-70000 to 70000\n")
+    cost, balance = draft_of(book, "").columns
+    assert isinstance(cost.bins, tuple)
+    assert (cost.high, cost.step, cost.rounds, cost.bins[:11]) == (557_001, 1, False, (*range(1, 10), 10, 20))
+    assert balance.bins == 2000
+    assert "557,002" in cost.remark
+    attribute = drafted(tmp_path, "book.csv", "variable,values\ncost,0 to 557001\n")["cost"]
+    assert len(attribute.values) == 51
 
 
 def test_dates_are_released_by_month_unless_they_span_few_days(tmp_path: Path) -> None:

@@ -174,6 +174,9 @@ def test_all_that_is_wrong_is_said_at_once_a_line_each(tmp_path: Path) -> None:
         ("synthesis__candidates", 399, "synthesis.candidates: must be at least the 400 records wanted, got 399"),
         ("synthesis__drop_probability", 1, "synthesis.drop_probability: must be less than 1, got 1"),
         ("synthesis__public_rows", 19, "synthesis.public_rows: must be at least k, got 19 for k 20"),
+        ("synthesis__max_plausible", 19, "synthesis.max_plausible: must be at least k = 20, for candidates could not"),
+        ("synthesis__max_check_plausible", 1000, "must be less than public_rows, 1000, or left out to score all seeds"),
+        ("synthesis__max_check_plausible", 0, "synthesis.max_check_plausible: must be"),
         ("evaluation__target", "income", "evaluation.target: must name attributes of the dataset"),
         ("evaluation__classifiers", [], "evaluation.classifiers: must have at least 1 entry, got none."),
         (

@@ -22,7 +22,7 @@ from tasks.learning.planned_step import planned_step
 from tests.extent import spread
 from tests.isolation import STATE
 from tests.mechanisms.table import CHARGED, LEARNERS, SAMPLERS
-from tests.small_release import SCHEMA, made_up_people, write_small_release
+from tests.small_release import SCHEMA, write_small_release
 
 KEY = bytes(range(32))
 COARSE, FINE = SCHEMA, SCHEMA.replace(", width=5", "")
@@ -35,8 +35,8 @@ def asked(kind: str) -> dict[str, Any]:
 
 
 def learnt(folder: Path, kind: str, schema: str) -> dict[str, str]:
-    """Digests of what a learner makes of 600 people under one key."""
-    spec = load_spec(write_small_release(folder / "spec", people=made_up_people(600), schema=schema, **asked(kind)))
+    """Digests of what a learner makes of the same people under one key."""
+    spec = load_spec(write_small_release(folder / "spec", schema=schema, **asked(kind)))
     with recorded_release(STATE, f"buckets-{folder.name}-{kind}", spec) as run_id:
         workspace = Workspace(state=folder / "state", release_id="buckets-1", spec=spec, mlflow_run_id=run_id)
         with workspace.writing("key", Audience.RESTRICTED) as path:

@@ -227,7 +227,7 @@ def test_regression_is_least_squares_where_the_noise_is_small() -> None:
 
 def test_regressors_that_the_noise_hides_are_refused() -> None:
     noisy = Inference(measured(people(1, 900), amount=Fraction(20_000)))
-    with pytest.raises(Refused, match="cannot be told apart under so much noise"):
+    with pytest.raises(Refused, match="cannot be distinguished under so much noise"):
         regress(noisy, "income=>50K", ["age", "sex"])
 
 

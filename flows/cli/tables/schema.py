@@ -242,15 +242,20 @@ def _drafted(draft: "Draft", files: tuple[Path, Path]) -> Iterator[str]:
     from schemas.codebooks.drafting import described_in_words  # noqa: PLC0415 - as above
 
     counted = ", ".join(f"{count} {form}" for form, count in described_in_words(draft).items())
-    yield f"{files[0]}: {len(draft.columns)} columns ({counted})"
+    yield f"{files[0]}: {counted_as(len(draft.columns), 'column')} ({counted})"
     yield f"{files[1]}: what is to be released; everything else has a default, which the plan prints"
     remarks = [column for column in draft.columns if column.remark]
     if remarks:
         yield "To look at:"
         yield from (f"  {column.name}: {column.remark}" for column in remarks)
     if draft.left_out:
-        yield f"Left out, {len(draft.left_out)} variables:"
+        yield f"Left out, {counted_as(len(draft.left_out), 'variable')}:"
         yield from (f"  {each.name}: {each.reason}" for each in draft.left_out)
+
+
+def counted_as(count: int, noun: str) -> str:
+    """A number of things, in words."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def header_lines(codebook: "Codebook", draft: "Draft", source: Path) -> Iterator[str]:
@@ -278,7 +283,7 @@ def header_lines(codebook: "Codebook", draft: "Draft", source: Path) -> Iterator
     known = {name.casefold() for name in codebook.variables}
     others = sum(name.casefold() not in known for name in names)
     if others and len(missing) < len(drafted):
-        yield f"  {others} columns of the table are not in the codebook; they are never read"
+        yield f"  not in the codebook, and never read: {counted_as(others, 'column')} of the table"
     elif others:
         yield "  none is in it; check that the first row of the table names its columns"
 
