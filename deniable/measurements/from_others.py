@@ -95,8 +95,8 @@ def _table(domain: Domain, entry: Mapping[str, Any], where: str, turn: int) -> M
     if unknown := set(entry) - {"attributes", "by_buckets", "noise", "counts"}:
         raise InvalidInput(f"{where} must have attributes, noise and counts, got {min(unknown)}.")
     names = list(entry["attributes"])
-    if unknown := [name for name in names if name not in domain.names]:
-        raise InvalidInput(f"{where} must be of attributes of the file, got {unknown[0]}.")
+    if strange := [name for name in names if name not in domain.names]:
+        raise InvalidInput(f"{where} must be of attributes of the file, got {strange[0]}.")
     columns, coarse = [domain.index(name) for name in names], set(domain.subset(entry.get("by_buckets", ())))
     if not columns or len(set(columns)) < len(columns) or not coarse <= set(columns):
         raise InvalidInput(f"{where} must name each of its attributes once, and by_buckets some of them.")

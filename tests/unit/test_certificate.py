@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from deniable.foundation.domain import Attribute, Domain
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.keys import ReleaseKey
+from deniable.foundation.rules import Derived, Impossible
 from deniable.learners import certified
 from deniable.learners.registry import LEARNERS, entries, steps_of
 from deniable.measurements import certificate as certificates
@@ -272,3 +273,42 @@ def test_a_step_makes_what_is_verified(monkeypatch: pytest.MonkeyPatch) -> None:
         worst = max(worst, int(np.abs(own - np.array(each["model"])).max()))
     noise = float(step.events[-1].variance) ** 0.5  # type: ignore[attr-defined]
     assert abs(made["certificate"]["released"] - worst) < 6 * noise
+
+
+def test_the_model_is_certified_as_records_are_drawn_from_it_under_the_rules_of_the_table(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A column that others determine is not modelled, and has no pair; what never occurs has no count in the model."""
+    monkeypatch.setattr(certified, "POPULATION", 4_000)
+    determined = Attribute("sum", tuple(range(6)), "numeric", tuple(range(6)))
+    values = tuple(i + j for i in range(2) for j in range(3))
+    ruled = Domain(
+        (determined, *DOMAIN.attributes),
+        rules=(
+            Derived("codebook", "sum", ("a0", "a1"), values),
+            Impossible("codebook", (("a0", (0,)), ("a2", (3,)))),
+        ),
+    )
+    draw = np.random.default_rng(list(b"ruled people"))
+    codes = np.stack([draw.integers(size, size=3_000) for size in SIZES], axis=1)
+    codes = codes[(codes[:, 0] != 0) | (codes[:, 2] != 3)]
+    codes = np.concatenate([(codes[:, :1] + codes[:, 1:2]), codes], axis=1).astype(np.uint16)
+
+    class Rows:
+        def count(self, empty: Callable[[], Any], _: str) -> Any:
+            tally = empty()
+            tally.add(codes)
+            return tally
+
+        def advance(self, amount: int) -> None:
+            pass
+
+    [step] = steps_of(entry_of("0.1"), ruled, lambda delta: delta)
+    open_stream = partial(ReleaseKey(bytes(range(32))).stream, step="learn", inputs="people")
+    made = step.run(Rows(), {}, open_stream).products["certificate"]
+    pairs = {tuple(each["attributes"]): np.array(each["model"]) for each in made["pairs"]}
+    assert pairs
+    assert not any("sum" in names for names in pairs)
+    if ("a0", "a2") in pairs:
+        assert pairs["a0", "a2"][0, 3] == 0
+    assert Certificate.from_document(ruled.modelled, json.loads(json.dumps(made))).document() == made
