@@ -82,12 +82,17 @@ def _flows(spec: Document, domain: Domain, urns: Document, codes: Codes, labels:
     places = domain.index(urns["destination"]), domain.index(urns["origin"])
     origin, found = domain.attributes[places[1]], codes()
     drawn = np.bincount(found[:, places[0]], minlength=plan.destinations).tolist()
+    areas = np.asarray(origin.bucket_of if asked["coarsen"] else range(origin.cardinality))
+    added = np.zeros(plan.origins, np.int64)
+    public = urns.get("prior_workers", {})
+    np.add.at(added, areas, [public.get(str(value), 0) for value in origin.values])
     scale = None if asked["totals"] is not None else 1 / float(Fraction(asked["totals_epsilon"]))
     return FlowsInference(
         domain,
         found,
         places=places,
-        areas=np.asarray(origin.bucket_of if asked["coarsen"] else range(origin.cardinality)),
+        areas=areas,
+        added=added.tolist(),
         prior=[plan.prior(number, number) / UNIT for number in drawn],
         workers=[urn["workers"] for urn in urns["urns"]],
         scale=scale,

@@ -120,7 +120,7 @@ def test_flows_cover_the_shares_of_the_workers_who_were_counted() -> None:
     for _ in range(drawn(200, least=80)):
         workers = draw.multinomial(200, [0.6, 0.3, 0.1])
         noisy = 200 + int(draw.geometric(0.5) - draw.geometric(0.5))
-        areas = draw.multinomial(150, draw.dirichlet(workers + 5.0))
+        areas = draw.multinomial(150, draw.dirichlet(workers + 5.0 + np.array([0, 30, 10])))
         homes = np.repeat([0, 2, 4], areas)
         codes = np.stack([np.zeros(150, int), homes], axis=1)
         found = FlowsInference(
@@ -129,6 +129,7 @@ def test_flows_cover_the_shares_of_the_workers_who_were_counted() -> None:
             places=(0, 1),
             areas=np.asarray(domain.attributes[1].bucket_of),
             prior=[5.0, 0.0],
+            added=[0, 30, 10],
             workers=[noisy, 0],
             scale=1 / np.log(2),
         )

@@ -29,6 +29,7 @@ class FlowsInference(OtherRelease):
         places: column numbers of destination and origin.
         areas: the area of each origin, by which origins were drawn.
         prior: for each destination, the prior weight of an area; 0 if nothing was drawn.
+        added: for each area, public workers who were counted for every destination as if they came from there.
         workers: for each destination, the number of workers, public or with noise.
         scale: scale of the noise of these numbers; None if they are public.
         kept: probability with which a worker is among those counted.
@@ -46,6 +47,7 @@ class FlowsInference(OtherRelease):
         places: tuple[int, int],
         areas: NDArray[np.integer],
         prior: Sequence[float],
+        added: Sequence[int] | None = None,
         workers: Sequence[int],
         scale: float | None,
         kept: float = 1.0,
@@ -56,6 +58,7 @@ class FlowsInference(OtherRelease):
         self._areas, self._prior, self._workers = areas, prior, workers
         self._scale, self._kept = scale, kept
         several = int(areas.max()) + 1
+        self._added = np.zeros(several) if added is None else np.asarray(added, np.float64)
         self._drawn = np.zeros((domain.cardinalities[self._destination], several), np.int64)
         np.add.at(self._drawn, (codes[:, self._destination], areas[codes[:, self._origin]]), 1)
 
@@ -85,8 +88,8 @@ class FlowsInference(OtherRelease):
             drawn=int(own[areas].sum()),
             trials=int(own.sum()),
             urns=1,
-            inside=len(areas) * self._prior[place],
-            outside=(len(own) - len(areas)) * self._prior[place],
+            inside=len(areas) * self._prior[place] + float(self._added[areas].sum()),
+            outside=(len(own) - len(areas)) * self._prior[place] + float(self._added.sum() - self._added[areas].sum()),
             rows=rows,
         )
         level = asked.level if rows[0] == rows[1] else asked.level + miss
