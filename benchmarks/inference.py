@@ -247,7 +247,7 @@ def figures(population: Population, number: int, entry: Entry) -> dict[str, Any]
         "pairs": len(pairs),
         "measured": len(measured),
         "seconds": round(own.seconds, 2),
-        "cells": {place: [round(value, 6) for value in sums] for place, sums in by_class.items()},
+        "cells": {place: [round(value, 3) for value in sums] for place, sums in by_class.items()},
         "chi_squared": _chi_squared(own, measured, groups, number),
         "certificate": _certified(own, groups),
         "statistics": {each.name: _named(each, own, population) for each in STATISTICS[population.name]},
@@ -401,7 +401,7 @@ def section(name: str, found: Mapping[str, Mapping[str, Any]]) -> str:
         "",
         _head("statistic", ["grade", *_COVERED, "half-width, finite", "population", "naive", "sampling alone"]),
     ]
-    for statistic in next(iter(found.values()))["statistics"]:
+    for statistic in (each.name for each in STATISTICS[name]):
         own = [each["statistics"][statistic] for each in found.values()]
         grades = sorted({each["grade"] for each in own})
         shares = [fmean(each["covers"][0] for each in own), fmean(each["covers"][1] for each in own)]
