@@ -27,6 +27,7 @@ from deniable.inference.intervals import (
     exact_count_interval,
     exact_share_interval,
     ratio_interval,
+    share_interval,
 )
 from deniable.inference.laws import ErrorLaw, two_sided
 from deniable.inference.queries import Product, Query
@@ -373,15 +374,14 @@ class Inference:
             if kind == "share" and factor == 1 and asked.estimand == "population" and is_small:
                 interval = exact_share_interval(one, other, self.law(error), asked.level)
             else:
-                interval = ratio_interval(one, other, noise.plus(sampled, factor), z)
+                own = share_interval if kind == "share" else ratio_interval
+                interval = own(one, other, noise.plus(sampled, factor), z)
         except Unbounded:
             raise Refused(
                 f"the group must be large enough for a {kind}: its estimated size is {other:.0f}, with a standard "
                 f"deviation of {sqrt(noise.square):.0f}; ask for a larger group."
             ) from None
-        if kind == "share":
-            interval = interval.cut(0.0, 1.0)
-        elif kind == "mean":
+        if kind == "mean":
             for i in set(numerator.attributes) - set(denominator.attributes):
                 values = self.conditions.numbers(i)
                 interval = interval.cut(float(values.min()), float(values.max()))
@@ -439,7 +439,7 @@ class Inference:
         """A count or share of attributes that were not counted together, by bounds and by a certificate."""
         kind = "count" if inside is None else "share"
         [term] = both.terms
-        certified = self._by_certificate(term, asked)
+        certified = self._by_certificate(term, asked, of_all=inside is not None)
         grade: Grade = "bounded" if certified is None else "certified"
         if not asked.accepts(grade):
             self._refuse(grade, error)
@@ -447,7 +447,8 @@ class Inference:
         if len(term.of) > _MOST_TOGETHER:
             raise Refused(f"a condition may have at most {_MOST_TOGETHER} attributes that were not counted together.")
         # The bounds and the certificate each miss with half of the probability that is left, so both hold together.
-        counts = self._counts(term.of, asked, _level_of_part(asked.level, 1 if certified is None else 2))
+        level = _level_of_part(asked.level, 1 if certified is None else 2)
+        counts = self._counts(term.of, asked, level, of_all=inside is not None)
         whole, centre = count_bounds(needed[0], counts)
         if certified is not None:
             low, high = max(whole.low, certified.interval.low), min(whole.high, certified.interval.high)
@@ -462,21 +463,31 @@ class Inference:
         interval = Interval(whole.low / group.high, whole.high / group.low).cut(0.0, 1.0)
         return self.answer(question, kind, centre / max(middle, 1.0), interval, asked, None, grade=grade)
 
-    def _by_certificate(self, term: Product, asked: Asked) -> MeasuredCount | None:
+    def _by_certificate(self, term: Product, asked: Asked, *, of_all: bool) -> MeasuredCount | None:
         """A count by the model, with the bound of the certificate and the error of sampling; None if there is none."""
         factor = self.sampling_factor(asked)
         own = _level_of_part(asked.level, 4 if factor else 2)
         found = None if self._certified is None else self._certified.count(term.of, own)
         if found is None or not factor:
             return found
-        low, high = max(found.interval.low, 0.0), min(found.interval.high, self.records)
-        # The variance of sampling is largest where half of all records are counted.
-        most = min(max(self.records / 2, low), high)
-        reach = two_sided(own) * sqrt(factor * max(most * (1 - most / self.records), 0.0))
+        low, high = max(found.interval.low, 0.0), max(min(found.interval.high, self.records), 0.0)
+        # The count in the interval whose variance of sampling is largest.
+        most = min(max(self.records / 2, low), high) if of_all else high
+        share = most / self.records if of_all else 0.0
+        reach = two_sided(own) * sqrt(max(factor * most * (1 - share), 0.0))
         return MeasuredCount(found.estimate, Interval(low - reach, high + reach))
 
-    def _counts(self, factors: Mapping[int, Cells], asked: Asked, level: float) -> dict[Subset, MeasuredCount]:
-        """The counts of all measured subsets of conditions, with intervals that cover together."""
+    def _counts(
+        self, factors: Mapping[int, Cells], asked: Asked, level: float, *, of_all: bool
+    ) -> dict[Subset, MeasuredCount]:
+        """The counts of all measured subsets of conditions, with intervals that cover together.
+
+        Args:
+            factors: the conditions.
+            asked: how to answer.
+            level: of all these intervals together.
+            of_all: whether they are compared with the number of all measured rows, and not with a count of the table.
+        """
         found = {}
         for size in range(len(factors) + 1):
             for subset in combinations(sorted(factors), size):
@@ -489,7 +500,8 @@ class Inference:
         made = {}
         for subset, functional in found.items():
             value = self.system.value(functional)
-            sampling = factor * max(value * (1 - value / self.records), 0.0) if subset else 0.0
+            share = min(max(value / self.records, 0.0), 1.0) if of_all else 0.0
+            sampling = factor * max(value, 0.0) * (1 - share)
             reach = self.reach(functional, level, sampling)
             made[subset] = MeasuredCount(value, Interval(value - reach, value + reach))
         return made

@@ -9,7 +9,7 @@ import io
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import zip_longest
-from math import sqrt
+from math import prod, sqrt
 from typing import Any, Final
 
 from deniable.foundation.checks import Check, found
@@ -17,11 +17,14 @@ from deniable.foundation.domain import Domain
 from deniable.foundation.errors import Refused
 from deniable.inference.answers import Answer, Asked
 from deniable.inference.estimation import Inference
+from deniable.inference.system import NotMeasured
 from deniable.inference.tables import table
 from deniable.measurements.document import Measurements
 from deniable.measurements.estimates import probability_of
 
 FILE: Final = "intervals.csv"
+MOST_CELLS: Final = 20_000
+"""Cells of a table, above which it is left out; `consistent.json` has it, and questions about it are answered."""
 
 _FOLLOWS = "intervals.csv has the estimates and intervals that follow from measured.json"
 _NUMBERS = ("count", "count_low", "count_high", "count_sd", "share", "share_low", "share_high", "share_sd")
@@ -37,7 +40,7 @@ def interval_table(measured: Measurements, probability: Fraction | None) -> str:
         probability: with which a record of the confidential table is among the measured rows.
 
     Returns:
-        One line for each cell; only the head, if too few rows were measured.
+        One line for each cell of each table of at most 20,000 cells; only the head, if too few rows were measured.
     """
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(_rows(measured, probability))
@@ -50,13 +53,14 @@ def _rows(measured: Measurements, probability: Fraction | None) -> Iterator[list
     yield ["table", *places, *_NUMBERS, "level", "of", "grade"]
     try:
         inference = Inference(measured, probability=probability)
-    except Refused:
+    except (Refused, NotMeasured):
         return
     names, asked = measured.domain.names, Asked()
     alone = [(i,) for i in range(len(names))]
     several = dict.fromkeys(each.attributes for each in measured.tables if len(each.attributes) > 1)
     for attributes in [*alone, *several]:
-        if not inference.system.is_measured(attributes):
+        size = prod(inference.system.sizes[i] for i in attributes)
+        if size > MOST_CELLS or not inference.system.is_measured(attributes):
             continue
         own = [names[i] for i in attributes]
         counts, shares = (table(inference, own, kind, asked) for kind in ("count", "share"))

@@ -64,7 +64,7 @@ class Unbounded(ValueError):
 
 
 def score_interval(share: float, noise: float, records: float, z: float) -> Interval:
-    """The shares p with (share - p)^2 <= z^2 (noise + p (1 - p) / records).
+    """The shares p with (share - p)^2 <= z^2 (noise + p (1 - p) / records); see `share_interval`.
 
     Args:
         share: the estimate.
@@ -72,31 +72,61 @@ def score_interval(share: float, noise: float, records: float, z: float) -> Inte
         records: number of independent records; infinite if there is no sampling error.
         z: standard deviations.
 
-    Returns:
-        The interval, in [0, 1]; from 0 to z standard deviations of the noise if no share is compatible.
-
     Source: Wilson 1927 without noise; the noise is added to the variance.
     """
-    own = z * z / records
-    a, b, c = 1 + own, -(2 * share + own), share * share - z * z * noise
-    root = b * b - 4 * a * c
-    if root >= 0:
-        low, high = (-b - sqrt(root)) / (2 * a), (-b + sqrt(root)) / (2 * a)
-        if high >= 0:
-            return Interval(low, high).cut(0.0, 1.0)
-    return Interval(0.0, min(1.0, z * sqrt(noise)))
+    return share_interval(share, 1.0, Quadratic(noise, 1 / records, -1 / records), z)
 
 
-def score_intervals(shares: Cells, noise: Cells, records: float, z: Cells | float) -> tuple[Cells, Cells]:
-    """`score_interval` for many shares: lower and upper ends, of the same shape."""
-    own = z * z / records
-    a, b, c = 1 + own, -(2 * shares + own), shares * shares - z * z * noise
+def share_interval(count: float, records: float, variance: Quadratic, z: float) -> Interval:
+    """The shares p with (count - p records)^2 <= z^2 variance(p).
+
+    Args:
+        count: its estimate.
+        records: the estimated number of records of which it is a share.
+        variance: variance of count - p records, by p.
+        z: standard deviations.
+
+    Returns:
+        The interval, in [0, 1]; if no share in it is compatible, z standard deviations of the noise at the nearer end.
+
+    Raises:
+        Unbounded: the number of records cannot be distinguished from 0.
+    """
+    found = ratio_interval(count, records, variance, z)
+    if found.high < 0:
+        return Interval(0.0, min(1.0, z * sqrt(max(variance.at(0.0), 0.0)) / records))
+    if found.low > 1:
+        return Interval(max(0.0, 1 - z * sqrt(max(variance.at(1.0), 0.0)) / records), 1.0)
+    return found.cut(0.0, 1.0)
+
+
+def share_intervals(
+    counts: Cells, records: float, noise: tuple[Cells, Cells, float], factor: float, z: Cells | float
+) -> tuple[Cells, Cells]:
+    """`share_interval` of many counts of the same records.
+
+    Args:
+        counts: their estimates.
+        records: the estimated number of records.
+        noise: variances of the counts, their covariances with the number of records, and its variance.
+        factor: factor of the binomial variance.
+        z: standard deviations.
+
+    Returns:
+        Lower and upper ends, in the shape of the counts.
+    """
+    own, shared, whole = noise
+    constant, linear, square = own, -2 * shared + factor * records, whole - factor * records
+    a = records**2 - z * z * square
+    b = -2 * counts * records - z * z * linear
+    c = counts**2 - z * z * constant
     root = b * b - 4 * a * c
     half = np.sqrt(np.maximum(root, 0.0))
     low, high = (-b - half) / (2 * a), (-b + half) / (2 * a)
-    empty = (root < 0) | (high < 0)
-    low = np.where(empty, 0.0, np.clip(low, 0.0, 1.0))
-    high = np.where(empty, np.minimum(1.0, z * np.sqrt(noise)), np.clip(high, 0.0, 1.0))
+    empty, full = (root < 0) | (high < 0), (root >= 0) & (low > 1)
+    at_0, at_1 = (z * np.sqrt(np.maximum(each, 0.0)) / records for each in (constant, constant + linear + square))
+    low = np.where(empty, 0.0, np.where(full, np.maximum(1 - at_1, 0.0), np.clip(low, 0.0, 1.0)))
+    high = np.where(empty, np.minimum(at_0, 1.0), np.where(full, 1.0, np.clip(high, 0.0, 1.0)))
     return np.asarray(low), np.asarray(high)
 
 

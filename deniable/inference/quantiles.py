@@ -67,7 +67,8 @@ def quantile(
     last = len(ends) - 1
     estimate = _first(lambda place: found(place).estimate >= probability, last)
     low = _first(lambda place: _high(found(place)) >= probability, last)
-    high = _first(lambda place: _low(found(place)) >= probability, last)
+    # Noise can make cumulative shares fall: the last place counts that may be too low.
+    high = min(last, 1 + max((place for place in range(last + 1) if _low(found(place)) < probability), default=-1))
     # Below the end of a bucket its values cannot be distinguished.
     starts = np.sort(values)
     least = float(starts[0]) if low == 0 else float(starts[starts > ends[low - 1]][0])

@@ -34,6 +34,9 @@ from deniable.measurements.noisy_tables import Cells, MeasuredTable
 PUBLIC_TOTALS = ("public totals",)
 """The source of what follows from public totals of the table."""
 _ALL = Query.product({})
+_MOST_DIVIDED = 6
+"""Attributes of a table that are counted by values, and elsewhere by buckets, of which all contrasts are used."""
+_MOST_ATTRIBUTES = 10
 _NOTHING = 1e-12
 """Share of a function's size below which a part of it counts as rounding."""
 
@@ -116,9 +119,12 @@ class MeasuredSystem:
 
         Raises:
             NotMeasured: a part of it was not measured.
+            InvalidInput: it depends on more than ten attributes.
         """
         found: dict[Subset, Cells] = {}
         for term in query.terms:
+            if len(term.of) > _MOST_ATTRIBUTES:
+                raise InvalidInput(f"a question may name at most {_MOST_ATTRIBUTES} attributes, got {len(term.of)}.")
             for subset, own in self._components(term):
                 found[subset] = found[subset] + own if subset in found else own
         scale = max((float(np.abs(own).max()) for own in found.values()), default=0.0)
@@ -213,6 +219,11 @@ class MeasuredSystem:
     def _sources_in(self, table: MeasuredTable) -> Iterator[_Source]:
         """What a table says of buckets, and of contrasts of values within buckets."""
         divided = [i for i in table.attributes if i in table.by_values and self._inner[i].shape[1]]
+        if len(divided) > _MOST_DIVIDED:
+            # There are too many contrasts to be looked at; sums over buckets are used.
+            if not set(table.differences) & set(divided):
+                yield self._source(table, ())
+            return
         for size in range(len(divided) + 1):
             for inner in combinations(divided, size):
                 if set(table.differences) & set(divided) <= set(inner):

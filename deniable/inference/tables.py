@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from deniable.foundation.errors import InvalidInput, Refused
 from deniable.inference.answers import HIGHEST_LEVEL, Answer, Asked, TableAnswer
 from deniable.inference.estimation import Inference
-from deniable.inference.intervals import LOUD, SMALL, Interval, Quadratic, ratio_interval, score_intervals
+from deniable.inference.intervals import LOUD, SMALL, Interval, Quadratic, ratio_interval, share_intervals
 from deniable.inference.laws import two_sided
 from deniable.inference.queries import Query
 from deniable.measurements.consistency import Functional
@@ -207,7 +207,7 @@ def _shares(
         reach = _Reach(inference, found, level, is_normal=is_normal)
         own = [max(reach.of(place), two_sided(level)) for place in np.ndindex(shares.shape)]
         z = np.asarray(own).reshape(shares.shape)
-    low, high = score_intervals(shares, noise, records / factor if factor else inf, z)
+    low, high = share_intervals(found.counts, records, (found.variances, found.shared, whole), factor, z)
     sources = _sources(inference, found)
     for question, place in zip(questions, np.ndindex(shares.shape), strict=True):
         answer = inference.answer(

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from collections.abc import Callable
 from fractions import Fraction
 from functools import reduce
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 from deniable.foundation.domain import Attribute, Domain
+from deniable.foundation.errors import InvalidInput
 from deniable.inference.queries import Query
 from deniable.inference.system import MeasuredSystem, NotMeasured
 from deniable.measurements.document import Measurements, Universe
@@ -42,19 +44,24 @@ def random_query(draw: np.random.Generator) -> dict[int, Any]:
     return of
 
 
-def in_full(found: Measurements, wanted: Any) -> tuple[float, float] | None:
-    """Estimate and variance by dense least squares; nothing if the query cannot be estimated."""
+def in_full(found: Measurements) -> Callable[[Any], tuple[float, float] | None]:
+    """Dense least squares: of a query estimate and variance; nothing if it cannot be estimated."""
     shown = np.concatenate(
         [design(t.attributes, t.by_values, t.differences) / np.sqrt(t.variance) for t in found.tables]
     )
     seen = np.concatenate([np.ravel(t.values) / np.sqrt(t.variance) for t in found.tables])
     values, vectors = np.linalg.eigh(shown.T @ shown)
     kept = values > values.max() * 1e-11
-    own = wanted @ vectors[:, kept]
-    if not np.allclose(own @ vectors[:, kept].T, wanted, atol=1e-7):
-        return None
-    own = own / values[kept]
-    return float(own @ vectors[:, kept].T @ shown.T @ seen), float((own**2 * values[kept]).sum())
+    directions, right = vectors[:, kept], vectors[:, kept].T @ shown.T @ seen
+
+    def answer(wanted: Any) -> tuple[float, float] | None:
+        own = wanted @ directions
+        if not np.allclose(own @ directions.T, wanted, atol=1e-7):
+            return None
+        own = own / values[kept]
+        return float(own @ right), float((own**2 * values[kept]).sum())
+
+    return answer
 
 
 SYSTEM_SEEDS = range(drawn(60))
@@ -66,11 +73,11 @@ def test_the_closed_form_is_explicit_least_squares_on_random_systems(law: str) -
     for seed in SYSTEM_SEEDS:
         draw = np.random.default_rng([7, seed])
         found = made_up(random_system(draw), law, seed)
-        system = MeasuredSystem(found)
+        system, explicit = MeasuredSystem(found), in_full(found)
         for _ in range(6):
             of = random_query(draw)
             wanted = reduce(np.kron, [of.get(i, np.ones(len(own))) for i, own in enumerate(BUCKETS)])
-            right = in_full(found, wanted)
+            right = explicit(wanted)
             try:
                 functional = system.functional(Query.product(of))
             except NotMeasured:
@@ -135,6 +142,24 @@ def test_values_are_told_apart_where_every_table_has_them() -> None:
     assert refused.value.relation == (1, 2)
 
 
+def test_tables_of_many_divided_attributes_are_used_by_their_buckets() -> None:
+    two = tuple(Attribute(f"b{i}", (0, 1), "nominal", (0, 0)) for i in range(12))
+    domain = Domain((*two, Attribute("c", (0, 1, 2), "nominal", (0, 1, 2))))
+    law = NoiseLaw("gaussian", Fraction(4))
+    every = tuple(range(13))
+    counts = np.full((2,) * 12 + (3,), 1, np.int64)
+    pair = Release(np.full((1, 3), 4096, np.int64), law, 2)
+    tables = (
+        MeasuredTable(every, (Release(counts, law, 1),), every),
+        *(MeasuredTable((i, 12), (pair,), (12,)) for i in range(12)),
+    )
+    own = tuple(attribute.bucket_of for attribute in domain.attributes)
+    system = MeasuredSystem(Measurements(domain, "made up", Universe("p"), own, tables, (), 3.0, every))
+    assert system.value(system.functional(Query.product({12: np.asarray([1.0, 0, 0])}))) == pytest.approx(4096)
+    with pytest.raises(InvalidInput, match="at most 10 attributes, got 13"):
+        system.functional(Query.product({i: np.asarray([1.0, 0, 0][: 2 + (i == 12)]) for i in every}))
+
+
 def test_the_vectors(shared: Path) -> None:
     """The system of the vectors, with its decimals as sums over 100 draws."""
     known = json.loads((shared / "vectors" / "vectors2.json").read_text())["inference"]
@@ -165,3 +190,13 @@ def test_the_vectors(shared: Path) -> None:
         (known["N"], known["sd_N"])
     )
     assert (system.is_measured((0, 1)), system.is_measured((0, 2))) == (known["in_span_ab"], known["in_span_ac"])
+
+
+def test_a_question_and_all_tables_of_pairs_take_little_work() -> None:
+    """Work is counted, not timed: no table is looked at for a question, and each component of a pair once."""
+    system = MeasuredSystem(measured(people(1, 500)))
+    assert system._latest is None
+    functional = system.functional(Query.product({0: np.asarray([1.0, 1, 0, 0, 0, 0]), 1: np.asarray([1.0, 0])}))
+    system.value(functional), system.variance(functional)
+    assert system._latest is None, "weights are worked out for laws and sources alone"
+    assert len(functional) == 4

@@ -16,7 +16,8 @@ from deniable.inference.intervals import (
     exact_share_interval,
     ratio_interval,
     score_interval,
-    score_intervals,
+    share_interval,
+    share_intervals,
 )
 from deniable.inference.laws import ErrorLaw, two_sided
 from deniable.measurements.noisy_tables import Law, MeasuredTable, NoiseLaw, Release
@@ -90,13 +91,23 @@ def test_the_score_interval_of_the_vectors_and_wilsons_without_noise(shared: Pat
     for case, right in zip([(0.01, 0.002, 25000), (-0.001, 0.001, 25000), (0.3, 0, 100)], known.values(), strict=True):
         found = score_interval(case[0], case[1] ** 2, case[2], z)
         assert (found.low, found.high) == pytest.approx(right, abs=1e-8)
-        low, high = score_intervals(np.asarray([case[0]]), np.asarray([case[1] ** 2]), case[2], z)
-        assert (low[0], high[0]) == pytest.approx((found.low, found.high), abs=1e-12)
     for share, records in [(0.0, 30), (0.3, 100), (0.97, 1000)]:
         centre = (share + Z**2 / (2 * records)) / (1 + Z**2 / records)
         half = Z / (1 + Z**2 / records) * sqrt(share * (1 - share) / records + Z**2 / (4 * records**2))
         found = score_interval(share, 0.0, records, Z)
         assert (found.low, found.high) == pytest.approx((max(centre - half, 0), centre + half), abs=1e-12)
+
+
+@pytest.mark.parametrize("factor", [0.0, 0.4, 1.0])
+def test_intervals_of_many_shares_are_those_of_each(factor: float) -> None:
+    counts = np.asarray([-40.0, -3.0, 0.0, 4.0, 300.0, 996.0, 1003.0, 1060.0])
+    own, shared, whole = np.full(8, 36.0), np.linspace(0, 9, 8), 25.0
+    low, high = share_intervals(counts, 1000.0, (own, shared, whole), factor, Z)
+    for place, count in enumerate(counts.tolist()):
+        variance = Quadratic(36.0, -2 * float(shared[place]), whole).plus(Quadratic(0.0, 1000.0, -1000.0), factor)
+        found = share_interval(count, 1000.0, variance, Z)
+        assert (low[place], high[place]) == pytest.approx((found.low, found.high), abs=1e-12), count
+        assert 0 <= found.low < found.high <= 1
 
 
 def test_a_ratio_of_normal_numbers_has_fiellers_interval() -> None:
