@@ -180,8 +180,9 @@ def test_all_contradictions_of_a_codebook_are_named_at_once(tmp_path: Path) -> N
     ]
 
 
-def test_a_table_of_records_is_no_codebook_and_is_not_quoted(tmp_path: Path) -> None:
-    (fault,) = refused(tmp_path, "book.csv", "house,secret of Mary\n17,4\n")
+@pytest.mark.parametrize("table", ["house,secret of Mary\n17,4\n", "name,age\nMary,4\n"])
+def test_a_table_of_records_is_no_codebook_and_is_not_quoted(tmp_path: Path, table: str) -> None:
+    (fault,) = refused(tmp_path, "book.csv", table)
     assert "must have a column named variable" in fault
     assert "Mary" not in fault
 
