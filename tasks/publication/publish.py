@@ -12,12 +12,16 @@ from pydantic import BaseModel
 
 from deniable.foundation.domain import Domain
 from deniable.foundation.errors import Refused
+from deniable.inference.interval_table import FILE as INTERVALS
+from deniable.inference.interval_table import interval_table
+from deniable.measurements.certificate import FILE as CERTIFICATE
 from deniable.measurements.document import FILE as MEASURED
 from deniable.measurements.document import Measurements
 from deniable.measurements.estimates import FILE as CONSISTENT
 from deniable.measurements.estimates import consistent, probability_of
 from deniable.privacy.loss import Guarantee
 from deniable.samplers.within_bins import WithinBins
+from reports.figures.certificate import read_certificate
 from reports.pages.explorer import EXPLORER, write_explorer
 from reports.pages.public_page import write_public_page
 from schemas.provenance import RECORD, Provenance, Step
@@ -179,6 +183,7 @@ def write_documents(
         from_counts=accounts.from_counts,
         learner=spec.learner.kind,
         estimates=estimates,
+        certificate=read_certificate(folder / CERTIFICATE, domain),
         synthesis=spec.synthesis,
         version=version("deniable"),
     )
@@ -204,9 +209,11 @@ def write_estimates(folder: Path, domain: Domain, split: Mapping[str, Fraction])
     if not (folder / MEASURED).exists():
         return ()
     measured = Measurements.from_document(domain.modelled, json.loads((folder / MEASURED).read_text(encoding="utf-8")))
-    estimates = consistent(measured, probability=probability_of(measured, split))
+    probability = probability_of(measured, split)
+    estimates = consistent(measured, probability=probability)
     (folder / CONSISTENT).write_text(json.dumps(estimates), encoding="utf-8")
-    return (CONSISTENT,)
+    (folder / INTERVALS).write_text(interval_table(measured, probability), encoding="utf-8")
+    return (CONSISTENT, INTERVALS)
 
 
 def _kept_record(workspace: Workspace) -> Path:

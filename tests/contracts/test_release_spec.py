@@ -409,6 +409,28 @@ def test_a_schema_that_is_edited_within_a_second_is_read_anew(tmp_path: Path) ->
     assert not (tmp_path / "__pycache__").exists()
 
 
+def test_a_spec_states_how_its_rows_were_sampled(small: ReleaseSpec, tmp_path: Path) -> None:
+    assert "sampling" not in small.model_dump(mode="json", fallback=str)
+    said = load_spec(
+        write_small_release(tmp_path, people=[], sampling={"kind": "simple random", "design_effect": 1.25})
+    )
+    assert said.sampling is not None
+    assert said.sampling.design_effect == Fraction(5, 4)
+
+
+@pytest.mark.parametrize(
+    ("sampling", "said"),
+    [
+        ({}, "sampling.kind: must be given"),
+        ({"kind": "cluster"}, "sampling.kind: must be"),
+        ({"kind": "simple random", "design_effect": 0}, "sampling.design_effect: must be"),
+        ({"kind": "census", "design_effect": 2}, "a census has no design effect; leave it out"),
+    ],
+)
+def test_a_sampling_that_is_none_is_refused(sampling: dict[str, Any], said: str, tmp_path: Path) -> None:
+    assert said in changed(tmp_path, sampling=sampling)
+
+
 def test_a_spec_that_says_nothing_of_refreshes_is_written_as_before(small: ReleaseSpec, tmp_path: Path) -> None:
     assert "refresh" not in small.model_dump(mode="json", fallback=str)
     said = load_spec(write_small_release(tmp_path, people=[], refresh={"budget": {"kind": "share_of_rest", "n": 4}}))
