@@ -197,6 +197,18 @@ def test_the_squared_error_of_all_cells_is_what_the_variances_say() -> None:
     assert np.mean(found) != pytest.approx(1.21, abs=0.05)
 
 
+def test_a_quantile_at_a_step_has_both_of_its_sides() -> None:
+    """Of exactly 60 % at most 20: the 0.6 quantile may be 20 or 21, whatever the noise makes of it."""
+    rows = np.zeros((1000, 3), np.int64)
+    rows[:, 0] = np.repeat(np.arange(6), [200, 200, 200, 200, 100, 100])
+    both = 0
+    for seed in range(20):
+        found = quantile(Inference(measured(rows, seed=seed), probability=Fraction(1)), "age", 0.6)
+        assert found.estimate in {20, 21}
+        both += found.interval == Interval(20.0, 21.0)
+    assert both >= 14, "19 of 20 are expected"
+
+
 def test_what_is_stated_of_the_errors_is_what_intervals_are_made_of() -> None:
     _, inference = replicates("gaussian", 0.5)[0]
     found = [
