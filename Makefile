@@ -11,13 +11,13 @@ PGM := $(VENV)/.installed-pgm
 # Tests open pages in the project's own browser, unless CHROMIUM names another.
 BROWSER := $(if $(CHROMIUM),,$(VENV)/browser/chromium)
 CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
-# Many tests wait for servers, so there are two more processes than cores.
-PROCESSES := $(shell expr $(CORES) + 2)
+# Many tests wait for servers, so there are four more processes than cores.
+PROCESSES := $(shell expr $(CORES) + 4)
 # Imported modules are compiled once, whatever the shell's setting.
-PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --maxprocesses=4 --dist=loadfile --no-loadscope-reorder
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --maxprocesses=8 --dist=loadfile --no-loadscope-reorder
 QUICK := tests/unit tests/contracts tests/property tests/architecture --ignore=tests/property/test_the_loglinear_learner_holds_on_tables_of_all_kinds.py
 
-.PHONY: help release plan verify replay audit compare test test-quick test-nightly test-system ui stack stack-down stack-leave cluster cluster-down pgm backup restore bench bench-map bench-utility bench-mechanisms attack-floats mutants screenshots docs lint lock
+.PHONY: help release plan new verify replay audit compare test test-quick test-nightly test-system ui stack stack-down stack-leave cluster cluster-down pgm backup restore bench bench-map bench-utility bench-mechanisms attack-floats mutants screenshots docs lint lock
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1  /'
 
@@ -33,6 +33,9 @@ given = @$(if $($(1)),:,echo "$(1) must be given: make $@ $(1)=$(2)" >&2; exit 1
 # Trusted keys never depend on the working folder: by default, those of this installation are passed by their path.
 OWN_KEYS = $(wildcard $(or $(DENIABLE_STATE),$(CURDIR)/var)/keys/trusted.json)
 TRUST = $(or $(KEYS),$(if $(DENIABLE_TRUSTED_KEYS),,$(OWN_KEYS)))
+
+new: $(RUNTIME) ## begin with a table of your own: questions, then a schema, a spec, a plan and the release
+	@$(BIN)/python -m flows new
 
 verify: $(RUNTIME) ## check the folder of a release (RELEASE=name or path), offline
 	$(call given,RELEASE,name)

@@ -2,7 +2,8 @@
 
 The records of Adult, of ACS 2013 and of the example of the guides are halved. Each learner learns from one half, with
 all its steps together within the budget, and draws a table of the same size; the tools in the folder that
-DENIABLE_EVALUATION names score it against the other half (benchmarks.utility). Figures are means over keys. They are
+DENIABLE_EVALUATION names score it against the other half (benchmarks.utility). Learners whose draws are charged divide
+the same budget among as many records. Figures are means over keys. They are
 kept in `benchmarks/mechanisms.json`, from which the page `docs/statistician/comparison.md` is written; a run of part of
 the learners replaces their figures alone.
 """
@@ -12,8 +13,10 @@ import json
 import os
 import runpy
 import shutil
+import time
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from math import fsum
 from pathlib import Path
 from statistics import fmean, stdev
@@ -22,12 +25,14 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from benchmarks.utility import FIGURES, ROOT, Budget, Half, prepare, score, scorer
+from benchmarks.utility import FIGURES, ROOT, Budget, Half, Rows, prepare, score, scorer
 from deniable.foundation.domain import Codes, Domain
-from deniable.learners.registry import LEARNERS, entries, steps_of
+from deniable.foundation.keys import ReleaseKey
+from deniable.learners.registry import LEARNERS, draws_of, entries, steps_of
 from deniable.measurements.document import FILE as MEASURED
 from deniable.measurements.estimates import FILE as CONSISTENT
 from deniable.mechanisms import PlannedStep
+from deniable.privacy.accounting import best
 from schemas.spec.release_spec import load_spec
 from stores.tables.tables import encode
 
@@ -38,6 +43,18 @@ SHOWN: Final = {"tvd1": "single", "tvd2": "pairs", "tvd3": "triples", "rf_acc": 
 """Figures on the page, and the heads of their columns."""
 COMPARED: Final = tuple(kind for kind, entry in zip(LEARNERS, entries(), strict=True) if not entry.is_drawn_from_counts)
 """The learners that make a model. The others draw each record from counts, and what one draw costs adds up."""
+DRAWN: Final[Mapping[str, tuple[str, int]]] = {
+    "pegs": ("pegs", 1),
+    "pegs, blocks of 1,000": ("pegs", 1000),
+    "imputed": ("imputed", 1),
+}
+"""Rows of learners whose draws are charged: the learner, and how many records one charge serves."""
+LEFT_OUT: Final = {
+    "diverse": "it has no epsilon to compare at",
+    "multinomial_sets": "it needs a table of at most 10,000 cells; see `python -m benchmarks.synthetic_sets`",
+    "origin_destination": "it needs origins and destinations; see `python -m benchmarks.commutes`",
+}
+"""Why other learners are not compared."""
 BUDGET: Final = Budget(Fraction(1), Fraction(1, 10**9))
 
 _BEGIN, _END = "<!-- figures: begin; written by make bench-mechanisms -->", "<!-- figures: end -->"
@@ -100,11 +117,14 @@ def measured(kind: str, half: Half, evaluate: Callable[..., dict[str, Any]], key
     # The first run compiles what is not compiled yet.
     score(half, lambda *_, **__: dict.fromkeys(FIGURES, 0.0), entry, 0)
     runs = [score(half, evaluate, entry, number) for number in range(1, keys + 1)]
+    return {**described(kind, half.domain, half.public), **_summary(runs, half, keys)}
+
+
+def _summary(runs: Sequence[Mapping[str, float]], half: Half, keys: int) -> dict[str, Any]:
     figures = {
         name: [fmean(own), stdev(own) if keys > 1 else 0.0] for name in SHOWN if (own := [r[name] for r in runs])
     }
     return {
-        **described(kind, half.domain, half.public),
         "keys": keys,
         "rows": len(half.train),
         "fit": fmean(run["fit"] for run in runs),
@@ -112,22 +132,63 @@ def measured(kind: str, half: Half, evaluate: Callable[..., dict[str, Any]], key
     }
 
 
+def drawn(row: str, half: Half, evaluate: Callable[..., dict[str, Any]], keys: int) -> dict[str, Any]:
+    """The figures of a learner whose draws are charged, where all records of a table share the budget.
+
+    Args:
+        row: a row of DRAWN.
+        half: what is learnt from, and what it is compared with.
+        evaluate: the scores.
+        keys: number of keys.
+    """
+    kind, block = DRAWN[row]
+    records = len(half.train)
+    charges = -(-records // block)
+    asked = {"kind": kind, "epsilon": BUDGET.epsilon / charges, **({"block": block} if block > 1 else {})}
+    entry = entries()[LEARNERS.index(kind)].model_validate(asked, context={"domain": half.domain})
+    rows = Rows(half.train.to_numpy().astype(np.uint16))
+    (step,) = steps_of(entry, half.domain, lambda delta: delta)
+    runs = []
+    for number in range(1, keys + 1):
+        key = ReleaseKey(number.to_bytes(32, "big"))
+        start = time.process_time()
+        document = step.run(rows, {}, partial(key.stream, step=step.name, inputs="benchmark")).products["urns"]
+        plan = draws_of(entry, half.domain, records=records, chunk=records)
+        counted = plan.count(rows, document)
+        fit = time.process_time() - start
+        codes = plan.open(document, counted, partial(key.stream, step="draw", inputs="benchmark"))(0, records)
+        synthetic = pd.DataFrame(codes, columns=half.domain.names)
+        runs.append(evaluate(half.meta, half.train, half.holdout, synthetic, n_jobs=1) | {"fit": fit})
+    return {
+        "epsilon": best(plan.events, 0).epsilon,
+        "delta": 0.0,
+        "noise": [f"{charges} charged draw{'s' if charges > 1 else ''}"],
+        "public": [],
+        **_summary(runs, half, keys),
+    }
+
+
 def table(found: Mapping[str, Mapping[str, Any]]) -> str:
     """The table of a dataset: a row for each learner of the registry that was measured, the nearest pairs first."""
     rows = [["learner", *SHOWN.values(), "fit, CPU s", "claim", "public"], ["---"] * (len(SHOWN) + 4)]
-    known = [kind for kind in COMPARED if kind in found]
+    known = [kind for kind in (*COMPARED, *DRAWN) if kind in found]
     for kind in sorted(known, key=lambda kind: float(found[kind]["figures"]["tvd2"][0])):
         own = found[kind]
         rows.append(
             [
-                f"`{kind}`",
+                _name(kind),
                 *(_figure(own["figures"][name]) for name in SHOWN),
                 f"{own['fit']:.2f}",
                 claim(own),
-                ", ".join(f"`{file}`" for file in own["public"]),
+                ", ".join(f"`{file}`" for file in own["public"]) or "none",
             ]
         )
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _name(row: str) -> str:
+    kind, comma, form = row.partition(",")
+    return f"`{kind}`{comma}{form}"
 
 
 def _figure(pair: Sequence[float]) -> str:
@@ -166,12 +227,7 @@ def page(text: str, found: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str
     _, _, after = rest.partition(_END)
     if not rest or not after:
         raise ValueError(f"the page must have the lines {_BEGIN} and {_END}.")
-    others = ", ".join(f"`{kind}`" for kind in LEARNERS if kind not in COMPARED)
-    parts = (
-        [f"Not in the tables, because they make no model and draw every record from counts: {others}."]
-        if others
-        else []
-    )
+    parts = ["Not in the tables:\n\n" + "\n".join(f"- `{kind}`: {why}" for kind, why in LEFT_OUT.items())]
     for name, title in DATA.items():
         if own := found.get(name):
             keys, rows = ({each[what] for each in own.values()} for what in ("keys", "rows"))
@@ -188,7 +244,7 @@ def main() -> None:
     )
     parser.add_argument("--work", type=Path, default=ROOT / "var/utility", help="folder for the halves")
     parser.add_argument("--data", nargs="+", default=list(DATA), choices=DATA)
-    parser.add_argument("--learners", nargs="+", default=list(COMPARED), choices=COMPARED)
+    parser.add_argument("--learners", nargs="+", default=[*COMPARED, *DRAWN], choices=[*COMPARED, *DRAWN])
     parser.add_argument("--keys", type=int, default=5)
     parser.add_argument("--print-only", action="store_true", help="neither keep the figures nor write the page")
     asked = parser.parse_args()
@@ -199,7 +255,8 @@ def main() -> None:
     for name in asked.data:
         half = half_of(name, asked.work)
         for kind in asked.learners:
-            found.setdefault(name, {})[kind] = measured(kind, half, evaluate, asked.keys)
+            of = drawn if kind in DRAWN else measured
+            found.setdefault(name, {})[kind] = of(kind, half, evaluate, asked.keys)
             if not asked.print_only:
                 KEPT.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")
         print(f"\n{DATA[name]}\n\n{table({kind: found[name][kind] for kind in asked.learners})}", flush=True)

@@ -1,11 +1,13 @@
 """The command line of auditors and respondents, offline, without the rest of the project.
 
 `python -m deniable verify RELEASE_DIR` checks a release or a survey; `python -m deniable respond SURVEY` answers one;
-`python -m deniable posterior RELEASE_DIR` computes what synthetic sets say.
+`python -m deniable infer RELEASE_DIR QUESTION` answers with intervals; `python -m deniable posterior RELEASE_DIR`
+computes what synthetic sets say.
 The checks do not belong here, nor the opening of files (folder_on_disk), nor what a respondent keeps (respondent).
 """
 
 import argparse
+import json
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -14,7 +16,7 @@ from typing import Any
 
 from deniable.folder_on_disk import FolderOnDisk, open_regular
 from deniable.foundation.checks import printable
-from deniable.foundation.errors import InvalidInput
+from deniable.foundation.errors import DeniableError, InvalidInput
 from deniable.ledger.verification import records_of, verify
 
 _LARGEST_FILE = 1 << 28
@@ -122,6 +124,35 @@ def _show_posterior(asked: argparse.Namespace) -> int:
     print("\n".join(map(printable, lines)))  # noqa: T201
     print("Not verified; to verify the release, run python -m deniable verify.", file=sys.stderr)  # noqa: T201
     return HOLDS
+
+
+def _infer(asked: argparse.Namespace) -> int:
+    from deniable.data_user import answer_to, csv_of, document_of, lines_of, read_release  # noqa: PLC0415 - as above
+
+    try:
+        read = read_release(FolderOnDisk(asked.release), _trust(asked))
+        answer = answer_to(read.inference, asked)
+    except DeniableError as error:
+        raise _Unreadable(printable(str(error))) from None
+    except OSError as error:
+        raise _Unreadable(f"a release must be a readable folder, got {asked.release}: {error}; name another.") from None
+    if asked.csv is not None:
+        _write(asked.csv, csv_of(answer))
+    elif asked.json:
+        print(json.dumps(document_of(read, answer), indent=2))  # noqa: T201
+    else:
+        print("\n".join(map(printable, lines_of(answer))))  # noqa: T201
+    if read.notes:
+        print(*map(printable, read.notes), sep="\n", file=sys.stderr)  # noqa: T201
+    return HOLDS
+
+
+def _write(path: str, text: str) -> None:
+    try:
+        with open(path, "w", encoding="utf-8", newline="") as file:  # noqa: PTH123
+            file.write(text)
+    except OSError as error:
+        raise _Unreadable(f"the file must be writable, got {path}: {error.strerror}; name another.") from None
 
 
 def _respond(asked: argparse.Namespace) -> int:
@@ -257,6 +288,10 @@ def _parser() -> argparse.ArgumentParser:
     posterior.add_argument("--people", type=int, metavar="N", help="number of people, if the release does not state it")
     posterior.add_argument("--level", type=float, default=0.95, metavar="P", help="level of intervals (default: 0.95)")
     posterior.set_defaults(carry_out=_show_posterior)
+    # Its questions are many; the parser of other commands need not know them.
+    from deniable.data_user import add_infer_command  # noqa: PLC0415
+
+    add_infer_command(commands, _infer, "as for verify")
     respond = commands.add_parser(
         "respond",
         help="respond to a survey, with randomized responses",

@@ -244,7 +244,7 @@ def judge(workspace: Workspace, drawn: Drawn) -> Judged:
         useful.wait()
     safe = evaluate_risk_task.submit(workspace, drawn.released, drawn.parts)
     utility, risk = useful.result(), safe.result()
-    return Judged(utility=utility, risk=risk, decided=decide_task(workspace, utility, risk))
+    return Judged(utility=utility, risk=risk, decided=decide_task(workspace, utility, risk, drawn.made.get("measured")))
 
 
 def _require_approval(workspace: Workspace, accounts: Accounts, drawn: Drawn, judged: Judged) -> None:

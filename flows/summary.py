@@ -5,11 +5,15 @@ from typing import TYPE_CHECKING
 
 from deniable.privacy.loss import Guarantee
 from deniable.privacy.rounding import rounded, rounded_down
+from schemas.spec.flow_steps import flow_steps
 from stores.ledger.charging import open_ledger
 from stores.statement.statement import in_words
+from stores.vault.step_log import noted_steps
+from tasks.data.validate import left_out_in_words
 
 if TYPE_CHECKING:
     from flows.released import Released
+    from stores.vault.workspace import Workspace
 
 # The most informative figures, if they were measured.
 _HEADLINES = {
@@ -52,7 +56,10 @@ def internal_lines(released: "Released") -> Iterator[str]:
     synthesis = released.workspace.spec.synthesis
     if released.accounts.tested:
         yield f"{released.passed / synthesis.attempts:.1%} of {synthesis.attempts:,} candidates passed the test"
+    yield from _left_out(released.workspace)
     figures = {**released.utility.figures, **released.risk.figures}
+    if not released.workspace.spec.is_evaluated:
+        yield "utility was not measured on held-out records: none was held out"
     for name, meaning in _HEADLINES.items():
         if name in figures:
             yield f"{figures[name]:.4f} {meaning}"
@@ -60,6 +67,21 @@ def internal_lines(released: "Released") -> Iterator[str]:
     yield f"{len(released.verdicts) - len(missed)} of {len(released.verdicts)} thresholds met"
     for verdict in missed:
         yield f"missed: {verdict.threshold} {verdict.bound:g}, got {verdict.value:.4g}"
+
+
+def _left_out(workspace: "Workspace") -> Iterator[str]:
+    """How many rows in scope were left out, and why."""
+    steps = noted_steps(workspace, tuple(flow_steps(workspace.spec)))
+    figures = {step.step: step.figures or {} for step in steps if step.step in {"validate", "clean"}}
+    counted = figures.get("validate", {})
+    names = ("valid", "missing", "invalid", "malformed")
+    if all(f"internal/rows_{name}" in counted for name in names):
+        valid, missing, invalid, malformed = (int(counted[f"internal/rows_{name}"]) for name in names)
+        in_scope = valid + missing + invalid + malformed
+        yield left_out_in_words(in_scope, missing=missing, invalid=invalid, malformed=malformed)
+    of_people = figures.get("clean", {}).get("internal/rows_of_the_same_person")
+    if of_people is not None:
+        yield f"{int(of_people):,} rows are of a person of whom another row is used"
 
 
 def _records(released: int, wanted: int) -> str:

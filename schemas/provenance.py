@@ -62,6 +62,18 @@ class Spec(Part):
     document: dict[str, Any]
 
 
+class PrivacyUnit(Part):
+    """The people of whom the table may have several records.
+
+    Attributes:
+        column: the identifier in the source that distinguishes them.
+        most_records: the most records of one person that were used, chosen at random.
+    """
+
+    column: str
+    most_records: int
+
+
 class TableSchema(Part):
     """The table schema.
 
@@ -70,12 +82,15 @@ class TableSchema(Part):
         code: SHA-256 of the file.
         source: the file; it is code, and defines the recodes.
         domain: digest of the public domain.
+        person: how people are distinguished, if the privacy unit is a person.
     """
 
     dataset: str
     code: Digest
     source: str
     domain: Digest
+    # Omitted from all written forms if the privacy unit is one record.
+    person: PrivacyUnit | None = Field(default=None, exclude_if=lambda person: person is None)
 
 
 class Input(Part):

@@ -1,10 +1,11 @@
 """Describes a table of people by one pandera schema: its checks are the public domain, its metadata the rest.
 
-No source is read and no row is validated here. No part of a description is ever learnt from data.
+The kinds of columns are in `schemas.kinds`, and may be imported from here. No source is read and no row is validated
+here. No part of a description is ever learnt from data.
 """
 
 import inspect
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeAlias, cast
 
@@ -13,128 +14,46 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandera.pandas import Check, Column, DataFrameSchema, Parser
 
-from deniable.foundation.domain import MAX_CARDINALITY, Attribute, Domain, Kind, Value
+from deniable.foundation.domain import Attribute, Domain, Person, Value
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.rules import Rule
-from schemas.plain_text import fault_of_cell, fault_of_line, fault_of_name, fault_of_paragraph
+from schemas.kinds import (
+    IDENTIFIER,
+    UNREADABLE,
+    UNREADABLE_TEXT,
+    dates,
+    fault_of_column,
+    free_text,
+    identifier,
+    nominal,
+    numeric,
+    ordered,
+    usual_missing,
+    values_of,
+)
+from schemas.plain_text import LONGEST_NAME, fault_of_line, fault_of_name, fault_of_paragraph
 from schemas.rules import Statement, TotalStatement
+
+__all__ = [
+    "UNREADABLE",
+    "columns_read",
+    "dates",
+    "domain_of",
+    "free_text",
+    "holds_text",
+    "identifier",
+    "labels_of",
+    "nominal",
+    "numeric",
+    "ordered",
+    "person_of",
+    "table",
+]
 
 Universe: TypeAlias = Callable[[pd.DataFrame], pd.Series]
 Recode: TypeAlias = Callable[[pd.DataFrame], pd.DataFrame]
 
-# Marks a value that is not a number in a numeric column: it is not null, and in no public range.
-UNREADABLE = np.inf
-
-# Numbers are read as float64, which represents integers exactly up to here.
-_LARGEST_NUMBER = 2**53
 _MOST_COLUMNS = 10_000
-
-
-def nominal(
-    values: Sequence[Value] | Mapping[Any, str],
-    *,
-    buckets: Iterable[Collection[Value]] = (),
-    missing: Sequence[Value] = (),
-    label: str = "",
-) -> Column:
-    """Describe a nominal column, whose values are names or codes.
-
-    Args:
-        values: the values in public order, or each value with its label.
-        buckets: groups of values that form one bucket when the column is a parent; other values have their own.
-        missing: the source's codes for missing values.
-        label: description of the column, for readers.
-
-    Returns:
-        The column; its check `isin` is the domain.
-
-    Raises:
-        InvalidInput: values have several types, or are unsuitable for files (NaN, text with control characters, text
-            that spreadsheets read as a formula), or buckets overlap or contain other values.
-    """
-    listed = tuple(values)
-    groups = [tuple(group) for group in buckets]
-    grouped = [value for group in groups for value in group]
-    _require_text("the label of a column", label)
-    if len({type(value) for value in listed}) != 1:
-        raise InvalidInput(f"the values of a column must be of one type, got {_types(listed)}: {label}.")
-    for value in listed:
-        _require_value(value, label)
-    explained = dict(values) if isinstance(values, Mapping) else {}
-    for text in explained.values():
-        _require_text(f"the text that explains a value of the column {label!r}", text)
-    if len(set(grouped)) != len(grouped) or not set(grouped) <= set(listed):
-        raise InvalidInput(
-            f"the buckets of a column must consist of its values, each in one bucket only, got others: {label}."
-        )
-    first_of_bucket = {value: group[0] for group in groups for value in group}
-    return _column(
-        "nominal",
-        listed,
-        checks=[Check.isin(list(listed))],
-        keys=[first_of_bucket.get(value, value) for value in listed],
-        missing=missing,
-        label=label,
-        labels=explained,
-    )
-
-
-def numeric(
-    low: float,
-    high: float,
-    *,
-    step: int = 1,
-    width: int | None = None,
-    edges: Sequence[float] | None = None,
-    missing: Sequence[Value] = (),
-    label: str = "",
-) -> Column:
-    """Describe a numeric column: low, low + step ... high. The values are integers unless `low` is a float.
-
-    Args:
-        low: the smallest value.
-        high: the largest value.
-        step: distance of neighbouring values.
-        width: width of the buckets, the first from `low`; without it and `edges`, each value has its own bucket.
-        edges: the values at which a new bucket starts, ascending; `low` need not be among them.
-        missing: the source's codes for missing values.
-        label: description of the column, for readers.
-
-    Returns:
-        The column; its check `in_range` is the domain.
-
-    Raises:
-        InvalidInput: the range is invalid, or both a width and edges are given.
-    """
-    _require_text("the label of a column", label)
-    if not max(abs(low), abs(high)) <= _LARGEST_NUMBER:
-        raise InvalidInput(
-            f"a numeric column must be within {-_LARGEST_NUMBER:,} to {_LARGEST_NUMBER:,}, where numbers are read "
-            f"exactly, got a larger bound: {label}."
-        )
-    if not (high >= low and step >= 1 and (high - low) % step == 0):
-        raise InvalidInput(f"a numeric column must go from low to high in whole steps, got {low} to {high} in {step}.")
-    if (high - low) / step >= MAX_CARDINALITY:
-        raise InvalidInput(f"a numeric column must have at most {MAX_CARDINALITY} values, got more; use a larger step.")
-    if width is not None and edges is not None:
-        raise InvalidInput("a numeric column must have a width or edges of its buckets, got both; leave one out.")
-    values = _grid(low, high, step)
-    keys: list[float]
-    if width is not None:
-        keys = [(value - low) // width for value in values]
-    elif edges is not None:
-        keys = np.searchsorted(edges, values, side="right").tolist()
-    else:
-        keys = list(values)
-    return _column(
-        "numeric",
-        values,
-        checks=[Check.in_range(low, high), Check(_on_grid(low, step), name=f"steps_of_{step}")],
-        keys=keys,
-        missing=missing,
-        label=label,
-        step=step,
-    )
 
 
 def table(
@@ -144,6 +63,9 @@ def table(
     target: str | None = None,
     reads: Mapping[str, type[float] | type[str]] | None = None,
     missing: Mapping[str, Sequence[Value]] | None = None,
+    missing_as: str | None = None,
+    person: str | None = None,
+    most_records: int = 1,
     universe: Universe | None = None,
     recode: Recode | None = None,
     rules: Sequence[Statement] = (),
@@ -151,16 +73,23 @@ def table(
 ) -> DataFrameSchema:
     """Describe a table.
 
-    The schema parses before it checks: values become numbers or text, rows outside the universe are dropped, and the
-    rest is recoded. Missing values pass: their treatment is not part of the description.
+    The schema parses before it checks: values become numbers or text, rows outside the universe are dropped, the rest
+    is recoded, and each column is rounded, clipped, grouped and filled as its kind states. Missing values pass, unless
+    they are a value: their treatment is not part of the description.
 
     Args:
-        columns: the attributes in public order.
+        columns: the attributes in public order. Identifiers among them are never released.
         description: description of the table, for readers.
         target: the attribute that classifiers predict in evaluation.
         reads: the source's columns that `universe` and `recode` need, each `float` or `int` if it holds numbers and
             `str` if it holds text. By default the attributes themselves.
         missing: codes for missing values of columns that are read and are not attributes.
+        missing_as: a word such as `missing`, which becomes a value of every column that has none for missing values: no
+            row is left out because a value is missing. Columns of numbers get a number with the word as its label.
+        person: the identifier of the people of whom the table may have several records, such as a patient's number. The
+            privacy unit is then one person with all records: of each person one is used, chosen at random among those
+            that are valid. Rows without it are left out. It is read as text, so that 7 and 007 are two people.
+        most_records: the most records of one person that are used, which must be 1.
         universe: decides for each row alone, by a public rule, whether it is in scope. Its docstring is published. A
             comparison with a missing value is false, so such rows are out of scope. Rows with text where a number must
             be are always in scope, as invalid rows.
@@ -174,13 +103,25 @@ def table(
 
     Raises:
         InvalidInput: a name is not text or would be misread by pages or spreadsheets, the target is not an attribute,
-            there are codes for missing values of a column that is not read, or a rule names no public source, does not
-            fit the columns, or contradicts others.
+            columns hold free text or have values that can never occur, there are codes for missing values of a column
+            that is not read, the person is an attribute or has more than one record, or a rule names no public source,
+            does not fit the columns, or contradicts others.
     """
     _require_names(columns, reads or {}, description)
+    if not all(isinstance(column, Column) for column in columns.values()):
+        raise InvalidInput("the columns of a table must be described by the functions of schemas.table; correct them.")
+    _require_sound(columns, reads, computed=recode is not None)
+    unit = None if person is None else Person(person, most_records)
+    by_person = {} if person is None else {person: _identifier_of(person, columns)}
+    columns = {name: column for name, column in columns.items() if _metadata(name, column)["kind"] != IDENTIFIER}
+    if missing_as is not None:
+        columns = {name: usual_missing(column, missing_as) for name, column in columns.items()}
     metadata = {name: _metadata(name, column) for name, column in columns.items()}
-    wanted = dict(reads) if reads is not None else {name: entry["type"] for name, entry in metadata.items()}
+    wanted = dict(reads) if reads is not None else {name: entry["reads"] for name, entry in metadata.items()}
     sentinels = {name: entry["missing"] for name, entry in metadata.items()} | dict(missing or {})
+    for name, column in by_person.items():
+        wanted[name] = str
+        sentinels[name] = (*sentinels.get(name, ()), *_metadata(name, column)["missing"])
     unread = [name for name, codes in sentinels.items() if codes and name not in wanted]
     if unread:
         raise InvalidInput(f"codes for missing values must belong to columns that are read, got some for {unread[0]}.")
@@ -189,12 +130,16 @@ def table(
     parsers = [Parser(_typing(wanted, sentinels), name="typed")]
     if universe is not None:
         parsers.append(Parser(_filter(universe), name="universe"))
+    fills = any(entry["missing_as"] is not None for entry in metadata.values())
     if recode is not None:
-        parsers.append(Parser(_row_by_row(recode), name="recode"))
-    values = {name: _values(column, metadata[name]) for name, column in columns.items()}
+        parsers.append(Parser(_row_by_row(recode, fills=fills, kept=tuple(by_person)), name="recode"))
+    if fills or any(entry["becomes"] is not None for entry in metadata.values()):
+        parsers.append(Parser(_as_described(metadata), name="as described"))
+    values = {name: values_of(entry) for name, entry in metadata.items()}
     stated = tuple(statement(values) for statement in rules)
+    _require_no_bins(stated, metadata)
     schema = DataFrameSchema(
-        dict(columns),
+        {**columns, **by_person},
         parsers=parsers,
         checks=[
             Check(_keeps(columns, rule), name=f"rule {number}: {rule.sentence}")
@@ -208,6 +153,7 @@ def table(
             "universe": _published_words(universe),
             "rules": stated,
             "totals": tuple(statement(values) for statement in totals),
+            "person": unit,
         },
     )
     if stated or totals:
@@ -225,18 +171,30 @@ def domain_of(schema: DataFrameSchema) -> Domain:
     attributes = []
     for name, column in schema.columns.items():
         metadata = _metadata(name, column)
+        if metadata["kind"] == IDENTIFIER:
+            continue
         attributes.append(
             Attribute(
                 name=name,
-                values=_values(column, metadata),
+                values=values_of(metadata),
                 kind=metadata["kind"],
                 buckets=metadata["buckets"],
+                bins=metadata["bins"],
             )
         )
     known = _table_metadata(schema)
     return Domain(
-        tuple(attributes), target=known["target"], rules=known.get("rules", ()), totals=known.get("totals", ())
+        tuple(attributes),
+        target=known["target"],
+        rules=known.get("rules", ()),
+        totals=known.get("totals", ()),
+        person=known.get("person"),
     )
+
+
+def person_of(schema: DataFrameSchema) -> Person | None:
+    """The people of whom a table may have several records; None if the privacy unit is one record."""
+    return cast("Person | None", _table_metadata(schema).get("person"))
 
 
 def _keeps(columns: Mapping[str, Column], rule: Rule) -> Callable[[pd.DataFrame], pd.Series]:
@@ -244,7 +202,7 @@ def _keeps(columns: Mapping[str, Column], rule: Rule) -> Callable[[pd.DataFrame]
     own = {name: columns[name] for name in rule.attributes if name in columns}
     domain = Domain(
         tuple(
-            Attribute(name, values := _values(column, column.metadata or {}), "nominal", tuple(range(len(values))))
+            Attribute(name, values := values_of(column.metadata or {}), "nominal", tuple(range(len(values))))
             for name, column in own.items()
         )
     )
@@ -296,25 +254,6 @@ def _require_names(columns: Mapping[str, Column], reads: Mapping[str, Any], desc
         raise InvalidInput(f"the description of a table {fault}.")
 
 
-def _require_text(what: str, text: object) -> None:
-    """Refuse a text that pages cannot show."""
-    if fault := fault_of_line(text):
-        raise InvalidInput(f"{what} {fault}.")
-
-
-def _require_value(value: object, label: str) -> None:
-    """Refuse a value that cannot be read exactly, or would be misread by a spreadsheet."""
-    if isinstance(value, str):
-        fault = fault_of_cell(value)
-    elif not isinstance(value, int | float):
-        fault = f"must be text or numbers, got {type(value).__name__}; write it as one of them"
-    else:
-        exact = -_LARGEST_NUMBER <= value <= _LARGEST_NUMBER
-        fault = None if exact else f"must be numbers of at most {_LARGEST_NUMBER:,}, got another; write it as text"
-    if fault is not None:
-        raise InvalidInput(f"the values of a column {fault}: {label}.")
-
-
 def _published_words(universe: Universe | None) -> str:
     """The published description of a universe."""
     words = (inspect.getdoc(universe) or "") if universe is not None else ""
@@ -323,41 +262,49 @@ def _published_words(universe: Universe | None) -> str:
     return words
 
 
-def _column(
-    kind: Kind,
-    values: Sequence[Value],
-    *,
-    checks: Sequence[Check],
-    keys: Sequence[Value],
-    missing: Sequence[Value],
-    label: str,
-    step: int = 1,
-    labels: Mapping[Value, str] | None = None,
-) -> Column:
-    """Make a column; values with equal keys share a bucket, and buckets are numbered in order of appearance."""
-    number: dict[Value, int] = {}
-    value_type = type(values[0])
-    readable = [] if value_type is str else [Check(np.isfinite, name="number")]
-    return Column(
-        checks=[*readable, *checks],
-        nullable=True,
-        title=label,
-        metadata={
-            "kind": kind,
-            "type": value_type,
-            "buckets": tuple(number.setdefault(key, len(number)) for key in keys),
-            "missing": tuple(missing),
-            "step": step,
-            "labels": dict(labels or {}),
-        },
-    )
+def _identifier_of(person: str, columns: Mapping[str, Column]) -> Column:
+    """The column that distinguishes people, which need not be among those of the table."""
+    if fault := fault_of_name(person, most=LONGEST_NAME):
+        raise InvalidInput(f"the name of a person's column {fault}.")
+    column = columns.get(person, identifier())
+    if _metadata(person, column)["kind"] != IDENTIFIER:
+        raise InvalidInput(
+            f"the person must be an identifier, which is never released, and {person} is an attribute; describe it by "
+            "identifier(), or leave it out of the columns."
+        )
+    return column
+
+
+def _require_no_bins(rules: Sequence[Rule], metadata: Mapping[str, Mapping[str, Any]]) -> None:
+    """Refuse rules about numbers that are drawn within bins, because they could not hold exactly."""
+    for rule in rules:
+        binned = [name for name in rule.attributes if name in metadata and metadata[name]["bins"] is not None]
+        if binned:
+            raise InvalidInput(
+                f"a rule must be about columns without bins, in which numbers are drawn at the end, got {binned[0]}; "
+                "leave out the bins, or the rule."
+            )
+
+
+def _require_sound(columns: Mapping[str, Column], reads: Mapping[str, Any] | None, *, computed: bool) -> None:
+    """Refuse columns that no release can have, or whose values can never occur: all of them at once."""
+    faults = []
+    for name, column in columns.items():
+        metadata = _metadata(name, column)
+        read_as = None if computed else metadata.get("reads") if reads is None else reads.get(name)
+        if fault := fault_of_column(metadata, read_as):
+            faults.append(f"column {name} {fault}.")
+    if len(faults) > 1:
+        faults.insert(0, f"the schema is wrong in {len(faults):,} of its columns:")
+    if faults:
+        raise InvalidInput("\n  ".join(faults))
 
 
 def _metadata(name: str, column: Column) -> dict[str, Any]:
-    """The metadata of `nominal` or `numeric` on a column."""
+    """The metadata of a kind on a column."""
     metadata: dict[str, Any] = column.metadata or {}
     if "kind" not in metadata:
-        raise InvalidInput(f"column {name} must be described by schemas.table.nominal or numeric.")
+        raise InvalidInput(f"column {name} must be described by schemas.table.nominal or numeric, or as another kind.")
     return metadata
 
 
@@ -367,29 +314,6 @@ def _table_metadata(schema: DataFrameSchema) -> dict[str, Any]:
     if "reads" not in metadata:
         raise InvalidInput("a table schema must be made by schemas.table.table.")
     return metadata
-
-
-def _values(column: Column, metadata: Mapping[str, Any]) -> tuple[Value, ...]:
-    """The values that a column's checks allow, in code order."""
-    statistics = {check.name: check.statistics for check in column.checks}
-    if "isin" in statistics:
-        return tuple(statistics["isin"]["allowed_values"])
-    return _grid(statistics["in_range"]["min_value"], statistics["in_range"]["max_value"], metadata["step"])
-
-
-def _grid(low: float, high: float, step: int) -> tuple[float, ...]:
-    """The numbers low, low + step ... high, of the type of `low`."""
-    return tuple(low + step * index for index in range(int((high - low) // step) + 1))
-
-
-def _on_grid(low: float, step: int) -> Callable[[pd.Series], pd.Series]:
-    """Check that numbers are whole steps above `low`; values that are not numbers are left to the other checks."""
-    return lambda column: ~np.isfinite(column) | ((column - low) % step == 0)
-
-
-def _types(values: Iterable[Value]) -> str:
-    """Names of the types of some values."""
-    return " and ".join(sorted({type(value).__name__ for value in values})) or "no value"
 
 
 def _typing(wanted: Mapping[str, type], sentinels: Mapping[str, Sequence[Value]]) -> Recode:
@@ -452,8 +376,29 @@ def _filter(universe: Universe) -> Recode:
     return in_universe
 
 
-def _row_by_row(recode: Recode) -> Recode:
-    """Guard a recode: one row out for each row in, with the same label, and no invalid value becomes valid."""
+def _as_described(metadata: Mapping[str, Mapping[str, Any]]) -> Recode:
+    """Make a parser that rounds, clips, groups and fills columns as their kinds state."""
+
+    def described(frame: pd.DataFrame) -> pd.DataFrame:
+        changed = {}
+        for name, entry in metadata.items():
+            if name not in frame:
+                continue
+            column = frame[name] if entry["becomes"] is None else entry["becomes"](frame[name])
+            changed[name] = column if entry["missing_as"] is None else column.fillna(entry["missing_as"])
+        return frame.assign(**changed)
+
+    return described
+
+
+def _row_by_row(recode: Recode, *, fills: bool, kept: Sequence[str] = ()) -> Recode:
+    """Guard a recode: one row out for each row in, with the same label, and no invalid value becomes valid.
+
+    Args:
+        recode: the recode.
+        fills: whether null may become a value afterwards, so that text must be marked as unreadable too.
+        kept: columns that the recode does not compute, and that stay as they were read.
+    """
 
     def recoded(frame: pd.DataFrame) -> pd.DataFrame:
         with _returning("recoding"):
@@ -465,7 +410,9 @@ def _row_by_row(recode: Recode) -> Recode:
         if hidden.any():
             result = result.mask(np.broadcast_to(hidden[:, None], result.shape))
             result.loc[hidden, result.select_dtypes("number").columns] = UNREADABLE
-        return result
+            if fills:
+                result.loc[hidden, result.select_dtypes(exclude="number").columns] = UNREADABLE_TEXT
+        return result.assign(**{name: frame[name] for name in kept if name in frame})
 
     return recoded
 

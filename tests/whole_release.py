@@ -9,8 +9,9 @@ from deniable.foundation.keys import ReleaseKey
 from deniable.mechanisms import drawn_from
 from schemas.references import Audience, Reference
 from schemas.spec.accounts import Accounts
+from schemas.spec.evaluation import EvaluationFigures
 from schemas.spec.plan import planned_steps, sampler_for
-from schemas.spec.release_spec import load_spec
+from schemas.spec.release_spec import ReleaseSpec, load_spec
 from stores.tracking.release_run import recorded_release
 from stores.vault.actors import note_start
 from stores.vault.workspace import Workspace
@@ -64,6 +65,7 @@ class Drawn:
     codes: Reference
     learnt: tuple[Reference, ...]
     accounts: Accounts
+    figures: tuple[EvaluationFigures, EvaluationFigures]
 
     def publish(self) -> Reference:
         return publish(self.workspace, self.codes, self.learnt, self.accounts)
@@ -100,7 +102,12 @@ def drawn_release(
         changes: what the spec says otherwise.
     """
     spec = load_spec(write_small_release(folder / "spec", **changes))
-    with drawn_once(), recorded_release(STATE, run_name or f"{folder.name}-{release_id}", spec) as run_id:
+    return drawn_by(spec, folder, release_id, key, run_name or f"{folder.name}-{release_id}")
+
+
+def drawn_by(spec: ReleaseSpec, folder: Path, release_id: str, key: bytes, run_name: str) -> Drawn:
+    """Take all steps up to publication by a spec."""
+    with drawn_once(), recorded_release(STATE, run_name, spec) as run_id:
         workspace = Workspace(state=folder / "state", release_id=release_id, spec=spec, mlflow_run_id=run_id)
         with workspace.writing("key", Audience.RESTRICTED) as path:
             path.write_bytes(key or ReleaseKey.generate().secret)
@@ -116,7 +123,7 @@ def drawn_release(
         model, seeds = drawn_from(made), None if prepare is None else made[prepare.makes[0].name]
         released = gather(workspace, [synthesize(workspace, model, seeds, block) for block in blocks(spec)], seeds)
         baseline = draw_baseline(workspace, part(parts, "parameters"))
-        evaluate_utility(workspace, released, parts, baseline)
-        evaluate_risk(workspace, released, parts)
+        utility = evaluate_utility(workspace, released, parts, baseline)
+        risk = evaluate_risk(workspace, released, parts)
     public = tuple(item for item in made.values() if item.audience is Audience.PUBLIC)
-    return Drawn(workspace=workspace, codes=released, learnt=public, accounts=accounts)
+    return Drawn(workspace=workspace, codes=released, learnt=public, accounts=accounts, figures=(utility, risk))

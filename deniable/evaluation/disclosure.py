@@ -125,8 +125,8 @@ class Tables:
         """
         if len(self.training) != len(self.holdout) or not len(self.training) or not len(self.released):
             msg = (
-                "released records and equal numbers of training and holdout records must be given, "
-                f"got {len(self.released)}, {len(self.training)} and {len(self.holdout)}; sample the larger part."
+                "released records and equal numbers of training and holdout records must be given, got other numbers; "
+                "sample the larger part."
             )
             raise InvalidInput(msg)
 

@@ -251,7 +251,7 @@ def total_variation(first: MarginalCounts, second: MarginalCounts) -> Distances:
     """
     _check_same_marginals(first, second)
     if not first.rows or not second.rows:
-        msg = f"both tables must have rows to be compared, got {first.rows} and {second.rows}."
+        msg = "both tables must have rows to be compared, got one without; take larger ones."
         raise InvalidInput(msg)
     if not first.marginals:
         return np.empty(0)
@@ -326,7 +326,7 @@ def accuracy(predicted: NDArray[np.integer], actual: NDArray[np.integer]) -> flo
         InvalidInput: the numbers of labels differ, or are 0.
     """
     if len(predicted) != len(actual) or not len(actual):
-        msg = f"there must be as many predictions as labels, at least one, got {len(predicted)} and {len(actual)}."
+        msg = "there must be as many predictions as labels, at least one, got another number of them."
         raise InvalidInput(msg)
     return float(np.mean(predicted == actual))
 
@@ -358,7 +358,7 @@ def predictions(classifier: ClassifierFactory, training: Codes, testing: Codes, 
 
     Returns:
         Predicted codes of the target, shape (others,). If the training table has one value of the target, it is
-        predicted.
+        predicted; if there is no other column, the most common one is.
 
     Raises:
         InvalidInput: the training table is empty.
@@ -369,6 +369,8 @@ def predictions(classifier: ClassifierFactory, training: Codes, testing: Codes, 
     labels = training[:, target]
     if (labels == labels[0]).all():
         return np.full(len(testing), labels[0])
+    if training.shape[1] == 1:
+        return np.full(len(testing), np.bincount(labels).argmax())
     model = classifier()
     model.fit(np.delete(training, target, axis=1), labels)
     return model.predict(np.delete(testing, target, axis=1))
@@ -396,7 +398,7 @@ def distinguishing_game(classifier: ClassifierFactory, real: Codes, synthetic: C
     rows = min(len(real), len(synthetic))
     half = rows // 2
     if not half:
-        msg = f"both tables must have at least two records, got {len(real)} and {len(synthetic)}."
+        msg = "both tables must have at least two records for the game, got fewer; take larger ones."
         raise InvalidInput(msg)
     model = classifier()
     model.fit(np.concatenate((real[:half], synthetic[:half])), np.repeat([0, 1], half))

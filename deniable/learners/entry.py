@@ -25,6 +25,13 @@ class LearnerEntry(Strict):
     holds_rules: ClassVar[bool] = True
     is_drawn_from_counts: ClassVar[bool] = False
     """Whether there is no model and records are drawn from exact counts, every draw charged (its module `draws`)."""
+    reads_buckets: ClassVar[bool] = False
+    """Whether it sees attributes as coarsely as the buckets of the schema where others depend on them."""
+    makes_buckets: ClassVar[bool] = False
+    """Whether it makes buckets of its own from noisy counts, whatever those of the schema are."""
+
+    why_no_tested_seeds: ClassVar[str] = ""
+    """Why records cannot begin at confidential seeds that are tested, where they cannot, and what to choose instead."""
 
     parts: ClassVar[tuple[str, ...]]
     leaves: ClassVar[tuple[str, ...]] = ()

@@ -91,7 +91,13 @@ def neighbouring(asked: Document) -> str:
 
 def entries() -> "Sequence[type[LearnerEntry]]":
     """The classes of spec entries, one for each learner."""
-    return [import_module(f"deniable.learners.{kind}.spec").Entry for kind in LEARNERS]
+    return [entry_of(kind) for kind in LEARNERS]
+
+
+def entry_of(kind: str) -> "type[LearnerEntry]":
+    """The class of the spec entry of a learner."""
+    entry: type[LearnerEntry] = import_module(f"deniable.learners.{kind}.spec").Entry
+    return entry
 
 
 def kinds_that_read(part: str) -> list[str]:

@@ -18,21 +18,50 @@ from deniable.ledger.entries import Charge
 
 VERSIONS: Mapping[str, int] = MappingProxyType(
     {
-        # Noisy entropies, and the graph learnt from them.
+        # Learners without their own line: noisy entropies, and the graph learnt from them.
         "learn_structure": 1,
+        # Choices of parents by the exponential mechanism.
+        "structure_privbayes": 1,
+        # Noisy tables of pairs, by which the other attributes of a key are ordered.
+        "structure_pegs": 1,
         # Learners without their own line: noisy counts of each attribute by its parents, which may be none.
         "learn_parameters": 1,
         # Chosen noisy tables. The queries changed several times within version 1; version 3 releases single attributes
         # once, with shares that grow with their values, and chooses in six batches.
         "learn_loglinear": 3,
+        # Noisy histograms of bins.
+        "learn_independent": 1,
+        # Noisy tables of the chosen families.
+        "learn_privbayes": 1,
+        # Noisy attributes, a tree of chosen pairs, and their noisy tables.
+        "learn_mst": 1,
+        # Noisy attributes, and noisy tables that follow from a public file.
+        "learn_nist_mst": 1,
+        # Rounds of choices and noisy tables. The answers depend on the models fitted in between, so those count too.
+        "learn_aim": 1,
+        # Noisy tables of attributes given their keys.
+        "learn_pegs_noisy": 1,
+        # Noisy numbers of workers of each destination.
+        "learn_origin_destination": 1,
         # The noisy histogram of prefixes.
         "noise_seeds": 1,
         # Candidates drawn from seeds and tested; the streams of all records.
         "synthesize": 1,
-        # Draws from exact counts, each of which is charged; learners may have lines of their own.
+        # Draws from exact counts, each of which is charged; learners without their own line.
         "draw_records": 1,
+        # Draws from urns whose prior weights follow from the counts; there is no differential privacy.
+        "draw_diverse": 1,
+        # Draws from regressions that were fitted to the records.
+        "draw_imputed": 1,
+        # Draws of origins, their areas, and the order of the records.
+        "draw_origin_destination": 1,
+        # Draws of whole sets from one urn each, or from one for all.
+        "draw_multinomial_sets": 1,
     }
 )
+
+_OWN = {"learn_structure": "structure", "learn_parameters": "learn", "draw_records": "draw"}
+"""For each step whose code differs between learners, the first word of a learner's own line."""
 
 
 def mechanism_name(drawing: str, step: str) -> str:
@@ -52,7 +81,7 @@ def drawing_of(learner: str, step: str) -> str:
         learner: the kind of the spec's learner.
         step: the step.
     """
-    own = {"learn_parameters": f"learn_{learner}", "draw_records": f"draw_{learner}"}.get(step, step)
+    own = f"{_OWN[step]}_{learner}" if step in _OWN else step
     return own if own in VERSIONS else step
 
 

@@ -2,6 +2,7 @@
 
 noisy_tables: releases of a table, their law of noise, and the estimate of its counts. document: `measured.json`, as it
 is written and read. checks: its verification, by form and by what was paid for. consistency: tables that agree with
-each other, by generalized least squares. estimates: `consistent.json`, and its verification. Below the learners, which
-decide what is measured; numpy suffices, so that verification and inference can use it.
+each other, by generalized least squares. estimates: `consistent.json`, and its verification. signal: which attributes
+they say anything about. Below the learners, which decide what is measured; numpy suffices, so that verification and
+inference can use it.
 """

@@ -27,6 +27,7 @@ from deniable.plausible_deniability.plausible_seeds import (
 )
 from deniable.plausible_deniability.privacy_tests import PrivacyTest
 from deniable.plausible_deniability.resampling import Model, SeedResampler
+from deniable.privacy.common_events import WORDS
 
 # Number of attempts whose words are generated together, so that they stay in the processor's cache.
 _AT_A_TIME = 8192
@@ -163,6 +164,41 @@ def synthesize(
     return net.in_columns(np.concatenate(batches))
 
 
+@dataclass(frozen=True)
+class Counting:
+    """How plausible seeds are counted by the scan.
+
+    Attributes:
+        check_probability: probability with which a seed is scored, a multiple of 2^-32; 1 scores all of them.
+        max_plausible: the largest number that is counted; None for no limit.
+    """
+
+    check_probability: Fraction = Fraction(1)
+    max_plausible: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a probability that words cannot have."""
+        if not 0 < self.check_probability <= 1 or (self.check_probability * WORDS).denominator != 1:
+            asked = self.check_probability
+            msg = f"the probability of scoring a seed must be a multiple of 2^-32 in (0, 1], got {asked}."
+            raise InvalidInput(msg)
+
+    @property
+    def parameters(self) -> dict[str, Parameter]:
+        """What decides the draws in addition to `MechanismOne.parameters`."""
+        return {"check_probability": self.check_probability, "max_plausible": self.max_plausible or 0}
+
+    def scored(self, seeds: Codes, stream: WordStream) -> Codes | None:
+        """The seeds that are scored for one candidate, each independently with the same probability; None for all."""
+        if self.check_probability == 1:
+            return None
+        return seeds[stream.take(len(seeds)).astype(np.int64) < int(self.check_probability * WORDS)]
+
+
+ALL_SEEDS = Counting()
+"""All seeds are scored, and all that are plausible are counted."""
+
+
 def synthesize_by_scan(
     model: Model,
     seeds: Codes,
@@ -170,30 +206,30 @@ def synthesize_by_scan(
     stream: WordStream,
     candidates: int,
     *,
-    max_plausible: int | None = None,
-    max_check_plausible: int | None = None,
+    counting: Counting = ALL_SEEDS,
 ) -> Codes:
     """Make a fixed number of attempts with any model that has a density, scoring one seed after the other.
 
-    Uses the words of a stream exactly as `synthesize` does, so that both release the same records for the same model.
+    Where all seeds are scored, it uses the words of a stream exactly as `synthesize` does, so that both release the
+    same records for the same model. The time of a candidate depends on how many seeds there are, and not on which.
 
     Args:
         model: any model.
-        seeds: the seeds, shape (n, m), positions in the model's order, rows in an order independent of the data.
+        seeds: the seeds, shape (n, m), positions in the model's order.
         attempt: the mechanism's public parameters.
         stream: fresh words.
         candidates: number of attempts.
-        max_plausible: stop counting at this many plausible seeds, at least k.
-        max_check_plausible: score at most this many seeds.
+        counting: which seeds are scored for a candidate, and how many are counted.
 
     Returns:
         The released records in the order of their attempts, shape (released, m), positions in the model's order.
 
     Raises:
-        InvalidInput: `max_plausible` is less than k.
+        InvalidInput: the limit on the count is less than k.
     """
-    if max_plausible is not None and max_plausible < attempt.test.k:
-        msg = f"max_plausible must be at least k = {attempt.test.k}, got {max_plausible}."
+    most = counting.max_plausible
+    if most is not None and most < attempt.test.k:
+        msg = f"max_plausible must be at least k = {attempt.test.k}, got {most}."
         raise InvalidInput(msg)
     classes = probability_classes(attempt.test.gamma, seeds.shape[1])
 
@@ -203,8 +239,8 @@ def synthesize_by_scan(
             seeds,
             seed,
             classes,
-            max_plausible=max_plausible,
-            max_check_plausible=max_check_plausible,
+            among=counting.scored(seeds, stream),
+            max_plausible=most,
         )
 
     attempts = (_make_attempt(model, seeds, attempt, count, stream) for _ in range(candidates))

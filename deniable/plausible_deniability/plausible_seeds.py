@@ -496,23 +496,23 @@ def count_plausible_by_scan(
     seed: int,
     classes: ClassArrays,
     *,
+    among: Codes | None = None,
     max_plausible: int | None = None,
-    max_check_plausible: int | None = None,
     block_rows: int = 65_536,
 ) -> int:
     """Number of seeds in the same probability class as a candidate's own seed, by scoring one seed after the other.
 
-    For models whose probability depends on the whole seed, and to check `count_plausible`. Stopping early has no
-    effect on Theorem 1 as long as the order of the seeds does not depend on the data (Bindschaedler, Shokri, Gunter
-    2017, section 5), but the running time reveals how many seeds were scored.
+    For models whose probability depends on the whole seed, to check `count_plausible`, and to count among some of the
+    seeds only. A limit does not end the count early: the running time must not depend on how many seeds are plausible.
 
     Args:
         probabilities: the probability of the candidate given each of some seeds, shape (rows,).
-        seeds: all seeds, shape (n, m), in an order that was drawn independently of the data.
+        seeds: all seeds, shape (n, m).
         seed: number of the candidate's seed.
         classes: the probability classes.
-        max_plausible: stop at this many, at least k of the test.
-        max_check_plausible: score at most this many seeds.
+        among: the seeds that are scored, shape (rows, m); all by default. Which they are must not depend on the data,
+            and must be independent from one seed to another (sampled_tests).
+        max_plausible: the largest number that is counted.
         block_rows: seeds scored at a time.
 
     Returns:
@@ -520,13 +520,14 @@ def count_plausible_by_scan(
     """
     own = np.empty(1, np.int64)
     _classes_of(probabilities(seeds[seed : seed + 1]), classes, own)
-    end = len(seeds) if max_check_plausible is None else min(len(seeds), max_check_plausible)
+    # A probability too small for a float has no class: none of the seeds is plausible, whatever they are.
+    if own[0] < 0:
+        return 0
+    scored = seeds if among is None else among
     plausible = 0
-    for start in range(0, end, block_rows):
-        block = seeds[start : min(end, start + block_rows)]
+    for start in range(0, len(scored), block_rows):
+        block = scored[start : start + block_rows]
         found = np.empty(len(block), np.int64)
         _classes_of(probabilities(block), classes, found)
         plausible += int(np.count_nonzero(found == own[0]))
-        if max_plausible is not None and plausible >= max_plausible:
-            return max_plausible
-    return plausible
+    return plausible if max_plausible is None else min(plausible, max_plausible)

@@ -20,9 +20,10 @@ from deniable.plausible_deniability.privacy_tests import (
     smallest_drop_probability,
     theorem_1,
 )
+from deniable.plausible_deniability.sampled_tests import sampled_curves, sampled_record_guarantee
 from deniable.privacy.composition import advanced_composition, optimal_composition, require_delta, zcdp_to_epsilon
 from deniable.privacy.dominating_pair import composed_epsilon, connect_the_dots
-from deniable.privacy.loss import Guarantee, PrivacyTestEvent
+from deniable.privacy.loss import Guarantee, PrivacyTestEvent, SampledTestEvent
 
 # The curve of one attempt is truncated where all attempts together are below this share of delta.
 _CUT_SHARE = 1e-3
@@ -36,7 +37,8 @@ _MOST_STEPS = 10_000
 def compose_candidates(event: PrivacyTestEvent, delta: float) -> dict[str, Guarantee]:
     """Guarantees for all candidates tested, released or not, by each theorem that applies.
 
-    Theorem A is usually the tightest by far; the others compose Theorem 1 candidate by candidate.
+    Theorem A is usually the tightest by far; the others compose Theorem 1 candidate by candidate. Where plausible seeds
+    are counted among some of the rows, Theorem A alone is used (sampled_tests).
 
     Args:
         event: Mechanism 1*, with its number of candidates.
@@ -46,6 +48,9 @@ def compose_candidates(event: PrivacyTestEvent, delta: float) -> dict[str, Guara
         For each accountant that can certify a finite epsilon, the guarantee on records and "no output" together.
     """
     require_delta(delta)
+    if isinstance(event, SampledTestEvent):
+        total = theorem_a_epsilon(event, delta)
+        return {"theorem_a": Guarantee(total, delta, "theorem_a")} if total < inf else {}
     found = {
         "basic": _basic(event, delta),
         "advanced": _advanced(event, delta),
@@ -140,6 +145,8 @@ def attempt_curves(
     Returns:
         Bounds for adding and for removing a row, each of shape (points,).
     """
+    if isinstance(event, SampledTestEvent):
+        return sampled_curves(event, epsilons)
     drop, places, gamma, eps0 = float(event.drop_probability), event.public_rows, float(event.ratio), float(event.eps0)
     excess = np.expm1(epsilons)
     released = largest_release_gain(excess, k=event.k, gamma=gamma, eps0=eps0, law=law) / places
@@ -165,6 +172,8 @@ def record_guarantee(event: PrivacyTestEvent, delta: float) -> Guarantee:
     Raises:
         InvalidInput: there is no epsilon at this delta, because k is too small.
     """
+    if isinstance(event, SampledTestEvent):
+        return sampled_record_guarantee(event, delta)
     return attempt_guarantee(
         delta=delta,
         k=event.k,

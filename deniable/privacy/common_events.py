@@ -4,11 +4,15 @@ Those of the other mechanisms are in entropies, histogram_seeds and loglinear.pl
 here (accounting).
 """
 
+from dataclasses import fields
 from fractions import Fraction
 from typing import Literal
 
 from deniable.foundation.domain import Domain
-from deniable.privacy.loss import MechanismEvent, PrivacyTestEvent, noisy_integers
+from deniable.privacy.loss import MechanismEvent, PrivacyTestEvent, SampledTestEvent, noisy_integers
+
+WORDS = 1 << 32
+"""How many different words there are. The probability of scoring a seed is a multiple of one over this."""
 
 FAMILIES = "counts of each attribute by its parents"
 """The query of counts of each attribute by its parents, which may be none."""
@@ -41,6 +45,8 @@ def tested_candidates(
     public_rows: int,
     drop_probability: Fraction,
     prefixes: int,
+    max_plausible: int | None = None,  # noqa: PT028 - no test of pytest's
+    max_check_plausible: int | None = None,  # noqa: PT028
 ) -> PrivacyTestEvent:
     """The event of all candidates of a release.
 
@@ -53,8 +59,11 @@ def tested_candidates(
         drop_probability: see there.
         prefixes: number of possible lengths of the copied prefix; if one, all plausible seeds give a candidate the same
             probability.
+        max_plausible: the largest number of plausible seeds that is counted. Where all seeds are scored, a limit costs
+            nothing (plausible_deniability.sampled_tests), and the event is the same as without one.
+        max_check_plausible: see `check_probability`.
     """
-    return PrivacyTestEvent(
+    event = PrivacyTestEvent(
         query="candidates from seeds",
         part="seeds",
         outputs=candidates,
@@ -65,3 +74,20 @@ def tested_candidates(
         drop_probability=drop_probability,
         equal_probabilities=prefixes == 1,
     )
+    if max_check_plausible is None:
+        return event
+    return SampledTestEvent(
+        **{each.name: getattr(event, each.name) for each in fields(event)},
+        check_probability=check_probability(max_check_plausible, public_rows),
+        max_plausible=max_plausible or 0,
+    )
+
+
+def check_probability(max_check_plausible: int | None, public_rows: int) -> Fraction:
+    """The probability of scoring a seed: about `max_check_plausible` of N0 seeds, in multiples of 2^-32, rounded down.
+
+    Args:
+        max_check_plausible: the wanted mean number among N0 seeds, less than N0; None for all seeds.
+        public_rows: N0.
+    """
+    return Fraction(1) if max_check_plausible is None else Fraction(max_check_plausible * WORDS // public_rows, WORDS)

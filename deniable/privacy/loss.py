@@ -310,6 +310,32 @@ class PrivacyTestEvent(MechanismEvent):
 
 
 @dataclass(frozen=True, kw_only=True)
+class SampledTestEvent(PrivacyTestEvent):
+    """Candidates tested by Mechanism 1* whose plausible seeds are counted among some of the rows.
+
+    Each row is scored with probability `check_probability`, independently of other rows and afresh for each candidate.
+    The seed itself counts only if it is among them. Of the seeds found, at most `max_plausible` are counted.
+
+    Attributes:
+        check_probability: probability with which a row is scored, in (0, 1). A public number.
+        max_plausible: largest number that is counted, at least k; 0 for no limit.
+    """
+
+    mechanism: ClassVar[str] = "sampled_privacy_test"
+
+    check_probability: Fraction
+    max_plausible: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse a probability that selects all rows or none, and a limit at which no candidate could pass."""
+        super().__post_init__()
+        if not 0 < self.check_probability < 1:
+            raise InvalidInput(f"the probability of scoring a row must be in (0, 1), got {self.check_probability}.")
+        if self.max_plausible and self.max_plausible < self.k:
+            raise InvalidInput(f"max_plausible must be at least k = {self.k}, got {self.max_plausible}.")
+
+
+@dataclass(frozen=True, kw_only=True)
 class StabilityHistogramEvent(MechanismEvent):
     """Counts of a histogram's non-empty cells, released with discrete Laplace noise where they reach a threshold.
 
@@ -370,6 +396,7 @@ KINDS: dict[str, type[MechanismEvent]] = {
         ConcentratedEvent,
         ApproximateEvent,
         PrivacyTestEvent,
+        SampledTestEvent,
         StabilityHistogramEvent,
     )
 }

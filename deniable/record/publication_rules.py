@@ -21,8 +21,20 @@ RULES = (
 )
 """The rows that are excluded; each row is judged on its own content alone."""
 
+_OF_A_PERSON = (
+    "rows without {column}, and of the other rows with the same {column} all but one, chosen at random; which one is "
+    "kept depends on the rows of that person alone"
+)
 _INVALID = "At most {share:g} of the rows in scope were invalid, counted exactly; with more, it would have stopped."
 _READ = "The source could be read as spec and schema say, and the schema's code ran on it; else it would have stopped."
+_DROPPED = (
+    "At most {share:g} of the rows in scope were left out, because they were invalid or had no value for an attribute, "
+    "counted exactly; with more, it would have stopped."
+)
+_NOT_MEASURED = (
+    "Its learner had a record to read; else it would have stopped. No record was held out, so that utility was not "
+    "measured on held-out records, and risk was not measured."
+)
 _NONE_EMPTY = "No part of the split was empty, and utility and risk could be measured; else it would have stopped."
 _CHANGED = "It may come of a refresh, which publishes only if the rows are not exactly those of an earlier release."
 _EXACT = "Exact figures of the real records were within bounds: {bounds}."
@@ -30,17 +42,28 @@ _ASKED = "Unless a person approved it, which the record says, exact figures were
 _SIDES = {"max": "at most", "min": "at least"}
 
 
-def rows_left_out(spec: Mapping[str, Any]) -> dict[str, Any]:
+def rows_left_out(spec: Mapping[str, Any], person: Mapping[str, Any] | None) -> dict[str, Any]:
     """The rows that are excluded from a release, by rule and not by number.
 
     Args:
         spec: the spec, as the record has it.
+        person: the people of whom the table may have several records, as in the record; None if there are none.
     """
+    of_people = [] if person is None else [_OF_A_PERSON.format(column=person["column"])]
     return {
-        "rules": list(RULES),
-        "largest_share_of_invalid_rows": float(Fraction(spec["max_invalid_share"])),
+        "rules": [*RULES, *of_people],
+        **{name: share for name, (share, _) in _limits(spec).items()},
         "number": "not stated: it is measured without noise",
     }
+
+
+def _limits(spec: Mapping[str, Any]) -> dict[str, tuple[float, str]]:
+    """The limits on rows that are left out: the share and its sentence, by name."""
+    known = {
+        "largest_share_of_invalid_rows": (spec.get("max_invalid_share"), _INVALID),
+        "largest_share_of_rows_left_out": (spec.get("max_dropped_share"), _DROPPED),
+    }
+    return {name: (float(Fraction(share)), said) for name, (share, said) in known.items() if share is not None}
 
 
 def publication(spec: Mapping[str, Any]) -> dict[str, Any]:
@@ -52,7 +75,9 @@ def publication(spec: Mapping[str, Any]) -> dict[str, Any]:
     policy, synthesis = spec.get("decision"), spec["synthesis"]
     by_itself = policy is not None and bool(policy["publish_within"]) and not policy["always_ask"]
     exact = policy is not None and (by_itself or bool(policy["refuse_beyond"]))
-    tells = [_INVALID.format(share=float(Fraction(spec["max_invalid_share"]))), _READ, _NONE_EMPTY]
+    is_evaluated = Fraction(spec["split"]["holdout"]) > 0
+    tells = [said.format(share=share) for share, said in _limits(spec).values()]
+    tells += [_READ, _NONE_EMPTY if is_evaluated else _NOT_MEASURED]
     tells += words_of(synthesis["guarantee"]).tells(synthesis)
     if spec.get("refresh") is not None:
         tells.append(_CHANGED)

@@ -11,7 +11,8 @@ from math import inf
 from typing import Any
 
 from deniable.evaluation.subgroup_error import subgroup_error
-from deniable.learners.registry import neighbouring
+from deniable.foundation.errors import InvalidInput
+from deniable.learners.registry import ADDED_OR_REMOVED, neighbouring
 from deniable.privacy.loss import Guarantee, noise_in_words
 from deniable.record.publication_rules import publication, rows_left_out
 from deniable.samplers.registry import words_of
@@ -20,6 +21,11 @@ VERSION = 2
 """Version of the statement that is written; statements of version 1 are checked against the rules of that version."""
 _FIRST = 1
 PRIVACY_UNIT = "one record"
+"""The privacy unit, unless the schema names people."""
+PERSON_ADDED_OR_REMOVED = (
+    "one is the other with all records of one person added or removed; of each person one record, chosen at random, is "
+    "used"
+)
 DEFINITION = "(epsilon, delta)-differential privacy"
 TRUST_MODEL = (
     "central: a curator holds the records as they are; whoever runs the release, its machine and its keys is trusted "
@@ -69,6 +75,36 @@ def guarantee_of(spent: Mapping[str, Any]) -> Guarantee:
     return Guarantee(inf if epsilon is None else epsilon, spent["delta"], spent["accountant"])
 
 
+def privacy_unit(person: Mapping[str, Any] | None) -> str:
+    """The privacy unit of a release.
+
+    Args:
+        person: the people of whom the table may have several records, as in the record; None if there are none.
+    """
+    return PRIVACY_UNIT if person is None else f"one person (all records with the same {person['column']})"
+
+
+def neighbouring_relation(learner: Mapping[str, Any], person: Mapping[str, Any] | None) -> str:
+    """Which tables are neighbouring in the guarantee of a release, in words.
+
+    Args:
+        learner: the spec's entry, as in the record.
+        person: as in `privacy_unit`.
+
+    Raises:
+        InvalidInput: the learner's guarantee is not for one record added or removed, so that it holds for no person.
+    """
+    relation = neighbouring(learner)
+    if person is None:
+        return relation
+    if relation != ADDED_OR_REMOVED:
+        raise InvalidInput(
+            f"a schema that names people must have a learner whose guarantee is for a record added or removed, got "
+            f"{learner['kind']}; choose another learner."
+        )
+    return PERSON_ADDED_OR_REMOVED
+
+
 def choices(steps: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     """The choices by the exponential mechanism; None if there are none.
 
@@ -96,7 +132,7 @@ def _expected(record: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **said,
         "trust_model": TRUST_MODEL,
-        "rows_left_out": rows_left_out(spec),
+        "rows_left_out": rows_left_out(spec, record["schema"].get("person")),
         "publication": publication(spec),
         "subgroup_error": subgroup_error(cost["steps"]),
     }
@@ -160,8 +196,8 @@ def _of_every_version(record: Mapping[str, Any]) -> dict[str, Any]:
         "statement": _FIRST,
         "release": record["release"]["id"],
         "title": record["release"]["title"],
-        "privacy_unit": PRIVACY_UNIT,
-        "neighbouring_relation": neighbouring(spec["learner"]),
+        "privacy_unit": privacy_unit(record["schema"].get("person")),
+        "neighbouring_relation": neighbouring_relation(spec["learner"], record["schema"].get("person")),
         "definition": DEFINITION,
         "model": {
             **(figures(cost["model"]) or {}),

@@ -42,7 +42,13 @@ def may_fall_short(guarantee: str) -> bool:
 
 def entries() -> "Sequence[type[SamplerEntry]]":
     """The classes of spec entries, one for each sampler."""
-    return [import_module(f"deniable.samplers.{guarantee}.spec").Entry for guarantee in SAMPLERS]
+    return [entry_of(guarantee) for guarantee in SAMPLERS]
+
+
+def entry_of(guarantee: str) -> "type[SamplerEntry]":
+    """The class of the spec entry of a sampler."""
+    entry: type[SamplerEntry] = import_module(f"deniable.samplers.{guarantee}.spec").Entry
+    return entry
 
 
 def guarantees_that(*, from_counts: bool) -> list[str]:

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any, TypeAlias
 
 from deniable.foundation.checks import Check, found
-from deniable.foundation.domain import Domain
+from deniable.foundation.domain import PERSONS, Domain
 from deniable.ledger.entries import day_of, digest_of
 from deniable.record.statement import differences
 from deniable.samplers.registry import may_fall_short
@@ -102,12 +102,15 @@ def _faults_of_documents(released: Released) -> Iterator[str]:
         yield f"spec.digest is {record['spec']['digest']}, but must be {digest_of(spec)}"
     domain = Domain.from_document(released.described)
     named = None if spec["budget"] is None else spec["budget"]["dataset"]
+    person = domain.person
+    ending = "" if person is None else person.ending
     facts = [
         ("schema.code", schema["code"], hashlib.sha256(schema["source"].encode()).hexdigest()),
         ("schema.domain", schema["domain"], domain.digest),
         ("schema.dataset", schema["dataset"], spec["dataset"]),
         ("release.title", release["title"], spec["title"]),
-        ("release.dataset", release["dataset"], named or spec["dataset"].removesuffix(".py")),
+        ("release.dataset", release["dataset"], named or spec["dataset"].removesuffix(".py") + ending),
+        ("schema.person", schema.get("person"), None if person is None else person.document()),
         ("runs.mlflow_experiment", record["runs"]["mlflow_experiment"], release["dataset"]),
         ("release.published", release["published"], day_of(record["signed"]["time"])),
         ("signed.keyid", record["signed"]["keyid"], released.keyid),
@@ -115,6 +118,11 @@ def _faults_of_documents(released: Released) -> Iterator[str]:
     for name, said, right in facts:
         if said != right:
             yield f"{name} is {said}, but must be {right}"
+    if not release["dataset"].endswith(ending) or (person is None and PERSONS in release["dataset"]):
+        yield (
+            f"release.dataset is {release['dataset']}, but a ledger adds guarantees of one kind: its name must end in "
+            f"{PERSONS} and the identifier if and only if the privacy unit is a person"
+        )
     target = spec["evaluation"]["target"]
     if target is not None and target != domain.target:
         yield f"the spec's target is {target}, but that of schema.json is {domain.target}"

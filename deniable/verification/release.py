@@ -17,6 +17,8 @@ from deniable.foundation.checks import Check, found
 from deniable.foundation.domain import Domain
 from deniable.foundation.errors import DeniableError, InvalidInput
 from deniable.foundation.strict_json import parsed
+from deniable.inference.interval_table import FILE as INTERVALS
+from deniable.inference.interval_table import check_intervals
 from deniable.measurements.document import FILE as MEASURED
 from deniable.measurements.document import FORMAT as MEASURED_FORMAT
 from deniable.measurements.estimates import FILE as CONSISTENT
@@ -182,9 +184,13 @@ def _estimates(
 ) -> tuple[Check, ...]:
     """The check of the estimates that come with noisy tables; releases in earlier formats have none."""
     measured = _document(folder, names, MEASURED)
-    if CONSISTENT not in names and measured.get("format") != MEASURED_FORMAT:
-        return ()
-    return (check_consistent(described, measured, _document(folder, names, CONSISTENT), split=split),)
+    checks = []
+    if CONSISTENT in names or measured.get("format") == MEASURED_FORMAT:
+        checks.append(check_consistent(described, measured, _document(folder, names, CONSISTENT), split=split))
+    if INTERVALS in names:
+        content = _content(folder, INTERVALS) if names[INTERVALS] == FILE else b""
+        checks.append(check_intervals(described, measured, content.decode(errors="replace"), split))
+    return tuple(checks)
 
 
 def _checks_of_files(record: Mapping[str, Any]) -> list[tuple[str, FileCheck]]:

@@ -29,6 +29,7 @@ from deniable.privacy.loss import (
     Guarantee,
     MechanismEvent,
     PrivacyTestEvent,
+    SampledTestEvent,
     StabilityHistogramEvent,
 )
 from deniable.privacy.rounding import rounded_down, rounded_up
@@ -69,6 +70,9 @@ def show_plan(spec: ReleaseSpec, state: Path, *, everything: bool = False) -> in
     console.print(verdict)
     console.print()
     console.print(_two_columns([*_claims(spec, accounts), *charged, ("next", what_comes_next(state, spec))]))
+    if spec.derived:
+        console.print("\n[bold]What the spec leaves out[/bold], derived from the spec and the schema")
+        console.print(_two_columns(_derived(spec), indent=1))
     if not everything:
         console.print("\nMechanisms and accountants: add --all, or ALL=1 to make plan.")
         return FITS if fits else DOES_NOT_FIT
@@ -94,14 +98,33 @@ def _two_columns(rows: Iterable[tuple[str, str]], indent: int = 0) -> Table:
     return table
 
 
+def _derived(spec: ReleaseSpec) -> Iterator[tuple[str, str]]:
+    """The entries that the spec leaves out, each with what it is set to and why."""
+    for entry in spec.derived:
+        yield entry.entry, f"{entry.value} ({entry.reason})"
+
+
 def _claims(spec: ReleaseSpec, accounts: Accounts) -> Iterator[tuple[str, str]]:
     """What the release would claim, and who would decide on its publication."""
+    if accounts.person is not None:
+        yield "privacy unit", f"{accounts.unit}; one record of each, chosen at random, is used"
     yield "whole release", _whole(accounts.total)
     yield "model", f"{in_words(accounts.model)}, by {accounts.model.accountant}"
     if accounts.record is not None:
         yield "one attempt", f"{in_words(accounts.record)}, by the exact form of Theorem 1"
     if spec.decision is not None:
         yield "published by", _who_decides(spec.decision)
+    if (unused := unused_buckets(spec)) is not None:
+        yield "not used", unused
+
+
+def unused_buckets(spec: ReleaseSpec) -> str | None:
+    """What a learner does that does not use the buckets of the schema; None if it does, or there are none."""
+    coarse = [each.name for each in spec.domain.attributes if each.bucket_count < each.cardinality]
+    if not coarse or spec.learner.reads_buckets:
+        return None
+    instead = "makes buckets of its own from noisy counts" if spec.learner.makes_buckets else "counts by values"
+    return f"width, edges and buckets of {', '.join(coarse)}: a learner of kind {spec.learner.kind} {instead}"
 
 
 def _who_decides(policy: Policy) -> str:
@@ -171,7 +194,8 @@ def _noise(event: MechanismEvent) -> str:
             name, cost = "rho of zCDP for all of them together", event.rho
         return f"{name} {rounded_up(float(cost))}"
     if isinstance(event, PrivacyTestEvent):
-        return f"k = {event.k}, scale {float(1 / event.eps0):.4g}, rho = {float(event.drop_probability):g}"
+        some = f", p = {float(event.check_probability):.4g}" if isinstance(event, SampledTestEvent) else ""
+        return f"k = {event.k}, scale {float(1 / event.eps0):.4g}, rho = {float(event.drop_probability):g}{some}"
     return ""
 
 

@@ -50,7 +50,7 @@ def _name(attribute: Attribute, values: Sequence[object], labels: Mapping[str, s
     if len(values) == 1:
         return label_of(values[0], labels)
     written = [written_value(value) for value in values]
-    return f"{written[0]} to {written[-1]}" if attribute.kind == "numeric" else ", ".join(written)
+    return f"{written[0]} to {written[-1]}" if attribute.is_ordered else ", ".join(written)
 
 
 def label_of(value: object, labels: Mapping[str, str]) -> str:

@@ -89,7 +89,11 @@ def comparison_pictures(found: EvaluationFigures, domain: Domain) -> dict[str, F
                 }
                 for classifier in classifiers
             },
-            {table: figures[f"distinguished{suffix}"] for table, suffix in tables.items()},
+            {
+                table: figures[f"distinguished{suffix}"]
+                for table, suffix in tables.items()
+                if f"distinguished{suffix}" in figures
+            },
             figures["accuracy_majority"],
         ),
     }

@@ -15,7 +15,6 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from deniable.privacy.loss import VACUOUS_EPSILON, Guarantee
-from deniable.record.statement import PRIVACY_UNIT
 from deniable.samplers.registry import words_of
 from reports.figures import numbers
 from reports.figures.numbers import cost
@@ -24,7 +23,7 @@ from reports.plots.theme import page_svg
 from schemas.provenance import Spent
 from schemas.spec.accounts import Accounts
 from schemas.spec.release_spec import ReleaseSpec
-from stores.statement.statement import NOT_COVERED, proof_in_words
+from stores.statement.statement import not_covered, proof_in_words
 from stores.statement.words import words_of_mechanisms
 
 _LARGEST_EXPONENT = 700
@@ -85,8 +84,7 @@ def render_page(template: str, values: Mapping[str, Any]) -> str:
         .render(
             values,
             vacuous_epsilon=VACUOUS_EPSILON,
-            privacy_unit=PRIVACY_UNIT,
-            not_covered=NOT_COVERED,
+            not_covered=not_covered(values["accounts"]) if "accounts" in values else (),
             sampled=sampled(values["accounts"]) if "accounts" in values else None,
         )
     )

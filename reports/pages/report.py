@@ -177,8 +177,10 @@ def _pairs(content: ReportContent) -> Pairs | None:
 
 
 def _panels(content: ReportContent) -> list[Panel]:
-    """The distribution of every attribute, in the holdout and in the release."""
+    """The distribution of every attribute, in the holdout and in the release; none if none was measured."""
     series, names = content.utility.series, content.spec.domain.names
+    if not series:
+        return []
     return panels(
         DescribedTable.of(content.spec),
         [{name: series[f"shares_{table}/{name}"] for name in names} for table in ("holdout", "released")],
@@ -194,14 +196,23 @@ def _pictures(content: ReportContent) -> dict[str, Markup]:
         "budget": "Epsilon spent on the dataset, release by release, its cap, and what planned refreshes would add.",
         "flow": f"From {content.flow.stages[0].people:,} people in the source to {content.flow.released:,} records.",
         "graph": f"The dependences between {len(domain)} attributes; the target is {domain.target}.",
-        "distances": "Box plots of distances to the holdout; "
-        f"the mean over pairs of attributes is {utility['tvd_2way']:.3f} for the release "
-        f"and {utility['tvd_2way_training']:.3f} for real training records.",
-        "learning": "Accuracy and agreement of classifiers, and the distinguishing game; "
-        f"released records are distinguished from real ones with accuracy {utility['distinguished']:.3f}.",
+        "distances": "Box plots of distances to the holdout"
+        + _if_measured(
+            utility,
+            "; the mean over pairs of attributes is {tvd_2way:.3f} for the release and {tvd_2way_training:.3f} for "
+            "real training records",
+        ),
+        "learning": "Accuracy and agreement of classifiers, and the distinguishing game"
+        + _if_measured(
+            utility, "; released records are distinguished from real ones with accuracy {distinguished:.3f}"
+        ),
         "commutes": "The largest flows from home to work, released and real, and the mean commute of each destination.",
-        "attacks": f"Copies: {risk['exact_match_training']:.2%} of the released records equal a training record, "
-        f"{risk['exact_match_holdout']:.2%} to a holdout record.",
+        "attacks": "Copies"
+        + _if_measured(
+            risk,
+            ": {exact_match_training:.2%} of the released records equal a training record, {exact_match_holdout:.2%} a "
+            "holdout record",
+        ),
         "inference": "How often an intruder guesses a sensitive attribute of people used and of people not used.",
     }
     spent = content.spending
@@ -210,27 +221,45 @@ def _pictures(content: ReportContent) -> dict[str, Markup]:
         **({"budget": draw_budget_line(spent)} if spent is not None and spent.history else {}),
         "flow": draw_record_flow(content.flow),
         **({"graph": draw_graph(domain.names, parents_of(weights), domain.target, weights)} if weights else {}),
-        **comparison_pictures(content.utility, domain),
+        **(comparison_pictures(content.utility, domain) if utility else {}),
         **({"commutes": commutes} if commutes is not None else {}),
-        **risk_pictures(content.risk, content.spec.evaluation),
+        **(risk_pictures(content.risk, content.spec.evaluation) if risk else {}),
     }
     return {name: picture(figure, words[name]) for name, figure in drawn.items()}
 
 
+def _if_measured(figures: Mapping[str, float], said: str) -> str:
+    """A sentence's end with figures in it; only a full stop if one of them was not measured."""
+    try:
+        return f"{said.format_map(figures)}."
+    except KeyError:
+        return "."
+
+
 def _cards(content: ReportContent) -> list[Card]:
     """The key figures at the top of the page."""
+    released = Card(
+        "Records released", count(content.flow.released), f"of {count(content.spec.synthesis.records)} requested"
+    )
+    return [released, *cost_cards(content.spec, content.accounts), *_measured_cards(content)]
+
+
+def _measured_cards(content: ReportContent) -> list[Card]:
+    """The key figures that were measured on held-out records."""
     utility, risk = content.utility.figures, content.risk.figures
+    if not utility:
+        return [Card("Utility", "not measured", "no record was held out")]
     classifiers = content.spec.evaluation.classifiers
     classifier = "forest" if "forest" in classifiers else classifiers[0]
-    independent = f", independent {utility['tvd_2way_baseline']:.3f}" if "tvd_2way_baseline" in utility else ""
+    # A table of one attribute has no pairs.
+    name, of = ("tvd_2way", "pairs") if "tvd_2way" in utility else ("tvd_1way", "single attributes")
+    independent = f", independent {utility[f'{name}_baseline']:.3f}" if f"{name}_baseline" in utility else ""
     copies = reach_of(content.risk, "exact_match_excess")
     return [
-        Card("Records released", count(content.flow.released), f"of {count(content.spec.synthesis.records)} requested"),
-        *cost_cards(content.spec, content.accounts),
         Card(
-            "Distance, pairs",
-            rounded(utility["tvd_2way"], reach_of(content.utility, "tvd_2way")),
-            f"real records {rounded(utility['tvd_2way_training'], reach_of(content.utility, 'tvd_2way_training'))}"
+            f"Distance, {of}",
+            rounded(utility[name], reach_of(content.utility, name)),
+            f"real records {rounded(utility[f'{name}_training'], reach_of(content.utility, f'{name}_training'))}"
             f"{independent}",
         ),
         Card(

@@ -327,7 +327,7 @@ def _single_line(attribute: Attribute, bucket_of: list[int], noise: Noise | None
         reason = "only one value"
     elif buckets == len(bucket_of):
         reason = "one bucket per value"
-    elif attribute.kind == "numeric":
+    elif attribute.is_ordered:
         reason = "neighbouring values merged until they have enough records"
     else:
         reason = "rare values merged"

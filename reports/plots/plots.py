@@ -155,9 +155,10 @@ def learning_panels(
     middle.set_xlabel("share with the same prediction")
     _draw_bars(right, distinguished)
     right.axvline(0.5, color=MUTED, linewidth=1.1, linestyle=(0, (3, 3)))
-    right.set(xlim=(min(0.48, *distinguished.values()), 1.04), xlabel="accuracy: 0.5 by chance, 1 perfect")
+    right.set(xlim=(min([0.48, *distinguished.values()]), 1.04), xlabel="accuracy: 0.5 by chance, 1 perfect")
     set_title(right, "Distinguished from real records")
-    _draw_legend(figure, {name: TABLE_COLOURS[table] for table, name in _TABLE_NAMES.items() if table in distinguished})
+    tables = {table for shares in accuracies.values() for table in shares}
+    _draw_legend(figure, {name: TABLE_COLOURS[table] for table, name in _TABLE_NAMES.items() if table in tables})
     return figure
 
 
@@ -168,7 +169,7 @@ def _draw_bars(axes: Axes, shares: Mapping[str, float]) -> None:
         axes.barh(row, share - 0.5, left=0.5, height=0.5, color=TABLE_COLOURS[table], zorder=2)
         axes.annotate(f"{share:.3f}", (share, row), xytext=(4, -3), textcoords="offset points", color=INK, fontsize=9)
     axes.set_yticks(range(len(shares)), [_TABLE_NAMES[table] for table in shares], color=INK)
-    axes.set_ylim(len(shares) - 0.4, -0.6)
+    axes.set_ylim(max(len(shares), 1) - 0.4, -0.6)
 
 
 def marginal_panels(

@@ -6,12 +6,14 @@ here.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
-from deniable.learners.registry import ADDED_OR_REMOVED, neighbouring
+from deniable.foundation.domain import Person
+from deniable.learners.registry import ADDED_OR_REMOVED
 from deniable.mechanisms import PlannedStep
 from deniable.privacy.loss import NOTHING, Guarantee, MechanismEvent
 from deniable.privacy.step_costs import SHARED, StepCost, combine
+from deniable.record.statement import neighbouring_relation, privacy_unit
 from schemas.spec.plan import learning_steps, sampler_for
 from schemas.spec.release_spec import ReleaseSpec
 
@@ -25,6 +27,7 @@ class Accounts:
         tested: whether candidates must pass a privacy test.
         from_counts: whether records are drawn from exact counts, every draw charged, so that there is no model.
         neighbouring: which tables are neighbouring, in words.
+        person: the people of whom the table may have several records; None if the privacy unit is one record.
         model: cost of the model.
         total: cost of the whole release; None for privacy test 1.
         learnt: the costs of the steps that make the model.
@@ -35,10 +38,21 @@ class Accounts:
     tested: bool
     from_counts: bool = False
     neighbouring: str = ADDED_OR_REMOVED
+    person: Person | None = None
     model: Guarantee
     total: Guarantee | None
     learnt: tuple[StepCost, ...]
     drawn: tuple[StepCost, ...]
+
+    @property
+    def unit(self) -> str:
+        """The privacy unit, in words."""
+        return privacy_unit(self.person_stated)
+
+    @property
+    def person_stated(self) -> dict[str, Any] | None:
+        """The people of whom the table may have several records, as the record has them."""
+        return None if self.person is None else self.person.document()
 
     @property
     def steps(self) -> tuple[StepCost, ...]:
@@ -117,12 +131,13 @@ def accounts_of(spec: ReleaseSpec) -> Accounts:
     learnt = [cost_of(spec, step) for step in learning_steps(spec) if step.part is not None]
     prepare = sampler_for(spec).prepare
     drawn = [] if prepare is None else [cost_of(spec, prepare)]
-    steps = [*learnt, *drawn]
+    steps, person = [*learnt, *drawn], spec.person
     return Accounts(
         kind=spec.synthesis.guarantee,
         tested=spec.synthesis.tests,
         from_counts=spec.synthesis.draws_from_counts,
-        neighbouring=neighbouring(dict(spec.learner)),
+        neighbouring=neighbouring_relation(dict(spec.learner), None if person is None else person.document()),
+        person=person,
         model=combine(learnt) if learnt else NOTHING,
         total=_total(steps),
         learnt=tuple(learnt),

@@ -61,6 +61,10 @@ class EvaluationFigures(BaseModel):
         return all(verdict.met for verdict in self.verdicts)
 
 
+NOT_MEASURED = EvaluationFigures(figures={})
+"""The results if no record is held out to measure on."""
+
+
 def error_of(figure: str) -> str:
     """Name of the series that holds the standard error of a figure."""
     return f"error/{figure}"

@@ -19,9 +19,10 @@ from pydantic import (
     ValidationError,
     ValidationInfo,
     field_validator,
+    model_validator,
 )
 
-from deniable.foundation.domain import Domain
+from deniable.foundation.domain import PERSONS, Domain, Person
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.spec_values import (
     Count,
@@ -39,10 +40,11 @@ from schemas.catalog import load_schema
 from schemas.plain_text import LONGEST_NAME, LONGEST_PATH, Line, PathText, fault_of_name
 from schemas.regular_files import whole_path
 from schemas.spec.decision import Policy, Thresholds
+from schemas.spec.defaults import Derived, completed
 from schemas.spec.evaluation import figure_names, unknown_thresholds
 from schemas.spec.loading import complaint, read_yaml
 from schemas.spec.refresh import Refresh
-from schemas.spec.spec_values import Names, refuse_unknown
+from schemas.spec.spec_values import AnyNames, Names, refuse_unknown
 
 if TYPE_CHECKING:
     from pandera.pandas import DataFrameSchema
@@ -165,13 +167,13 @@ class Split(Strict):
         seeds: the records from which synthesis starts, D_S.
         structure: the records from which the structure is learnt, D_T; none if the learner has no structure.
         parameters: the records from which the parameters are learnt, D_P.
-        holdout: the records for evaluation.
+        holdout: the records for evaluation; with 0 nothing is measured on real records.
     """
 
     seeds: Positive
     structure: Probability = Fraction(0)
     parameters: Positive
-    holdout: Positive
+    holdout: Probability
 
     @field_validator("holdout")
     @classmethod
@@ -190,11 +192,11 @@ class SharedSplit(Strict):
 
     Attributes:
         shared: probability that a record is used, for structure, parameters and seeds alike.
-        holdout: the records for evaluation.
+        holdout: the records for evaluation; with 0 nothing is measured on real records.
     """
 
     shared: Positive
-    holdout: Positive
+    holdout: Probability
 
     @field_validator("holdout")
     @classmethod
@@ -203,8 +205,9 @@ class SharedSplit(Strict):
 
     @property
     def probabilities(self) -> dict[str, Fraction]:
-        """Probability of each part, in the order of the draw."""
-        return {"shared": self.shared, "holdout": self.holdout}
+        """Probability of each non-empty part, in the order of the draw."""
+        parts = {"shared": self.shared, "holdout": self.holdout}
+        return {name: probability for name, probability in parts.items() if probability > 0}
 
 
 def _at_most_one(probabilities: list[Fraction]) -> Fraction:
@@ -220,6 +223,25 @@ def _split_kind(written: Any) -> str:
     """The kind of a split: the one with `shared`, or the one with each part."""
     shared = "shared" in written if isinstance(written, Mapping) else isinstance(written, SharedSplit)
     return "shared" if shared else "disjoint"
+
+
+class Sampling(Strict):
+    """How the rows of the source were taken from a population; with it, intervals for the population can be computed.
+
+    Attributes:
+        kind: `census`, if the source has the whole population, or `simple random`, if each of its members was as likely
+            to be in it, independently of the others.
+        design_effect: factor of the variance of sampling, for clusters or weights; for `simple random` only.
+    """
+
+    kind: Literal["census", "simple random"]
+    design_effect: Annotated[Exact, Field(ge=Fraction(1, 10), le=100)] = Fraction(1)
+
+    @model_validator(mode="after")
+    def _has_an_effect(self) -> "Sampling":
+        if self.kind == "census" and self.design_effect != 1:
+            raise ValueError("a census has no design effect; leave it out")
+        return self
 
 
 class Period(Strict):
@@ -318,7 +340,7 @@ class Evaluation(Strict):
         train_rows: rows of each table with which a classifier, or the distinguishing game, is trained and tested.
         quasi_identifiers: attributes by which an intruder might link records.
         sensitive: attributes that an intruder infers, one at a time.
-        known: attributes from which the intruder infers them.
+        known: attributes from which the intruder infers them; with none, the most common value is guessed.
         commutes: places between which distances are compared, for tables of commuters.
     """
 
@@ -326,7 +348,7 @@ class Evaluation(Strict):
     classifiers: Annotated[tuple[Literal["tree", "forest", "adaboost"], ...], Field(min_length=1, max_length=3)]
     train_rows: Annotated[Count, Field(le=_LARGEST_CHUNK)]
     quasi_identifiers: Names
-    known: Names
+    known: AnyNames
     sensitive: Names
     # Omitted from all written forms if the spec leaves it out.
     commutes: Commutes | None = Field(default=None, exclude_if=lambda commutes: commutes is None)
@@ -365,7 +387,9 @@ class ReleaseSpec(Strict):
         title: description of the release, for readers.
         dataset: name of a table schema that ships, or a path to a .py file, relative to the spec's folder.
         source: where the records come from.
-        max_invalid_share: share of the rows in scope that may be invalid.
+        max_invalid_share: share of the rows in scope that may be invalid; None limits only `max_dropped_share`.
+        max_dropped_share: share of the rows in scope that may be left out for any reason, because they are invalid or
+            lack a value; None limits only `max_invalid_share`.
         chunk_rows: number of rows in memory at a time.
         split: how records are assigned to parts.
         learner: the learner.
@@ -376,13 +400,16 @@ class ReleaseSpec(Strict):
         thresholds: bounds of figures, by name: a figure's name and `_min` or `_max`.
         decision: who decides whether it is published; if left out, it publishes by itself.
         refresh: how the dataset's releases are refreshed; if absent, records do not mention it.
+        sampling: how the rows of the source were taken from a population; if absent, this is unknown.
     """
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$", max_length=LONGEST_NAME)
     title: Line
     dataset: PathText
     source: Annotated[PackageSource | FileSource, Field(discriminator="kind")]
-    max_invalid_share: Probability
+    # Omitted from all written forms if the spec leaves it out; a spec that is loaded has one of the two.
+    max_invalid_share: Probability | None = Field(default=None, exclude_if=lambda share: share is None)
+    max_dropped_share: Probability | None = Field(default=None, exclude_if=lambda share: share is None)
     chunk_rows: Annotated[Count, Field(le=_LARGEST_CHUNK)]
     split: Annotated[
         Annotated[Split, Tag("disjoint")] | Annotated[SharedSplit, Tag("shared")], Discriminator(_split_kind)
@@ -396,13 +423,16 @@ class ReleaseSpec(Strict):
     # Omitted from all written forms if the spec leaves it out.
     decision: Policy | None = Field(default=None, exclude_if=lambda policy: policy is None)
     refresh: Refresh | None = Field(default=None, exclude_if=lambda refresh: refresh is None)
+    sampling: Sampling | None = Field(default=None, exclude_if=lambda sampling: sampling is None)
 
     _folder: Path = PrivateAttr(default_factory=Path.cwd)
+    _derived: tuple[Derived, ...] = PrivateAttr(default=())
 
     def model_post_init(self, context: Any, /) -> None:
-        """Store the base of relative paths."""
+        """Store the base of relative paths, and what the spec left out."""
         if context and "folder" in context:
             self._folder = context["folder"]
+            self._derived = context.get("derived", ())
 
     @field_validator("dataset")
     @classmethod
@@ -442,15 +472,19 @@ class ReleaseSpec(Strict):
         learner = info.data.get("learner")
         if learner is not None and learner.is_drawn_from_counts != synthesis.draws_from_counts:
             fitting = samplers.guarantees_that(from_counts=learner.is_drawn_from_counts)
+            reason = f"; {learner.why_no_tested_seeds}" if synthesis.tests and learner.why_no_tested_seeds else ""
             raise ValueError(
                 f"must have the guarantee {' or '.join(fitting)} for a learner of kind {learner.kind}, "
-                f"got {synthesis.guarantee}"
+                f"got {synthesis.guarantee}{reason}"
             )
         return synthesis
 
     @field_validator("thresholds")
     @classmethod
     def _are_about_figures(cls, thresholds: dict[str, float], info: ValidationInfo) -> dict[str, float]:
+        split = info.data.get("split")
+        if thresholds and split is not None and split.holdout == 0:
+            raise ValueError("must be left out if split.holdout is 0, because nothing is measured then")
         _refuse_unknown_thresholds(thresholds, info)
         return thresholds
 
@@ -467,8 +501,12 @@ class ReleaseSpec(Strict):
         learner, dataset = info.data.get("learner"), info.data.get("dataset")
         if learner is None or dataset is None:
             return budget
-        own = (budget.dataset if budget is not None else None) or Path(dataset).stem
+        domain = (info.context or {}).get("domain")
+        named = budget.dataset if budget is not None else None
+        own = named or Path(dataset).stem
         relation = learners.neighbouring(dict(learner))
+        if domain is not None:
+            _require_unit(domain.person, named, own, relation)
         if (relation != learners.ADDED_OR_REMOVED) != own.endswith(REPLACED):
             raise ValueError(
                 f"must name a dataset that ends in {REPLACED} if and only if one record is replaced, not added or "
@@ -493,12 +531,31 @@ class ReleaseSpec(Strict):
     def dataset_name(self) -> str:
         """The dataset's name in the ledger and the record."""
         own = self.budget.dataset if self.budget is not None else None
-        return own or Path(self.dataset).stem
+        if own is not None:
+            return own
+        return Path(self.dataset).stem + (self.person.ending if self.person is not None else "")
+
+    @property
+    def person(self) -> Person | None:
+        """The people of whom the table may have several records; None if the privacy unit is one record."""
+        from schemas.table import person_of  # noqa: PLC0415 - it imports pandas
+
+        return person_of(self.schema)
 
     @property
     def folder(self) -> Path:
         """The base of relative paths in the spec."""
         return self._folder
+
+    @property
+    def derived(self) -> tuple[Derived, ...]:
+        """What the spec leaves out, and what follows for it."""
+        return self._derived
+
+    @property
+    def is_evaluated(self) -> bool:
+        """Whether records are held out, on which utility and risk are measured."""
+        return self.split.holdout > 0
 
     @property
     def schema(self) -> "DataFrameSchema":  # type: ignore[override]
@@ -516,7 +573,7 @@ class ReleaseSpec(Strict):
     @property
     def titles(self) -> dict[str, str]:
         """The label of each attribute, for readers."""
-        return {name: column.title or "" for name, column in self.schema.columns.items()}
+        return {name: self.schema.columns[name].title or "" for name in self.domain.names}
 
     @property
     def labels(self) -> dict[str, dict[str, str]]:
@@ -524,6 +581,27 @@ class ReleaseSpec(Strict):
         from schemas.table import labels_of  # noqa: PLC0415 - it imports pandas
 
         return labels_of(self.schema)
+
+
+def _require_unit(person: Person | None, named: str | None, own: str, relation: str) -> None:
+    """Refuse a dataset whose ledger would add guarantees for one record and for one person, or for different people."""
+    if person is None:
+        if PERSONS in own:
+            raise ValueError(
+                f"must name a dataset with {PERSONS} in its name only if the schema names a person, got {own}: a "
+                "ledger adds guarantees of one kind"
+            )
+        return
+    if relation != learners.ADDED_OR_REMOVED:
+        raise ValueError(
+            "must be of a learner whose guarantee is for a record added or removed, because the schema names a person; "
+            "choose another learner"
+        )
+    if named is not None and not named.endswith(person.ending):
+        raise ValueError(
+            f"must name a dataset that ends in {person.ending}, because the schema names a person, got {named}: a "
+            "ledger adds guarantees of one kind"
+        )
 
 
 def _refuse_unknown_thresholds(thresholds: Iterable[str], info: ValidationInfo) -> None:
@@ -551,14 +629,26 @@ def load_spec(path: Path, *, folder: Path | None = None) -> ReleaseSpec:
     written = read_yaml(path)
     folder = whole_path(folder or path.parent, "the folder of the release spec")
     domain, problem = _look_up(written.get("dataset"), folder)
-    context = {"folder": folder, "domain": domain, "dataset_problem": problem}
+    whole, derived, faults = completed(written, domain)
+    context = {"folder": folder, "domain": domain, "dataset_problem": problem, "derived": derived}
+    lines = list(faults)
     try:
-        return ReleaseSpec.model_validate(written, context=context)
+        spec = ReleaseSpec.model_validate(whole, context=context)
     except ValidationError as error:
-        lines = [complaint(detail, ReleaseSpec) for detail in error.errors(include_url=False)]
+        found = [each for each in error.errors(include_url=False) if not _follows(each, domain)]
+        lines += [complaint(detail, ReleaseSpec) for detail in found]
+    else:
+        if not lines:
+            return spec
     more = [f"and {len(lines) - _MOST_LINES:,} more."] if len(lines) > _MOST_LINES else []
     said = [f"the release spec {path} is wrong, in {len(lines):,} of its entries:", *lines[:_MOST_LINES], *more]
     raise InvalidInput("\n  ".join(said))
+
+
+def _follows(detail: Mapping[str, Any], domain: Domain | None) -> bool:
+    """Whether an error says only that something is missing that would follow from name or dataset, were these right."""
+    would_follow = {"title"} if domain is not None else {"title", "evaluation"}
+    return detail["type"] == "missing" and detail["loc"][0] in would_follow
 
 
 def _look_up(dataset: object, folder: Path) -> tuple[Domain | None, str | None]:

@@ -39,6 +39,7 @@ def refuse_unknown(names: Sequence[str], info: ValidationInfo) -> None:
 
 
 Bound: TypeAlias = Annotated[float, BeforeValidator(_bound), Field(allow_inf_nan=False, ge=-LARGEST, le=LARGEST)]
+AnyNames: TypeAlias = Annotated[tuple[Line, ...], Field(max_length=_MOST_NAMES), AfterValidator(_known_names)]
 Names: TypeAlias = Annotated[
     tuple[Line, ...], Field(min_length=1, max_length=_MOST_NAMES), AfterValidator(_known_names)
 ]

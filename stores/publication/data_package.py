@@ -113,9 +113,13 @@ def _field(attribute: Attribute, title: str, labels: Mapping[str, str]) -> dict[
     """An attribute: its type and its possible values, as bounds if these are sufficient."""
     values, field_type = attribute.values, _TYPES[type(attribute.values[0])]
     field: dict[str, Any] = {"name": attribute.name, "type": field_type, **({"title": title} if title else {})}
-    if attribute.kind == "nominal" and field_type in {"string", "integer"}:
+    if attribute.bins is not None:
+        # In floating point their number may be too large to list.
+        return field | {"constraints": {"required": True, "minimum": values[0], "maximum": attribute.bins.last[-1]}}
+    if attribute.kind != "numeric" and field_type in {"string", "integer"}:
         # The enumeration again, for readers that load categories, with the meaning of each value.
-        field |= {"categories": [_category(value, labels) for value in values], "categoriesOrdered": False}
+        categories = [_category(value, labels) for value in values]
+        field |= {"categories": categories, "categoriesOrdered": attribute.is_ordered}
     elif field_type == "integer" and all(after == int(before) + 1 for before, after in pairwise(values)):
         return field | {"constraints": {"required": True, "minimum": values[0], "maximum": values[-1]}}
     return field | {"constraints": {"required": True, "enum": list(values)}}

@@ -20,6 +20,7 @@ from schemas.provenance import (
     Internal,
     LedgerPlace,
     LedgerSegment,
+    PrivacyUnit,
     Provenance,
     Released,
     Runs,
@@ -262,9 +263,13 @@ def _table_schema(spec: ReleaseSpec) -> TableSchema:
     """The file that describes the table, unchanged."""
     shipped = Path(datasets.__path__[0]) / f"{spec.dataset}.py"
     path = spec.folder / spec.dataset if spec.dataset.endswith(".py") else shipped
-    return TableSchema(
+    said = TableSchema(
         dataset=Path(spec.dataset).name,
         code=schema_code(spec.dataset, spec.folder),
         source=path.read_bytes().decode(),
         domain=spec.domain.digest,
     )
+    if spec.person is None:
+        return said
+    unit = PrivacyUnit(column=spec.person.column, most_records=spec.person.most_records)
+    return said.model_copy(update={"person": unit})

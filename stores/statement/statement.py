@@ -14,13 +14,13 @@ from typing import Any
 from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined
 
 from deniable.evaluation.subgroup_error import GROUPS, subgroup_error
+from deniable.foundation.domain import Person
 from deniable.learners.registry import LEARNERS
 from deniable.privacy.loss import VACUOUS_DELTA, VACUOUS_EPSILON, Guarantee
 from deniable.privacy.rounding import rounded_up
 from deniable.record.publication_rules import publication, rows_left_out
 from deniable.record.statement import (
     DEFINITION,
-    PRIVACY_UNIT,
     TRUST_MODEL,
     VERSION,
     choices,
@@ -57,6 +57,11 @@ Errors in the program. The proofs are about what the program should do; that it 
 The producers of the release. They hold the records, and this folder cannot show that they did what the record \
 states.
 """.splitlines()
+)
+
+_SEVERAL_IDENTIFIERS = (
+    "People with several values of {column}. Each value counts as a person of its own, and a person with r of them is "
+    "protected as one with r records would be if the privacy unit were a record."
 )
 
 _PROOFS = {
@@ -115,7 +120,7 @@ def statement(
         "statement": VERSION,
         "release": release_id,
         "title": spec.title,
-        "privacy_unit": PRIVACY_UNIT,
+        "privacy_unit": accounts.unit,
         "neighbouring_relation": accounts.neighbouring,
         "definition": DEFINITION,
         "model": {
@@ -148,10 +153,10 @@ def statement(
             },
         },
         "trust_model": TRUST_MODEL,
-        "rows_left_out": rows_left_out(_document(spec)),
+        "rows_left_out": rows_left_out(_document(spec), accounts.person_stated),
         "publication": publication(_document(spec)),
         "subgroup_error": subgroup_error(_plain_steps(accounts)),
-        "not_covered": list(NOT_COVERED),
+        "not_covered": list(not_covered(accounts)),
     }
     costs = {
         "record": _figures(accounts.record),
@@ -160,6 +165,18 @@ def statement(
         "draws": draws_in(_plain_steps(accounts)),
     }
     return said | words_of(accounts.kind).stated(_document(spec)["synthesis"], costs)
+
+
+def differing(person: Person | None) -> str:
+    """What neighbouring tables differ by, in a sentence."""
+    return "one record" if person is None else "all records of one person"
+
+
+def not_covered(accounts: Accounts) -> tuple[str, ...]:
+    """What is not covered by the guarantee of a release."""
+    if accounts.person is None:
+        return NOT_COVERED
+    return (_SEVERAL_IDENTIFIERS.format(column=accounts.person.column), *NOT_COVERED[1:])
 
 
 def spent_so_far_in(said: Mapping[str, Any]) -> SpentSoFar | None:
@@ -182,15 +199,14 @@ def statement_in_words(release_id: str, spec: ReleaseSpec, accounts: Accounts, s
         _said_of(accounts),
         title=spec.title,
         release=release_id,
-        privacy_unit=PRIVACY_UNIT,
-        not_covered=NOT_COVERED,
+        not_covered=not_covered(accounts),
         noise=noise_of(_document(spec)["learner"], _plain_steps(accounts)),
         learner=spec.learner.kind,
         entry=spec.learner,
         learners=LEARNERS,
         choices=choices(_plain_steps(accounts)),
         trust_model=TRUST_MODEL,
-        left_out=rows_left_out(_document(spec)),
+        left_out=rows_left_out(_document(spec), accounts.person_stated),
         published=publication(_document(spec)),
         errors=subgroup_error(_plain_steps(accounts)),
         groups=GROUPS,
@@ -215,6 +231,8 @@ def _said_of(accounts: Accounts) -> dict[str, Any]:
     said = {name: getattr(accounts, name) for name in _SAID}
     return {
         **said,
+        "privacy_unit": accounts.unit,
+        "differing": differing(accounts.person),
         "neighbouring_relation": accounts.neighbouring,
         "words": in_words,
         "proof": proof_in_words,

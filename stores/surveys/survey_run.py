@@ -9,7 +9,7 @@ from mlflow.entities import Metric, Param
 
 from deniable.local.responses import Collected
 from deniable.local.survey import Survey
-from stores.tracking.client import closing_run, recording
+from stores.tracking.client import closing_run, place_of_artifacts, recording
 from stores.vault.private_files import make_private_folder
 
 EXPERIMENT = "surveys"
@@ -45,7 +45,8 @@ def recorded_survey(
     make_private_folder(state / "mlflow")
     with recording(state) as client:
         known = client.get_experiment_by_name(EXPERIMENT)
-        experiment = known.experiment_id if known is not None else client.create_experiment(EXPERIMENT)
+        place = place_of_artifacts(state, EXPERIMENT)
+        experiment = known.experiment_id if known is not None else client.create_experiment(EXPERIMENT, place)
         run = client.create_run(
             experiment,
             run_name=survey.name,

@@ -57,6 +57,15 @@ def tracking_uri(state: Path) -> str:
     return named or f"sqlite:///{state / 'mlflow' / 'mlflow.db'}"
 
 
+def place_of_artifacts(state: Path, experiment: str) -> str | None:
+    """Location of the files of an experiment in MLflow; None if a server decides.
+
+    Without a location MLflow would keep them below the folder that a command happens to be run in.
+    """
+    own = tracking_uri(state).startswith("sqlite:")
+    return str(state / "mlflow" / "artifacts" / experiment) if own else None
+
+
 @lru_cache
 def client_of(uri: str) -> MlflowClient:
     """The client for an address; it is created once."""

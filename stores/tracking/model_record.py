@@ -29,7 +29,7 @@ from schemas.references import Audience, Reference
 from schemas.spec.release_spec import ReleaseSpec
 from stores.publication.release_folder import SCHEMA, describe_domain, write_document
 from stores.servers.ui_links import mlflow_pages, run_page
-from stores.statement.statement import TEMPLATES, in_words
+from stores.statement.statement import TEMPLATES, differing, in_words
 from stores.tables.columns import columns_of
 from stores.tracking.client import recording
 from stores.tracking.experiment_page import DESCRIPTION
@@ -131,6 +131,7 @@ def _description(workspace: Workspace, guarantee: Guarantee, logged: LoggedModel
         title=workspace.spec.title,
         attributes=workspace.spec.domain.names,
         guarantee=guarantee,
+        differing=differing(workspace.spec.person),
         words=in_words,
         kind=workspace.spec.synthesis.guarantee,
         model_id=logged.model_id,

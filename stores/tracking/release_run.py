@@ -13,7 +13,7 @@ from mlflow import MlflowClient
 from mlflow.entities import Metric, Param, Run, RunTag
 
 from schemas.spec.release_spec import ReleaseSpec
-from stores.tracking.client import FAILURE, PARENT, USER, RecordFailed, closing_run, recording, tracking_uri
+from stores.tracking.client import FAILURE, PARENT, USER, RecordFailed, closing_run, place_of_artifacts, recording
 from stores.tracking.experiment_page import DESCRIPTION, experiment_of
 from stores.tracking.history_moving import relocate
 from stores.tracking.release_search import APPROVED_BY, NOBODY
@@ -42,7 +42,7 @@ def recorded_release(state: Path, release_id: str, spec: ReleaseSpec) -> Iterato
     """
     make_private_folder(state / "mlflow")
     with recording(state) as client:
-        own = _place_of_artifacts(state, spec)
+        own = place_of_artifacts(state, spec.dataset_name)
         experiment = experiment_of(client, spec, own)
         if own is not None and not client.get_experiment(experiment).artifact_location.startswith(f"{state}/"):
             relocate(state)
@@ -132,9 +132,3 @@ def _spec_parameters(values: Mapping[Any, Any], place: str = "") -> Iterator[Par
             yield from _spec_parameters(value, f"{name}.")
         elif value is not None and name not in {"name", "title", "source"}:
             yield Param(name, ", ".join(map(str, value)) if isinstance(value, tuple) else str(value))
-
-
-def _place_of_artifacts(state: Path, spec: ReleaseSpec) -> str | None:
-    """Location of a dataset's files in MLflow; None if a server decides."""
-    own = tracking_uri(state).startswith("sqlite:")
-    return str(state / "mlflow" / "artifacts" / spec.dataset_name) if own else None

@@ -1,6 +1,15 @@
-"""Keep the rows that are in scope, complete and valid, and encode them."""
+"""Keep the rows that are in scope, complete and valid, one of each person if people are named, and encode them."""
 
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from deniable.foundation.domain import Person
 from deniable.foundation.errors import Refused
+from deniable.foundation.uniform import words_of_64_bits
+from deniable.privacy.one_person import kept_records, person_keys
 from schemas.references import Audience, Reference
 from stores.tables.tables import VALID, CodesWriter, encode, read_frames
 from stores.tracking.step_run import recorded_step
@@ -10,6 +19,8 @@ from tasks.running.step import as_task
 
 def clean(workspace: Workspace, checked: Reference) -> Reference:
     """Keep only the rows that validation marked as valid, independently of one another, and replace values by codes.
+
+    If the schema names people, one valid row of each is kept, chosen at random among those of that person alone.
 
     Args:
         workspace: the release.
@@ -21,19 +32,55 @@ def clean(workspace: Workspace, checked: Reference) -> Reference:
     Raises:
         Refused: no row is kept.
     """
-    domain = workspace.spec.domain
+    domain, person = workspace.spec.domain, workspace.spec.person
     with recorded_step(workspace, "clean", inputs=[checked]) as step:
         with workspace.writing("codes.parquet", Audience.RESTRICTED) as path:
             with CodesWriter(path, domain, workspace.spec.chunk_rows) as writer:
+                valid_rows = 0
+                kept = None if person is None else _one_of_each(workspace, checked, person)
                 for frame in read_frames(checked.path):
-                    writer.write(encode(frame[frame[VALID]], domain))
+                    valid = frame[frame[VALID]]
+                    valid_rows += len(valid)
+                    writer.write(encode(valid if kept is None else valid[next(kept)], domain))
             if writer.rows == 0:
                 raise Refused(
-                    f"a release must have records, and of {checked.rows} rows none is in scope, complete and valid; "
-                    f"see the report of the step validate, and the schema's universe and codes for missing values."
+                    "a release must have records, and no row is in scope, complete and valid; see the report of the "
+                    "step validate, and the schema's universe and codes for missing values."
                 )
         step.figures({"rows_clean": writer.rows}, Audience.INTERNAL)
+        if person is not None:
+            step.figures({"rows_of_the_same_person": valid_rows - writer.rows}, Audience.INTERNAL)
         return step.output(workspace.refer("codes", "codes.parquet", Audience.RESTRICTED, writer.rows))
+
+
+def _one_of_each(workspace: Workspace, checked: Reference, person: Person) -> Iterator[NDArray[np.bool_]]:
+    """Which valid rows of each frame are kept, one of each person: about 40 bytes a row in memory while it is found.
+
+    Each row has a word of its own, of a stream of its frame.
+    """
+    key = workspace.key()
+    people, words = [np.empty((0, 2), np.uint64)], [np.empty(0, np.uint64)]
+    for chunk, frame in enumerate(read_frames(checked.path)):
+        valid = frame.loc[frame[VALID], person.column]
+        stream = key.stream(
+            step="clean",
+            mechanism="one record of each person",
+            inputs=checked.digest,
+            parameters={"person": person.column, "most_records": person.most_records},
+            chunk=chunk,
+        )
+        people.append(_keys_of(valid))
+        words.append(words_of_64_bits(stream, len(valid)))
+    ends = np.cumsum([len(those) for those in words])
+    kept = kept_records(np.concatenate(people), np.concatenate(words))
+    return iter(np.split(kept, ends[:-1])[1:])
+
+
+def _keys_of(identifiers: pd.Series) -> NDArray[np.uint64]:
+    """The key of the person of each row."""
+    codes, distinct = pd.factorize(identifiers)
+    keys: NDArray[np.uint64] = person_keys(map(str, distinct))[codes]
+    return keys
 
 
 clean_task = as_task(clean)

@@ -1,7 +1,8 @@
 """Reads the rows of a public table for a step that counts them, and refuses a table that is not what it should be.
 
 A public table is read with the schema of the confidential one. Rows that are out of scope, incomplete or invalid are
-left out. That a file is public is the release engineer's word; that it is not the source itself is checked here.
+left out. That a file is public is the release engineer's word; that it is not the source itself is checked here:
+neither the same file, nor the same records in another encoding or order. Nothing but a refusal follows from that.
 """
 
 from collections.abc import Callable, Iterator
@@ -10,7 +11,9 @@ from hashlib import file_digest
 from pathlib import Path
 from typing import TypeVar
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from deniable.foundation.domain import Codes
 from deniable.foundation.errors import InvalidInput, Refused
@@ -92,18 +95,73 @@ def counted_publicly(spec: ReleaseSpec, path: Path, empty: Callable[[], T], cach
         cache: folder for downloads.
 
     Raises:
-        Refused: the file has no valid row.
+        Refused: the file has no valid row, or its valid rows are those of the confidential source.
     """
-    tally, rows = empty(), 0
+    tally, records = empty(), Records()
     for codes in _codes(spec, path, cache):
         tally.add(codes)
-        rows += len(codes)
-    if not rows:
+        records.add(codes)
+    if not records.rows:
         raise Refused(f"the public file {path.name} must have valid rows, got none; see the dataset's schema.")
+    if records == _records_of_source(spec, cache):
+        raise Refused(
+            f"the public file {path.name} must not be a copy of the source of the release, which is confidential, and "
+            "its valid rows are the same; name a file that anyone may read, or a learner that pays for its choices."
+        )
     return tally
 
 
-def _codes(spec: ReleaseSpec, path: Path, cache: Path) -> Iterator[Codes]:
+@dataclass
+class Records:
+    """A table's records whatever their order: how many there are, and a sum of 128-bit hashes of their codes.
+
+    Attributes:
+        rows: number of records.
+        sums: sums of two hashes of each record, modulo 2^64, shape (2,).
+    """
+
+    rows: int = 0
+    sums: tuple[int, int] = (0, 0)
+
+    def add(self, codes: Codes) -> None:
+        """Add more records, value codes of shape (rows, m)."""
+        self.rows += len(codes)
+        first, second = (
+            (before + int(_hashes(codes, start).sum(dtype=np.uint64))) % _WORD
+            for before, start in zip(self.sums, _STARTS, strict=True)
+        )
+        self.sums = (first, second)
+
+
+_WORD = 1 << 64
+_STARTS = (0x243F6A8885A308D3, 0x13198A2E03707344)
+_ODD, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+
+
+def _hashes(codes: Codes, start: int) -> NDArray[np.uint64]:
+    """A 64-bit hash of each record, column after column (SplitMix64)."""
+    found = np.full(len(codes), start, np.uint64)
+    for column in codes.T:
+        found = (found ^ column.astype(np.uint64)) + np.uint64(_ODD)
+        found = (found ^ (found >> np.uint64(30))) * np.uint64(_FIRST)
+        found = (found ^ (found >> np.uint64(27))) * np.uint64(_SECOND)
+        found ^= found >> np.uint64(31)
+    return found
+
+
+def _records_of_source(spec: ReleaseSpec, cache: Path) -> Records | None:
+    """The valid records of the confidential source; None if it is not there, in which case nothing is released."""
+    records = Records()
+    try:
+        for codes in _codes(spec, None, cache):
+            records.add(codes)
+    except InvalidInput:
+        return None
+    return records
+
+
+def _codes(spec: ReleaseSpec, path: Path | None, cache: Path) -> Iterator[Codes]:
+    """Codes of the valid rows of a file, or of the source."""
     schema, domain, findings = spec.schema, spec.domain, Findings()
     with opened_source(spec.reading(path), cache) as source:
         for batch in source.batches():

@@ -9,11 +9,12 @@ from math import lcm
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable.foundation.errors import Refused
 from deniable.foundation.keys import WordStream
+from deniable.foundation.uniform import words_of_64_bits
 from schemas.references import Audience, Reference
 from stores.tables.tables import CodesWriter, read_codes
 from stores.tracking.step_run import recorded_step
+from stores.vault.exact_counts import refused_by_counts
 from stores.vault.workspace import Workspace
 from tasks.running.step import as_task
 
@@ -34,7 +35,7 @@ def split(workspace: Workspace, codes: Reference) -> dict[str, Reference]:
         Codes of each part with a probability, by its name.
 
     Raises:
-        Refused: a part with a probability got no record.
+        RefusedByCounts: a part with a probability got no record.
     """
     spec, domain = workspace.spec, workspace.spec.domain
     probabilities = spec.split.probabilities
@@ -53,11 +54,16 @@ def split(workspace: Workspace, codes: Reference) -> dict[str, Reference]:
                 parts = draw_parts(stream, len(records), list(probabilities.values()))
                 for number, writer in enumerate(writers):
                     writer.write(records[parts == number])
-            empty = [name for name, writer in zip(probabilities, writers, strict=True) if writer.rows == 0]
-            if empty:
-                raise Refused(
-                    f"each part must have a record, and of {codes.rows} none went to {', '.join(empty)}; "
-                    f"use a larger table or larger probabilities."
+            if any(writer.rows == 0 for writer in writers):
+                raise refused_by_counts(
+                    workspace,
+                    "split",
+                    "each part of the split must have a record, got one without; use a larger table, larger "
+                    "probabilities, or a holdout of 0",
+                    [
+                        f"{name}: {writer.rows:,} of {codes.rows:,} rows"
+                        for name, writer in zip(probabilities, writers, strict=True)
+                    ],
                 )
         outputs = {}
         rows = {f"rows_{name}": writer.rows for name, writer in zip(probabilities, writers, strict=True)}
@@ -95,18 +101,12 @@ def draw_parts(stream: WordStream, records: int, probabilities: Sequence[Fractio
     denominator = lcm(*(probability.denominator for probability in probabilities))
     words_each = _WORDS // denominator
     usable = denominator * words_each
-    words = _take(stream, records)
+    words = words_of_64_bits(stream, records)
     while usable < _WORDS and (unusable := np.flatnonzero(words >= np.uint64(usable))).size:
-        words[unusable] = _take(stream, len(unusable))
+        words[unusable] = words_of_64_bits(stream, len(unusable))
     limits = [int(total * denominator) * words_each for total in accumulate(probabilities)]
     # The last limit may be 2^64, which no word reaches.
     return np.searchsorted(np.array([limit for limit in limits if limit < _WORDS], np.uint64), words, side="right")
-
-
-def _take(stream: WordStream, count: int) -> NDArray[np.uint64]:
-    """Take 64-bit words, each of two words of the stream, the first the more significant."""
-    high, low = stream.take(2 * count).reshape(count, 2).T.astype(np.uint64)
-    return (high << np.uint64(32)) | low
 
 
 split_task = as_task(split)

@@ -1,10 +1,10 @@
-"""Check every row against the schema, and stop the release if too many are invalid.
+"""Check every row against the schema, and stop the release if too many are invalid or left out.
 
 A failure is counted by column and check. No value of a record is kept, logged or quoted.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -17,11 +17,13 @@ from pandera.config import ValidationDepth, config_context
 from pandera.errors import SchemaError, SchemaErrors
 from pandera.pandas import DataFrameSchema
 
-from deniable.foundation.errors import InvalidInput, Refused
+from deniable.foundation.errors import InvalidInput
 from schemas.references import Audience, Reference
+from schemas.spec.release_spec import ReleaseSpec
 from schemas.table import holds_text
 from stores.tables.tables import VALID, malformed_rows, read_frames
 from stores.tracking.step_run import recorded_step
+from stores.vault.exact_counts import refused_by_counts
 from stores.vault.workspace import Workspace
 from tasks.running.step import as_task
 
@@ -48,6 +50,25 @@ class Findings:
     missing_by_column: Counter[str] = field(default_factory=Counter)
     invalid_by_check: Counter[tuple[str, str]] = field(default_factory=Counter)
 
+    def add_invalid(self, column: str, check: str, rows: pd.Index) -> None:
+        """Count the invalid cells of a column.
+
+        Args:
+            column: the column, or `row`.
+            check: the check that they fail.
+            rows: their rows, as the frame numbers them.
+        """
+        self.invalid_by_check[column, check] += len(rows)
+
+    def add_missing(self, column: str, rows: pd.Index) -> None:
+        """Count the missing cells of a column.
+
+        Args:
+            column: the column.
+            rows: their rows, as the frame numbers them.
+        """
+        self.missing_by_column[column] += len(rows)
+
     @property
     def valid(self) -> int:
         """Number of valid rows."""
@@ -56,8 +77,17 @@ class Findings:
     @property
     def share_invalid(self) -> Fraction:
         """Share of invalid and malformed rows among all that may be in scope."""
-        in_scope = self.rows - self.out_of_universe + self.malformed
-        return Fraction(self.invalid + self.malformed, in_scope or 1)
+        return Fraction(self.invalid + self.malformed, self.in_scope or 1)
+
+    @property
+    def in_scope(self) -> int:
+        """Number of rows that may be in scope; malformed ones may be."""
+        return self.rows - self.out_of_universe + self.malformed
+
+    @property
+    def share_dropped(self) -> Fraction:
+        """Share of rows among all that may be in scope that are left out, for whatever reason."""
+        return Fraction(self.missing + self.invalid + self.malformed, self.in_scope or 1)
 
     def report(self) -> dict[str, object]:
         """The findings, ready for JSON."""
@@ -72,12 +102,31 @@ class Findings:
             "invalid_cells": {f"{column} {check}": count for (column, check), count in self.invalid_by_check.items()},
         }
 
-    def in_words(self) -> str:
-        """What is invalid, the most frequent first."""
-        found = [f"{column} {check}: {count}" for (column, check), count in self.invalid_by_check.most_common()]
-        if self.malformed:
-            found.append(f"rows with too few or too many fields: {self.malformed}")
-        return ", ".join(found)
+    def in_words(self) -> Iterator[str]:
+        """How many rows are left out, why, and in which columns, line by line, the most frequent first."""
+        yield left_out_in_words(self.in_scope, missing=self.missing, invalid=self.invalid, malformed=self.malformed)
+        yield f"{self.out_of_universe:,} rows are out of scope"
+        for column, count in self.missing_by_column.most_common():
+            yield f"missing, {column}: {count:,}"
+        for (column, check), count in self.invalid_by_check.most_common():
+            yield f"invalid, {column} {check}: {count:,}"
+
+
+def left_out_in_words(in_scope: int, *, missing: int, invalid: int, malformed: int) -> str:
+    """How many rows in scope are left out, and why; for cleared staff.
+
+    Args:
+        in_scope: rows that may be in scope.
+        missing: rows that lack a value, but have no invalid one.
+        invalid: rows with an invalid value.
+        malformed: rows with too few or too many fields.
+    """
+    dropped = missing + invalid + malformed
+    share = dropped / max(in_scope, 1)
+    return (
+        f"{dropped:,} of {in_scope:,} rows in scope ({share:.3%}) are left out: {missing:,} lack a value, {invalid:,} "
+        f"have an invalid one, {malformed:,} have too few or too many fields"
+    )
 
 
 def validate(workspace: Workspace, snapshot: Reference) -> Reference:
@@ -91,7 +140,7 @@ def validate(workspace: Workspace, snapshot: Reference) -> Reference:
         The recoded rows, each with a mark of whether it is in scope, complete and valid.
 
     Raises:
-        Refused: more rows are invalid than the spec allows.
+        RefusedByCounts: more rows are invalid, or left out for any reason, than the spec allows.
         InvalidInput: the schema does not fit the snapshot.
     """
     schema = workspace.spec.schema
@@ -106,13 +155,24 @@ def validate(workspace: Workspace, snapshot: Reference) -> Reference:
             step.document(findings.report(), "validation.json", Audience.INTERNAL)
             counted = ("valid", "out_of_universe", "missing", "invalid", "malformed")
             step.figures({f"rows_{name}": getattr(findings, name) for name in counted}, Audience.INTERNAL)
-            allowed = workspace.spec.max_invalid_share
-            if findings.share_invalid > allowed:
-                raise Refused(
-                    f"at most {float(allowed):.3%} of the rows may be invalid, got {float(findings.share_invalid):.3%} "
-                    f"({findings.in_words()}); repair the source, correct the schema, or raise max_invalid_share."
-                )
+            for said, share, allowed in _limits(workspace.spec, findings):
+                if share > allowed:
+                    raise refused_by_counts(workspace, "validate", said, findings.in_words())
         return step.output(workspace.refer("checked", "checked.parquet", Audience.RESTRICTED, findings.rows))
+
+
+def _limits(spec: ReleaseSpec, findings: Findings) -> Iterator[tuple[str, Fraction, Fraction]]:
+    """The limits that the spec sets: the refusal beyond one, the share that was found, and that which is allowed."""
+    remedy = "got more; repair the source, correct the schema, or raise"
+    if (allowed := spec.max_invalid_share) is not None:
+        said = f"at most {float(allowed):.3%} of the rows in scope may be invalid, {remedy} max_invalid_share"
+        yield said, findings.share_invalid, allowed
+    if (allowed := spec.max_dropped_share) is not None:
+        reasons = "because they lack a value or have an invalid one"
+        said = (
+            f"at most {float(allowed):.3%} of the rows in scope may be left out {reasons}, {remedy} max_dropped_share"
+        )
+        yield said, findings.share_dropped, allowed
 
 
 def examine(schema: DataFrameSchema, frame: pd.DataFrame, findings: Findings) -> pd.DataFrame:
@@ -143,7 +203,7 @@ def examine(schema: DataFrameSchema, frame: pd.DataFrame, findings: Findings) ->
     for name in schema.columns:
         absent = recoded[name].isna().to_numpy()
         if absent.any():
-            findings.missing_by_column[name] += int(absent.sum())
+            findings.add_missing(name, recoded.index[absent])
             missing[recoded.index[absent]] = True
     findings.rows += len(frame)
     findings.out_of_universe += int((~present).sum())
@@ -163,7 +223,7 @@ def _count_failures(errors: Iterable[SchemaError], rows: int, findings: Findings
                 f"correct the schema."
             )
         refused = error.check_output.index[~error.check_output.to_numpy(bool)]
-        findings.invalid_by_check[column, check] += len(refused)
+        findings.add_invalid(column, check, refused)
         invalid[refused] = True
     return invalid
 

@@ -1,8 +1,12 @@
 """Compare the figures of utility and risk with the spec: its thresholds, and its policy for publication."""
 
+import json
+
 from pydantic import BaseModel, ConfigDict
 
-from schemas.references import Audience
+from deniable.measurements.document import Measurements
+from deniable.measurements.signal import signal_of
+from schemas.references import Audience, Reference
 from schemas.spec.decision import Outcome, outcome_of
 from schemas.spec.evaluation import EvaluationFigures, Verdict
 from stores.tracking.step_run import recorded_step
@@ -24,28 +28,53 @@ class Decided(BaseModel):
     outcome: Outcome
 
 
-def decide(workspace: Workspace, utility: EvaluationFigures, risk: EvaluationFigures) -> Decided:
+def decide(
+    workspace: Workspace, utility: EvaluationFigures, risk: EvaluationFigures, measured: Reference | None = None
+) -> Decided:
     """Determine which thresholds are met, and apply the spec's policy to the figures.
 
     A release that misses thresholds, and whose spec has no policy, is published all the same; its report shows that.
+    But a release that would publish by itself is held for a person if noise hides most attributes. That follows from
+    its noisy counts, which are public, and so discloses nothing more.
 
     Args:
         workspace: the release.
         utility: the figures of utility.
         risk: the figures of risk.
+        measured: the noisy counts that the model was made from, if its learner publishes them.
 
     Returns:
         The verdicts, and whether the release publishes by itself.
     """
     verdicts = (*utility.verdicts, *risk.verdicts)
-    outcome = outcome_of(workspace.spec.decision, {**utility.figures, **risk.figures})
+    outcome = held_if_hidden(
+        outcome_of(workspace.spec.decision, {**utility.figures, **risk.figures}), workspace, measured
+    )
     with recorded_step(workspace, "decide") as step:
         met = sum(verdict.met for verdict in verdicts)
         step.figures({"thresholds_met": met, "thresholds_missed": len(verdicts) - met}, Audience.INTERNAL)
         step.document([verdict.model_dump() for verdict in verdicts], "verdicts.json", Audience.INTERNAL)
-        if workspace.spec.decision is not None:
+        if workspace.spec.decision is not None or outcome.reasons:
             step.document(outcome.model_dump(), "outcome.json", Audience.INTERNAL)
     return Decided(verdicts=verdicts, outcome=outcome)
+
+
+def held_if_hidden(outcome: Outcome, workspace: Workspace, measured: Reference | None) -> Outcome:
+    """The outcome, or that a person must decide because noise hides most attributes.
+
+    Args:
+        outcome: the result of the policy.
+        workspace: the release.
+        measured: the noisy counts that the model was made from; without them the outcome stays as it is.
+    """
+    if measured is None:
+        return outcome
+    document = json.loads(measured.path.read_text(encoding="utf-8"))
+    signal = signal_of(Measurements.from_document(workspace.spec.domain.modelled, document))
+    if not signal.is_too_low:
+        return outcome
+    reasons = (*outcome.reasons, signal.in_words())
+    return Outcome(action="refuse" if outcome.action == "refuse" else "hold", reasons=reasons)
 
 
 decide_task = as_task(decide)

@@ -14,7 +14,7 @@ from deniable.evaluation.disclosure import (
 from deniable.foundation.domain import Domain
 from reports.pages.evaluation import record_evaluation, risk_pictures
 from schemas.references import Reference
-from schemas.spec.evaluation import EvaluationFigures, error_of, inferred, judge
+from schemas.spec.evaluation import NOT_MEASURED, EvaluationFigures, error_of, inferred, judge
 from schemas.spec.release_spec import Evaluation
 from stores.tracking.step_run import recorded_step
 from stores.vault.workspace import Workspace
@@ -35,6 +35,8 @@ Series = dict[str, tuple[float, ...]]
 def evaluate_risk(workspace: Workspace, released: Reference, parts: Mapping[str, Reference]) -> EvaluationFigures:
     """Attack the people whose records were used and the people in the holdout, and compare the success rates.
 
+    If no record is held out, nothing is measured.
+
     Args:
         workspace: the release.
         released: codes of the released records.
@@ -44,6 +46,10 @@ def evaluate_risk(workspace: Workspace, released: Reference, parts: Mapping[str,
         The figures; internal, for they are measured on real records without noise.
     """
     spec = workspace.spec
+    if not spec.is_evaluated:
+        with recorded_step(workspace, "evaluate_risk", inputs=[released]) as step:
+            record_evaluation(step, "risk", NOT_MEASURED, {})
+        return NOT_MEASURED
     training = training_parts(parts)
     with recorded_step(workspace, "evaluate_risk", inputs=[released, *training, parts["holdout"]]) as step:
         tables = Tables(

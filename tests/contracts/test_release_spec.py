@@ -174,6 +174,9 @@ def test_all_that_is_wrong_is_said_at_once_a_line_each(tmp_path: Path) -> None:
         ("synthesis__candidates", 399, "synthesis.candidates: must be at least the 400 records wanted, got 399"),
         ("synthesis__drop_probability", 1, "synthesis.drop_probability: must be less than 1, got 1"),
         ("synthesis__public_rows", 19, "synthesis.public_rows: must be at least k, got 19 for k 20"),
+        ("synthesis__max_plausible", 19, "synthesis.max_plausible: must be at least k = 20, for candidates could not"),
+        ("synthesis__max_check_plausible", 1000, "must be less than public_rows, 1000, or left out to score all seeds"),
+        ("synthesis__max_check_plausible", 0, "synthesis.max_check_plausible: must be"),
         ("evaluation__target", "income", "evaluation.target: must name attributes of the dataset"),
         ("evaluation__classifiers", [], "evaluation.classifiers: must have at least 1 entry, got none."),
         (
@@ -213,7 +216,7 @@ def test_a_wrong_entry_is_refused(tmp_path: Path, place: str, value: Any, said: 
 @pytest.mark.parametrize(
     ("place", "said"),
     [
-        ("epsilon", "epsilon: is not a key of the spec; there are name, title,"),
+        ("epsilom", "epsilom: is not a key of the spec; there are name, title,"),
         ("titel", "titel: is not a key of the spec; did you mean title?"),
         ("learner__structure__epsilon_row", "is not a key of the spec; did you mean epsilon_rows?"),
         ("synthesis__omgea", "is not a key of the spec; did you mean omega?"),
@@ -262,11 +265,11 @@ def test_test_1_has_no_theorem_to_meet(tmp_path: Path) -> None:
     assert "synthesis.accept_no_differential_privacy: must be true for privacy test 1" in changed(tmp_path, **first)
 
 
-def test_a_dataset_without_a_target_needs_one_in_the_spec(tmp_path: Path) -> None:
+def test_a_dataset_without_a_target_gets_one_in_the_spec(tmp_path: Path) -> None:
     path = write_small_release(tmp_path, people=[])
     dataset = tmp_path / "people.py"
     dataset.write_text(dataset.read_text().replace('target="employed"', "target=None"))
-    assert "evaluation.target: must be given, because the dataset has none of its own" in refusal(path)
+    assert load_spec(path).domain.target == "employed"
 
 
 def test_a_dataset_that_does_not_run_is_refused(tmp_path: Path) -> None:
@@ -309,8 +312,8 @@ def test_an_empty_spec_is_told_everything_it_lacks(tmp_path: Path) -> None:
     path = tmp_path / "spec.yaml"
     path.write_text("{}")
     missing = [line.strip() for line in refusal(path).splitlines()[1:]]
-    required = [name for name, field in ReleaseSpec.model_fields.items() if field.is_required()]
-    assert missing == [f"{name}: must be given." for name in required]
+    assert missing[0].startswith("epsilon: must be given, the epsilon of the whole release")
+    assert missing[1:] == [f"{name}: must be given." for name in ("name", "dataset", "source")]
 
 
 def test_a_spec_that_is_a_folder_or_no_text_is_refused_in_plain_words(tmp_path: Path) -> None:
@@ -404,6 +407,28 @@ def test_a_schema_that_is_edited_within_a_second_is_read_anew(tmp_path: Path) ->
     schema.write_text(said)
     assert load_spec(path).domain.digest == before.digest
     assert not (tmp_path / "__pycache__").exists()
+
+
+def test_a_spec_states_how_its_rows_were_sampled(small: ReleaseSpec, tmp_path: Path) -> None:
+    assert "sampling" not in small.model_dump(mode="json", fallback=str)
+    said = load_spec(
+        write_small_release(tmp_path, people=[], sampling={"kind": "simple random", "design_effect": 1.25})
+    )
+    assert said.sampling is not None
+    assert said.sampling.design_effect == Fraction(5, 4)
+
+
+@pytest.mark.parametrize(
+    ("sampling", "said"),
+    [
+        ({}, "sampling.kind: must be given"),
+        ({"kind": "cluster"}, "sampling.kind: must be"),
+        ({"kind": "simple random", "design_effect": 0}, "sampling.design_effect: must be"),
+        ({"kind": "census", "design_effect": 2}, "a census has no design effect; leave it out"),
+    ],
+)
+def test_a_sampling_that_is_none_is_refused(sampling: dict[str, Any], said: str, tmp_path: Path) -> None:
+    assert said in changed(tmp_path, sampling=sampling)
 
 
 def test_a_spec_that_says_nothing_of_refreshes_is_written_as_before(small: ReleaseSpec, tmp_path: Path) -> None:

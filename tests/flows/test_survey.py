@@ -37,6 +37,7 @@ def test_answers_become_responses_estimates_and_a_record_that_verifies(
     client = client_of(tracking_uri(state))
     experiment = client.get_experiment_by_name(EXPERIMENT)
     assert experiment is not None
+    assert experiment.artifact_location == str(state / "mlflow" / "artifacts" / EXPERIMENT)
     (run,) = [each for each in client.search_runs([experiment.experiment_id]) if each.info.run_name == "flow"]
     assert run.info.status == "FINISHED"
     assert run.data.metrics["respondents"] == 3

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from ruamel.yaml import YAML
 
@@ -30,7 +31,7 @@ from deniable.mechanisms import PublicTable
 from flows.__main__ import main
 from schemas.spec.plan import planned_steps
 from schemas.spec.release_spec import load_spec
-from tasks.data.public_rows import PublicCounter
+from tasks.data.public_rows import PublicCounter, Records
 from tests.mechanisms.table import LEARNERS
 from tests.small_release import write_small_release
 
@@ -149,6 +150,48 @@ def test_the_confidential_source_is_refused_under_its_name_and_as_a_copy(tmp_pat
         counter = PublicCounter(spec, PublicTable(path=name, sha256=step.public.sha256), tmp_path / "cache")
         with pytest.raises(Refused, match="must not be the source of the release"):
             counter.count(lambda: PairCounts(spec.domain), "")
+
+
+def written(folder: Path, name: str, frame: pd.DataFrame) -> PublicTable:
+    path = folder / name
+    if name.endswith("parquet"):
+        frame.to_parquet(path)
+    else:
+        frame.to_csv(path, index=False)
+    return PublicTable(path=name, sha256=load_digest(path))
+
+
+def test_the_records_of_the_source_are_refused_in_any_encoding_and_order(tmp_path: Path, asked: Document) -> None:
+    spec, _ = run_of(tmp_path, **asked)
+    people = pd.read_csv(tmp_path / "people.csv", dtype=str)
+    reordered = people.sample(frac=1, random_state=3)[["school", "age", "employed", "sex"]]
+    less = people.drop(index=7)
+    other = people.copy()
+    other.loc[7, "sex"] = {"f": "m", "m": "f"}[people.loc[7, "sex"]]
+
+    def counted(name: str, frame: pd.DataFrame) -> PairCounts:
+        table = written(tmp_path, name, frame)
+        return PublicCounter(spec, table, tmp_path / "cache").count(lambda: PairCounts(spec.domain), "")
+
+    for name, frame in (("copy.csv", reordered), ("copy.parquet", people), ("gzipped.csv.gz", reordered)):
+        with pytest.raises(Refused, match=rf"{name} must not be a copy of the source .* its valid rows are the same"):
+            counted(name, frame)
+    # One record less or another is another table: whether it is public is the engineer's word.
+    assert counted("less.csv", less).rows == len(people) - 1
+    assert counted("other.parquet", other).rows == len(people)
+
+
+def test_records_are_compared_whatever_their_order_and_with_their_number() -> None:
+    def of(*codes: list[list[int]]) -> Records:
+        found = Records()
+        for each in codes:
+            found.add(np.array(each, np.uint16))
+        return found
+
+    assert of([[1, 2], [3, 4]], [[3, 4]]) == of([[3, 4]], [[3, 4], [1, 2]])
+    assert of([[1, 2], [3, 4]]) != of([[1, 4], [3, 2]])
+    assert of([[1, 2], [1, 2]]) != of([[1, 2]])
+    assert of([[2, 1]]) != of([[1, 2]])
 
 
 def test_tables_that_do_not_follow_from_the_file_are_refused(tmp_path: Path, asked: Document) -> None:

@@ -6,6 +6,8 @@ _KEYS = "unit/test_keys.py::"
 _NOISE = "unit/test_noise.py::"
 _LAW = "privacy/test_noise_follows_its_law.py::test_noise_follows_its_law_and_neither_a_narrower_nor_a_wider_one"
 _OTHER_STREAM = _KEYS + "test_any_other_argument_opens_an_unrelated_stream"
+_PERSON = "privacy/test_one_record_of_each_person_protects_the_person.py::"
+_PEOPLE = "tasks/test_a_person_with_several_records.py::"
 _SPLIT = "property/test_records_are_split_with_the_stated_probabilities.py::"
 
 MUTANTS = (
@@ -120,7 +122,7 @@ MUTANTS = (
             "tasks/test_split.py::test_other_records_are_split_by_other_draws",
         ),
         (
-            "words[unusable] = _take(stream, len(unusable))",
+            "words[unusable] = words_of_64_bits(stream, len(unusable))",
             "words[unusable] = 0",
             "words that would favour a part go to the first part",
             _SPLIT + "test_a_word_that_would_favour_a_part_is_drawn_anew",
@@ -130,6 +132,57 @@ MUTANTS = (
             'side="left")',
             "each part owns a word of the next one",
             _SPLIT + "test_each_part_owns_exactly_its_share_of_the_words",
+        ),
+    ),
+    *faults(
+        "deniable/foundation/uniform.py",
+        (
+            "np.flatnonzero(words >= each * bounds)",
+            "np.flatnonzero(words < 0)",
+            "words that would favour some numbers of a bin are used",
+            "contracts/test_bins.py::test_every_number_below_a_bound_owns_equally_many_words",
+        ),
+    ),
+    *faults(
+        "deniable/privacy/one_person.py",
+        (
+            "kept[order[is_first]] = True",
+            "kept[order] = True",
+            "all records of a person are used",
+            _PERSON + "test_a_person_with_any_number_of_records_is_protected_as_one_record_is",
+        ),
+        (
+            "np.lexsort((words, people[:, 1], people[:, 0]))",
+            "np.argsort(words)",
+            "a record is used unless the next smaller word is of the same person: people displace each other's records",
+            _PERSON + "test_which_record_of_a_person_is_kept_depends_on_that_person_alone",
+        ),
+        (
+            "np.lexsort((words, people[:, 1], people[:, 0]))",
+            "np.lexsort((people[:, 1], people[:, 0]))",
+            "of each person the first record of the file is used",
+            _PERSON + "test_each_record_of_a_person_is_as_likely_as_the_others",
+        ),
+        (
+            "digest()[:_BYTES]",
+            "digest()[:1] * 16",
+            "many identifiers are one person",
+            _PERSON + "test_different_identifiers_are_different_people",
+        ),
+    ),
+    *faults(
+        "tasks/data/clean.py",
+        (
+            "chunk=chunk,",
+            "chunk=0,",
+            "the words of all chunks of rows are the same: of a person in several chunks, the first record is used",
+            _PEOPLE + "test_records_in_different_chunks_have_words_of_their_own",
+        ),
+        (
+            "inputs=checked.digest,",
+            'inputs="",',
+            "other rows are chosen by the same words",
+            _PEOPLE + "test_other_rows_are_chosen_by_other_words",
         ),
     ),
 )

@@ -16,7 +16,7 @@ from deniable.foundation.keys import ReleaseKey, WordStream
 from deniable.learners.cfs.parameters import integer_weights
 from deniable.models.bayes_net import BayesNet
 from deniable.models.graph import Graph, topological_order
-from deniable.plausible_deniability.mechanism_one import MechanismOne, synthesize, synthesize_by_scan
+from deniable.plausible_deniability.mechanism_one import Counting, MechanismOne, synthesize, synthesize_by_scan
 from deniable.plausible_deniability.plausible_seeds import SeedIndex
 from deniable.plausible_deniability.privacy_tests import PrivacyTest
 from deniable.plausible_deniability.resampling import SeedResampler
@@ -203,16 +203,22 @@ def test_the_deterministic_test_releases_nothing_with_fewer_plausible_seeds_than
     assert 0 < len(held) < len(prefixes)
 
 
-def test_a_scan_that_stops_early_decides_the_deterministic_test_alike() -> None:
+def test_a_scan_with_a_limit_decides_the_deterministic_test_alike() -> None:
     attempt = MechanismOne(PrivacyTest(4, Fraction(2), None, randomized=False))
     model = SeedResampler(NET, {2: 1})
     whole = synthesize_by_scan(model, scan_order(SEEDS), attempt, stream("early"), 300)
-    early = synthesize_by_scan(model, scan_order(SEEDS), attempt, stream("early"), 300, max_plausible=4)
-    some = synthesize_by_scan(model, scan_order(SEEDS), attempt, stream("early"), 300, max_check_plausible=8)
+    early = synthesize_by_scan(
+        model, scan_order(SEEDS), attempt, stream("early"), 300, counting=Counting(max_plausible=4)
+    )
+    some = synthesize_by_scan(
+        model, scan_order(SEEDS), attempt, stream("early"), 300, counting=Counting(check_probability=Fraction(1, 4))
+    )
     assert np.array_equal(whole, early)
     assert len(some) < len(whole)
     with pytest.raises(InvalidInput, match="max_plausible must be at least k"):
-        synthesize_by_scan(model, scan_order(SEEDS), attempt, stream("early"), 1, max_plausible=3)
+        synthesize_by_scan(model, scan_order(SEEDS), attempt, stream("early"), 1, counting=Counting(max_plausible=3))
+    with pytest.raises(InvalidInput, match=r"a multiple of 2\^-32 in \(0, 1\], got 1/3"):
+        Counting(check_probability=Fraction(1, 3))
 
 
 def test_one_stream_gives_the_same_records_however_the_words_are_fetched() -> None:

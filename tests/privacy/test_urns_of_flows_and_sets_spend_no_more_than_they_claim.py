@@ -203,15 +203,16 @@ def test_accept_reject_spends_no_more_than_it_claims_and_testing_the_counts_alon
     assert max(map(float, ratios)) > 100 * exp(float(event.epsilon or 0))
 
 
-def _sampled_law(counts: Table, kept: Fraction, prior: int) -> Law:
+def _sampled_law(counts: Table, kept: Fraction | tuple[Fraction, ...], prior: int) -> Law:
     """The law under domain sampling: over all sets of empty origins that stay."""
     origins, people = len(counts), sum(counts)
+    each = kept if isinstance(kept, tuple) else (kept,) * origins
     occupied = [place for place in range(origins) if counts[place]]
     empty = [place for place in range(origins) if not counts[place]]
     law: Law = dict.fromkeys(tables(people, origins), Fraction(0))
     for size in range(len(empty) + 1):
         for stay in combinations(empty, size):
-            chance = kept**size * (1 - kept) ** (len(empty) - size)
+            chance = prod((each[place] if place in stay else 1 - each[place] for place in empty), start=Fraction(1))
             there = sorted([*occupied, *stay])
             for drawn, p in urn_law(tuple(counts[place] for place in there), prior, people).items():
                 whole = [0] * origins
@@ -237,10 +238,76 @@ def test_domain_sampling_spends_no_more_than_it_claims_and_is_not_free() -> None
 @pytest.mark.parametrize("people", [4, 5, 8, 20])
 def test_domain_sampling_holds_for_every_number_of_origins_that_may_be_left(people: int) -> None:
     growth, delta = expm1(3), 0.2
-    alpha = bounds.theorem_o_alpha(people, people, 30, growth, delta, or_fewer=True)
+    alpha = bounds.theorem_o_alpha(people, people, 30, growth, delta, kept=0.5)
     assert alpha < 0.95 * people / growth
     for origins in range(2, 31):
         assert bounds.disclosure(people, people, origins, alpha, growth) <= delta
+
+
+@pytest.mark.parametrize(("people", "epsilon", "delta"), [(10, 0.2, 0.1), (20, 0.2, 0.1), (20, 0.3, 0.3)])
+def test_a_single_origin_that_is_left_is_bounded_too(people: int, epsilon: float, delta: float) -> None:
+    """All workers of one origin, and no other stays: every draw is of it, which may be more than the bound allows."""
+    growth, kept = expm1(epsilon), Fraction(1, 4)
+
+    def beyond(alpha: float) -> float:
+        """Probability, over what stays, of draws that theorem 4.3 does not cover."""
+        prior = int(alpha * UNIT) + 1
+
+        def is_beyond(drawn: Table) -> bool:
+            pairs = zip(drawn, (people, 0), strict=True)
+            return any(m > growth * (prior / UNIT + max(n - 1, 0)) for m, n in pairs)
+
+        both = sum(float(chance) for drawn, chance in urn_law((people, 0), prior, people).items() if is_beyond(drawn))
+        return float(kept) * both + float(1 - kept) * is_beyond((people, 0))
+
+    alpha = bounds.theorem_o_alpha(people, people, 2, growth, delta, kept=float(kept))
+    assert beyond(alpha) <= delta
+    forgotten = bounds.theorem_o_alpha(people, people, 2, growth, delta, kept=1.0)
+    assert forgotten < alpha
+    assert beyond(forgotten) > 2 * delta, "for two origins and more the smaller weight would do"
+
+
+def test_domain_sampling_with_few_workers_is_private_whatever_number_of_origins_is_left() -> None:
+    """Every table, among them those of one origin: exact laws over all sets that stay, at the epsilon of the event."""
+    for epsilon, delta, people, origins, share in (
+        (Fraction(1, 5), Fraction(1, 10), 6, 2, Fraction(1, 4)),
+        (Fraction(1), Fraction(1, 20), 4, 3, Fraction(1, 10)),
+        (Fraction(2), Fraction(1, 10), 1, 3, Fraction(1, 50)),
+    ):
+        kept = kept_probability(share)
+        plan = FlowsPlan(1, origins, epsilon, delta, kept=kept, totals=(people,))
+        prior = plan.prior(people, people)
+        (event,) = plan.events
+        laws = {counts: _sampled_law(counts, kept, prior) for counts in tables(people, origins)}
+        worst = max(excess(laws[a], laws[b], float(event.epsilon or 0)) for a, b in replaced(people, origins))
+        assert worst <= event.delta
+
+
+def test_domain_sampling_by_pairs_costs_what_its_smallest_probability_does() -> None:
+    epsilon, delta, people, origins = Fraction(2), Fraction(1, 10), 4, 3
+    each = (kept_probability(Fraction(1, 50)), Fraction(1, 2), Fraction(1, 4))
+    plan = FlowsPlan(1, origins, epsilon, delta, kept=each[0], totals=(people,))
+    prior = plan.prior(people, people)
+    (event,) = plan.events
+    laws = {counts: _sampled_law(counts, each, prior) for counts in tables(people, origins)}
+    pairs = list(replaced(people, origins))
+    assert max(excess(laws[a], laws[b], float(event.epsilon)) for a, b in pairs) <= delta
+    as_if = float(epsilon + log_above(4 / Fraction(1)))
+    assert max(excess(laws[a], laws[b], as_if) for a, b in pairs) > delta, "by the mean it would cost too little"
+
+
+def test_public_workers_make_prior_weights_differ_and_the_smallest_decides_the_cost() -> None:
+    draws, epsilon, public = 4, Fraction(1), (0, 3, 1)
+    prior = prior_for(epsilon, draws)
+
+    def law(counts: Table, weight: int = prior) -> Law:
+        return urn_law(tuple(n + s for n, s in zip(counts, public, strict=True)), weight, draws)
+
+    for pairs in (added(4, 3), replaced(4, 3)):
+        assert float(largest_ratio(law, pairs)) <= exp(float(epsilon)) * (1 + 1e-12)
+    # A mean prior weight of that size is not enough: the smallest must have it.
+    mean = prior - sum(public) * UNIT // 3
+    assert float(largest_ratio(lambda counts: law(counts, mean), added(6, 3))) > exp(float(epsilon)) * 1.01
 
 
 def words(name: str) -> WordStream:
@@ -253,6 +320,29 @@ PLANS = {
     "sampling": FlowsPlan(1, 4, Fraction(2), Fraction(1, 20), kept=Fraction(1, 2), totals=(3,)),
     "accept_reject": FlowsPlan(1, 4, Fraction(8, 5), Fraction(1, 5), accept_reject=True, totals=(3,)),
 }
+
+
+def test_origins_stay_with_their_own_probabilities() -> None:
+    plan, counts, share = PLANS["sampling"], (0, 0, 3, 0), (Fraction(1, 2), Fraction(7, 8), Fraction(1, 2), Fraction(1))
+    prior, stream, runs = plan.prior(3, 3), words("staying"), 4000
+    stays = np.array([int(each * 2**32) for each in share])
+    found: dict[Table, int] = dict.fromkeys(tables(3, 4), 0)
+    for _ in range(runs):
+        drawn = draw_origins(stream, plan, np.array([2]), np.array([3]), draws=3, stays=stays)
+        found[tuple(np.bincount(drawn, minlength=4).tolist())] += 1
+
+    def p_value(kept: tuple[Fraction, ...]) -> float:
+        law = _sampled_law(counts, kept, prior)
+        cells = [drawn for drawn in found if law[drawn] * runs >= 5]
+        observed, wanted = [found[drawn] for drawn in cells], [float(law[drawn]) * runs for drawn in cells]
+        if sum(wanted) < runs - 1:
+            observed, wanted = [*observed, runs - sum(observed)], [*wanted, runs - sum(wanted)]
+        elif sum(observed) < runs - 20:
+            return 0.0
+        return float(stats.chisquare(observed, np.array(wanted) * sum(observed) / sum(wanted)).pvalue)
+
+    assert p_value(share) > FALSE_ALARM
+    assert p_value((Fraction(1, 2),) * 4) < FALSE_ALARM
 
 
 @pytest.mark.parametrize("name", PLANS)

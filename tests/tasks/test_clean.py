@@ -43,6 +43,6 @@ def test_the_codes_of_a_row_do_not_depend_on_the_other_rows(tmp_path: Path) -> N
 def test_a_table_of_which_nothing_is_left_is_refused(tmp_path: Path, rows: list) -> None:
     with workspace_of(write_people(tmp_path, rows)) as workspace:
         checked = validate(workspace, ingest(workspace))
-        with pytest.raises(Refused, match="none is in scope, complete and valid"):
+        with pytest.raises(Refused, match="no row is in scope, complete and valid"):
             clean(workspace, checked)
     assert not (workspace.vault / "codes.parquet").exists()

@@ -119,6 +119,8 @@ def test_a_forest_predicts_the_same_to_the_bit_however_its_threads_are_scheduled
     codes, labels, others = draw.integers(0, 5, (2000, 6)), draw.integers(0, 3, 2000), draw.integers(0, 5, (10_000, 6))
     forest = Forest(seed=3)
     forest.fit(codes, labels)
-    alone = RandomForestClassifier(steps.TREES, min_samples_leaf=5, n_jobs=1, random_state=3).fit(codes, labels)
+    alone = RandomForestClassifier(
+        steps.TREES, min_samples_leaf=5, max_samples=steps.SHARE, n_jobs=1, random_state=3
+    ).fit(codes, labels)
     assert np.array_equal(forest.trees.predict_proba(others), alone.predict_proba(others))
     assert np.array_equal(forest.predict(others), alone.predict(others))

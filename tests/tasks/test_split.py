@@ -1,12 +1,13 @@
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from deniable.foundation.domain import Codes
-from deniable.foundation.errors import Refused
 from schemas.references import Audience, Reference
 from stores.tables.tables import load_codes, write_codes
+from stores.vault.exact_counts import RefusedByCounts
 from stores.vault.step_log import noted_steps
 from stores.vault.workspace import Workspace
 from tasks.data.split import split
@@ -105,9 +106,13 @@ def test_chunks_are_split_by_draws_of_their_own(tmp_path: Path) -> None:
 def test_a_part_that_gets_no_record_is_refused_and_leaves_no_parts(tmp_path: Path) -> None:
     with workspace_of(write_people(tmp_path, [])) as workspace:
         codes = numbered(workspace, 1)
-        with pytest.raises(Refused, match="each part must have a record, and of 1 none went to"):
+        with pytest.raises(
+            RefusedByCounts, match="each part of the split must have a record, got one without"
+        ) as caught:
             split(workspace, codes)
-    assert sorted(path.name for path in workspace.vault.iterdir()) == ["codes.parquet", "key"]
+    assert sorted(path.name for path in workspace.vault.iterdir()) == ["codes.parquet", "errors", "key"]
+    assert not re.search(r"\d", caught.value.sentence.replace("a holdout of 0", ""))
+    assert "of 1 rows" in caught.value.counts()
 
 
 @pytest.mark.parametrize("rows", [30, 600])

@@ -1,4 +1,5 @@
 import json
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,9 @@ import pytest
 from pandera import config
 
 from deniable.foundation.errors import InvalidInput, Refused
+from flows import __main__ as command
 from stores.tables.tables import VALID as MARK
+from stores.vault.exact_counts import RefusedByCounts
 from tasks.data.ingest import ingest
 from tasks.data.validate import Findings, examine, validate
 from tests.tasks.hand_made import INVALID, MISSING, OUT_OF_SCOPE, UNREADABLE, VALID, workspace_of, write_people
@@ -72,16 +75,56 @@ def test_a_report_has_no_value_of_a_record(tmp_path: Path) -> None:
     assert not [value for value in ("pilot", "120", "much", "old", "Hal") if value in said]
 
 
-def test_too_many_invalid_rows_stop_the_release_with_counts_and_without_values(tmp_path: Path) -> None:
-    spec = write_people(tmp_path, ALL, max_invalid_share=0.44)
-    with workspace_of(spec) as workspace, pytest.raises(Refused) as caught:
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        ({"max_invalid_share": 0.44}, "at most 44.000% of the rows in scope may be invalid, got more;"),
+        (
+            {"max_invalid_share": 0.45, "max_dropped_share": 0.77},
+            "at most 77.000% of the rows in scope may be left out",
+        ),
+    ],
+)
+def test_too_many_rows_left_out_stop_the_release_and_their_counts_stay_in_the_vault(
+    tmp_path: Path, limits: dict[str, float], said: str
+) -> None:
+    spec = write_people(tmp_path, ALL, **limits)
+    with workspace_of(spec) as workspace, pytest.raises(RefusedByCounts) as caught:
         validate(workspace, ingest(workspace))
-    said = str(caught.value)
-    assert "at most 44.000% of the rows may be invalid, got 44.444%" in said
-    assert "age in_range: 2" in said
-    assert "pilot" not in said
+    assert said in str(caught.value)
+    assert not [name for name in ("age", "sex", "job", "44.444", "77.778", "pilot") if name in caught.value.sentence]
+    counts = caught.value.counts().splitlines()
+    assert counts[0].startswith(
+        "7 of 9 rows in scope (77.778%) are left out: 3 lack a value, 4 have an invalid one, 0 have too few or too many"
+    )
+    assert "invalid, age in_range: 2" in counts
+    assert "missing, job: 1" in counts
+    assert "pilot" not in caught.value.counts()
+    assert caught.value.details.is_relative_to(workspace.vault)
+    assert caught.value.details.stat().st_mode & 0o777 == 0o600
     assert not (workspace.vault / "checked.parquet").exists()
     assert caught.value.__cause__ is None
+    again = pickle.loads(pickle.dumps(caught.value))  # noqa: S301 - made here, as a cluster sends it
+    assert (str(again), again.counts()) == (str(caught.value), caught.value.counts())
+
+
+def test_as_many_rows_left_out_as_are_allowed_pass(tmp_path: Path) -> None:
+    assert len(checked(write_people(tmp_path, ALL, max_invalid_share=1, max_dropped_share="7/9"))) == 10
+
+
+def test_the_command_shows_the_counts_to_whoever_may_read_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with workspace_of(write_people(tmp_path, ALL, max_dropped_share=0)) as workspace, pytest.raises(Refused) as caught:
+        validate(workspace, ingest(workspace))
+    command._tell_counts(caught.value)
+    assert capsys.readouterr().err.startswith(
+        "Internal, for cleared staff:\n7 of 9 rows in scope (77.778%) are left out"
+    )
+    caught.value.details.unlink()
+    command._tell_counts(caught.value)
+    command._tell_counts(Refused("no counts."))
+    assert capsys.readouterr().err == ""
 
 
 def test_a_share_of_invalid_rows_that_is_allowed_passes(tmp_path: Path) -> None:
@@ -94,8 +137,9 @@ def test_rows_out_of_scope_and_missing_values_are_no_mistakes(tmp_path: Path) ->
 
 def test_rows_that_are_no_rows_are_mistakes(tmp_path: Path) -> None:
     spec = write_people(tmp_path, VALID, text="10,Kim,nurse\n", max_invalid_share=0.3)
-    with workspace_of(spec) as workspace, pytest.raises(Refused, match="too few or too many fields: 1"):
+    with workspace_of(spec) as workspace, pytest.raises(RefusedByCounts) as caught:
         validate(workspace, ingest(workspace))
+    assert "1 have too few or too many fields" in caught.value.counts()
 
 
 def test_a_table_out_of_scope_has_nothing_invalid(tmp_path: Path) -> None:

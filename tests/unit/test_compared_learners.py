@@ -3,9 +3,25 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from benchmarks.mechanisms import BUDGET, COMPARED, DATA, KEPT, PAGE, claim, described, page, table
+from benchmarks.mechanisms import (
+    BUDGET,
+    COMPARED,
+    DATA,
+    DRAWN,
+    KEPT,
+    LEFT_OUT,
+    PAGE,
+    SHOWN,
+    claim,
+    described,
+    drawn,
+    page,
+    table,
+)
+from benchmarks.utility import Half
 from deniable.foundation.domain import Attribute, Domain
 from deniable.learners.registry import LEARNERS
 
@@ -35,8 +51,17 @@ def test_every_learner_spends_the_whole_budget_and_no_more(kind: str) -> None:
 
 def test_every_learner_is_compared_or_said_not_to_be() -> None:
     assert {"loglinear", "privbayes"} <= set(COMPARED) <= set(LEARNERS)
+    assert {*COMPARED, *(kind for kind, _ in DRAWN.values()), *LEFT_OUT} == set(LEARNERS)
     text = page(PAGE.read_text(encoding="utf-8"), {})
-    assert all(f"`{kind}`" in text for kind in set(LEARNERS) - set(COMPARED))
+    assert all(f"`{kind}`" in text for kind in LEFT_OUT)
+
+
+@pytest.mark.parametrize("row", DRAWN)
+def test_the_draws_of_a_table_share_the_whole_budget(row: str) -> None:
+    rows = pd.DataFrame(PUBLIC, columns=DOMAIN.names)
+    found = drawn(row, Half({}, DOMAIN, rows, rows), lambda *_, **__: dict.fromkeys(SHOWN, 0.5), 1)
+    assert 0.98 < found["epsilon"] <= float(BUDGET.epsilon)
+    assert claim(found).startswith("ε = ")
 
 
 def test_the_page_has_the_figures_that_were_kept() -> None:

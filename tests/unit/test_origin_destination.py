@@ -16,7 +16,7 @@ from deniable.foundation.keys import Parameter, ReleaseKey, WordStream
 from deniable.foundation.noise import DiscreteLaplace
 from deniable.foundation.tables import FamilyCounts
 from deniable.learners.origin_destination import bounds
-from deniable.learners.origin_destination.draws import FlowCounts, Within, draws
+from deniable.learners.origin_destination.draws import FlowCounts, Within, draws, staying_origins
 from deniable.learners.origin_destination.plan import (
     FlowsPlan,
     apportioned,
@@ -213,6 +213,14 @@ def test_urns_that_do_not_follow_from_the_spec_are_found() -> None:
         assert not check.holds
 
 
+_SAMPLED: dict[str, Any] = {
+    "privacy": "pdp",
+    "delta": Fraction(1, 100),
+    "sampling": Fraction(1, 2),
+    "coarsen": False,
+}
+
+
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
@@ -239,6 +247,16 @@ def test_urns_that_do_not_follow_from_the_spec_are_found() -> None:
         ({"destination": "age"}, "must be the two attributes of the table"),
         ({"population": {"h9": 1}}, "must be of origins, got h9"),
         ({"epsilon": 0}, "greater than 0"),
+        ({"prior_workers": {"h9": 1}}, "must be of origins, got h9"),
+        (
+            {"privacy": "pdp", "delta": Fraction(1, 100), "prior_workers": {"h1": 1}},
+            "the bounds for pdp are proved for equal prior weights alone",
+        ),
+        ({"sampling_of": {"mill": {"h1": 1}}}, "must have a sampling, which is charged"),
+        ({**_SAMPLED, "sampling_of": {"mill": {"h1": Fraction(1, 3)}}}, "no probability below sampling in sampling_of"),
+        ({**_SAMPLED, "sampling_of": {"mine": {"h1": 1}}}, "must be of destinations, got mine"),
+        ({**_SAMPLED, "sampling_of": {"mill": {"h9": 1}}}, "must be of origins, got h9"),
+        ({**_SAMPLED, "coarsen": True, "sampling_of": {"mill": {"h1": 1}}}, "coarsen: false for sampling_of"),
     ],
 )
 def test_what_no_theorem_covers_is_refused(asked: dict[str, Any], says: str) -> None:
@@ -268,7 +286,15 @@ def test_every_destination_has_a_stream_of_its_own() -> None:
 
 
 @pytest.mark.parametrize(
-    "other", [{"epsilon": 2}, {"delta": 1e-6}, {"accept_reject": True}, {"sampling": 0.5}, {"bound": "theorem_4_4"}]
+    "other",
+    [
+        {"epsilon": 2},
+        {"delta": 1e-6},
+        {"accept_reject": True},
+        {"sampling": 0.5},
+        {"bound": "theorem_4_4"},
+        {"sampling": 0.5, "coarsen": False, "sampling_of": {"mill": {"h1": 1}, "farm": {"h0": 1}}},
+    ],
 )
 def test_urns_of_other_weights_have_streams_of_their_own(other: dict[str, Any]) -> None:
     def opened(**changed: Any) -> set[str]:
@@ -285,6 +311,36 @@ def test_urns_of_other_weights_have_streams_of_their_own(other: dict[str, Any]) 
         return {each for each in found if each.startswith("flows")}
 
     assert not opened() & opened(**other)
+
+
+def test_public_workers_are_drawn_like_confidential_ones_and_are_published() -> None:
+    many = entry(totals={"mill": 300, "port": 100, "farm": 0}, prior_workers={"h4": 10**6, "h0": 5})
+    found = drawn(many, records=400, chunk=150)
+    # Almost every draw is of the area of h4, which is h3 and h4; within it origins are drawn by population.
+    assert np.isin(found[:, 1], [3, 4]).mean() > 0.99
+    assert 0.4 < (found[:, 1] == 3).mean() < 0.6
+    fine = drawn(many.model_copy(update={"coarsen": False}), records=400, chunk=150)
+    assert (fine[:, 1] == 4).mean() > 0.99
+    plan = plan_of(dict(many), DOMAIN)
+    document = urns_document(dict(many), DOMAIN, plan, plan.totals or ())
+    assert document["prior_workers"] == {"h4": 10**6, "h0": 5}
+    # The charge and the stated prior weights are those without them.
+    without = plan_of(dict(entry(totals=many.totals)), DOMAIN)
+    assert plan == without
+    assert "prior_workers" not in urns_document(dict(entry()), DOMAIN, without, TOTALS.values())
+    assert "prior_workers" not in entry().model_dump()
+    without.require_mass(400, 10**9)
+    with pytest.raises(InvalidInput, match="must fit into 64 bits"):
+        without.require_mass(400, 5 * 10**12)
+
+
+def test_pairs_that_stay_surely_are_drawn_from() -> None:
+    asked = entry(**_SAMPLED, sampling_of={"mill": {"h3": 1}})
+    plan = plan_of(dict(asked), DOMAIN)
+    (place, stays), *others = staying_origins(asked, DOMAIN, plan).items()
+    assert (place, others) == (0, [])
+    assert stays.tolist() == [2**31] * 3 + [2**32] + [2**31] * 2
+    assert plan.events == plan_of(dict(entry(**_SAMPLED)), DOMAIN).events
 
 
 def test_a_probability_whose_terms_underflow_is_not_passed_over() -> None:

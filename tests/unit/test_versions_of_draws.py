@@ -15,14 +15,16 @@ from deniable.foundation.noise import DiscreteGaussian, DiscreteLaplace
 from deniable.foundation.tables import FamilyCounts, PairCounts
 from deniable.learners.cfs.parameters import ParameterRecipe
 from deniable.learners.cfs.structure import StructureRecipe
+from deniable.learners.imputed.regression import Features
 from deniable.learners.loglinear.estimation.counting import RowCounter
 from deniable.learners.loglinear.mechanism import learn_network
 from deniable.learners.loglinear.plan import LoglinearRecipe
 from deniable.learners.pegs.draws import draws
 from deniable.learners.pegs.plan import keys_in_spec, urns_document
 from deniable.learners.pegs.spec import Entry
+from deniable.learners.registry import LEARNERS, draws_of, entries, steps_of
 from deniable.ledger import drawing_versions
-from deniable.ledger.drawing_versions import VERSIONS, mechanism_name, stream_name
+from deniable.ledger.drawing_versions import VERSIONS, drawing_of, mechanism_name, stream_name
 from deniable.ledger.entries import canonical
 from deniable.models.graph import Graph
 from deniable.models.urns import draw_polya
@@ -40,6 +42,19 @@ PINNED: dict[str, str] = {
     "noise_seeds/1": "5cc6c68abdb3041ca7ea33843b68acbc64a4965838ad66ab39cfffac7dc368cb",
     "synthesize/1": "ced796830f0df753b570d097e44d5830714e1c9995c4768219dea4b3dae5f372",
     "draw_records/1": "ae9489ed0dc6415f40ea2d405a057f068339ce46b70aac905dac1c6d197fdb26",
+    "structure_privbayes/1": "9909c3184a9467afc987dbb839d8e28d7ce285addf19d38b9231f75da1b0f5cb",
+    "structure_pegs/1": "7847b1caa72226f09123c82f674d97761a5f333010a4839bc59d026d4970e86b",
+    "learn_independent/1": "ba4eb4d4681192d3736ff937c8616cdefa97a9565285a4e82e4a24ca462f0ca3",
+    "learn_privbayes/1": "6310610b873c09657158eeb3123b1459f38bb16af2bcfa51c458ee8d63fc3fec",
+    "learn_mst/1": "8c76ee8e0658303b191122a458a78d1bb79cc39cc51e78e4b6a8e2fda8ff3cac",
+    "learn_nist_mst/1": "e6754395f46dc87e787d1a7451be26701503ecf29cf7f3e42778579d8eb3efc7",
+    "learn_aim/1": "01f491d89e96659b9e642cee24afe9f620b022ef43fecf3682a7b8b1126a3ad9",
+    "learn_pegs_noisy/1": "b115e94bd73d2a29cabafaea14a0e5c1cb27707afd951cd06833d9b2eafafd82",
+    "learn_origin_destination/1": "f4a7fd5269d8600e4f0a935e12047977e08c4af4fcff0ae40a7bad5f30c649d8",
+    "draw_diverse/1": "786146201eb335fc22abd31179380b2b13a7a62a41666e939b968e4cd000fad1",
+    "draw_imputed/1": "743adf5a6bea45e6f51d9c8e9c048191593b3309b6157f0fac1d321edd2703c5",
+    "draw_origin_destination/1": "acb038f1cc674ad577deddaa2a7483d0906be0292b748decd0c87afd59108861",
+    "draw_multinomial_sets/1": "9369c5ce4fe949bc1ee76bad885310109c7f744e7986ee9c3aab4237169cd5a7",
 }
 """What each version draws. Never alter a line of a version that anybody has used: add one, and raise the version."""
 
@@ -178,16 +193,164 @@ def records_drawn() -> str:
     return " ".join(traced)
 
 
+@dataclass
 class Counted:
-    """Counts the people above."""
+    """Counts the people above, or others."""
+
+    codes: Codes = field(default_factory=people)
 
     def count(self, empty: Callable[[], Any], _: str) -> Any:
         tally = empty()
-        tally.add(people())
+        tally.add(self.codes)
         return tally
 
+    def advance(self, _: int) -> None:
+        """Nobody waits."""
+
+
+def step_run(
+    step: str, asked: dict[str, Any], given: dict[str, Any] | None = None, domain: Domain = DOMAIN
+) -> tuple[str, Any]:
+    """What a step of a learner draws for the people, and what it makes."""
+    entry = dict(zip(LEARNERS, entries(), strict=True))[asked["kind"]].model_validate(asked)
+    planned = {each.name: each for each in steps_of(entry, domain, lambda delta: delta)}[step]
+    opener = Traced()
+    counted = Counted(people()[:, : len(domain)])
+    products = dict(planned.run(counted, given or {}, opener).products)  # type: ignore[arg-type]
+    return opener.digest(products.get("urns", products.get("network", ""))), products
+
+
+def tables_learnt(kind: str, *asked: dict[str, Any], delta: float = 0) -> Callable[[], str]:
+    """What is drawn when a learner measures, which is all in `measured.json` where it has one."""
+
+    def traced() -> str:
+        found = []
+        for each in asked or ({},):
+            budget = {"epsilon": 2, **({"delta": delta} if delta else {})}
+            entry = {"kind": kind, "parameters": budget, **each}
+            digest, products = step_run(
+                "learn_parameters", entry, {"graph": Graph.without_edges(DOMAIN).document(DOMAIN)}
+            )
+            found.append([digest, [table["releases"] for table in products.get("measured", {}).get("tables", ())]])
+        return str(found)
+
+    return traced
+
+
+def families_measured() -> str:
+    network = [
+        {"attribute": "a3", "parents": []},
+        {"attribute": "a1", "parents": ["a3"]},
+        {"attribute": "a0", "parents": ["a1", "a3"]},
+        {"attribute": "a4", "parents": ["a0"]},
+        {"attribute": "a2", "parents": ["a4", "a1"]},
+    ]
+    asked = {"kind": "privbayes", "structure": {"epsilon": 2, "degree": 2}, "parameters": {"epsilon": 2}}
+    digest, products = step_run("learn_parameters", asked, {"network": network})
+    return str([digest, [table["releases"] for table in products["measured"]["tables"]]])
+
+
+def parents_chosen() -> str:
+    asked = {"kind": "privbayes", "structure": {"epsilon": 2, "degree": 2}, "parameters": {"epsilon": 2}}
+    return step_run("learn_structure", asked)[0]
+
+
+def orders_measured() -> str:
+    return step_run("learn_structure", {"kind": "pegs", "epsilon": 3, "key_cells": 40, "structure": {"epsilon": 2}})[0]
+
+
+FLOWS = Domain(
+    tuple(
+        Attribute(name, tuple(range(size)), "nominal", tuple(value // width for value in range(size)))
+        for name, size, width in (("work", 3, 1), ("home", 8, 2))
+    ),
+    target="work",
+)
+COMMUTES = {"kind": "origin_destination", "destination": "work", "origin": "home", "epsilon": 3}
+
+
+def commuters() -> Codes:
+    rows = np.arange(900)
+    return np.stack([rows % 5 % 3, (rows * rows + rows) // 3 % 8], axis=1).astype(np.uint16)
+
+
+def totals_measured() -> str:
+    entry = dict(zip(LEARNERS, entries(), strict=True))["origin_destination"]
+    (step,) = steps_of(entry.model_validate({**COMMUTES, "totals_epsilon": 1}), FLOWS, lambda delta: delta)
+    opener = Traced()
+    return opener.digest(step.run(Counted(commuters()), {}, opener).products)  # type: ignore[arg-type]
+
+
+def drawn_from_urns(
+    domain: Domain, codes: Codes, *asked: dict[str, Any], fitted: Callable[[Domain], Any] | None = None
+) -> str:
+    """What is drawn for two chunks by a learner whose records are drawn from exact counts."""
+    found = []
+    for each in asked:
+        entry = dict(zip(LEARNERS, entries(), strict=True))[each["kind"]].model_validate(each)
+        (step,) = steps_of(entry, domain, lambda delta: delta)
+        document = step.run(Counted(codes), {}, Traced()).products["urns"]  # type: ignore[arg-type]
+        plan = draws_of(entry, domain, records=200, chunk=120)
+        arrays = fitted(domain) if fitted else plan.count(Counted(codes), document)
+        opener = Traced()
+        draw = plan.open(document, arrays, opener)
+        found.append(opener.digest([draw(chunk, size).tolist() for chunk, size in ((0, 120), (1, 80))]))
+    return " ".join(found)
+
+
+def diverse_drawn() -> str:
+    asked = {"kind": "diverse", "diversity": 1.5, "key_cells": 40, "accept_no_differential_privacy": True}
+    return drawn_from_urns(DOMAIN, people(), asked, asked | {"sensitive": ["a1", "a2"]})
+
+
+def coefficients(domain: Domain) -> list[Any]:
+    """Regressions that nobody fitted: their fit reads the records, and draws nothing."""
+    shapes = [(int(Features(domain, i).places[-1]), size) for i, size in enumerate(domain.cardinalities)]
+    return [np.arange(rows * size).reshape(rows, size) * 7919 % 200_003 - 100_000 for rows, size in shapes]
+
+
+def imputed_drawn() -> str:
+    return drawn_from_urns(DOMAIN, people(), {"kind": "imputed", "epsilon": 20}, fitted=coefficients)
+
+
+def origins_drawn() -> str:
+    totals = {"0": 80, "1": 70, "2": 50}
+    probable = {"privacy": "pdp", "delta": 1e-3, "totals": totals}
+    return drawn_from_urns(
+        FLOWS,
+        commuters()[:200],
+        COMMUTES | {"totals": totals, "population": {"1": 3}},
+        COMMUTES | {"totals": totals, "coarsen": False},
+        COMMUTES | probable | {"sampling": 0.5, "coarsen": False},
+        COMMUTES | probable | {"accept_reject": True},
+    )
+
+
+def sets_drawn() -> str:
+    asked = {"kind": "multinomial_sets", "epsilon": 3, "sets": 2}
+    return drawn_from_urns(FLOWS, commuters(), asked, asked | {"shared": True})
+
+
+PUBLIC_TABLES = {
+    "public_file": "public.csv",
+    "sha256": "0" * 64,
+    "tables": [{"attributes": ["a0", "a1"], "weight": 2}, {"attributes": ["a1", "a2", "a3"], "weight": 5}],
+}
 
 DRAWINGS: dict[str, Callable[[], str]] = {
+    "structure_privbayes": parents_chosen,
+    "structure_pegs": orders_measured,
+    "learn_independent": tables_learnt("independent", {"bins": 4}),
+    "learn_privbayes": families_measured,
+    "learn_mst": tables_learnt("mst", {}, {"pooled": "uniform"}, delta=1e-6),
+    "learn_nist_mst": tables_learnt("nist_mst", {"selection": PUBLIC_TABLES}, delta=1e-6),
+    "learn_aim": tables_learnt("aim", {"workload": "pairs", "max_model": 0.005}, delta=1e-6),
+    "learn_pegs_noisy": tables_learnt("pegs_noisy", {"orders": {"a4": ["a2", "a0"]}}),
+    "learn_origin_destination": totals_measured,
+    "draw_diverse": diverse_drawn,
+    "draw_imputed": imputed_drawn,
+    "draw_origin_destination": origins_drawn,
+    "draw_multinomial_sets": sets_drawn,
     "learn_structure": graph_learnt,
     "learn_parameters": probabilities_learnt,
     "learn_loglinear": network_learnt,
@@ -217,6 +380,35 @@ def test_what_a_version_draws_is_what_it_always_drew(drawing: str) -> None:
 
 def test_every_mechanism_that_draws_has_a_version_that_is_pinned() -> None:
     assert set(VERSIONS) == set(DRAWINGS)
+
+
+def test_every_learner_that_draws_has_its_own_line_or_shares_one_that_is_pinned_by_its_code() -> None:
+    shared = {("cfs", "learn_structure"), ("cfs", "learn_parameters"), ("marginals", "learn_parameters")}
+    shared.add(("pegs", "draw_records"))  # this line is pinned by the draws of this learner
+    without = set()
+    for kind, entry in zip(LEARNERS, entries(), strict=True):
+        drawing = {step for step in entry.steps if entry.parts and step in {"learn_structure", "learn_parameters"}}
+        for step in drawing | ({"draw_records"} if entry.is_drawn_from_counts else set()):
+            if drawing_of(kind, step) == step:
+                without.add((kind, step))
+    # These make a graph without edges, list public urns, or derive tables from a public file: nothing is drawn.
+    draws_nothing = {
+        ("marginals", "learn_structure"),
+        ("independent", "learn_structure"),
+        ("origin_destination", "learn_structure"),
+        ("nist_mst", "learn_structure"),
+    }
+    assert without == shared | draws_nothing
+
+
+def test_a_line_of_a_learner_is_its_own_and_a_charge_keeps_its_name_in_version_1() -> None:
+    assert drawing_of("mst", "learn_parameters") == "learn_mst"
+    assert drawing_of("pegs", "learn_structure") == "structure_pegs"
+    assert drawing_of("cfs", "learn_structure") == "learn_structure"
+    assert drawing_of("imputed", "draw_records") == "draw_imputed"
+    for drawing, step in (("learn_mst", "learn_parameters"), ("draw_diverse", "draw_records")):
+        assert mechanism_name(drawing, step) == f"{step}/1"
+        assert stream_name(drawing, step) == step
 
 
 def test_another_question_or_another_order_of_words_is_noticed() -> None:

@@ -23,7 +23,7 @@ _WRITING = os.O_WRONLY | os.O_CREAT | os.O_APPEND
 
 
 def run_module(
-    module: str, arguments: Sequence[str], *, env: Mapping[str, str], cwd: Path
+    module: str, arguments: Sequence[str], *, env: Mapping[str, str], cwd: Path, answers: str = ""
 ) -> subprocess.CompletedProcess[str]:
     """Run `python -m module arguments` to its end, as `subprocess.run` does.
 
@@ -32,17 +32,19 @@ def run_module(
         arguments: of the command.
         env: its environment.
         cwd: the folder in which it is run.
+        answers: its standard input.
     """
     with tempfile.TemporaryDirectory(prefix="deniable-warm-") as name:
         out, err = Path(name, "out"), Path(name, "err")
-        status = _status(module, arguments, env, cwd, out, err)
+        Path(name, "in").write_text(answers)
+        status = _status(module, arguments, env, cwd, out, err, answers=Path(name, "in"))
         return subprocess.CompletedProcess(
             [sys.executable, "-m", module, *arguments], status, out.read_text(), err.read_text()
         )
 
 
 def run_for(process: int, module: str, arguments: Sequence[str], *, env: Mapping[str, str], cwd: Path) -> int:
-    """Run `python -m module arguments` with the standard output of another process.
+    """Run `python -m module arguments` with the standard input and output of another process.
 
     Args:
         process: the other one, which waits meanwhile.
@@ -54,12 +56,20 @@ def run_for(process: int, module: str, arguments: Sequence[str], *, env: Mapping
     Returns:
         The status that it ends with.
     """
-    out, err = (Path("/proc", str(process), "fd", str(number)) for number in (1, 2))
-    return _status(module, arguments, env, cwd, out, err)
+    given, out, err = (Path("/proc", str(process), "fd", str(number)) for number in (0, 1, 2))
+    return _status(module, arguments, env, cwd, out, err, answers=given)
 
 
-def _status(module: str, arguments: Sequence[str], env: Mapping[str, str], cwd: Path, out: Path, err: Path) -> int:
-    given = (module, list(arguments), dict(env), cwd, _umask(), out, err)
+def _status(
+    module: str,
+    arguments: Sequence[str],
+    env: Mapping[str, str],
+    cwd: Path,
+    out: Path,
+    err: Path,
+    answers: Path = Path(os.devnull),
+) -> int:
+    given = (module, list(arguments), dict(env), cwd, _umask(), answers, out, err)
     process = FORKS.Process(target=_become, args=given, kwargs={"once": are_drawn_once()})
     process.start()
     process.join()
@@ -74,10 +84,20 @@ def _umask() -> int:
 
 
 def _become(
-    module: str, arguments: list[str], env: dict[str, str], cwd: Path, umask: int, out: Path, err: Path, *, once: bool
+    module: str,
+    arguments: list[str],
+    env: dict[str, str],
+    cwd: Path,
+    umask: int,
+    answers: Path,
+    out: Path,
+    err: Path,
+    *,
+    once: bool,
 ) -> NoReturn:
     """Be the command from now on."""
-    for number, place, how in ((0, Path(os.devnull), os.O_RDONLY), (1, out, _WRITING), (2, err, _WRITING)):
+    streams = ((0, answers, os.O_RDONLY), (1, out, _WRITING), (2, err, _WRITING))
+    for number, place, how in streams:
         opened = os.open(place, how, 0o600)
         os.dup2(opened, number)
         os.close(opened)

@@ -15,6 +15,7 @@ class Entry(CountingEntry):
         parameters: how the probabilities are learnt.
     """
 
+    reads_buckets: ClassVar[bool] = True
     parts: ClassVar[tuple[str, ...]] = ("structure", "parameters")
     steps: ClassVar[Mapping[str, str]] = {
         "learn_structure": "Learns from noisy counts which attributes depend on which.",

@@ -45,7 +45,7 @@ def probabilities_of(noisy: Counts) -> NDArray[np.float64]:
 def bin_of_value(attribute: Attribute, bins: int) -> NDArray[np.int64]:
     """The bin of each value, shape (cardinality,): bins of equal width for numeric attributes with many values."""
     values = np.arange(attribute.cardinality)
-    if attribute.kind != "numeric" or attribute.cardinality <= bins:
+    if not attribute.is_ordered or attribute.cardinality <= bins:
         return values
     return values * bins // attribute.cardinality
 

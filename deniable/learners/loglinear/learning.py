@@ -296,7 +296,7 @@ class _Tables:
         self._questions = CandidateQueries(plan.domain, attributes, target if target in plan.layout.counted else None)
         self._shape = Shape(
             sizes=self._questions.partition.sizes,
-            ordered=np.asarray([attribute.kind == "numeric" for attribute in plan.domain.attributes]),
+            ordered=np.asarray([attribute.is_ordered for attribute in plan.domain.attributes]),
             target=self._questions.target,
             laplace=plan.noise == "laplace",
             zeros=structural_zeros(plan.domain, attributes),

@@ -15,6 +15,7 @@ class Entry(CountingEntry):
         parameters: the budget of all choices and counts; prior and estimate are not used.
     """
 
+    makes_buckets: ClassVar[bool] = True
     parts: ClassVar[tuple[str, ...]] = ("parameters",)
     steps: ClassVar[Mapping[str, str]] = {
         "learn_parameters": "Chooses the pairs of a tree, and learns its probabilities from noisy counts.",

@@ -76,6 +76,7 @@ class Entry(CountingEntry):
         parameters: the budget of all counts; prior and estimate are not used.
     """
 
+    makes_buckets: ClassVar[bool] = True
     parts: ClassVar[tuple[str, ...]] = ("parameters",)
     steps: ClassVar[Mapping[str, str]] = {
         "learn_structure": "Derives the tables from a public file, for which no record is read.",

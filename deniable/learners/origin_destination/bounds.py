@@ -183,13 +183,24 @@ def satisfies_theorem_o(people: int, draws: int, origins: int, alpha: float, gro
 
 
 def satisfies_theorem_o_for_fewer(
-    people: int, draws: int, origins: int, alpha: float, growth: float, delta: float
+    people: int, draws: int, origins: int, alpha: float, growth: float, delta: float, kept: float = 1.0
 ) -> bool:
-    """The same for every number of origins from 2 to k, as domain sampling may leave any.
+    """The same for every number of origins from 1 to k, as domain sampling may leave any.
 
-    The probability of an origin falls with the number of others; so between two numbers of origins the sum over empty
-    ones is at most the larger number times the probability at the smaller one.
+    The probability of an origin falls with the number of others; so between two numbers of origins from 2 on the sum
+    over empty ones is at most the larger number times the probability at the smaller one. A single origin is left if
+    all workers come from it and no other stays, with probability (1 - f)^(k-1) at most; all draws are then of it.
+
+    Args:
+        people: number of workers n.
+        draws: number of draws m.
+        origins: number of origins k.
+        alpha: prior weight of each origin.
+        growth: g.
+        delta: bound on the probability of draws that disclose more.
+        kept: the smallest probability f with which an empty origin stays.
     """
+    alone = (1 - kept) ** (origins - 1) if draws > growth * (alpha + max(people - 1, 0)) * _LOWER else 0.0
     occupied = people * max(
         (_tail(people, draws, x, alpha, alpha, growth) / x for x in range(1, people + 1)), default=0.0
     )
@@ -198,11 +209,11 @@ def satisfies_theorem_o_for_fewer(
         more = min(max(fewer, int(fewer * _GRID)), origins)
         empty = max(empty, (more - 1) * _tail(people, draws, 0, alpha, (fewer - 1) * alpha, growth))
         fewer = more + 1
-    return empty + occupied <= delta * _MARGIN
+    return alone + empty + occupied <= delta * _MARGIN
 
 
 def theorem_o_alpha(
-    people: int, draws: int, origins: int, growth: float, delta: float, *, or_fewer: bool = False
+    people: int, draws: int, origins: int, growth: float, delta: float, *, kept: float | None = None
 ) -> float:
     """The smallest prior weight of a run from the pure one downwards that satisfies theorem O.
 
@@ -212,10 +223,16 @@ def theorem_o_alpha(
         origins: number of origins k.
         growth: g, e^epsilon - 1 but for accept/reject.
         delta: bound on the probability of draws that disclose more.
-        or_fewer: whether it must hold for any smaller number of origins as well.
+        kept: with domain sampling, the smallest probability with which an empty origin stays: then it must hold for
+            any smaller number of origins as well.
     """
-    holds = satisfies_theorem_o_for_fewer if or_fewer else satisfies_theorem_o
-    return _smallest(draws / growth, lambda alpha: holds(people, draws, origins, alpha, growth, delta))
+
+    def holds(alpha: float) -> bool:
+        if kept is None:
+            return satisfies_theorem_o(people, draws, origins, alpha, growth, delta)
+        return satisfies_theorem_o_for_fewer(people, draws, origins, alpha, growth, delta, kept)
+
+    return _smallest(draws / growth, holds)
 
 
 def _smallest(pure: float, condition: Callable[[float], bool]) -> float:

@@ -93,7 +93,7 @@ def draws(entry: Entry, domain: Domain, *, records: int, chunk: int, read: Fract
     plan = plan_of(dict(entry), domain, read)
     if plan.totals is not None:
         draws_of(plan, plan.totals, records)
-    plan.require_mass(records)
+    plan.require_mass(records, sum(entry.prior_workers.values()))
     parameters: dict[str, Parameter] = {
         "learner": entry.kind,
         "origins": plan.origins,
@@ -104,6 +104,8 @@ def draws(entry: Entry, domain: Domain, *, records: int, chunk: int, read: Fract
         "accept_reject": entry.accept_reject,
         "records": records,
         "chunk_candidates": chunk,
+        **({"prior_workers": sorted(map(list, entry.prior_workers.items()))} if entry.prior_workers else {}),
+        **({"sampling_of": _listed(entry.sampling_of)} if entry.sampling_of else {}),
     }
     return ChargedDraws(
         events=plan.events,
@@ -111,6 +113,11 @@ def draws(entry: Entry, domain: Domain, *, records: int, chunk: int, read: Fract
         count=partial(_count, entry, domain),
         open=partial(_open, entry, domain, plan, records, chunk),
     )
+
+
+def _listed(sampling_of: Mapping[str, Mapping[str, Fraction]]) -> Sequence[Parameter]:
+    """Destination, origin and probability of each pair, in order."""
+    return [[work, home, kept] for work, those in sorted(sampling_of.items()) for home, kept in sorted(those.items())]
 
 
 def area_of_origins(entry: Entry, domain: Domain) -> tuple[int, ...]:
@@ -143,6 +150,7 @@ def _open(
     pairs, numbers = arrays
     starts = np.searchsorted(pairs, np.arange(plan.destinations + 1) * plan.origins)
     within = Within.of(entry, domain) if entry.coarsen else None
+    public, staying = public_workers(entry, domain), staying_origins(entry, domain, plan)
     destination, origin = domain.index(entry.destination), domain.index(entry.origin)
 
     def origins_of(place: int) -> Integers:
@@ -158,9 +166,18 @@ def _open(
             "sampling": Fraction(1) if plan.kept is None else plan.kept,
             "accept_reject": plan.accept_reject,
         }
+        there, counted = pairs[occupied] - place * plan.origins, numbers[occupied]
+        if public.any():
+            parameters["public_workers"] = public.tolist()
+            everybody = public.copy()
+            everybody[there] += counted
+            there = np.flatnonzero(everybody)
+            counted = everybody[there]
+        stays = staying.get(place)
+        if stays is not None:
+            parameters["staying"] = stays.tolist()
         stream = open_stream(mechanism="flows", parameters=parameters, chunk=0)
-        counted = numbers[occupied]
-        areas = draw_origins(stream, plan, pairs[occupied] - place * plan.origins, counted, draws=drawn[place])
+        areas = draw_origins(stream, plan, there, counted, draws=drawn[place], stays=stays)
         return areas if within is None else within.draw(stream, areas)
 
     @cache
@@ -182,7 +199,44 @@ def _open(
     return draw
 
 
-def draw_origins(stream: WordStream, plan: FlowsPlan, occupied: Integers, numbers: Integers, *, draws: int) -> Integers:
+def public_workers(entry: Entry, domain: Domain) -> Integers:
+    """Public workers that are added to each destination's, by area, shape (areas,).
+
+    Weights b n_i + a become b (n_i + s_i) + a, with s_i public: prior weights of a / b + s_i, of which the smallest,
+    which decides the cost, is a / b at least.
+    """
+    areas = np.asarray(area_of_origins(entry, domain), np.int64)
+    values = domain.attributes[domain.index(entry.origin)].values
+    found = np.zeros(int(areas.max()) + 1, np.int64)
+    np.add.at(found, areas, np.array([entry.prior_workers.get(str(value), 0) for value in values], np.int64))
+    return found
+
+
+def staying_origins(entry: Entry, domain: Domain, plan: FlowsPlan) -> Mapping[int, Integers]:
+    """For destinations whose empty origins stay with probabilities of their own, these in units of 2^-32, by origin."""
+    if plan.kept is None:
+        return {}
+    works, homes = (
+        {str(value): place for place, value in enumerate(domain.attributes[domain.index(name)].values)}
+        for name in (entry.destination, entry.origin)
+    )
+    found = {}
+    for work, those in entry.sampling_of.items():
+        found[works[work]] = stays = np.full(plan.origins, int(plan.kept * KEPT_UNIT), np.int64)
+        for home, kept in those.items():
+            stays[homes[home]] = int(kept * KEPT_UNIT)
+    return found
+
+
+def draw_origins(
+    stream: WordStream,
+    plan: FlowsPlan,
+    occupied: Integers,
+    numbers: Integers,
+    *,
+    draws: int,
+    stays: Integers | None = None,
+) -> Integers:
     """Draw the origins of a destination's workers.
 
     For probabilistic privacy the prior weight depends on the number of workers that were counted. It is the same in
@@ -194,6 +248,8 @@ def draw_origins(stream: WordStream, plan: FlowsPlan, occupied: Integers, number
         occupied: the origins that workers come from, ascending, shape (occupied,). Confidential.
         numbers: number of workers of each. Confidential.
         draws: number of draws.
+        stays: probability with which each origin stays without workers, in units of 2^-32, shape (origins,); that of
+            the plan for all by default.
 
     Returns:
         Origins in the order of the draws, shape (draws,).
@@ -206,7 +262,7 @@ def draw_origins(stream: WordStream, plan: FlowsPlan, occupied: Integers, number
     if bounded and plan.accept_reject:
         return _accepted(stream, plan, prior, occupied, numbers, draws)
     if bounded and plan.kept is not None:
-        kept = _kept(stream, plan.kept, occupied, plan.origins)
+        kept = _kept(stream, plan.kept, occupied, plan.origins, stays)
         found = draw_polya(stream, numbers, prior, draws, values=len(occupied) + len(kept))
         return np.concatenate([occupied, kept])[found]
     return _all_origins(stream, prior, occupied, numbers, draws, plan.origins)
@@ -225,11 +281,11 @@ def _all_origins(
     return np.where(empty < 0, occupied[np.minimum(found, len(occupied) - 1)], empty + before)
 
 
-def _kept(stream: WordStream, kept: Fraction, occupied: Integers, origins: int) -> Integers:
-    """The empty origins that stay in the domain, each with the same probability; one word each."""
+def _kept(stream: WordStream, kept: Fraction, occupied: Integers, origins: int, stays: Integers | None) -> Integers:
+    """The empty origins that stay in the domain, each independently of the others; one word each."""
     empty = np.setdiff1d(np.arange(origins), occupied, assume_unique=True)
-    below = kept.numerator * (KEPT_UNIT // kept.denominator)
-    return empty[stream.take(len(empty)).astype(np.uint64) < below]
+    below = kept.numerator * (KEPT_UNIT // kept.denominator) if stays is None else stays[empty]
+    return empty[stream.take(len(empty)).astype(np.int64) < below]
 
 
 def _accepted(

@@ -52,7 +52,7 @@ class FlowsPlan:
         epsilon: budget of the draws of one destination, before domain sampling adds to it.
         delta: probability that draws disclose more; 0 for pure privacy.
         bound: `theorem_O` or `theorem_4_4`, for delta above 0.
-        kept: probability with which an empty origin stays in the domain; None without domain sampling.
+        kept: smallest probability with which an empty origin stays in the domain; None without domain sampling.
         accept_reject: whether draws that are too far from the counts are rejected.
         totals: public number of workers of each destination; None if it is measured.
         read: probability with which a worker is in the part of the rows that is counted.
@@ -80,7 +80,7 @@ class FlowsPlan:
         if self.origins == 1 or not self.has_bound(people, draws):
             return prior_for(self.epsilon, draws)
         return _probabilistic_prior(
-            people, draws, self.origins, self.epsilon, self.delta, self.bound, self.kept is not None, self.accept_reject
+            people, draws, self.origins, self.epsilon, self.delta, self.bound, self.kept, self.accept_reject
         )
 
     def has_bound(self, people: int, draws: int) -> bool:
@@ -89,17 +89,21 @@ class FlowsPlan:
             return False
         return people == draws or (self.bound == "theorem_O" and self.kept is None)
 
-    def require_mass(self, records: int) -> None:
+    def require_mass(self, records: int, more: int = 0) -> None:
         """Refuse urns whose weights might not fit into 64 bits, however the records are divided among destinations.
 
         The prior weight of pure privacy is the largest that any bound gives; accept/reject may need slightly more.
+
+        Args:
+            records: number of records of the release.
+            more: number of public workers that are added to each destination's.
 
         Raises:
             InvalidInput: they might not.
         """
         draws = min(max(self.totals, default=0) if self.totals is not None else records, MOST_IN_ONE)
         if draws and self.origins > 1:
-            require_mass(max(prior_for(self.epsilon, draws), self.prior(draws, draws)), self.origins, draws)
+            require_mass(max(prior_for(self.epsilon, draws), self.prior(draws, draws)), self.origins, draws + more)
 
     @property
     def growth(self) -> Fraction:
@@ -134,8 +138,8 @@ def _probabilistic_prior(
     epsilon: Fraction,
     delta: Fraction,
     bound: str,
-    sampled: bool,  # noqa: FBT001 - cached by position
-    accept_reject: bool,  # noqa: FBT001
+    kept: Fraction | None,
+    accept_reject: bool,  # noqa: FBT001 - cached by position
 ) -> int:
     """The smallest prior weight that was found to satisfy the bound, rounded up and tried again as it is drawn with."""
     level, chance = float(epsilon), float(delta)
@@ -146,13 +150,14 @@ def _probabilistic_prior(
         alpha = prior / UNIT
         if bound == "theorem_4_4":
             return satisfies_theorem_4_4(people, origins, alpha, level, chance)
-        condition = satisfies_theorem_o_for_fewer if sampled else satisfies_theorem_o
-        return condition(people, draws, origins, alpha, growth, chance)
+        if kept is not None:
+            return satisfies_theorem_o_for_fewer(people, draws, origins, alpha, growth, chance, float(kept))
+        return satisfies_theorem_o(people, draws, origins, alpha, growth, chance)
 
     if bound == "theorem_4_4":
         found = theorem_4_4_alpha(people, origins, level, chance)
     else:
-        found = theorem_o_alpha(people, draws, origins, growth, chance, or_fewer=sampled)
+        found = theorem_o_alpha(people, draws, origins, growth, chance, kept=None if kept is None else float(kept))
     prior = ceil(found * UNIT)
     for _ in range(_FEW):
         if prior >= pure or holds(prior):
@@ -304,8 +309,10 @@ def urns_document(asked: Mapping[str, Any], domain: Domain, plan: FlowsPlan, wor
         urn: dict[str, Any] = {"destination": value, "workers": number}
         stated = plan.totals is not None and plan.delta == 0
         urns.append(urn | {"prior": plan.prior(number, number)} if stated else urn)
+    shape = asked.get("prior_workers") or {}
     return {
         "format": FORMAT,
+        **({"prior_workers": dict(shape)} if shape else {}),
         "destination": asked["destination"],
         "origin": asked["origin"],
         "origins": plan.origins,

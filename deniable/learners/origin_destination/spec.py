@@ -30,10 +30,15 @@ class Entry(LearnerEntry):
         population: public weights of origins within their areas; those left out have 1.
         totals: public number of workers of each destination, as many as are drawn; None if it is measured.
         totals_epsilon: budget of measuring the totals, if they are not public.
+        prior_workers: public numbers of workers by origin, counted for each destination as if they came from there;
+            prior weights differ between origins by them. For `pure` alone.
         sampling: probability with which an origin without workers stays in the domain of a destination, for `pdp`.
+        sampling_of: for destinations, the origins that stay with another probability than `sampling`, such as by a
+            public histogram of commuters' distances; at least `sampling`, which is charged. Origins are not coarsened.
         accept_reject: whether draws that are too far from the counts are drawn again, for `pdp`.
     """
 
+    reads_buckets: ClassVar[bool] = True
     parts: ClassVar[tuple[str, ...]] = ("parameters",)
     steps: ClassVar[Mapping[str, str]] = {
         "learn_structure": "Lists the urns of all destinations: how much is drawn from each, and the prior weights.",
@@ -53,7 +58,13 @@ class Entry(LearnerEntry):
     population: dict[str, Annotated[Count, Field(le=_MOST_WEIGHT)]] = Field(default_factory=dict, validate_default=True)
     totals: dict[str, _Total] | None = Field(default=None, validate_default=True)
     totals_epsilon: Epsilon | None = None
+    prior_workers: dict[str, Annotated[Count, Field(le=_MOST_WEIGHT)]] = Field(
+        default_factory=dict, validate_default=True, exclude_if=lambda workers: not workers
+    )
     sampling: Annotated[Positive, Field(le=1)] | None = None
+    sampling_of: dict[str, dict[str, Annotated[Positive, Field(le=1)]]] = Field(
+        default_factory=dict, validate_default=True, exclude_if=lambda those: not those
+    )
     accept_reject: bool = False
 
     @property
@@ -72,7 +83,7 @@ class Entry(LearnerEntry):
                 raise ValueError(str(error).rstrip(".")) from None
         return origin
 
-    @field_validator("population")
+    @field_validator("population", "prior_workers")
     @classmethod
     def _are_of_origins(cls, weights: dict[str, int], info: ValidationInfo) -> dict[str, int]:
         domain, origin = domain_known_to(info), info.data.get("origin")
@@ -81,6 +92,21 @@ class Entry(LearnerEntry):
             if unknown := sorted(set(weights) - known):
                 raise ValueError(f"must be of origins, got {unknown[0]}")
         return weights
+
+    @field_validator("sampling_of")
+    @classmethod
+    def _are_of_pairs(
+        cls, those: dict[str, dict[str, Fraction]], info: ValidationInfo
+    ) -> dict[str, dict[str, Fraction]]:
+        domain, names = domain_known_to(info), [info.data.get("destination"), info.data.get("origin")]
+        if domain is None or not {*names} <= {*domain.names}:
+            return those
+        known = [{*map(str, domain.attributes[domain.index(name or "")].values)} for name in names]
+        if unknown := sorted(set(those) - known[0]):
+            raise ValueError(f"must be of destinations, got {unknown[0]}")
+        if unknown := sorted({origin for each in those.values() for origin in each} - known[1]):
+            raise ValueError(f"must be of origins, got {unknown[0]}")
+        return those
 
     @field_validator("totals")
     @classmethod
@@ -109,4 +135,18 @@ class Entry(LearnerEntry):
             raise ValueError("must have the bound theorem_O for sampling and accept_reject")
         if self.sampling is not None and self.sampling * KEPT_UNIT < 1:
             raise ValueError("must have a sampling of 2^-32 or more")
+        return self
+
+    @model_validator(mode="after")
+    def _differ_between_origins_where_that_is_proved(self) -> Self:
+        if self.prior_workers and self.privacy != "pure":
+            raise ValueError(
+                "must have privacy pure for prior_workers: the bounds for pdp are proved for equal prior weights alone"
+            )
+        if self.sampling_of and (self.sampling is None or self.coarsen):
+            raise ValueError("must have a sampling, which is charged, and coarsen: false for sampling_of")
+        if self.sampling is not None and any(
+            kept < self.sampling for each in self.sampling_of.values() for kept in each.values()
+        ):
+            raise ValueError("must have no probability below sampling in sampling_of, for sampling is what is charged")
         return self

@@ -55,6 +55,7 @@ class Entry(CountingEntry):
         parameters: the budget of its tables.
     """
 
+    reads_buckets: ClassVar[bool] = True
     parts: ClassVar[tuple[str, ...]] = ("structure", "parameters")
     steps: ClassVar[Mapping[str, str]] = {
         "learn_structure": "Chooses, by the exponential mechanism, which attributes depend on which.",

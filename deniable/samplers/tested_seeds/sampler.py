@@ -14,13 +14,19 @@ from deniable.foundation.keys import StreamOpener
 from deniable.mechanisms import ChunkStreams, Counter, Draw, Made, PartDelta, PlannedStep, Product, Sampler
 from deniable.models.model_formats import model_from_document
 from deniable.models.sequential_kernels import Network
-from deniable.plausible_deniability.mechanism_one import MechanismOne, synthesize
+from deniable.plausible_deniability.mechanism_one import (
+    ALL_SEEDS,
+    Counting,
+    MechanismOne,
+    synthesize,
+    synthesize_by_scan,
+)
 from deniable.plausible_deniability.plausible_seeds import IndexArrays, SeedIndex, levels_of
 from deniable.plausible_deniability.privacy_tests import PrivacyTest
 from deniable.plausible_deniability.resampling import SeedResampler
 from deniable.plausible_deniability.seed_accounting import compose_candidates, record_guarantee
 from deniable.plausible_deniability.seed_prefixes import SeedTally
-from deniable.privacy.common_events import tested_candidates
+from deniable.privacy.common_events import check_probability, tested_candidates
 from deniable.privacy.loss import Guarantee, PrivacyTestEvent
 from deniable.privacy.rounding import rounded_up
 from deniable.privacy.step_costs import EXACT_COUNTS
@@ -48,7 +54,7 @@ def sampler(entry: Entry, domain: Domain, _: PartDelta) -> Sampler:
         Refused: the exact form of Theorem 1 does not meet the epsilon per record that the spec states.
     """
     mechanism, omega = attempt(entry), dict(entry.omega)
-    return Sampler(prepare=_prepare(entry, domain), open=partial(_open, mechanism, omega))
+    return Sampler(prepare=_prepare(entry, domain), open=partial(_open, mechanism, omega, counting(entry)))
 
 
 def attempt(entry: Entry) -> MechanismOne:
@@ -65,10 +71,17 @@ def attempt(entry: Entry) -> MechanismOne:
     )
 
 
+def counting(entry: Entry) -> Counting | None:
+    """How the scan counts plausible seeds; None where counts of shared prefixes suffice."""
+    if entry.scores_all:
+        return None
+    return Counting(check_probability(entry.max_check_plausible, entry.public_rows), entry.max_plausible)
+
+
 def _prepare(entry: Entry, domain: Domain) -> PlannedStep:
     """Count the seeds' shared prefixes for the test, and charge all candidates."""
     event, omega = _candidates(entry), dict(entry.omega)
-    tested = entry.test == 2
+    tested, scan = entry.test == 2, counting(entry)
     return PlannedStep(
         name="synthesize",
         part="seeds",
@@ -76,6 +89,7 @@ def _prepare(entry: Entry, domain: Domain) -> PlannedStep:
         guarantee=_tightest(event, float(entry.total_delta)) if tested else None,
         record=_promised(record_guarantee(event, float(entry.delta)), entry) if tested else None,
         parameters=attempt(entry).parameters(omega)
+        | ({} if scan is None else scan.parameters)
         | {"candidates": entry.candidates, "chunk_candidates": entry.chunk_candidates},
         reads=("model",),
         makes=(SEED_INDEX,),
@@ -93,7 +107,12 @@ def _index_seeds(
 
 
 def _open(
-    mechanism: MechanismOne, omega: dict[int, int], net: Network, index: SeedIndex, open_stream: ChunkStreams
+    mechanism: MechanismOne,
+    omega: dict[int, int],
+    scan: Counting | None,
+    net: Network,
+    index: SeedIndex,
+    open_stream: ChunkStreams,
 ) -> Draw:
     resampler, parameters = SeedResampler(net, omega), mechanism.parameters(omega)
 
@@ -101,7 +120,13 @@ def _open(
         stream = open_stream(mechanism="mechanism_1_star", parameters=parameters, chunk=chunk)
         return synthesize(resampler, index, mechanism, stream, candidates)
 
-    return draw
+    def draw_by_scan(chunk: int, candidates: int) -> Codes:
+        counted = ALL_SEEDS if scan is None else scan
+        stream = open_stream(mechanism="mechanism_1_star", parameters=parameters | counted.parameters, chunk=chunk)
+        seeds = index.arrays.seeds
+        return net.in_columns(synthesize_by_scan(resampler, seeds, mechanism, stream, candidates, counting=counted))
+
+    return draw if scan is None else draw_by_scan
 
 
 def _candidates(entry: Entry) -> PrivacyTestEvent:
@@ -114,6 +139,8 @@ def _candidates(entry: Entry) -> PrivacyTestEvent:
         public_rows=entry.public_rows,
         drop_probability=entry.drop_probability,
         prefixes=len(entry.omega),
+        max_plausible=entry.max_plausible,
+        max_check_plausible=entry.max_check_plausible,
     )
 
 

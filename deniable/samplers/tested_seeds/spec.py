@@ -10,6 +10,9 @@ from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.spec_values import Count, Delta, Epsilon, Exact, domain_known_to, weights
 from deniable.plausible_deniability.privacy_tests import attempt_guarantee, smallest_k_of_attempt
+from deniable.plausible_deniability.seed_accounting import record_guarantee
+from deniable.privacy.common_events import check_probability, tested_candidates
+from deniable.privacy.loss import Guarantee
 from deniable.privacy.rounding import rounded_up
 from deniable.samplers.entry import LARGEST_K, SamplerEntry
 
@@ -34,6 +37,9 @@ class Entry(SamplerEntry):
         candidates: number of candidates that are drawn and tested; always all of them.
         drop_probability: rho of Mechanism 1*, the probability of dropping a candidate regardless of the test.
         public_rows: N0, a public lower bound on the number of places from which seeds are drawn.
+        max_plausible: the largest number of plausible seeds that is counted, at least k; no limit by default.
+        max_check_plausible: how many of `public_rows` seeds are scored for a candidate, on average: each seed is
+            scored with the probability max_check_plausible / public_rows; all by default.
         delta: delta of one attempt as far as its record is concerned.
         total_delta: delta at which the total of all candidates is stated.
     """
@@ -55,6 +61,8 @@ class Entry(SamplerEntry):
     candidates: Count
     drop_probability: Annotated[Exact, Field(ge=0, lt=1)]
     public_rows: Count
+    max_plausible: Count | None = Field(default=None, exclude_if=lambda most: most is None, validate_default=True)
+    max_check_plausible: Count | None = Field(default=None, exclude_if=lambda most: most is None, validate_default=True)
     delta: Delta
     total_delta: Delta
 
@@ -99,6 +107,32 @@ class Entry(SamplerEntry):
             raise ValueError(f"must be at least k, got {public_rows} for k {info.data['k']}")
         return public_rows
 
+    @field_validator("max_plausible")
+    @classmethod
+    def _lets_candidates_pass(cls, most: int | None, info: ValidationInfo) -> int | None:
+        if most is not None and most < info.data.get("k", 0):
+            raise ValueError(
+                f"must be at least k = {info.data['k']}, for candidates could not pass otherwise, got {most}"
+            )
+        return most
+
+    @field_validator("max_check_plausible")
+    @classmethod
+    def _selects_some(cls, most: int | None, info: ValidationInfo) -> int | None:
+        rows = info.data.get("public_rows")
+        if most is None or rows is None:
+            return most
+        if most >= rows:
+            raise ValueError(f"must be less than public_rows, {rows}, or left out to score all seeds, got {most}")
+        if check_probability(most, rows) == 0:
+            raise ValueError(f"must be at least public_rows / 2^32, got {most}")
+        return most
+
+    @property
+    def scores_all(self) -> bool:
+        """Whether all seeds are scored and counted, for which counts of shared prefixes suffice."""
+        return self.max_plausible is None and self.max_check_plausible is None
+
     @field_validator("delta")
     @classmethod
     def _is_met(cls, delta: Fraction, info: ValidationInfo) -> Fraction:
@@ -112,16 +146,35 @@ def _require_met(given: Mapping[str, Any], delta: Fraction) -> None:
     """Refuse a guarantee that the exact form of Theorem 1 does not give, and state the smallest k that would."""
     attempt = {name: given[name] for name in _OF_ATTEMPTS}
     attempt["gamma"] = Fraction(1) if len(given["omega"]) == 1 else given["gamma"]
+    sampled = given.get("max_check_plausible") is not None
     try:
-        met = attempt_guarantee(k=given["k"], delta=float(delta), **attempt).epsilon
+        one = _by_some(given, delta) if sampled else attempt_guarantee(k=given["k"], delta=float(delta), **attempt)
+        met = one.epsilon
     except InvalidInput:
         met = inf
     if met <= given["epsilon"]:
         return
-    k = smallest_k_of_attempt(epsilon=float(given["epsilon"]), delta=float(delta), **attempt)
-    remedy = "raise epsilon, delta or public_rows, or lower eps0" if k is None else f"k must be at least {k}"
+    k = None if sampled else smallest_k_of_attempt(epsilon=float(given["epsilon"]), delta=float(delta), **attempt)
+    others = "raise k or epsilon" if sampled else "raise epsilon, delta or public_rows, or lower eps0"
+    remedy = others if k is None else f"k must be at least {k}"
     gives = "none" if met == inf else rounded_up(met)
     raise ValueError(
         f"must be met together with epsilon {float(given['epsilon']):g} by the exact form of Theorem 1, which at this "
         f"delta gives {gives} for k = {given['k']}; {remedy}"
     )
+
+
+def _by_some(given: Mapping[str, Any], delta: Fraction) -> Guarantee:
+    """The guarantee for one record where some of the seeds are scored."""
+    event = tested_candidates(
+        candidates=1,
+        k=given["k"],
+        gamma=given["gamma"],
+        eps0=given["eps0"],
+        public_rows=given["public_rows"],
+        drop_probability=given["drop_probability"],
+        prefixes=len(given["omega"]),
+        max_plausible=given.get("max_plausible"),
+        max_check_plausible=given["max_check_plausible"],
+    )
+    return record_guarantee(event, float(delta))

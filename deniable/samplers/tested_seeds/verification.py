@@ -36,6 +36,9 @@ def planned_candidates(spec: Document, _: Domain, __: StepCost, ___: Delta) -> P
         public_rows=asked["public_rows"],
         drop_probability=Fraction(asked["drop_probability"]),
         prefixes=len(asked["omega"]),
+        # Absent from the records of releases that score and count all seeds.
+        max_plausible=asked.get("max_plausible"),
+        max_check_plausible=asked.get("max_check_plausible"),
     )
     return Planned((event,), nothing_wrong, lambda _: nothing_wrong())
 

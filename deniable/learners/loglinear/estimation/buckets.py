@@ -66,7 +66,7 @@ def bucketed(attribute: Attribute, noisy: NoisyMarginal, total: float, few: floa
     size = attribute.cardinality
     if size <= 2:
         return Bucketed(np.arange(size, dtype=np.uint16), counts)
-    if attribute.kind == "numeric":
+    if attribute.is_ordered:
         most = max(2, round(_BUCKETS_PER_DIGIT * log10(max(signal, 10.0))))
         return Bucketed(_runs(counts, max(few, total / most)), counts)
     return Bucketed(_pooled(counts, few), counts)
@@ -83,7 +83,7 @@ def smooth_value_counts(attribute: Attribute, noisy: NoisyMarginal, total: float
     """The same by a law of lifts over even counts, or over those of the neighbours of a numeric value."""
     values = noisy.values
     expected = np.full(values.shape, total / len(values))
-    if attribute.kind == "numeric" and len(values) > FEW_VALUES:
+    if attribute.is_ordered and len(values) > FEW_VALUES:
         padded = np.pad(values, 2, mode="edge")
         running = np.convolve(padded, np.full(5, 0.2), mode="valid")
         expected = np.maximum(running, total / len(values) / 50)

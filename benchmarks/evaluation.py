@@ -1,0 +1,102 @@
+"""`python -m benchmarks.evaluation`: whether cheaper forests reach the same conclusions on releases.
+
+Twenty releases of public halves (benchmarks.utility), of learners that come near to the data and of such that do not,
+are evaluated with forests of each kind as a release is: how well a forest tells their records from real ones, and how
+well it predicts after learning from them. A verdict is whether a figure meets a limit; limits are set at every .005
+between .5 and 1. The chance that two forests disagree on a limit is compared with that of two forests of the largest
+kind with other random numbers, which is what no number of trees can mend.
+"""
+
+import argparse
+import os
+import time
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from statistics import fmean
+from typing import Final
+
+import numpy as np
+
+from benchmarks.utility import ROOT, Budget, Half, Rows, prepare
+from deniable.evaluation.utility import accuracy, distinguishing_game, predictions
+from deniable.foundation.domain import Codes
+from deniable.foundation.keys import ReleaseKey
+from deniable.learners.registry import steps_of
+from deniable.models.model_formats import model_from_document
+from tasks.evaluation.evaluate_utility import Forest
+
+LEARNERS: Final = ("loglinear", "mst", "privbayes", "marginals", "independent")
+FORESTS: Final = ((100, None), (50, None), (34, None), (100, 0.33), (60, 0.33), (50, 0.5))
+"""Trees of a forest, and the share of the records that each learns from; with None, a bootstrap sample of all."""
+LIMITS: Final = np.arange(0.5, 1, 0.005)
+TRAIN_ROWS: Final = 20_000
+
+
+def released(half: Half, kind: str, number: int) -> Codes:
+    """The records of a release at epsilon 1, as many as were learnt from."""
+    key = ReleaseKey(number.to_bytes(32, "big"))
+    entry = Budget(Fraction(1), Fraction(1, 10**9)).entry(kind, half.domain, half.public)
+    rows, made = Rows(half.train.to_numpy().astype(np.uint16)), {}
+    for step in steps_of(entry, half.domain, lambda delta: delta):
+        read = {name: made[name] for name in step.reads}
+        made |= step.run(rows, read, partial(key.stream, step=step.name, inputs="benchmark")).products
+    net = model_from_document(half.domain, made["model"])
+    words = key.stream(step="draw", mechanism="sample", inputs="benchmark", parameters={})
+    return net.sample_evenly(words.take(len(half.train) * len(half.domain)))
+
+
+def evaluated(half: Half, records: Codes, kind: tuple[int, float | None], seed: int) -> tuple[float, float]:
+    """How well a forest tells records from those of the other half, and predicts these after learning from records."""
+    real = half.holdout.to_numpy().astype(np.uint16)[:TRAIN_ROWS]
+    records = records[:TRAIN_ROWS]
+    target = half.domain.index(half.domain.target or "")
+    forest = partial(Forest, seed, *kind)
+    told = distinguishing_game(forest, real, records)
+    return told, accuracy(predictions(forest, records, real, target), real[:, target])
+
+
+def disagreement(first: Sequence[tuple[float, float]], second: Sequence[tuple[float, float]]) -> float:
+    """Share of the verdicts at all limits, of both figures of each release, on which two evaluations disagree."""
+    one, other = (np.asarray(figures)[..., None] < LIMITS for figures in (first, second))
+    return float((one != other).mean())
+
+
+def main() -> None:
+    """Measure, and print a table."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.evaluation", description=__doc__)
+    parser.add_argument(
+        "--shared", type=Path, default=Path(os.environ.get("DENIABLE_EVALUATION", ROOT.parent / "shared"))
+    )
+    parser.add_argument("--work", type=Path, default=ROOT / "var/utility", help="folder for the halves")
+    parser.add_argument("--keys", type=int, default=2, help="releases of each of five learners and two datasets")
+    asked = parser.parse_args()
+    prepare(asked.shared, asked.work)
+    halves = [Half.read(asked.work, name) for name in ("adult", "acs13")]
+    tables = [
+        (half, released(half, kind, number))
+        for half in halves
+        for kind in LEARNERS
+        for number in range(1, asked.keys + 1)
+    ]
+    found, seconds = {}, {}
+    for forest, seed in [(FORESTS[0], 2), *((forest, 1) for forest in FORESTS)]:
+        start = time.process_time()
+        found[forest, seed] = [evaluated(half, records, forest, seed) for half, records in tables]
+        seconds[forest, seed] = (time.process_time() - start) / len(tables)
+    most = found[FORESTS[0], 1]
+    print(f"{len(tables)} releases\n")
+    print("| trees | each learns from | CPU s a release | told apart, change | accuracy, change | other verdicts |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    for ((trees, share), seed), figures in found.items():
+        changes = [fmean(own[i] - other[i] for own, other in zip(figures, most, strict=True)) for i in (0, 1)]
+        name = f"{trees}, other random numbers" if seed == 2 else f"{trees}"
+        print(
+            f"| {name} | {share or 'all'} | {seconds[(trees, share), seed]:.2f} | {changes[0]:+.4f} | "
+            f"{changes[1]:+.4f} | {disagreement(figures, most):.2%} |"
+        )
+
+
+if __name__ == "__main__":
+    main()

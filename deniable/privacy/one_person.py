@@ -1,0 +1,70 @@
+"""One record of each person, so that a guarantee for one record is one for a person with any number of records.
+
+How people are distinguished, and which rows count, does not belong here (schemas.table, tasks.data.clean).
+
+**Claim.** Tables are neighbouring if one is the other with all records of one person added or removed. Of each person
+one record is kept: the one with the smallest of independent uniform words, one a record. Let M be (epsilon,
+delta)-differentially private for one record added or removed. Then M of the records kept is (epsilon,
+delta)-differentially private for one person added or removed.
+
+**Derivation.** Let D' be D with the records of person x. Which record of another person is kept depends on that
+person's records and words alone, so the records K of the others that are kept have the same law under D and D', and
+are independent of the record c of x that is kept under D'. Given K = k and c, the tables k and k + c differ by one
+record. So for every set S
+
+    P[M(k + c) in S] <= e^epsilon P[M(k) in S] + delta   and   P[M(k) in S] <= e^epsilon P[M(k + c) in S] + delta.
+
+Averaged over c and K, the left sides become P[M(D') in S] and P[M(D) in S], and the right sides follow; a person
+without a valid record changes nothing. Nothing was assumed of M but its guarantee, so that composition, noise and
+sampling are as they are for records: each person's one record is assigned to at most one part of a split,
+independently of the others, as `composition.joint_split` requires.
+
+Two records of a person could not simply be kept with the noise for one: a count may change by two, and a split that
+assigned them separately would read the person more often than its probability states. So more than one is refused.
+
+Source: our own proof, of a step that is usual; Amin, Kulesza, Muñoz Medina, Vassilvitskii 2019, "Bounding User
+Contributions", compare ways to bound what one person contributes.
+"""
+
+from collections.abc import Iterable
+from hashlib import sha256
+
+import numpy as np
+from numpy.typing import NDArray
+
+_BYTES = 16
+
+
+def person_keys(identifiers: Iterable[str]) -> NDArray[np.uint64]:
+    """A key of 128 bits for each of some identifiers: different identifiers have different keys.
+
+    Args:
+        identifiers: the identifiers, as text.
+
+    Returns:
+        The keys, shape (identifiers, 2).
+    """
+    digests = b"".join(sha256(identifier.encode()).digest()[:_BYTES] for identifier in identifiers)
+    return np.frombuffer(digests, "<u8").reshape(-1, 2).astype(np.uint64)
+
+
+def kept_records(people: NDArray[np.uint64], words: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Choose one record of each person, each with the same probability.
+
+    Args:
+        people: key of the person of each record, shape (records, 2).
+        words: an independent uniform word for each record, shape (records,).
+
+    Returns:
+        Whether each record is kept: it has the smallest word of its person, or is the first of several that have it.
+        Equal 64-bit words among r records have a probability of at most r^2 / 2^65; the choice by the order of the
+        records then depends on that person's records too.
+    """
+    kept = np.zeros(len(words), bool)
+    if not len(words):
+        return kept
+    order = np.lexsort((words, people[:, 1], people[:, 0]))
+    sorted_people = people[order]
+    is_first = np.concatenate([[True], (sorted_people[1:] != sorted_people[:-1]).any(axis=1)])
+    kept[order[is_first]] = True
+    return kept

@@ -1,0 +1,378 @@
+"""The commands on schemas: `python -m flows schema draft CODEBOOK`, `python -m flows schema check SPEC`.
+
+A draft is made from a codebook, which is public; at most the column names of the confidential table are compared with
+it. A check reads the table; what it prints is internal.
+"""
+
+import argparse
+import os
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from deniable.foundation.errors import InvalidInput
+from flows.cli.spinner import at_work
+from flows.cli.subcommands import Subcommands
+
+if TYPE_CHECKING:
+    from schemas.codebooks.codebook import Codebook
+    from schemas.codebooks.drafting import Draft
+    from schemas.spec.release_spec import ReleaseSpec
+    from tasks.data.fit import Fit
+
+OK, DOES_NOT_FIT = 0, 1
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
+_LONGEST_NAME = 100
+
+
+def add_schema_commands(subparsers: Subcommands, parents: Sequence[argparse.ArgumentParser] = ()) -> None:
+    """Add the command `schema` and its own commands to a parser.
+
+    Args:
+        subparsers: the commands of the parser, as `add_subparsers` returns them.
+        parents: parsers of the options that all commands share.
+    """
+    schema = subparsers.add_parser("schema", help="draft a schema from a codebook, and check how a table fits one")
+    commands = schema.add_subparsers(dest="schema_command", required=True, metavar="COMMAND")
+    draft = commands.add_parser(
+        "draft",
+        parents=parents,
+        help="write a schema and a spec from a public codebook",
+        description="Write NAME.py and NAME.yaml from a codebook: CSV, Frictionless, SDV or dpsynth metadata, DDI "
+        "Codebook, the header of an ARFF file, labels of SPSS or Stata, or the form of AHRQ. The table is not read.",
+    )
+    draft.add_argument(
+        "codebooks", type=Path, nargs="+", metavar="CODEBOOK", help="the codebook; later files complete earlier ones"
+    )
+    draft.add_argument("--name", help="name of the release, and of the two files (default: that of the codebook)")
+    draft.add_argument("--format", choices=_formats(), help="format of the codebook (default: by its name and content)")
+    draft.add_argument(
+        "--columns", metavar="NAMES", help="the variables that are meant, separated by commas, or a file of their names"
+    )
+    draft.add_argument("--source", metavar="PATH", help="the table, for the spec; it is not opened (default: NAME.csv)")
+    draft.add_argument(
+        "--check-header",
+        action="store_true",
+        help="compare the column names of the source with the codebook; nothing else of it is read",
+    )
+    draft.add_argument("--epsilon", default="1", metavar="E", help="what a release may cost (default: 1)")
+    draft.add_argument("--title", default="", help="what the release is, for readers (default: the name)")
+    draft.add_argument("--to", type=Path, default=Path(), metavar="DIR", help="folder of the two files (default: this)")
+    draft.add_argument("--replace", action="store_true", help="replace files of an earlier draft")
+    check = commands.add_parser(
+        "check",
+        parents=parents,
+        help="count what does not fit a schema; nothing is drawn, charged or published",
+        description="Count, without noise and for this console alone, what of the source of a spec does not fit its "
+        "schema. Examples go to the vault.",
+    )
+    check.add_argument("spec", type=Path, metavar="SPEC", help="a release spec")
+
+
+def run_schema_command(asked: argparse.Namespace, state: Path) -> int:
+    """Carry out one command of `schema`.
+
+    Args:
+        asked: the parsed arguments.
+        state: the state folder.
+
+    Returns:
+        0; 1 if a release of the checked table would be refused.
+
+    Raises:
+        InvalidInput: the codebook, the spec or the source is at fault.
+    """
+    return _check(asked, state) if asked.schema_command == "check" else _draft(asked)
+
+
+def _formats() -> tuple[str, ...]:
+    from schemas.codebooks.reading import FORMATS  # noqa: PLC0415 - other commands do without it
+
+    return FORMATS
+
+
+def _draft(asked: argparse.Namespace) -> int:
+    from schemas.codebooks.drafting import draft_of  # noqa: PLC0415 - as above
+    from schemas.codebooks.reading import read_codebooks  # noqa: PLC0415
+
+    name = asked.name or re.sub(r"[^a-z0-9_-]+", "_", asked.codebooks[0].stem.lower()).strip("_-")
+    require_name(name)
+    source = asked.source or str(_default_source(asked.to, name, asked.codebooks))
+    _require_other(asked.codebooks, Path(source))
+    codebook = read_codebooks(asked.codebooks, asked.format)
+    draft = draft_of(codebook, " and ".join(map(str, asked.codebooks)), wanted_columns(asked.columns))
+    files = write_draft(
+        draft,
+        name=name,
+        folder=asked.to,
+        sources=[path.name for path in asked.codebooks],
+        source=relative_source(source, asked.to),
+        epsilon=read_epsilon(asked.epsilon),
+        title=asked.title,
+        person=draft.person,
+        replace=asked.replace,
+    )
+    _say(*_drafted(draft, files))
+    if asked.check_header:
+        _say(*header_lines(codebook, draft, Path(source)))
+    else:
+        _say("Only the codebook was read. Compare the column names of the table with it by --check-header.")
+    spec = files[1]
+    _say(f"Next: read {files[0]}, then run `python -m flows schema check {spec}` and `python -m flows plan {spec}`.")
+    return OK
+
+
+def require_name(name: str) -> None:
+    """Refuse a name that no release can have."""
+    if not _NAME.fullmatch(name) or len(name) > _LONGEST_NAME:
+        raise InvalidInput(
+            f"the name of a release must be small letters, digits, - and _, and begin with a letter or digit, got "
+            f"{name!r}; give another by --name."
+        )
+
+
+def read_epsilon(stated: str) -> str:
+    """The text of an epsilon, if it is one."""
+    if not re.fullmatch(r"\d{1,3}(\.\d{1,6})?|\.\d{1,6}", stated) or not float(stated):
+        raise InvalidInput(f"epsilon must be a number above 0 such as 1 or 0.5, got {stated!r}; correct it.")
+    return stated
+
+
+def _default_source(folder: Path, name: str, codebooks: Sequence[Path]) -> Path:
+    """Where the table is, if no one says so: a file with the name of the release, unless that is the codebook."""
+    usual = folder / f"{name}.csv"
+    is_codebook = any(path.absolute() == usual.absolute() for path in codebooks)
+    return folder / f"{name}_records.csv" if is_codebook else usual
+
+
+def _require_other(codebooks: Sequence[Path], source: Path) -> None:
+    """Refuse the confidential table as a codebook."""
+    for path in codebooks:
+        if path.exists() and source.exists() and path.samefile(source):
+            raise InvalidInput(
+                f"the codebook must be a public document, and {path} is the source itself; a schema that depends on "
+                f"the records discloses them."
+            )
+
+
+def relative_source(source: str, folder: Path) -> str:
+    """The path of a table as a spec has it: relative to the spec's folder if it is below it or beside it.
+
+    Args:
+        source: the path as it was stated, or an address in an object store.
+        folder: the folder of the spec.
+    """
+    if "://" in source:
+        return source
+    return os.path.relpath(source, folder) if not Path(source).is_absolute() else source
+
+
+def wanted_columns(stated: str | None) -> list[str]:
+    """The names that `--columns` states, or that the file that it names lists."""
+    if not stated:
+        return []
+    place = Path(stated)
+    if place.is_file():
+        stated = place.read_text(encoding="utf-8-sig").replace("\n", ",")
+    names = [name.strip() for name in stated.split(",") if name.strip()]
+    return list(dict.fromkeys(names))
+
+
+def write_draft(
+    draft: "Draft",
+    *,
+    name: str,
+    folder: Path,
+    sources: Sequence[str],
+    source: str,
+    epsilon: str,
+    title: str = "",
+    person: str | None = None,
+    replace: bool = False,
+) -> tuple[Path, Path]:
+    """Write the schema and the spec of a draft, and load both.
+
+    Args:
+        draft: the draft.
+        name: name of the release and of the files.
+        folder: their folder.
+        sources: names of the codebook's files.
+        source: the table, relative to the folder.
+        epsilon: what the release may cost.
+        title: what it is.
+        person: name of the identifier of a person, if people may have several records.
+        replace: whether files that are there may be replaced.
+
+    Returns:
+        The two files.
+
+    Raises:
+        InvalidInput: they are there already, the draft has no attribute, or a text of it cannot be used.
+    """
+    from schemas.codebooks.drafting import schema_text, spec_text  # noqa: PLC0415 - as above
+    from schemas.spec.release_spec import load_spec  # noqa: PLC0415
+
+    if not draft.attributes:
+        reasons = "; ".join(f"{each.name}: {each.reason}" for each in draft.left_out[:3])
+        raise InvalidInput(
+            f"a schema must have an attribute, and of this codebook none could be described ({reasons}); complete it "
+            f"by a second codebook in CSV with the columns variable, type and values."
+        )
+    files = folder / f"{name}.py", folder / f"{name}.yaml"
+    there = [str(path) for path in files if path.exists()]
+    if there and not replace:
+        raise InvalidInput(
+            f"a draft must not replace what a person wrote, and {' and '.join(there)} exists; give another --name, or "
+            f"--replace."
+        )
+    texts = (
+        schema_text(draft, sources=sources, description=title, person=person),
+        spec_text(name, schema=files[0].name, source=source, epsilon=epsilon, title=title),
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    before = [path.read_bytes() if path.exists() else None for path in files]
+    try:
+        for path, text in zip(files, texts, strict=True):
+            path.write_text(text, encoding="utf-8")
+        load_spec(files[1])
+    except BaseException:
+        # Either both files are there and load, or all is as it was.
+        for path, content in zip(files, before, strict=True):
+            path.unlink(missing_ok=True) if content is None else path.write_bytes(content)
+        raise
+    return files
+
+
+def _drafted(draft: "Draft", files: tuple[Path, Path]) -> Iterator[str]:
+    from schemas.codebooks.drafting import described_in_words  # noqa: PLC0415 - as above
+
+    counted = ", ".join(f"{count} {form}" for form, count in described_in_words(draft).items())
+    yield f"{files[0]}: {counted_as(len(draft.columns), 'column')} ({counted})"
+    yield f"{files[1]}: what is to be released; everything else has a default, which the plan prints"
+    remarks = [column for column in draft.columns if column.remark]
+    if remarks:
+        yield "To look at:"
+        yield from (f"  {column.name}: {column.remark}" for column in remarks)
+    if draft.left_out:
+        yield f"Left out, {counted_as(len(draft.left_out), 'variable')}:"
+        yield from (f"  {each.name}: {each.reason}" for each in draft.left_out)
+
+
+def counted_as(count: int, noun: str) -> str:
+    """A number of things, in words."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def header_lines(codebook: "Codebook", draft: "Draft", source: Path) -> Iterator[str]:
+    """Compare the column names of a table with a codebook. Names that the codebook does not have are not printed.
+
+    Args:
+        codebook: the codebook.
+        draft: what was drafted from it.
+        source: the table.
+
+    Raises:
+        InvalidInput: the table cannot be read.
+    """
+    from stores.tables.headers import column_names  # noqa: PLC0415 - imports pyarrow
+
+    names = column_names(source)
+    drafted = [column.name for column in draft.columns]
+    missing = [name for name in drafted if name not in names]
+    yield f"Of {source} only the column names were read; {len(drafted) - len(missing)} of {len(drafted)} are in it."
+    folded = {name.casefold(): name for name in names}
+    for name in missing:
+        # The name is the codebook's own but for its case.
+        hint = f"; it has {folded[name.casefold()]}" if name.casefold() in folded else ""
+        yield f"  {name}: not a column of the table{hint}"
+    known = {name.casefold() for name in codebook.variables}
+    others = sum(name.casefold() not in known for name in names)
+    if others and len(missing) < len(drafted):
+        yield f"  not in the codebook, and never read: {counted_as(others, 'column')} of the table"
+    elif others:
+        yield "  none is in it; check that the first row of the table names its columns"
+
+
+def _check(asked: argparse.Namespace, state: Path) -> int:
+    from schemas.spec.release_spec import load_spec  # noqa: PLC0415 - as above
+
+    spec = load_spec(asked.spec)
+    from tasks.data.fit import fit_of, write_examples  # noqa: PLC0415 - imports pandas
+
+    with at_work("Reading the table"):
+        fit = fit_of(spec, state / "cache")
+    _say(*fit_lines(spec, fit))
+    if fit.examples:
+        place = write_examples(fit, state / "vault", spec.name)
+        _say(f"Values that do not fit: {place} (restricted; delete it when you have seen it)")
+    _say("Nothing was drawn, charged or published.")
+    return OK if fits(spec, fit) else DOES_NOT_FIT
+
+
+def fits(spec: "ReleaseSpec", fit: "Fit") -> bool:
+    """Whether a release of this table would pass validation."""
+    return fit.valid > 0 and all(share <= allowed for share, allowed, _ in _limits(spec, fit))
+
+
+def _limits(spec: "ReleaseSpec", fit: "Fit") -> Iterator[tuple[float, float, str]]:
+    """The shares of rows that are limited, with their limits and the names of these."""
+    if spec.max_invalid_share is not None:
+        yield float(fit.share_invalid), float(spec.max_invalid_share), "max_invalid_share"
+    if spec.max_dropped_share is not None:
+        yield float(fit.share_dropped), float(spec.max_dropped_share), "max_dropped_share"
+
+
+def fit_lines(spec: "ReleaseSpec", fit: "Fit") -> Iterator[str]:
+    """How a table fits, line by line; internal.
+
+    Args:
+        spec: the spec.
+        fit: what was found.
+    """
+    yield f"How the table fits {spec.dataset} (internal: exact counts of real records, for this console alone)"
+    left_out = fit.rows - fit.out_of_universe + fit.malformed - fit.valid
+    scope = f", {fit.out_of_universe:,} of them out of scope" if fit.out_of_universe else ""
+    yield f"{fit.rows + fit.malformed:,} rows{scope}: {fit.valid:,} kept, {left_out:,} left out"
+    if fit.malformed:
+        yield f"{fit.malformed:,} rows have too few or too many fields"
+    for share, allowed, entry in _limits(spec, fit):
+        verdict = "at most" if share <= allowed else "TOO MANY: more than"
+        yield f"{share:.2%}, {verdict} the {allowed:.2%} of {entry}"
+    found = fit.by_finding
+    if found:
+        yield ""
+        yield from _table(found, fit)
+    names = [name for name in spec.schema.columns if name not in found]
+    if names:
+        yield ""
+        every = len(spec.schema.columns)
+        yield f"{len(names)} of {every} columns fit in every row" if found else f"All {every} columns fit in every row"
+
+
+def _table(found: dict[str, dict[str, int]], fit: "Fit") -> Iterator[str]:
+    """A line for each column that does not fit, with its findings."""
+    kinds = list(dict.fromkeys(name for counts in found.values() for name in counts))
+    usual = ["missing", "not a number", "out of domain", "out of range", "off grid"]
+    heads = [name for name in usual if name in kinds]
+    rules = [name for name in kinds if name not in usual]
+    rows = [["column", *heads, "left out for it alone"]]
+    rows += [
+        [column, *(f"{counts.get(head, 0):,}" for head in heads), f"{fit.lost_by[column]:,}"]
+        for column, counts in found.items()
+        if any(head in counts for head in heads)
+    ]
+    widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
+    for row in rows:
+        first, *rest = (
+            cell.ljust(width) if not place else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        yield "  ".join([first, *rest])
+    for name in rules:
+        yield f"{sum(counts.get(name, 0) for counts in found.values()):,} rows break {name}"
+
+
+def _say(*lines: str) -> None:
+    print(*lines, sep="\n", file=sys.stdout)  # noqa: T201 - this is the command line

@@ -1,0 +1,118 @@
+"""Codebooks in the form of the Agency for Healthcare Research and Quality (MEPS), as text or as a saved page.
+
+A variable begins with a line of its name, description, format, type and positions, or with `Variable Name:`; a line for
+each value, or range of values, follows, with two counts. The counts are not read.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from html.parser import HTMLParser
+
+from schemas.codebooks.codebook import Codebook, Entry, Variable, one_line
+from schemas.codebooks.value_lists import leading
+
+_BEGINS = re.compile(r"^\s*([A-Za-z]\w*)\s+(\S.*?)\s+\$?\d+(?:\.\d+)?\s+(NUM|CHAR)\s+\d+\s+\d+\s*$")
+_NAMED = re.compile(r"^[\s|]*Variable Name:?[\s|]*([A-Za-z]\w*)[\s|]*$", re.IGNORECASE)
+_STATED = re.compile(r"^[\s|]*(Description|Format|Type|Start|End):?[\s|]+(.*?)[\s|]*$", re.IGNORECASE)
+_COUNTED = re.compile(r"^[\s|]*(.*?\S)(?:\s{2,}|\s*\|\s*)[\d,]+(?:(?:\s{2,}|\s*\|\s*|\s+)[\d,.]+)?[\s|]*$")
+_CELLS = {"td", "th"}
+_ROWS = {"tr", "br", "p", "div", "table"}
+
+
+def is_ahrq(text: str) -> bool:
+    """Whether a text begins a variable in this form."""
+    return any(_BEGINS.match(line) or _NAMED.match(line) for line in text.splitlines())
+
+
+def read_ahrq(text: str) -> Codebook:
+    """Read a codebook in this form.
+
+    Args:
+        text: its text.
+    """
+    codebook = Codebook()
+    current: Variable | None = None
+    begun = 0
+    for number_of, line in enumerate(text.splitlines(), 1):
+        begins, named = _BEGINS.match(line), _NAMED.match(line)
+        if begins or named:
+            if current is not None:
+                codebook.add(_finished(current), f"line {begun}")
+            begun = number_of
+            current = _begun(begins, named)
+        elif current is None:
+            continue
+        elif stated := _STATED.match(line):
+            if stated[1].lower() == "description":
+                current = replace(current, label=one_line(stated[2]))
+        elif (counted := _COUNTED.match(line)) is not None:
+            value = one_line(counted[1])
+            if value.upper() not in {"TOTAL", "VALUE"} and any(each.isalnum() for each in value):
+                current = replace(current, entries=(*current.entries, leading(value)))
+    if current is not None:
+        codebook.add(_finished(current), f"line {begun}")
+    return codebook
+
+
+def text_of_page(page: str) -> str:
+    """The text of a saved page: a line for each row, with bars between cells."""
+    reader = _Page()
+    reader.feed(page)
+    reader.close()
+    return "".join(reader.parts)
+
+
+class _Page(HTMLParser):
+    """Takes the text out of a page."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.parts: list[str] = []
+        self._skipped = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Begin a cell or a row."""
+        del attrs
+        if tag in {"script", "style"}:
+            self._skipped += 1
+        elif tag in _CELLS:
+            self.parts.append(" | ")
+        elif tag in _ROWS:
+            self.parts.append("\n")
+
+    def handle_endtag(self, tag: str) -> None:
+        """End a row, or a part that is not text."""
+        if tag in {"script", "style"}:
+            self._skipped -= 1
+        elif tag == "tr":
+            self.parts.append("\n")
+
+    def handle_data(self, data: str) -> None:
+        """Take text, on one line."""
+        if not self._skipped:
+            self.parts.append(re.sub(r"\s+", " ", data))
+
+
+def _begun(begins: re.Match[str] | None, named: re.Match[str] | None) -> Variable:
+    """The variable that a line begins."""
+    if begins is not None:
+        return Variable(name=begins[1], label=one_line(begins[2]))
+    return Variable(name=named[1] if named is not None else "")
+
+
+def _finished(variable: Variable) -> Variable:
+    """A variable whose values are known; one that only has a word such as `VALID ID` has none."""
+    entries = variable.entries
+    if any(not _is_numeric(entry) for entry in entries):
+        # `VALID ID`, `TEXT`: a word for any value.
+        entries = tuple(_entries_with_values(entries))
+    return replace(variable, entries=entries)
+
+
+def _is_numeric(entry: Entry) -> bool:
+    return entry.high is not None or re.fullmatch(r"-?\d+(\.\d+)?", entry.value) is not None
+
+
+def _entries_with_values(entries: tuple[Entry, ...]) -> Iterator[Entry]:
+    return (entry for entry in entries if _is_numeric(entry))

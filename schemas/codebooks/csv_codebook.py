@@ -1,0 +1,249 @@
+"""Codebooks in CSV: a line for each variable, or a line for each value.
+
+The columns are found by their names: `variable`, and of `type`, `label`, `values`, `labels` (of values), `missing`,
+`also`, `step`, `low`, `high`, `pattern` those that there are, or other usual names for them.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from decimal import Decimal
+from itertools import pairwise
+
+from schemas.codebooks.codebook import Codebook, Entry, Kind, Variable, one_line
+from schemas.codebooks.value_lists import entries_of, number, range_of, separated, with_labels
+
+_NAMES = {
+    "variable": "variable variablename variablefieldname name column columnname field fieldname attribute item",
+    "type": "type kind datatype variabletype fieldtype measure level measurementlevel scale",
+    "label": "label fieldlabel",
+    "description": "description variablelabel variabledescription columndescription title question definition meaning",
+    "values": "values value code codes categories category choices range domain allowedvalues levels "
+    "choicescalculationsorsliderlabels validvalues",
+    "labels": "labels valuelabels valuelabel codelabel codelabels valuedescription meanings",
+    "missing": "missing missingcode missingcodes missingvalue missingvalues missingvaluecodes navalues na",
+    "also": "also special specialcode specialcodes othercodes",
+    "step": "step by increment precision",
+    "low": "low min minimum lowest textvalidationmin",
+    "high": "high max maximum highest textvalidationmax",
+    "pattern": "pattern format dateformat",
+}
+_CANONICAL = {each: name for name, others in _NAMES.items() for each in others.split()}
+
+_KINDS: dict[Kind, str] = {
+    "nominal": "nominal categorical category categories factor enum enumeration code coded choice radio dropdown "
+    "select binary discrete char character",
+    "ordered": "ordered ordinal orderedfactor likert",
+    "numeric": "numeric number numerical num int integer long float double decimal real continuous count interval "
+    "ratio quantitative amount",
+    "boolean": "boolean bool logical yesno truefalse",
+    "date": "date datetime timestamp day",
+    "identifier": "identifier id key primarykey recordid",
+    "person": "person personid subject subjectid patientid",
+    "icd9": "icd9 icd9cm",
+    "icd10": "icd10 icd10cm",
+    "text": "text freetext string str memo notes note comment",
+}
+_KIND_OF: dict[str, Kind] = {each: kind for kind, words in _KINDS.items() for each in words.split()}
+_WHOLE = {"int", "integer", "long", "count"}
+_MEASURED = {"float", "double", "decimal", "real", "continuous"}
+_DELIMITERS = ",;\t|"
+_DAYS = re.compile(r"^(\S+)\s+(?:to|\.\.\.?|-|\u2013)\s+(\S+)$")
+_MOST_LINES = 2_000_000
+
+
+def kind_of(word: str) -> tuple[Kind | None, bool | None]:
+    """The kind that a word of a codebook means, and whether its numbers are whole; None where it does not say."""
+    plain = _plain(word)
+    return _KIND_OF.get(plain), True if plain in _WHOLE else False if plain in _MEASURED else None
+
+
+def known_kinds() -> str:
+    """The kinds, as in a sentence."""
+    return ", ".join(_KINDS)
+
+
+def read_csv(text: str) -> Codebook:
+    """Read a codebook in CSV.
+
+    Args:
+        text: its content.
+    """
+    codebook = Codebook()
+    first = text.partition("\n")[0]
+    delimiter = max(_DELIMITERS, key=first.count)
+    lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
+    try:
+        header = next(lines, [])
+        places = _places(header, codebook)
+        if codebook.faults:
+            return codebook
+        cells = list(_cells(lines, places, codebook))
+    except csv.Error:
+        codebook.faults.append("a codebook must be CSV, and a quote in it is never closed; close it.")
+        return codebook
+    by_value = _is_by_value(cells)
+    for line, first_of, rest in _grouped(cells, codebook):
+        variable = _variable(line, first_of, codebook, by_value=by_value)
+        for number_of, each in rest:
+            variable = replace(
+                variable,
+                entries=variable.entries + _entries(number_of, each, codebook, variable.kind, by_value=True)[0],
+            )
+        codebook.add(variable, f"line {line}")
+    return codebook
+
+
+def _places(header: list[str], codebook: Codebook) -> dict[str, int]:
+    """Which column holds what. Names of columns are not quoted: a file named by mistake may hold a record there."""
+    places: dict[str, int] = {}
+    for place, name in enumerate(header):
+        meant = _CANONICAL.get(_plain(name))
+        if meant in places:
+            codebook.faults.append(
+                f"line 1: a codebook must have one column for each entry, got two for {meant}; rename or remove one."
+            )
+        elif meant is not None:
+            places[meant] = place
+    if "variable" not in places:
+        codebook.faults.append(
+            "line 1: a codebook in CSV must have a column named variable, and of type, label, values, labels, missing, "
+            "also, step, low and high those that it needs; name its columns in its first line. The table of records is "
+            "not a codebook."
+        )
+    return places
+
+
+def _cells(
+    lines: Iterator[list[str]], places: Mapping[str, int], codebook: Codebook
+) -> Iterator[tuple[int, dict[str, str]]]:
+    """The lines that are not empty, numbered as in the file, each with its cells by what they hold."""
+    width = max(places.values()) + 1
+    for line, fields in enumerate(lines, 2):
+        if line > _MOST_LINES:
+            codebook.faults.append(f"a codebook must have at most {_MOST_LINES:,} lines, got more; take some out.")
+            return
+        if not any(field.strip() for field in fields):
+            continue
+        padded = [*fields, *[""] * (width - len(fields))]
+        yield line, {name: padded[place].strip() for name, place in places.items()}
+
+
+def _is_by_value(cells: list[tuple[int, dict[str, str]]]) -> bool:
+    """Whether the codebook has a line for each value."""
+    names = [each["variable"] for _, each in cells]
+    return any(not name or name == before for before, name in pairwise(names))
+
+
+def _grouped(
+    cells: list[tuple[int, dict[str, str]]], codebook: Codebook
+) -> Iterator[tuple[int, dict[str, str], list[tuple[int, dict[str, str]]]]]:
+    """The lines of each variable: the first, and those that follow it without a name, or with the same."""
+    group: list[tuple[int, dict[str, str]]] = []
+    for line, each in cells:
+        if group and each["variable"] in {"", group[0][1]["variable"]}:
+            group.append((line, each))
+            continue
+        if group:
+            yield *group[0], group[1:]
+        group = [(line, each)]
+        if not each["variable"]:
+            codebook.faults.append(f"line {line}: a variable must have a name, got none; add it, or remove the line.")
+            group = []
+    if group:
+        yield *group[0], group[1:]
+
+
+def _variable(line: int, cells: dict[str, str], codebook: Codebook, *, by_value: bool) -> Variable:
+    """The variable that a line describes."""
+    kind, whole = None, None
+    if word := cells.get("type", ""):
+        kind, whole = kind_of(word)
+        if kind is None:
+            codebook.faults.append(
+                f"line {line}: the type of {cells['variable']} must be one of {known_kinds()}, got {one_line(word)}; "
+                f"correct it."
+            )
+    entries, step = _entries(line, cells, codebook, kind, by_value=by_value)
+    low, high = cells.get("low", ""), cells.get("high", "")
+    if low or high:
+        numbers = number(low), number(high)
+        if kind != "date" and None in numbers:
+            codebook.faults.append(
+                f"line {line}: {cells['variable']} must have two numbers as low and high, got {one_line(low)!r} "
+                f"and {one_line(high)!r}; correct them."
+            )
+        else:
+            entries = (*entries, Entry(value=low, high=high))
+    if stated := cells.get("step", ""):
+        step = number(stated)
+        if step is None or step <= 0:
+            codebook.faults.append(
+                f"line {line}: the step of {cells['variable']} must be a number above 0, got {one_line(stated)}; "
+                f"correct it."
+            )
+    own_label = cells.get("description", "") or (
+        "" if _labels_values(cells, by_value=by_value) else cells.get("label", "")
+    )
+    return Variable(
+        name=one_line(cells["variable"]),
+        kind=kind,
+        label=one_line(own_label),
+        entries=entries,
+        missing=tuple(separated(cells.get("missing", ""))),
+        also=entries_of(cells.get("also", ""), ranges=False)[0],
+        step=step,
+        whole=whole,
+        pattern=cells.get("pattern") or None,
+    )
+
+
+def _labels_values(cells: dict[str, str], *, by_value: bool) -> bool:
+    """Whether the column `label` is of the value on its line, not of the variable."""
+    return by_value and "labels" not in cells and bool(cells.get("values"))
+
+
+def _entries(
+    line: int, cells: dict[str, str], codebook: Codebook, kind: Kind | None, *, by_value: bool
+) -> tuple[tuple[Entry, ...], Decimal | None]:
+    """The values on a line, and the step of numbers if one is stated."""
+    cell = cells.get("values", "")
+    if by_value:
+        label = cells.get("labels", "") or (cells.get("label", "") if _labels_values(cells, by_value=True) else "")
+        if not cell:
+            return (), None
+        found = range_of(cell) if kind in {None, "numeric"} else None
+        if found is not None:
+            return (replace(found[0], label=label or found[0].label),), found[1]
+        if label:
+            return (Entry(value=cell, label=one_line(label)),), None
+    entries, step = stated_entries(cell, kind)
+    if not by_value and (written := cells.get("labels", "")):
+        labels = separated(written, commas=not any(mark in cell for mark in "|;\n"))
+        labelled = with_labels(entries, [one_line(label) for label in labels])
+        if labelled is None:
+            codebook.faults.append(
+                f"line {line}: {cells['variable']} must have as many labels as values, got {len(labels)} for "
+                f"{len(entries)}; separate both by bars, in the same order."
+            )
+        else:
+            entries = labelled
+    return entries, step
+
+
+def stated_entries(cell: str, kind: Kind | None) -> tuple[tuple[Entry, ...], Decimal | None]:
+    """The values or the range that a cell states for a kind, and the step if one is stated."""
+    if kind == "date":
+        found = _DAYS.match(cell)
+        return ((Entry(value=found[1], high=found[2]),) if found else entries_of(cell, ranges=False)[0]), None
+    entries, step = entries_of(cell, ranges=kind in {None, "numeric"})
+    if kind is None and sum(entry.high is not None for entry in entries) > 1:
+        # Several ranges without a type are groups, such as groups of ages.
+        return entries_of(cell, ranges=False)
+    return entries, step
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", text.lower())

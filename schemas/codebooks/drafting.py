@@ -1,0 +1,238 @@
+"""Writes the draft of a schema and of a short spec from a codebook, for a person to read and to correct.
+
+Texts of the codebook become literals of Python, so that none of them can be code.
+"""
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from schemas.codebooks.codebook import Codebook, one_line
+from schemas.codebooks.reading import require_no_faults
+from schemas.codebooks.settling import Described, LeftOut, settle
+
+_WIDEST = 116
+_FUNCTIONS = ("nominal", "ordered", "numeric", "dates", "identifier")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Draft:
+    """A draft of a schema.
+
+    Attributes:
+        columns: the columns that it describes, in the codebook's order.
+        left_out: variables of the codebook that it does not describe, with the reasons.
+    """
+
+    columns: tuple[Described, ...]
+    left_out: tuple[LeftOut, ...]
+
+    @property
+    def attributes(self) -> tuple[Described, ...]:
+        """The columns that are released."""
+        return tuple(column for column in self.columns if column.form != "identifier")
+
+    @property
+    def identifiers(self) -> tuple[str, ...]:
+        """Columns that are never released."""
+        return tuple(column.name for column in self.columns if column.form == "identifier")
+
+    @property
+    def person(self) -> str | None:
+        """The identifier of people who may have several records; None if the codebook names none."""
+        return next((column.name for column in self.columns if column.is_person), None)
+
+
+def draft_of(codebook: Codebook, what: str, wanted: Sequence[str] = ()) -> Draft:
+    """Decide how a schema describes the variables of a codebook.
+
+    Args:
+        codebook: the codebook.
+        what: where it is from, for messages.
+        wanted: names of the variables that are meant, in their order; all if there are none.
+
+    Raises:
+        InvalidInput: the codebook has faults, contradicts itself, or has no such variable; the message has a line for
+            each fault.
+    """
+    faults = [*codebook.faults, *_unknown(wanted, codebook.variables)]
+    settled: list[Described | LeftOut] = []
+    for name in wanted or codebook.variables:
+        if name in codebook.variables:
+            try:
+                settled.append(settle(codebook.variables[name]))
+            except ValueError as error:
+                faults.append(str(error))
+    require_no_faults(faults, what)
+    return Draft(
+        columns=tuple(each for each in settled if isinstance(each, Described)),
+        left_out=tuple(each for each in settled if isinstance(each, LeftOut)),
+    )
+
+
+def _unknown(wanted: Iterable[str], known: Collection[str]) -> Iterator[str]:
+    for name in wanted:
+        if name not in known:
+            close = get_close_matches(name, known, n=1)
+            hint = f"did you mean {close[0]}?" if close else "correct its name."
+            yield f"the codebook must describe {one_line(name)}, and does not; {hint}"
+
+
+def schema_text(draft: Draft, *, sources: Sequence[str], description: str = "", person: str | None = None) -> str:
+    """The text of a schema.
+
+    Args:
+        draft: the columns.
+        sources: names of the codebook's files.
+        description: what the table is.
+        person: name of the identifier of a person, if people may have several records.
+    """
+    drafted_from = " and ".join(one_line(source).replace('"', "'").replace("\\", "/") for source in sources)
+    lines = [
+        f'"""Drafted from {drafted_from}: read it, and correct what is wrong.',
+        "",
+        "It was written from the codebook alone. Values and ranges must never be taken from the confidential table.",
+        '"""',
+        "",
+        *_imported(draft),
+        "",
+        "schema = table(",
+        "    {",
+    ]
+    for column in draft.columns:
+        if column.remark:
+            lines.append(f"        # {column.remark}")
+        lines += _column(column)
+    lines.append("    },")
+    if description:
+        lines.append(f"    description={_literal(description)},")
+    if person is not None:
+        lines.append(f"    person={_literal(person)},")
+    lines.append(")")
+    if draft.left_out:
+        lines += ["", "# Left out:"]
+        lines += [f"#   {one_line(each.name)}: {each.reason}." for each in draft.left_out]
+    return "\n".join(lines) + "\n"
+
+
+def _imported(draft: Draft) -> Iterator[str]:
+    """The imports of a schema."""
+    systems = sorted({column.groups for column in draft.columns if column.groups is not None})
+    if systems:
+        names = sorted(
+            [*(f"{system.upper()}_CHAPTERS" for system in systems), *(f"{system}_chapter" for system in systems)]
+        )
+        yield f"from schemas.hierarchies import {', '.join(names)}"
+    yield f"from schemas.table import {', '.join(sorted({'table', *(column.form for column in draft.columns)}))}"
+
+
+def spec_text(name: str, *, schema: str, source: str, epsilon: str, title: str = "", remark: str = "") -> str:
+    """The text of a short spec; everything that it leaves out has a default.
+
+    Args:
+        name: the release's name.
+        schema: file of the schema.
+        source: file of the records.
+        epsilon: what the whole release may cost.
+        title: what the release is.
+        remark: a line at the top.
+    """
+    lines = [f"# {remark}"] if remark else []
+    is_plain = name[0].isalpha() and name not in {"null", "true", "false"}
+    lines.append(f"name: {name if is_plain else _literal(name)}")
+    if title:
+        lines.append(f"title: {_literal(title)}")
+    lines += [
+        f"dataset: {_literal(schema)}",
+        f"source: {_literal(source)}",
+        f"epsilon: {epsilon} # of the whole release",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _column(column: Described) -> list[str]:
+    """The lines of a column."""
+    parts = list(_arguments(column))
+    head = f"{_literal(column.name)}: {column.form}("
+    short = f"        {head}{', '.join(parts)}),"
+    if len(short) <= _WIDEST and not any("\n" in part for part in parts):
+        return [short]
+    lines = [f"        {head}"]
+    for part in parts:
+        lines += [f"            {line}" for line in f"{part},".split("\n")]
+    return [*lines, "        ),"]
+
+
+def _arguments(column: Described) -> Iterator[str]:
+    """The arguments of a column, each as text."""
+    if column.groups is not None:
+        yield f"{column.groups.upper()}_CHAPTERS"
+        yield f"by={column.groups}_chapter"
+    elif column.form in {"nominal", "ordered"}:
+        yield _values(column.values)
+    elif column.form == "numeric":
+        yield from _numeric(column)
+    elif column.form == "dates":
+        yield from (_literal(column.low), _literal(column.high))
+        if column.period != "day":
+            yield f"by={_literal(column.period)}"
+    named = {
+        "written": column.written,
+        "missing": column.missing or None,
+        "missing_as": column.missing_as,
+        "label": column.label or None,
+    }
+    for name, value in named.items():
+        if value is not None:
+            yield f"{name}={_list(value) if isinstance(value, tuple) else _literal(value)}"
+
+
+def _numeric(column: Described) -> Iterator[str]:
+    """The arguments of a column of numbers."""
+    yield repr(column.low)
+    yield repr(column.high)
+    if column.step != 1:
+        yield f"step={column.step!r}"
+    if column.rounds:
+        yield "round=True"
+    if column.bins is not None:
+        yield f"bins={_list(column.bins) if isinstance(column.bins, tuple) else repr(column.bins)}"
+    if column.also:
+        yield f"also={_values(column.also, labelled=True)}"
+
+
+def _values(values: Sequence[tuple[str | int | float, str]], *, labelled: bool = False) -> str:
+    """A list of values, or a mapping if any has a label."""
+    if not labelled and not any(label for _, label in values):
+        return _list([value for value, _ in values])
+    whole = "{" + ", ".join(f"{_literal(value)}: {_literal(label)}" for value, label in values) + "}"
+    if len(whole) <= _WIDEST - 20:
+        return whole
+    return "{\n" + "".join(f"    {_literal(value)}: {_literal(label)},\n" for value, label in values) + "}"
+
+
+def _list(values: Sequence[str | int | float]) -> str:
+    whole = "[" + ", ".join(map(_literal, values)) + "]"
+    if len(whole) <= _WIDEST - 20:
+        return whole
+    lines, line = [], ""
+    for value in map(_literal, values):
+        if line and len(line) + len(value) > _WIDEST - 24:
+            lines.append(line)
+            line = ""
+        line += f"{value}, "
+    lines.append(line)
+    return "[\n" + "".join(f"    {each.rstrip()}\n" for each in lines) + "]"
+
+
+def _literal(value: object) -> str:
+    """A value as a literal, which is one in Python, and of texts in YAML, too."""
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
+
+
+def described_in_words(draft: Draft) -> Mapping[str, int]:
+    """How many columns of each form a draft has."""
+    words = {"dates": "of dates", "identifier": "never released"}
+    forms = [column.form for column in draft.columns]
+    return {words.get(form, form): forms.count(form) for form in _FUNCTIONS if form in forms}

@@ -1,0 +1,191 @@
+"""Finds the format of a codebook, and reads it.
+
+A codebook is a public document. No file of records is read here; the records of an ARFF file, which follow its header,
+are not either.
+"""
+
+import io
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from deniable.foundation.errors import InvalidInput
+from schemas.codebooks.ahrq_codebook import is_ahrq, read_ahrq, text_of_page
+from schemas.codebooks.arff_header import header_of, read_arff
+from schemas.codebooks.codebook import Codebook
+from schemas.codebooks.csv_codebook import read_csv
+from schemas.codebooks.ddi_codebook import read_ddi
+from schemas.codebooks.json_metadata import read_metadata
+from schemas.codebooks.label_syntax import read_spss, read_stata
+from schemas.regular_files import opened_regular, read_regular
+
+FORMATS = ("csv", "json", "yaml", "ddi", "arff", "spss", "stata", "ahrq")
+_OF_SUFFIX = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".json": "json",
+    ".yaml": "yaml",
+    ".yml": "yaml",
+    ".xml": "ddi",
+    ".arff": "arff",
+    ".sps": "spss",
+    ".do": "stata",
+}
+_LONGEST = 64 << 20
+_LONGEST_HEADER = 16 << 20
+_LONGEST_LINE = 8 << 20
+_MOST_SHOWN = 40
+_WHAT = "the codebook"
+
+
+def read_codebooks(paths: Sequence[Path], form: str | None = None) -> Codebook:
+    """Read a codebook that may be in several files; what a later one says of a variable completes the earlier ones.
+
+    Args:
+        paths: the files.
+        form: the format of all of them, one of `FORMATS`; by default it is found.
+
+    Returns:
+        The codebook, with its faults; `schemas.codebooks.drafting.draft_of` refuses it if it has any.
+
+    Raises:
+        InvalidInput: a file cannot be read, or its format is not found.
+    """
+    whole = Codebook()
+    for path in paths:
+        read = _read(path, form)
+        if not read.variables and not read.faults:
+            read.faults.append(f"a codebook must describe variables, got none; check that {path} is one.")
+        whole.complete(read.variables.values())
+        whole.faults += [f"{path.name}, {fault}" if len(paths) > 1 else fault for fault in read.faults]
+    return whole
+
+
+def require_no_faults(faults: Sequence[str], what: str) -> None:
+    """Refuse a codebook with faults, all of them at once.
+
+    Raises:
+        InvalidInput: there are any.
+    """
+    if not faults:
+        return
+    shown = list(faults[:_MOST_SHOWN])
+    if len(faults) > _MOST_SHOWN:
+        shown.append(f"and {len(faults) - _MOST_SHOWN:,} more.")
+    raise InvalidInput("\n  ".join([f"the codebook {what} is wrong, in {len(faults):,} of its entries:", *shown]))
+
+
+def _read(path: Path, form: str | None) -> Codebook:
+    """Read one file."""
+    form = form or _OF_SUFFIX.get(path.suffix.lower())
+    try:
+        if form == "arff":
+            return read_arff(_header(path))
+        content = read_regular(path, _WHAT, _LONGEST)
+        if form == "ddi" or (form is None and content.lstrip().startswith(b"<?xml")):
+            return read_ddi(content)
+        return _of_text(_decoded(content), form, path)
+    except FileNotFoundError:
+        msg = f"the codebook must be a file, and {path} does not exist; correct its path."
+    except OSError as error:
+        msg = f"the codebook must be a readable file, got {path}: {error.strerror}."
+    raise InvalidInput(msg)
+
+
+def _of_text(text: str, form: str | None, path: Path) -> Codebook:
+    if "<html" in text[:2000].lower() or "<table" in text[:20000].lower():
+        text = text_of_page(text)
+    form = form or _found(text)
+    if form is None:
+        raise InvalidInput(
+            f"the codebook must be in a format that is known, and that of {path} was not found; name it by --format: "
+            f"{', '.join(FORMATS)}."
+        )
+    return _READERS[form](text)
+
+
+def _found(text: str) -> str | None:
+    """The format of a text whose name says nothing."""
+    low = text.lower()
+    if text.lstrip().startswith("{"):
+        return "json"
+    for form, marks in (
+        ("arff", ("@attribute",)),
+        ("stata", ("label define", "label variable")),
+        ("spss", ("value labels", "variable labels")),
+    ):
+        if any(mark in low for mark in marks):
+            return form
+    return "ahrq" if is_ahrq(text) else None
+
+
+def _header(path: Path) -> str:
+    """The header of an ARFF file: nothing after `@data` is looked at."""
+    with opened_regular(path, _WHAT) as file:
+        lines = io.TextIOWrapper(file, encoding="utf-8-sig", errors="replace")
+        return header_of(_bounded(lines))
+
+
+def _bounded(lines: io.TextIOWrapper) -> Iterator[str]:
+    total = 0
+    while line := lines.readline(_LONGEST_LINE):
+        total += len(line)
+        if total > _LONGEST_HEADER:
+            raise InvalidInput(
+                f"the header of an ARFF file must have at most {_LONGEST_HEADER >> 20} MiB before @data, got more."
+            )
+        yield line
+
+
+def _decoded(content: bytes) -> str:
+    """Text in UTF-8, or else in Windows' Western code page, as codebooks often are."""
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return content.decode("cp1252", errors="replace")
+
+
+def _read_json(text: str) -> Codebook:
+    try:
+        read = json.loads(text, parse_float=str, parse_constant=str)
+    except (ValueError, RecursionError):
+        read = None
+    return _of_mapping(read, "JSON")
+
+
+def _read_yaml(text: str) -> Codebook:
+    try:
+        read = YAML(typ="safe", pure=True).load(_without_aliases(text))
+    except (YAMLError, RecursionError, ValueError):
+        read = None
+    return _of_mapping(read, "YAML")
+
+
+def _without_aliases(text: str) -> str:
+    """Refuse aliases, which can expand without end."""
+    reader = YAML(typ="safe", pure=True)
+    if any(getattr(event, "anchor", None) for event in reader.parse(text)):
+        raise ValueError("aliases")
+    return text
+
+
+def _of_mapping(read: Any, what: str) -> Codebook:
+    if not isinstance(read, dict):
+        return Codebook(faults=[f"a description in {what} must be a mapping without aliases, and is not; correct it."])
+    return read_metadata(read)
+
+
+_READERS: dict[str, Callable[[str], Codebook]] = {
+    "csv": read_csv,
+    "json": _read_json,
+    "yaml": _read_yaml,
+    "spss": read_spss,
+    "stata": read_stata,
+    "ahrq": read_ahrq,
+    "arff": lambda text: read_arff(header_of(text.splitlines(keepends=True))),
+    "ddi": lambda text: read_ddi(text.encode()),
+}

@@ -1,0 +1,50 @@
+"""Refusals that rest on exact counts of real records: the message has none, and a file in the vault has them all.
+
+A message goes to Prefect, to MLflow and to logs; the file is for cleared staff, and the command line shows it to them.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from deniable.foundation.errors import Refused
+from stores.vault.private_files import PRIVATE_FILE, make_private_folder
+from stores.vault.workspace import Workspace
+
+
+class RefusedByCounts(Refused):
+    """A release that is refused because of exact counts, which the message does not quote.
+
+    Args:
+        sentence: what must hold, what was got without a count, and what to do; without its full stop.
+        details: the file that has the counts.
+    """
+
+    def __init__(self, sentence: str, details: Path) -> None:
+        super().__init__(sentence, details)
+        self.sentence, self.details = sentence, details
+
+    def __str__(self) -> str:
+        """The sentence, and where the counts are."""
+        return f"{self.sentence}; the counts are in {self.details}, for cleared staff."
+
+    def counts(self) -> str:
+        """The counts, for cleared staff; empty if this user may not read them, or the file is gone."""
+        try:
+            return self.details.read_text(encoding="utf-8")
+        except OSError:
+            return ""
+
+
+def refused_by_counts(workspace: Workspace, step: str, sentence: str, counts: Iterable[str]) -> RefusedByCounts:
+    """Keep the counts in the vault, and make the refusal that names their file.
+
+    Args:
+        workspace: the release; its errors are kept even if it is discarded.
+        step: the step that refuses.
+        sentence: see RefusedByCounts.
+        counts: the counts, line by line.
+    """
+    path = make_private_folder(workspace.vault / "errors") / f"{step}.txt"
+    path.touch(mode=PRIVATE_FILE)
+    path.write_text("".join(f"{line}\n" for line in counts), encoding="utf-8")
+    return RefusedByCounts(sentence, path)

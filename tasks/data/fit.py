@@ -1,0 +1,148 @@
+"""Check how a source fits a schema, without a release: nothing is drawn, charged, tracked or published.
+
+The counts are exact and internal: they are for the console of those who may see the records. Examples of values are
+restricted, and are written to the vault alone.
+"""
+
+import csv
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+from pandera.pandas import DataFrameSchema
+
+from schemas.spec.release_spec import ReleaseSpec
+from stores.tables.sources import opened_source
+from stores.tables.tables import VALID
+from stores.vault.private_files import PRIVATE_FILE, make_private_folder
+from tasks.data.validate import Findings, examine
+
+_MOST_EXAMPLES = 20
+_MOST_DISTINCT = 10_000
+_ROW = "row"
+
+
+@dataclass
+class Fit(Findings):
+    """How a source fits a schema. All of it is internal, and the examples are restricted.
+
+    Attributes:
+        lost_by: rows that are left out because of one column alone, by column.
+        examples: values that fail, by column and finding, with the number of their rows.
+    """
+
+    lost_by: Counter[str] = field(default_factory=Counter)
+    examples: dict[tuple[str, str], Counter[str]] = field(default_factory=dict)
+    _at_fault: dict[str, pd.Index] = field(default_factory=dict, repr=False)
+    _frame: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False)
+
+    def take(self, schema: DataFrameSchema, frame: pd.DataFrame) -> None:
+        """Examine some rows.
+
+        Args:
+            schema: the description of the table.
+            frame: rows as they were read, numbered from 0.
+        """
+        self._at_fault, self._frame = {}, frame
+        recoded = examine(schema, frame, self)
+        left_out = recoded.index[~recoded[VALID]]
+        faults = pd.Series(0, left_out)
+        for rows in self._at_fault.values():
+            faults.loc[rows.intersection(left_out)] += 1
+        for column, rows in self._at_fault.items():
+            self.lost_by[column] += int((faults.reindex(rows) == 1).sum())
+        self._at_fault, self._frame = {}, pd.DataFrame()
+
+    def add_invalid(self, column: str, check: str, rows: pd.Index) -> None:
+        """Count invalid cells, and keep some of their values."""
+        super().add_invalid(column, check, rows)
+        self._note(column, rows)
+        if column in self._frame:
+            kept = self.examples.setdefault((column, finding_of(check)), Counter())
+            for value, count in self._frame.loc[rows, column].astype(str).value_counts().items():
+                if str(value) in kept or len(kept) < _MOST_DISTINCT:
+                    kept[str(value)] += int(count)
+
+    def add_missing(self, column: str, rows: pd.Index) -> None:
+        """Count missing cells."""
+        super().add_missing(column, rows)
+        self._note(column, rows)
+
+    def _note(self, column: str, rows: pd.Index) -> None:
+        before = self._at_fault.get(column)
+        self._at_fault[column] = rows.unique() if before is None else before.union(rows)
+
+    @property
+    def by_finding(self) -> dict[str, dict[str, int]]:
+        """Cells by column and finding, of columns with any."""
+        found: dict[str, Counter[str]] = {}
+        for column, count in self.missing_by_column.items():
+            found.setdefault(column, Counter())["missing"] += count
+        for (column, check), count in self.invalid_by_check.items():
+            found.setdefault(column, Counter())[finding_of(check)] += count
+        for counts in found.values():
+            # What is not a number is in no range either.
+            unreadable = counts.get("not a number", 0)
+            for finding in ("out of range", "out of domain"):
+                if unreadable and finding in counts:
+                    counts[finding] -= unreadable
+        return {
+            column: {name: count for name, count in counts.items() if count}
+            for column, counts in found.items()
+            if any(counts.values())
+        }
+
+
+def finding_of(check: str) -> str:
+    """A check of a schema, as a finding: `out of domain`, `off grid`; of a rule, the rule."""
+    if check.startswith("steps_of_"):
+        return "off grid"
+    return {"isin": "out of domain", "in_range": "out of range", "number": "not a number"}.get(check, check)
+
+
+def fit_of(spec: ReleaseSpec, cache: Path) -> Fit:
+    """Check how the source of a spec fits its schema.
+
+    Args:
+        spec: the spec; only its source and its schema are used.
+        cache: folder for downloads that anyone may read.
+
+    Raises:
+        InvalidInput: the source is missing or lacks columns, or the schema does not fit it.
+    """
+    fit = Fit()
+    with opened_source(spec, cache) as source:
+        for batch in source.batches():
+            fit.take(spec.schema, pa.Table.from_batches([batch]).to_pandas())
+        fit.malformed = source.malformed_rows
+    return fit
+
+
+def write_examples(fit: Fit, vault: Path, name: str) -> Path:
+    """Write the most frequent values that do not fit, for those who may see the records.
+
+    Args:
+        fit: what was found.
+        vault: folder of restricted files.
+        name: the spec's name.
+
+    Returns:
+        The file, which only its owner may read; an earlier one is replaced.
+    """
+    place = make_private_folder(make_private_folder(vault) / "checks") / f"{name}.csv"
+    place.touch(PRIVATE_FILE)
+    place.chmod(PRIVATE_FILE)
+    with place.open("w", newline="", encoding="utf-8") as file:
+        lines = csv.writer(file)
+        lines.writerow(["column", "finding", "value", "rows"])
+        lines.writerows(_examples(fit.examples))
+    return place
+
+
+def _examples(examples: dict[tuple[str, str], Counter[str]]) -> Iterator[Iterable[str | int]]:
+    for (column, finding), values in examples.items():
+        for value, count in values.most_common(_MOST_EXAMPLES):
+            yield column, finding, value, count

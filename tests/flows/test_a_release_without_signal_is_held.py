@@ -1,0 +1,49 @@
+"""A release of which noise hides most says so and waits for a person, by what is public alone."""
+
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+
+from flows.audit import audit_here
+from flows.release import release
+from schemas.provenance import RECORD
+from stores.keys.signed_record import read_signed
+from stores.releases.deciding import decide
+from stores.vault.actors import OPERATOR_VARIABLE
+from stores.vault.pending_approval import Held
+from tests.small_release import made_up_people, write_small_release
+
+pytestmark = pytest.mark.usefixtures("prefect")
+
+SPEC = {
+    "name": "hidden",
+    "dataset": "people.py",
+    "source": "people.csv",
+    "epsilon": 0.01,
+    "synthesis": {"records": 200},
+    "evaluation": {"classifiers": ["tree"]},
+}
+
+
+def test_it_is_held_and_published_once_a_person_approves_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, state = write_small_release(tmp_path / "spec", people=made_up_people(60)).parent, tmp_path / "state"
+    spec = folder / "hidden.yaml"
+    with spec.open("w") as file:
+        YAML(typ="safe", pure=True).dump(SPEC, file)
+    monkeypatch.setenv(OPERATOR_VARIABLE, "ada")
+    with pytest.raises(Held) as held:
+        release(spec, state)
+    note = held.value.note
+    (why,) = note.why
+    assert why.startswith("noise hides 4 of its 4 attributes, about which it says next to nothing (raise epsilon")
+    assert why in " ".join(note.page.read_text().split())
+    assert not list((state / "releases").glob("*"))
+
+    decide(state, note, "approved", by="ines", identity="account", reason="it is for training only")
+    workspace = release(spec, state).workspace
+    approval = read_signed(workspace.release_folder / RECORD).record.people.approval
+    assert approval is not None
+    assert (approval.by, approval.decision) == ("ines", "approved")
+    audited = audit_here(workspace.release_id, state)
+    assert audited.holds, audited
