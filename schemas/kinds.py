@@ -575,7 +575,7 @@ def _starts(grid: _Grid, bins: float | Sequence[float] | None, label: str) -> li
     if isinstance(bins, int | float):
         width = _exact(bins) / grid.step
         if width < 1 or width.denominator != 1:
-            raise InvalidInput(f"the width of bins must be one or more whole steps, got {bins}: {label}.")
+            raise InvalidInput(f"the width of bins must be a whole number of steps, got {bins}: {label}.")
         if grid.count / width > MAX_CARDINALITY:
             raise InvalidInput(f"a numeric column must have at most {MAX_CARDINALITY} bins, got more: {label}.")
         return list(range(0, grid.count, int(width)))

@@ -169,15 +169,14 @@ def _variable(line: int, cells: dict[str, str], codebook: Codebook, *, by_value:
     entries, step = _entries(line, cells, codebook, kind, by_value=by_value)
     low, high = cells.get("low", ""), cells.get("high", "")
     if low or high:
-        if number(low) is None or number(high) is None:
-            if kind != "date":
-                codebook.faults.append(
-                    f"line {line}: {cells['variable']} must have two numbers as low and high, got {one_line(low)!r} "
-                    f"and {one_line(high)!r}; correct them."
-                )
+        numbers = number(low), number(high)
+        if kind != "date" and None in numbers:
+            codebook.faults.append(
+                f"line {line}: {cells['variable']} must have two numbers as low and high, got {one_line(low)!r} "
+                f"and {one_line(high)!r}; correct them."
+            )
         else:
-            low, high = str(number(low)), str(number(high))
-        entries = (*entries, Entry(value=low, high=high))
+            entries = (*entries, Entry(value=low, high=high))
     if stated := cells.get("step", ""):
         step = number(stated)
         if step is None or step <= 0:

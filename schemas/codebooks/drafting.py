@@ -53,10 +53,10 @@ def draft_of(codebook: Codebook, what: str, wanted: Sequence[str] = ()) -> Draft
         wanted: names of the variables that are meant, in their order; all if there are none.
 
     Raises:
-        InvalidInput: the codebook has no such variable, contradicts itself, or describes no attribute; the message has
-            a line for each fault.
+        InvalidInput: the codebook has faults, contradicts itself, or has no such variable; the message has a line for
+            each fault.
     """
-    faults = list(_unknown(wanted, codebook.variables))
+    faults = [*codebook.faults, *_unknown(wanted, codebook.variables)]
     settled: list[Described | LeftOut] = []
     for name in wanted or codebook.variables:
         if name in codebook.variables:

@@ -222,7 +222,12 @@ def _numeric(
     bins: Number | tuple[Number, ...] | None = None
     remark = ""
     if (high - low) / step >= _MOST_STEPS:
-        bins = _python(_nice((high - low) / _BINS, step)) if low else tuple(map(_python, _growing(high, step)))
+        if low <= 0 < high:
+            below = [-start for start in _growing(-low, step) if -start > low]
+            starts = [*reversed(below), *([Decimal(0)] if low else []), *_growing(high, step)]
+            bins = tuple(map(_python, starts))
+        else:
+            bins = _python(_nice((high - low) / _BINS, step))
         form = "bins that grow" if isinstance(bins, tuple) else f"bins of {bins:,}"
         remark = f"learnt in {form}, because {(high - low) / step + 1:,.0f} numbers are many"
     codes = tuple(

@@ -100,14 +100,18 @@ def test_numbers_with_any_decimals_are_rounded_to_a_thousand_steps(tmp_path: Pat
 
 
 def test_amounts_of_many_values_have_bins_that_grow(tmp_path: Path) -> None:
-    book = codebook(tmp_path, "book.csv", "variable,values\ncost,0 to 557001\nbalance,-70000 to 70000\n")
-    cost, balance = draft_of(book, "").columns
+    text = "variable,values\ncost,0 to 557001\nbalance,-70000 to 70000\nnumber,20001 to 89999\n"
+    cost, balance, number = draft_of(codebook(tmp_path, "book.csv", text), "").columns
     assert isinstance(cost.bins, tuple)
+    assert isinstance(balance.bins, tuple)
     assert (cost.high, cost.step, cost.rounds, cost.bins[:11]) == (557_001, 1, False, (*range(1, 10), 10, 20))
-    assert balance.bins == 2000
     assert "557,002" in cost.remark
-    attribute = drafted(tmp_path, "book.csv", "variable,values\ncost,0 to 557001\n")["cost"]
-    assert len(attribute.values) == 51
+    assert balance.bins[:2] == (-60_000, -50_000)
+    assert -1 in balance.bins
+    assert 0 in balance.bins
+    assert number.bins == 1000
+    found = drafted(tmp_path, "book.csv", text)
+    assert {name: len(each.values) for name, each in found.items()} == {"cost": 51, "balance": 87, "number": 70}
 
 
 def test_dates_are_released_by_month_unless_they_span_few_days(tmp_path: Path) -> None:

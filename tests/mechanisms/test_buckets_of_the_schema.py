@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from deniable.foundation.domain import Domain
 from deniable.foundation.keys import ReleaseKey
 from flows.cli.plan import unused_buckets
 from schemas.references import Audience, Reference
@@ -51,8 +52,13 @@ def learnt(folder: Path, kind: str, schema: str) -> dict[str, str]:
     return {name: reference.digest for name, reference in made.items() if name not in {"graph", "exact_counts"}}
 
 
-@pytest.mark.parametrize("kind", spread(list(LEARNERS), 6))
-def test_a_learner_reads_the_buckets_or_says_that_it_does_not(kind: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", spread([kind for kind in LEARNERS if "schema" not in asked(kind)], 6))
+def test_a_learner_reads_the_buckets_or_says_that_it_does_not(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All but one whose table is one of its own: of origins, whose buckets are its areas."""
+    # The digest names the streams of noise: with it, all noise would be other noise.
+    monkeypatch.setattr(Domain, "digest", "the same")
     write = partial(write_small_release, people=[])
     coarse = load_spec(write(tmp_path / "one", schema=COARSE, **asked(kind)))
     fine = load_spec(write(tmp_path / "two", schema=FINE, **asked(kind)))

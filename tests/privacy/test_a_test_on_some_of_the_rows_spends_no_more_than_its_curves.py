@@ -26,7 +26,8 @@ from deniable.plausible_deniability.seed_accounting import (
     record_guarantee,
     theorem_a_epsilon,
 )
-from deniable.privacy.common_events import WORDS, check_probability, tested_candidates
+from deniable.privacy import common_events
+from deniable.privacy.common_events import WORDS, check_probability
 from deniable.privacy.loss import PrivacyTestEvent, SampledTestEvent, from_record
 from tests.output_law import MULTIPLICITY, NEIGHBOURS, Laws, Mechanism, hockey_stick, random_models, same_bucket
 
@@ -318,14 +319,16 @@ def test_words_decide_which_seeds_are_scored_one_by_one() -> None:
 
 def test_the_event_has_the_probability_that_is_drawn_with() -> None:
     asked = {"candidates": 5, "k": 8, "gamma": Fraction(2), "eps0": Fraction(1), "drop_probability": Fraction(0)}
-    made = tested_candidates(**asked, public_rows=1000, prefixes=2, max_plausible=9, max_check_plausible=100)
+    made = common_events.tested_candidates(
+        **asked, public_rows=1000, prefixes=2, max_plausible=9, max_check_plausible=100
+    )
     assert isinstance(made, SampledTestEvent)
     assert made.check_probability == Fraction(100 * WORDS // 1000, WORDS) == check_probability(100, 1000)
     assert made.check_probability <= Fraction(1, 10) < made.check_probability + Fraction(1, WORDS)
     assert made.max_plausible == 9
     assert from_record(made.to_record()) == made
-    limited = tested_candidates(**asked, public_rows=1000, prefixes=2, max_plausible=9)
-    assert limited == tested_candidates(**asked, public_rows=1000, prefixes=2)
+    limited = common_events.tested_candidates(**asked, public_rows=1000, prefixes=2, max_plausible=9)
+    assert limited == common_events.tested_candidates(**asked, public_rows=1000, prefixes=2)
     with pytest.raises(InvalidInput, match=r"probability of scoring a row must be in \(0, 1\), got 1"):
         replace(made, check_probability=Fraction(1))
     with pytest.raises(InvalidInput, match="max_plausible must be at least k = 8, got 7"):

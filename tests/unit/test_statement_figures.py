@@ -121,7 +121,7 @@ def test_what_publication_tells_is_said_of_each_spec() -> None:
         "At most 0.05 of the rows in scope were left out, because they were invalid or had no value"
     )
     assert "utility was not measured on held-out records, and risk was not measured" in not_measured
-    left_out = rows_left_out(short)
+    left_out = rows_left_out(short, None)
     assert left_out["largest_share_of_rows_left_out"] == 0.05
     assert "largest_share_of_invalid_rows" not in left_out
     tested = {**SPEC, "synthesis": {"guarantee": "tested_seeds", "test": 2}}

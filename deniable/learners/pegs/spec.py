@@ -1,7 +1,7 @@
 """The entry of this learner in a release spec."""
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
@@ -15,6 +15,21 @@ MOST_BLOCK = 1000
 MOST_DRAWS = 1000
 _MOST_WEIGHT = 10**9
 _LONGEST_PATH = 1000
+
+
+Orders: TypeAlias = dict[str, tuple[str, ...]] | None
+"""For each attribute, the others from which its key is made; None for those of the schema."""
+
+
+def of_others(orders: Orders, info: ValidationInfo) -> Orders:
+    """Public orders, refused unless each names other attributes of the table, each once."""
+    domain = domain_known_to(info)
+    if domain is not None:
+        try:
+            public_orders(domain, orders)
+        except InvalidInput as error:
+            raise ValueError(str(error).rstrip(".")) from None
+    return orders
 
 
 def by_value(weights: dict[str, tuple[int, ...]], info: ValidationInfo) -> dict[str, tuple[int, ...]]:
@@ -68,20 +83,12 @@ class KeyedEntry(SeededEntry):
     """
 
     key_cells: Annotated[Count, Field(le=MOST_KEY_CELLS)] = 2000
-    orders: dict[str, tuple[str, ...]] | None = Field(default=None, validate_default=True)
+    orders: Orders = Field(default=None, validate_default=True)
 
     @field_validator("orders")
     @classmethod
-    def _name_other_attributes(
-        cls, orders: dict[str, tuple[str, ...]] | None, info: ValidationInfo
-    ) -> dict[str, tuple[str, ...]] | None:
-        domain = domain_known_to(info)
-        if domain is not None:
-            try:
-                public_orders(domain, orders)
-            except InvalidInput as error:
-                raise ValueError(str(error).rstrip(".")) from None
-        return orders
+    def _name_other_attributes(cls, orders: Orders, info: ValidationInfo) -> Orders:
+        return of_others(orders, info)
 
 
 class OrderBudget(Strict):

@@ -99,7 +99,7 @@ def _draft(asked: argparse.Namespace) -> int:
 
     name = asked.name or re.sub(r"[^a-z0-9_-]+", "_", asked.codebooks[0].stem.lower()).strip("_-")
     require_name(name)
-    source = asked.source or str(asked.to / f"{name}.csv")
+    source = asked.source or str(_default_source(asked.to, name, asked.codebooks))
     _require_other(asked.codebooks, Path(source))
     codebook = read_codebooks(asked.codebooks, asked.format)
     draft = draft_of(codebook, " and ".join(map(str, asked.codebooks)), wanted_columns(asked.columns))
@@ -138,6 +138,13 @@ def read_epsilon(stated: str) -> str:
     if not re.fullmatch(r"\d{1,3}(\.\d{1,6})?|\.\d{1,6}", stated) or not float(stated):
         raise InvalidInput(f"epsilon must be a number above 0 such as 1 or 0.5, got {stated!r}; correct it.")
     return stated
+
+
+def _default_source(folder: Path, name: str, codebooks: Sequence[Path]) -> Path:
+    """Where the table is, if no one says so: a file with the name of the release, unless that is the codebook."""
+    usual = folder / f"{name}.csv"
+    is_codebook = any(path.absolute() == usual.absolute() for path in codebooks)
+    return folder / f"{name}_records.csv" if is_codebook else usual
 
 
 def _require_other(codebooks: Sequence[Path], source: Path) -> None:
