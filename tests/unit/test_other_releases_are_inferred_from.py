@@ -1,6 +1,7 @@
 """Intervals from sets, flows, responses and prefixes cover as often as they say, and refuse what they cannot answer."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from math import comb
 
@@ -74,6 +75,16 @@ def test_ends_of_an_interval_are_those_whose_tails_are_enumerated() -> None:
     unsure = UrnDraws(drawn=2, trials=5, urns=1, inside=1.0, outside=2.0, rows=(5, 7)).share(0.8).interval
     assert unsure.low <= interval.low
     assert unsure.high >= interval.high
+    assert (unsure.low, unsure.high) == (
+        min(_numbers(own, 5)[0] / 6, _numbers(own, 6)[0] / 7, _numbers(own, 7)[0] / 7),
+        max(_numbers(own, 5)[1] / 5, _numbers(own, 6)[1] / 5, _numbers(own, 7)[1] / 6),
+    )
+
+
+def _numbers(draws: UrnDraws, rows: int) -> tuple[float, float]:
+    """The ends of the interval, as numbers of rows."""
+    interval = replace(draws, rows=(rows, rows)).share(0.8).interval
+    return round(interval.low * rows), round(interval.high * rows)
 
 
 def test_rows_of_a_part_are_within_their_bounds() -> None:

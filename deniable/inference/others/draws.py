@@ -70,13 +70,14 @@ class UrnDraws:
         points = sorted({round(each) for each in np.linspace(low, high, _POINTS_OF_ROWS)})
         if of_population:
             ends = [_OfRows(self, rows).of_population(level) for rows in points]
+            interval = Interval(min(end.low for end in ends), max(end.high for end in ends))
         else:
             # Both ends, as numbers of rows, rise with n: between two points they are within those of the points.
             numbers = [_OfRows(self, rows).of_rows(level) for rows in points]
-            steps = range(max(len(points) - 1, 1))
-            ends = [Interval(numbers[k].low / points[min(k + 1, len(points) - 1)], 1.0) for k in steps]
-            ends += [Interval(1.0, min(numbers[min(k + 1, len(points) - 1)].high / points[k], 1.0)) for k in steps]
-        interval = Interval(min(end.low for end in ends), max(end.high for end in ends))
+            later = [*points[1:], points[-1]]
+            lows = [number.low / rows for number, rows in zip(numbers, later, strict=True)]
+            highs = [number.high / rows for number, rows in zip(numbers, [points[0], *points[:-1]], strict=True)]
+            interval = Interval(min(lows), min(max(highs), 1.0))
         weight = self.inside + self.outside
         drawn = self.drawn / (self.trials * self.urns)
         estimate = (drawn * (centre + weight) - self.inside) / centre
