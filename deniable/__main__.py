@@ -130,7 +130,7 @@ def _infer(asked: argparse.Namespace) -> int:
     from deniable.data_user import answer_to, csv_of, document_of, lines_of, read_release  # noqa: PLC0415 - as above
 
     try:
-        read = read_release(FolderOnDisk(asked.release), _trust(asked))
+        read = read_release(FolderOnDisk(asked.release), _trust(asked), asked.people)
         answer = answer_to(read.inference, asked)
     except DeniableError as error:
         raise _Unreadable(printable(str(error))) from None
@@ -153,6 +153,29 @@ def _write(path: str, text: str) -> None:
             file.write(text)
     except OSError as error:
         raise _Unreadable(f"the file must be writable, got {path}: {error.strerror}; name another.") from None
+
+
+def _from_measurements(asked: argparse.Namespace) -> int:
+    try:
+        from deniable.from_measurements import made_of_others  # noqa: PLC0415 - compiled code
+    except ImportError as error:
+        raise _Unreadable(f"drawing records needs {error.name}: install deniable[learn].") from None
+
+    try:
+        made = made_of_others(_content(asked.file, "the file of noisy tables").decode(errors="replace"), asked.records)
+    except DeniableError as error:
+        raise _Unreadable(printable(str(error))) from None
+    try:
+        os.mkdir(asked.folder)  # noqa: PTH102
+    except OSError as error:
+        raise _Unreadable(
+            f"the folder must be a new one, got {asked.folder}: {error.strerror}; name another."
+        ) from None
+    for name, text in made.files.items():
+        _write(os.path.join(asked.folder, name), text)  # noqa: PTH118
+    print(f"{made.tables} noisy tables of about {made.records:,.0f} records; a model of {made.cells:,} cells")  # noqa: T201
+    print(f"{asked.records:,} synthetic records in {printable(asked.folder)}")  # noqa: T201
+    return HOLDS
 
 
 def _respond(asked: argparse.Namespace) -> int:
@@ -292,6 +315,16 @@ def _parser() -> argparse.ArgumentParser:
     from deniable.data_user import add_infer_command  # noqa: PLC0415
 
     add_infer_command(commands, _infer, "as for verify")
+    others = commands.add_parser(
+        "from-measurements",
+        help="a model and synthetic records from noisy tables that others published",
+        description="Read noisy tables with the law of their noise, make estimates that agree, intervals, a model and "
+        "synthetic records of them, and write all to a new folder, of which infer answers questions.",
+    )
+    others.add_argument("file", metavar="FILE", help="the noisy tables, JSON in the documented format")
+    others.add_argument("folder", metavar="FOLDER", help="the new folder")
+    others.add_argument("--records", type=int, default=10_000, metavar="N", help="synthetic records (default: 10000)")
+    others.set_defaults(carry_out=_from_measurements)
     respond = commands.add_parser(
         "respond",
         help="respond to a survey, with randomized responses",

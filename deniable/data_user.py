@@ -24,14 +24,38 @@ from deniable.foundation.strict_json import parsed
 from deniable.inference.answers import ESTIMANDS, GRADES, MEANING, SAMPLINGS, Answer, Asked, TableAnswer
 from deniable.inference.comparisons import compare
 from deniable.inference.estimation import Inference
+from deniable.inference.others.asking import OtherRelease
 from deniable.inference.quantiles import cumulative, quantile
 from deniable.inference.queries import Query
 from deniable.inference.regression import regress
 from deniable.inference.tables import table
+from deniable.local.survey import read_survey
+from deniable.measurements.certificate import FILE as CERTIFICATE
+from deniable.measurements.certificate import Certificate
 from deniable.measurements.document import FILE as MEASURED
 from deniable.measurements.document import Measurements
 from deniable.measurements.estimates import probability_of
-from deniable.verification.release import CSV, DOMAIN, FILE, RECORD, Folder, Trust, record_in, signature_check
+from deniable.other_releases import (
+    NOTHING,
+    SEEDS,
+    URNS,
+    drawn_release,
+    histogram_release,
+    survey_release,
+)
+from deniable.record.attestation import SURVEY
+from deniable.verification.release import (
+    CSV,
+    DOMAIN,
+    FILE,
+    RECORD,
+    RESPONSES,
+    Folder,
+    Trust,
+    record_in,
+    signature_check,
+)
+from deniable.verification.survey import DOCUMENT as SURVEY_DOCUMENT
 
 _LARGEST = 1 << 28
 _MOST_LINES = 60
@@ -52,7 +76,7 @@ class ReadRelease:
         name: the release's name; empty if it has no record.
     """
 
-    inference: Inference
+    inference: Inference | OtherRelease
     checks: tuple[Check, ...]
     name: str = ""
 
@@ -62,12 +86,13 @@ class ReadRelease:
         return tuple(check.note for check in self.checks if not check.made)
 
 
-def read_release(folder: Folder, trust: Trust | None = None) -> ReadRelease:
-    """Read what a release measured.
+def read_release(folder: Folder, trust: Trust | None = None, people: int | None = None) -> ReadRelease:
+    """Read what a release measured, or what else its records follow from.
 
     Args:
-        folder: the release folder.
+        folder: the release folder, or the folder of a survey.
         trust: the keys whose signatures are accepted; the signature is not checked without keys.
+        people: number of people, if the user states it and the release does not.
 
     Raises:
         InvalidInput: a file is missing or not in its form.
@@ -77,14 +102,20 @@ def read_release(folder: Folder, trust: Trust | None = None) -> ReadRelease:
     files = _Files(folder, names)
     checks: list[Check] = []
     split: Mapping[str, Any] | None = None
+    record: Mapping[str, Any] = {}
     name, effect = "", 1.0
     if RECORD in names:
         envelope, statement = record_in(folder, names)
-        record: Mapping[str, Any] = statement.predicate
+        predicate: Any = statement.predicate
+        record = predicate
         files.digests = statement.subjects
         try:
-            split, name = record["spec"]["document"].get("split"), record["release"]["id"]
-            effect = float(Fraction(str((record["spec"]["document"].get("sampling") or {}).get("design_effect", 1))))
+            if statement.version == SURVEY:
+                name = record["survey"]["name"]
+            else:
+                spec = record["spec"]["document"]
+                split, name = spec.get("split"), record["release"]["id"]
+                effect = float(Fraction(str((spec.get("sampling") or {}).get("design_effect", 1))))
         except (KeyError, TypeError, AttributeError, ValueError):
             raise InvalidInput(f"{RECORD} must be the record of a release, and is not.") from None
         if trust is not None and trust.keys is not None:
@@ -98,11 +129,10 @@ def read_release(folder: Folder, trust: Trust | None = None) -> ReadRelease:
             )
     else:
         checks.append(Check("signature", (), f"The folder has no {RECORD}: nothing shows who made it.", made=False))
+    if "survey" in record:
+        return ReadRelease(_survey(files), tuple(checks), name)
     if MEASURED not in names:
-        raise Refused(
-            f"a release must have {MEASURED} for estimates with intervals, and this one has none: its learner "
-            "published no counts; nothing can be inferred from it but what PRIVACY.md states of errors."
-        )
+        return ReadRelease(_other(files, names, record, people), tuple(checks), name)
     described = files.document(DOMAIN)
     domain = _formed(DOMAIN, lambda: Domain.from_document(described))
     written = files.document(MEASURED)
@@ -116,8 +146,47 @@ def read_release(folder: Folder, trust: Trust | None = None) -> ReadRelease:
         computed=computed,
         design_effect=effect,
         model=SyntheticRecords(files, domain, measured.domain.names) if CSV in names else None,
+        certificate=_certificate(files, measured.domain) if CERTIFICATE in names else None,
     )
     return ReadRelease(inference, tuple(checks), name)
+
+
+def _other(files: "_Files", names: Mapping[str, str], record: Mapping[str, Any], people: int | None) -> OtherRelease:
+    """A release that publishes no noisy tables.
+
+    Raises:
+        Refused: no law of its records is known.
+    """
+    if not record or not {URNS, SEEDS} & set(names):
+        raise Refused(
+            f"a release must have {MEASURED} for estimates with intervals, and this one has none: its learner "
+            f"published no counts; {NOTHING}."
+        )
+    described = files.document(DOMAIN)
+    domain: Domain = _formed(DOMAIN, lambda: Domain.from_document(described))
+    labels, spec = _labels(described), record["spec"]["document"]
+    found: OtherRelease
+    if SEEDS in names:
+        seeds = files.document(SEEDS)
+        found = _formed(SEEDS, lambda: histogram_release(record, domain, seeds, labels))
+    else:
+        urns, records = files.document(URNS), SyntheticRecords(files, domain, domain.names)
+        found = _formed(URNS, lambda: drawn_release(spec, domain, urns, lambda: records.codes, people, labels))
+    return found
+
+
+def _survey(files: "_Files") -> OtherRelease:
+    """The responses of a survey."""
+    survey = _formed(SURVEY_DOCUMENT, lambda: read_survey(files.content(SURVEY_DOCUMENT).decode()))
+    rows = csv.DictReader(io.StringIO(files.content(RESPONSES).decode(), newline=""))
+    found: OtherRelease = _formed(RESPONSES, lambda: survey_release(survey, list(rows)))
+    return found
+
+
+def _certificate(files: "_Files", domain: Domain) -> Certificate:
+    document = files.document(CERTIFICATE)
+    found: Certificate = _formed(CERTIFICATE, lambda: Certificate.from_document(domain, document))
+    return found
 
 
 class _Files:
@@ -164,15 +233,20 @@ class SyntheticRecords:
 
     def total(self, query: Query) -> float:
         """The sum over the records of a function of each."""
-        if self._codes is None:
-            self._codes = self._read()
         found = 0.0
         for term in query.terms:
-            own = np.full(len(self._codes), term.factor)
+            own = np.full(len(self.codes), term.factor)
             for i, values in term.of.items():
-                own *= values[self._codes[:, i]]
+                own *= values[self.codes[:, i]]
             found += float(own.sum())
         return found
+
+    @property
+    def codes(self) -> NDArray[np.int64]:
+        """The codes of the records, shape (records, m)."""
+        if self._codes is None:
+            self._codes = self._read()
+        return self._codes
 
     def _read(self) -> NDArray[np.int64]:
         rows = csv.reader(io.StringIO(self._files.content(CSV).decode(), newline=""))
@@ -242,6 +316,7 @@ def add_infer_command(commands: Any, carry_out: Callable[[argparse.Namespace], i
     common.add_argument(
         "--sampling", choices=SAMPLINGS[:2], help="how the rows were sampled, if the release does not say"
     )
+    common.add_argument("--people", type=int, metavar="N", help="number of people, for synthetic sets that do not say")
     common.add_argument(
         "--deff", type=float, metavar="D", help="design effect of the sample (default: as released, or 1)"
     )
@@ -287,13 +362,19 @@ def add_infer_command(commands: Any, carry_out: Callable[[argparse.Namespace], i
     one.add_argument("--test", action="store_true", help="p-values of the coefficients")
 
 
-def answer_to(inference: Inference, asked: argparse.Namespace) -> Answer | TableAnswer:
+def answer_to(inference: Inference | OtherRelease, asked: argparse.Namespace) -> Answer | TableAnswer:
     """The answer to a question of the command line.
 
     Raises:
         InvalidInput, Refused: it cannot be answered; one sentence.
     """
     how = Asked(asked.level, asked.estimand, asked.grade, asked.deff, asked.sampling)
+    if isinstance(inference, OtherRelease):
+        if asked.question == "count":
+            return inference.count(asked.what, how)
+        if asked.question == "share":
+            return inference.share(asked.what, asked.given, how)
+        raise inference.refusal(f"questions of the kind {asked.question}")
     questions: dict[str, Callable[[], Answer | TableAnswer]] = {
         "count": lambda: inference.count(asked.what, how),
         "share": lambda: inference.share(asked.what, asked.given, how),

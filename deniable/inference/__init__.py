@@ -4,6 +4,7 @@
 `compare` (comparisons), `table` (tables), `quantile` and `cumulative` (quantiles), and `regress` (regression). `Asked`
 has level, estimand, grade and design effect; an `Answer` (answers) has estimate, interval, grade, sources, condition.
 Below: queries, linear in counts; system, their least-squares estimates and variances; laws of the error; intervals;
-bounds for what was not counted together; conditions, as people word them; interval_table: `intervals.csv`, its check.
-NumPy suffices. How a folder is read does not belong here (deniable.data_user).
+bounds for what was not counted together, and certified, the same by a certificate of the model; conditions, as people
+word them; interval_table: `intervals.csv`, its check. Room others: releases that publish no noisy tables. NumPy
+suffices. How a folder is read does not belong here (deniable.data_user).
 """

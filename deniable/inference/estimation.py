@@ -16,6 +16,7 @@ import numpy as np
 from deniable.foundation.errors import InvalidInput, Refused
 from deniable.inference.answers import Answer, Asked, Grade
 from deniable.inference.bounds import MeasuredCount, Subset, count_bounds
+from deniable.inference.certified import CertifiedCounts
 from deniable.inference.conditions import Conditions, Labels
 from deniable.inference.intervals import (
     LOUD,
@@ -28,9 +29,10 @@ from deniable.inference.intervals import (
     ratio_interval,
     share_interval,
 )
-from deniable.inference.laws import ErrorLaw
-from deniable.inference.queries import Query
+from deniable.inference.laws import ErrorLaw, two_sided
+from deniable.inference.queries import Product, Query
 from deniable.inference.system import MeasuredSystem, NotMeasured
+from deniable.measurements.certificate import Certificate
 from deniable.measurements.consistency import Functional
 from deniable.measurements.document import Measurements
 from deniable.measurements.noisy_tables import Cells
@@ -39,6 +41,11 @@ FEWEST = 100.0
 """Estimated number of rows below which nothing is answered."""
 _ALL = Query.product({})
 _MOST_TOGETHER = 8
+
+
+def _level_of_part(level: float, parts: int) -> float:
+    """The level of each of several intervals that together keep a level."""
+    return 1 - (1 - level) / parts
 
 
 class Model(Protocol):
@@ -65,6 +72,7 @@ class Inference:
         labels: what values stand for.
         computed: names of attributes that are computed from others.
         model: what the model says, for answers of the grade `model`.
+        certificate: the certificate of the model's error, for answers of the grade `certified`.
         design_effect: factor of the variance of sampling, as the release states it.
 
     Raises:
@@ -79,6 +87,7 @@ class Inference:
         labels: Labels | None = None,
         computed: Sequence[str] = (),
         model: Model | None = None,
+        certificate: Certificate | None = None,
         design_effect: float = 1.0,
     ) -> None:
         self.measured = measured
@@ -86,6 +95,7 @@ class Inference:
         self.conditions = Conditions(measured.domain, labels, computed)
         self.kept = 1.0 if probability is None else float(probability)
         self._table = "the rows that were measured" if probability is None else "the confidential table"
+        self._certified = None if certificate is None else CertifiedCounts(certificate, measured.buckets)
         self.model = model
         self._design_effect = design_effect
         self._all = self.system.functional(_ALL)
@@ -426,31 +436,56 @@ class Inference:
         return found
 
     def _bounded(self, question: str, both: Query, inside: Query | None, asked: Asked, error: NotMeasured) -> Answer:
-        """A count or share of attributes that were not counted together, by bounds."""
+        """A count or share of attributes that were not counted together, by bounds and by a certificate."""
         kind = "count" if inside is None else "share"
-        if not asked.accepts("bounded"):
-            self._refuse("bounded", error)
         [term] = both.terms
+        certified = self._by_certificate(term, asked, of_all=inside is not None)
+        grade: Grade = "bounded" if certified is None else "certified"
+        if not asked.accepts(grade):
+            self._refuse(grade, error)
         needed = [tuple(sorted(term.of)), () if inside is None else inside.attributes]
         if len(term.of) > _MOST_TOGETHER:
             raise Refused(f"a condition may have at most {_MOST_TOGETHER} attributes that were not counted together.")
-        counts = self._counts(term.of, asked, of_all=inside is not None)
+        # The bounds and the certificate each miss with half of the probability that is left, so both hold together.
+        level = _level_of_part(asked.level, 1 if certified is None else 2)
+        counts = self._counts(term.of, asked, level, of_all=inside is not None)
         whole, centre = count_bounds(needed[0], counts)
+        if certified is not None:
+            low, high = max(whole.low, certified.interval.low), min(whole.high, certified.interval.high)
+            whole = Interval(low, high) if low <= high else certified.interval
+            centre = min(max(certified.estimate, whole.low), whole.high)
         if inside is None:
             interval = Interval(whole.low / self.kept, whole.high / self.kept)
-            return self.answer(question, kind, centre / self.kept, interval, asked, None, grade="bounded")
+            return self.answer(question, kind, centre / self.kept, interval, asked, None, grade=grade)
         group, middle = count_bounds(needed[1], counts)
         if group.low <= 0:
             raise Refused(f"the group must have records for a share, and may have none: {group.high:.0f} at most.")
         interval = Interval(whole.low / group.high, whole.high / group.low).cut(0.0, 1.0)
-        return self.answer(question, kind, centre / max(middle, 1.0), interval, asked, None, grade="bounded")
+        return self.answer(question, kind, centre / max(middle, 1.0), interval, asked, None, grade=grade)
 
-    def _counts(self, factors: Mapping[int, Cells], asked: Asked, *, of_all: bool) -> dict[Subset, MeasuredCount]:
+    def _by_certificate(self, term: Product, asked: Asked, *, of_all: bool) -> MeasuredCount | None:
+        """A count by the model, with the bound of the certificate and the error of sampling; None if there is none."""
+        factor = self.sampling_factor(asked)
+        own = _level_of_part(asked.level, 4 if factor else 2)
+        found = None if self._certified is None else self._certified.count(term.of, own)
+        if found is None or not factor:
+            return found
+        low, high = max(found.interval.low, 0.0), max(min(found.interval.high, self.records), 0.0)
+        # The count in the interval whose variance of sampling is largest.
+        most = min(max(self.records / 2, low), high) if of_all else high
+        share = most / self.records if of_all else 0.0
+        reach = two_sided(own) * sqrt(max(factor * most * (1 - share), 0.0))
+        return MeasuredCount(found.estimate, Interval(low - reach, high + reach))
+
+    def _counts(
+        self, factors: Mapping[int, Cells], asked: Asked, level: float, *, of_all: bool
+    ) -> dict[Subset, MeasuredCount]:
         """The counts of all measured subsets of conditions, with intervals that cover together.
 
         Args:
             factors: the conditions.
             asked: how to answer.
+            level: of all these intervals together.
             of_all: whether they are compared with the number of all measured rows, and not with a count of the table.
         """
         found = {}
@@ -460,7 +495,7 @@ class Inference:
                     found[subset] = self.functional(Query.product({i: factors[i] for i in subset}))
                 except NotMeasured:
                     continue
-        level = 1 - (1 - asked.level) / len(found)
+        level = _level_of_part(level, len(found))
         factor = self.sampling_factor(asked)
         made = {}
         for subset, functional in found.items():

@@ -12,6 +12,8 @@ from pathlib import Path
 
 from deniable.foundation.errors import Refused
 from deniable.inference.interval_table import FILE as INTERVALS
+from deniable.measurements.certificate import FILE as CERTIFICATE
+from reports.figures.certificate import read_certificate
 from reports.figures.marginals import DescribedTable, panels, shares_of
 from reports.figures.measured_intervals import IntervalTable, read_intervals, strongest_tables
 from reports.figures.numbers import count
@@ -40,6 +42,7 @@ _CONTENTS = {
     "urns.json": "what records were drawn from, without its counts, which are not released",
     "measured.json": "every noisy table behind the model, as whole numbers",
     "consistent.json": "estimates of the same tables that agree with each other, with variances",
+    "certificate.json": "a bound on the error of the model over all pairs of attributes that were not measured",
     "intervals.csv": "the same tables as counts and shares with intervals, a line for each cell",
     "seeds.json": "the noisy histogram that prefixes were drawn from",
     "PRIVACY.md": "what is guaranteed, in words",
@@ -98,6 +101,7 @@ class PublicContent:
         weights: strength of each dependency, by (parent, child), from noisy counts.
         shares: by attribute, the share of each value in the synthetic table.
         measured: the measurements behind the model, if its learner publishes them.
+        certificate: the statement of its certificate, if there is one.
         intervals: the strongest measured tables, with intervals.
         files: the files of the release, except the page itself and the signed record.
     """
@@ -108,6 +112,7 @@ class PublicContent:
     weights: Mapping[Edge, float]
     shares: Mapping[str, Sequence[float]]
     measured: Measured | None
+    certificate: str | None
     intervals: tuple[IntervalTable, ...]
     files: tuple[PublishedFile, ...]
 
@@ -157,6 +162,7 @@ def public_content(folder: Path, *, record: Provenance, spec: ReleaseSpec, accou
         weights=weights,
         measured=measured,
         intervals=tuple(strongest_tables(tables, order)),
+        certificate=read_certificate(folder / CERTIFICATE, spec.domain),
         shares=shares_of(folder / PARQUET, spec.domain),
         files=tuple(
             PublishedFile(path.name, _CONTENTS.get(path.name, ""), path.stat().st_size, file_digest(path))
@@ -208,6 +214,7 @@ def render_public_page(content: PublicContent) -> str:
             },
             "drawn_edges": len(strongest(edges, len(domain))),
             "measured": content.measured,
+            "certificate": content.certificate,
             "intervals": content.intervals,
             "panels": panels(
                 DescribedTable.of(spec), [content.shares], bands=content.measured.bands if content.measured else None

@@ -14,12 +14,14 @@ from deniable.foundation.domain import Domain
 from deniable.foundation.errors import Refused
 from deniable.inference.interval_table import FILE as INTERVALS
 from deniable.inference.interval_table import interval_table
+from deniable.measurements.certificate import FILE as CERTIFICATE
 from deniable.measurements.document import FILE as MEASURED
 from deniable.measurements.document import Measurements
 from deniable.measurements.estimates import FILE as CONSISTENT
 from deniable.measurements.estimates import consistent, probability_of
 from deniable.privacy.loss import Guarantee
 from deniable.samplers.within_bins import WithinBins
+from reports.figures.certificate import read_certificate
 from reports.pages.explorer import EXPLORER, write_explorer
 from reports.pages.public_page import write_public_page
 from schemas.provenance import RECORD, Provenance, Step
@@ -175,12 +177,15 @@ def write_documents(
         records=f"{records:,}",
         attributes=domain.names,
         rules=len(domain.rules),
+        person=accounts.person,
+        binned=[attribute.name for attribute in domain.attributes if attribute.bins is not None],
         structure=accounts.structure,
         kind=accounts.kind,
         tested=accounts.tested,
         from_counts=accounts.from_counts,
         learner=spec.learner.kind,
         estimates=estimates,
+        certificate=read_certificate(folder / CERTIFICATE, domain),
         synthesis=spec.synthesis,
         version=version("deniable"),
     )

@@ -263,6 +263,16 @@ SAMPLERS: dict[str, dict[str, Any]] = {
 }
 """What the spec of a small release says otherwise, by the name that a spec asks for them by."""
 
+CERTIFIED: dict[str, dict[str, Any]] = {
+    kind: {
+        **SAMPLERS["seedless"],
+        **LEARNERS[kind].asked,
+        "learner": {**LEARNERS[kind].asked["learner"], "certificate": {"share": 0.05}},
+    }
+    for kind in ("mst", "pegs_noisy")
+}
+"""The same of learners with a certificate: one with each law of its noise."""
+
 VARIANTS: dict[str, dict[str, Any]] = {
     "tested_seeds on some of the records": {
         "synthesis": {**SPEC["synthesis"], "k": 15, "max_plausible": 40, "max_check_plausible": 300},

@@ -22,6 +22,7 @@ class Entry(CountingEntry):
         parameters: the budget of all tables.
     """
 
+    certifies: ClassVar[bool] = True
     reads_buckets: ClassVar[bool] = True
     parts: ClassVar[tuple[str, ...]] = ("parameters",)
     steps: ClassVar[Mapping[str, str]] = {
