@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from math import isfinite
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,7 +88,13 @@ class Conditions:
         attribute = self.domain.attributes[i]
         if attribute.kind != "numeric":
             raise InvalidInput(
-                f"{attribute.name} must be numeric for this, and is nominal; ask for the share of one of its values."
+                f"{attribute.name} must be numeric for this, and is {attribute.kind}; ask for the share of one of its "
+                "values."
+            )
+        if attribute.bins is not None:
+            raise InvalidInput(
+                f"{attribute.name} was counted by bins, such as {self.values_named(i, [attribute.cardinality - 1])}, "
+                "within which numbers were not measured; ask for the share of a range of bins."
             )
         try:
             found = np.asarray([float(value) for value in attribute.values])
@@ -106,6 +113,8 @@ class Conditions:
         """Values of an attribute: one, a range, or several separated by `|`."""
         attribute = self.domain.attributes[i]
         own = [int(code) for code in codes]
+        if attribute.bins is not None:
+            return "|".join(_range(attribute, run) for run in _runs(own))
         if len(own) > 1 and attribute.kind == "numeric" and own == list(range(own[0], own[-1] + 1)):
             return f"{_text(attribute.values[own[0]])}..{_text(attribute.values[own[-1]])}"
         return "|".join(_quoted(_text(attribute.values[code])) for code in own)
@@ -142,6 +151,8 @@ class Conditions:
                 raise InvalidInput(f"{attribute.name} must be compared with a number, got {right}.")
             compare = {">=": np.greater_equal, "<=": np.less_equal, ">": np.greater, "<": np.less}[operator]
             allowed = np.asarray(compare(values, bound), np.float64)
+            if attribute.bins is not None:
+                self._require_whole(i, allowed, compare(_lasts(attribute), bound))
         return i, allowed
 
     def _divided(self, text: str) -> tuple[str, str, str]:
@@ -159,18 +170,33 @@ class Conditions:
         attribute = self.domain.attributes[i]
         allowed = np.zeros(attribute.cardinality)
         for each in _split(_CHOICES, right):
-            code = self._code(i, each)
+            code = self._code(i, each) if attribute.bins is None else None
             if code is not None:
                 allowed[code] = 1.0
                 continue
             low, dots, high = each.partition("..")
+            if attribute.bins is not None and not dots:
+                low, dots, high = each, "..", each
             if dots and attribute.kind == "numeric":
                 values, ends = self._ordered(attribute), (_number(low), _number(high))
                 if ends[0] is not None and ends[1] is not None:
-                    allowed[(values >= ends[0]) & (values <= ends[1])] = 1.0
+                    inside = (values >= ends[0]) & (values <= ends[1])
+                    if attribute.bins is not None:
+                        lasts = _lasts(attribute)
+                        self._require_whole(i, (lasts >= ends[0]) & (values <= ends[1]), inside & (lasts <= ends[1]))
+                    allowed[inside] = 1.0
                     continue
             raise InvalidInput(self._unknown(i, each))
         return allowed
+
+    def _require_whole(self, i: int, firsts: NDArray[Any], lasts: NDArray[Any]) -> None:
+        """Refuse a condition on which the first and the last number of a bin differ."""
+        divided = np.flatnonzero(np.asarray(firsts, bool) != np.asarray(lasts, bool))
+        if len(divided):
+            raise InvalidInput(
+                f"numbers of {self.domain.names[i]} were counted by bins, and the condition divides "
+                f"{self.values_named(i, divided[:1])}; ask for whole bins."
+            )
 
     def _code(self, i: int, text: str) -> int | None:
         attribute = self.domain.attributes[i]
@@ -204,6 +230,28 @@ class Conditions:
         if attribute.kind != "numeric":
             raise InvalidInput(f"{attribute.name} is nominal, so its values have no order; use = with a list a|b|c.")
         return np.asarray([float(value) for value in attribute.values])
+
+
+def _lasts(attribute: Attribute) -> Cells:
+    """The last number that each value stands for, as a float."""
+    values = attribute.values if attribute.bins is None else attribute.bins.last
+    return np.asarray([float(value) for value in values])
+
+
+def _runs(codes: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """First and last of each run of successive codes."""
+    start = 0
+    for place in range(1, len(codes) + 1):
+        if place == len(codes) or codes[place] != codes[place - 1] + 1:
+            yield codes[start], codes[place - 1]
+            start = place
+
+
+def _range(attribute: Attribute, run: tuple[int, int]) -> str:
+    """The numbers of some successive bins."""
+    last = attribute.values if attribute.bins is None else attribute.bins.last
+    ends = _text(attribute.values[run[0]]), _text(last[run[1]])
+    return ends[0] if ends[0] == ends[1] else f"{ends[0]}..{ends[1]}"
 
 
 def _split(pattern: re.Pattern[str], text: str) -> Iterator[str]:

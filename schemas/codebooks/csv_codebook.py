@@ -107,9 +107,10 @@ def _places(header: list[str], codebook: Codebook) -> dict[str, int]:
             )
         elif meant is not None:
             places[meant] = place
-    if "variable" not in places:
+    # A table of people may have a column `name`, but says nothing of variables.
+    if "variable" not in places or not places.keys() & {"type", "values", "low", "label", "labels", "description"}:
         codebook.faults.append(
-            "line 1: a codebook in CSV must have a column named variable, and of type, label, values, labels, missing, "
+            "line 1: a codebook in CSV must have a column named variable, and of type, values, label, labels, missing, "
             "also, step, low and high those that it needs; name its columns in its first line. The table of records is "
             "not a codebook."
         )

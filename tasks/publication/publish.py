@@ -177,6 +177,8 @@ def write_documents(
         records=f"{records:,}",
         attributes=domain.names,
         rules=len(domain.rules),
+        person=accounts.person,
+        binned=[attribute.name for attribute in domain.attributes if attribute.bins is not None],
         structure=accounts.structure,
         kind=accounts.kind,
         tested=accounts.tested,

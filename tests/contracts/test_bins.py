@@ -21,6 +21,7 @@ from deniable.foundation.domain import Attribute, Bins, Codes, Domain
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.keys import ReleaseKey
 from deniable.foundation.uniform import uniform_below
+from deniable.inference.conditions import Conditions
 from deniable.record.released_table import TableFindings, check_csv, check_parquet, check_rules, is_text_of
 from deniable.samplers.within_bins import WithinBins
 from schemas.rules import at_most
@@ -200,6 +201,36 @@ def test_bins_that_are_none_are_refused(bins: Any) -> None:
 def test_a_document_with_wrong_bins_is_refused(values: Any, bins: Bins) -> None:
     with pytest.raises(InvalidInput, match="the bins of attribute wage must be in order"):
         Attribute("wage", values, "numeric", (0, 1), bins)
+
+
+@pytest.mark.parametrize(
+    ("asked", "codes"),
+    [
+        ("wage>=1000", [3, 4, 5]),
+        ("wage>999", [3, 4, 5]),
+        ("wage<=999", [0, 1, 2]),
+        ("wage=1..49999", [2, 3]),
+        ("wage=0", [1]),
+        ("wage=-1..0|1000..49999", [0, 1, 3]),
+        ("wage!=-1", [1, 2, 3, 4, 5]),
+    ],
+)
+def test_questions_are_answered_for_whole_bins(asked: str, codes: list[int]) -> None:
+    words = Conditions(domain_of(schema()))
+    assert np.flatnonzero(words.parse(asked)[0]).tolist() == codes
+    assert np.flatnonzero(words.parse(words.named(0, codes))[0]).tolist() == codes
+
+
+@pytest.mark.parametrize("asked", ["wage>=500", "wage<999", "wage=5", "wage=2..999", "wage=1..1500", "wage!=3"])
+def test_questions_that_divide_a_bin_are_refused(asked: str) -> None:
+    words = Conditions(domain_of(schema()))
+    with pytest.raises(InvalidInput, match="counted by bins, and the condition divides 1"):
+        words.parse(asked)
+
+
+def test_means_of_numbers_that_were_counted_by_bins_are_refused() -> None:
+    with pytest.raises(InvalidInput, match=r"wage was counted by bins, such as 1000000\.\.9999999"):
+        Conditions(domain_of(schema())).numbers(0)
 
 
 def test_numbers_are_uniform_within_their_bins() -> None:

@@ -148,6 +148,14 @@ def test_a_second_codebook_completes_the_first(tmp_path: Path) -> None:
     )
 
 
+def test_ranges_of_one_codebook_complete_the_special_codes_of_another(tmp_path: Path) -> None:
+    labels = write(tmp_path, "labels.do", STATA)
+    ranges = write(tmp_path, "ranges.csv", "variable,type,values\nAGE,integer,0 to 85\n")
+    age, sex = draft_of(read_codebooks([labels, ranges]), "").columns
+    assert (age.low, age.high, age.also, age.label) == (0, 85, ((-1, "INAPPLICABLE"),), "AGE AS OF '15")
+    assert [value for value, _ in sex.values] == [-1, 1, 2]
+
+
 def test_all_faults_of_a_codebook_are_named_at_once(tmp_path: Path) -> None:
     text = (
         "variable,type,values,labels,step,low,high\nage,years,,,,,\nsex,nominal,f | m,female,,,\nage,integer,,,0,,\n"
@@ -180,8 +188,9 @@ def test_all_contradictions_of_a_codebook_are_named_at_once(tmp_path: Path) -> N
     ]
 
 
-def test_a_table_of_records_is_no_codebook_and_is_not_quoted(tmp_path: Path) -> None:
-    (fault,) = refused(tmp_path, "book.csv", "house,secret of Mary\n17,4\n")
+@pytest.mark.parametrize("table", ["house,secret of Mary\n17,4\n", "name,age\nMary,4\n"])
+def test_a_table_of_records_is_no_codebook_and_is_not_quoted(tmp_path: Path, table: str) -> None:
+    (fault,) = refused(tmp_path, "book.csv", table)
     assert "must have a column named variable" in fault
     assert "Mary" not in fault
 

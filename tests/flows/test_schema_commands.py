@@ -83,6 +83,16 @@ def test_a_draft_does_not_replace_what_a_person_wrote(folder: Path) -> None:
     assert draft(folder, "--replace")[0] == 0
 
 
+def test_many_columns_are_named_in_a_line_or_in_a_file(folder: Path) -> None:
+    names = [f"a_variable_with_a_long_name_{number}" for number in range(40)]
+    (folder / "book.csv").write_text("variable,values\n" + "".join(f"{name},1 | 2\n" for name in [*names, "other"]))
+    assert draft(folder, "--columns", ",".join(names))[0] == 0
+    assert domain_of(load_spec(folder / "people.yaml").schema).names == tuple(names)
+    (folder / "names.txt").write_text("\n".join(names[:2]))
+    assert draft(folder, "--columns", "names.txt", "--replace")[0] == 0
+    assert domain_of(load_spec(folder / "people.yaml").schema).names == tuple(names[:2])
+
+
 @pytest.mark.parametrize(
     ("more", "complaint"),
     [
@@ -91,6 +101,7 @@ def test_a_draft_does_not_replace_what_a_person_wrote(folder: Path) -> None:
         (("--epsilon", "1\nkey: x"), "epsilon must be a number above 0"),
         (("--columns", "note"), "a schema must have an attribute"),
         (("--source", "book.csv"), "the codebook must be a public document, and book.csv is the source itself"),
+        (("--to", "book.csv"), "the folder of a draft must be writable, got book.csv"),
         (("--title", "two\nlines"), "must be one line of visible text"),
     ],
 )

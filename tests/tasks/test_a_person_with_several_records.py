@@ -97,6 +97,9 @@ def test_the_release_holds_and_its_unit_is_a_person(published: Published) -> Non
     assert "differ by\nall records of one person: one is the other" in words
     assert "differ by all records of one person added or removed" in words
     assert UNIT in published.files["index.html"].decode()
+    readme = published.files["README.md"].decode()
+    assert "those with the same patient, one record each was used" in readme
+    assert "The numbers of wage were counted by bins" in readme
 
 
 def test_no_public_file_has_an_identifier(published: Published) -> None:

@@ -51,7 +51,7 @@ def begin_release(state: Path) -> Path | None:
         DeniableError: an answer does not fit, or the table cannot be read.
     """
     from flows.cli.plan import FITS, show_plan  # noqa: PLC0415 - here and below: only what the command needs
-    from flows.cli.tables.schema import header_lines, read_epsilon, relative_source, require_name, write_draft  # noqa: PLC0415
+    from flows.cli.tables.schema import header_lines, is_file, read_epsilon, relative_source, require_name, write_draft  # noqa: PLC0415
     from schemas.spec.release_spec import load_spec  # noqa: PLC0415
 
     ask = Questions()
@@ -78,13 +78,11 @@ def begin_release(state: Path) -> Path | None:
         replace=replaces,
     )
     ask.say("", f"Written: {schema}, {spec}. Nothing of the table was read.")
-    if Path(source).is_file() and ask.yes("Compare the column names of the table with the schema?", default=True):
+    if is_file(source) and ask.yes("Compare the column names of the table with the schema?", default=True):
         ask.say(*header_lines(book[0], draft, Path(source)))
     loaded = load_spec(spec)
     ask.say("")
-    if Path(source).is_file() and ask.yes(
-        "Count what does not fit? The counts are exact, for this console", default=True
-    ):
+    if is_file(source) and ask.yes("Count what does not fit? The counts are exact, for this console", default=True):
         _check(ask, spec, state)
     ask.say("")
     allowed = show_plan(loaded, state) == FITS
@@ -97,11 +95,12 @@ def begin_release(state: Path) -> Path | None:
 
 def _codebook(ask: Questions) -> tuple[Codebook, list[Path]]:
     """The codebook: from files, or from answers."""
-    from schemas.codebooks.drafting import draft_of  # noqa: PLC0415 - as above
+    from flows.cli.tables.schema import is_file  # noqa: PLC0415 - as above
+    from schemas.codebooks.drafting import draft_of  # noqa: PLC0415
     from schemas.codebooks.reading import read_codebooks  # noqa: PLC0415
 
     def read(answer: str) -> tuple[Codebook, list[Path]]:
-        paths = [Path(each) for each in answer.split()] if not Path(answer).is_file() else [Path(answer)]
+        paths = [Path(each) for each in answer.split()] if not is_file(answer) else [Path(answer)]
         if not answer:
             return Codebook(), []
         book = read_codebooks(paths)
