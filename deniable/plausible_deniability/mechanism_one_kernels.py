@@ -42,8 +42,8 @@ class BlockArrays(NamedTuple):
         noise: noise on the threshold.
         shared: number of attributes, from the first that any attempt draws, up to which candidate and seed agree.
         plausible: number of plausible seeds.
-        records: the seeds' values and, where they are drawn, the candidates'; positions in topological order, shape
-            (m, ATTEMPTS_A_BLOCK).
+        records: the seeds' values, as far as any attempt copies them, and where they are drawn, the candidates';
+            positions in topological order, shape (m, ATTEMPTS_A_BLOCK).
         factors: probability of each value given the earlier ones, shape (m, ATTEMPTS_A_BLOCK).
     """
 
@@ -132,18 +132,17 @@ def _part_words(block, choice, attempt, thresholds, size, m, words, used, attemp
 
 
 @numba.njit(nogil=True, cache=True)
-def _fetch(block, index, live):
-    """Copy the whole of each seed; resampled values are overwritten later."""
+def _fetch(block, index, copied, live):
+    """Copy the first values of each seed, as many as any attempt copies; values drawn anew are overwritten later."""
     records, seeds, nodes = block.records, index.seeds, index.nodes
     those, plausible = block.seed, block.plausible
-    m = len(records)
     # The first entry of each, so that all fetches are under way before one is awaited.
     for i in range(live):
         seed = np.uint64(those[i])
         plausible[i] = seeds[seed, 0] + nodes[seed, 0]
     for i in range(live):
         seed = np.uint64(those[i])
-        for p in range(m):
+        for p in range(copied):
             records[p, i] = seeds[seed, p]
 
 
@@ -188,14 +187,15 @@ def run(net, index, classes, choice, attempt, thresholds, words, attempts, relea
             block, choice, attempt, thresholds, len(index.seeds), m, words, used, attempts - made
         )
         made += more
-        _fetch(block, index, live)
+        _fetch(block, index, levels[-1], live)
         agrees[:] = 1
         block.shared[:] = 0
-        for p in range(levels[0], m):
+        for p in range(levels[0], levels[-1]):
             before[:] = block.records[p]
             draw_column(net, p, block, words, live, scored)
-            if p < levels[-1]:
-                _compare(block.records[p], before, agrees, block.shared)
+            _compare(block.records[p], before, agrees, block.shared)
+        for p in range(levels[-1], m):
+            draw_column(net, p, block, words, live, scored)
         count_plausible_of_block(index, classes, block, live)
         passed = _keep(block, attempt, live, released, passed)
     return made, used, passed, position

@@ -16,7 +16,7 @@ from deniable.models.loglinear import net as net_module
 from deniable.models.sequential_kernels import Network
 from deniable.plausible_deniability import mechanism_one as synthesis
 from deniable.plausible_deniability.mechanism_one import MechanismOne, synthesize
-from deniable.plausible_deniability.mechanism_one_kernels import ATTEMPTS_A_BLOCK, BlockArrays
+from deniable.plausible_deniability.mechanism_one_kernels import ATTEMPTS_A_BLOCK, BlockArrays, _fetch
 from deniable.plausible_deniability.plausible_seeds import SeedIndex, _intervals, count_plausible, probability_classes
 from deniable.plausible_deniability.privacy_tests import PrivacyTest
 from deniable.plausible_deniability.resampling import SeedResampler
@@ -116,6 +116,15 @@ def test_blocks_release_the_same_records_whatever_is_ready_made(
         SeedResampler(again, omega), SeedIndex.build(seeds, omega), MechanismOne(test), stream("r"), ATTEMPTS
     )
     np.testing.assert_array_equal(every, slow)
+
+
+def test_only_what_an_attempt_may_copy_is_fetched() -> None:
+    seeds = np.arange(1, 61, dtype=np.uint16).reshape(10, 6)
+    block, index = BlockArrays.empty(6), SeedIndex.build(seeds, {6: 1, 4: 1})
+    block.seed[:3] = 7, 2, 9
+    _fetch.py_func(block, index.arrays, 2, 3)
+    np.testing.assert_array_equal(block.records[:2, :3], seeds[[7, 2, 9], :2].T)
+    assert not block.records[2:].any()
 
 
 def test_probabilities_too_small_for_a_float_are_no_exception() -> None:
