@@ -17,7 +17,7 @@ PROCESSES := $(shell expr $(CORES) + 4)
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --maxprocesses=8 --dist=loadfile --no-loadscope-reorder
 QUICK := tests/unit tests/contracts tests/property tests/architecture --ignore=tests/property/test_the_loglinear_learner_holds_on_tables_of_all_kinds.py
 
-.PHONY: help release plan new verify replay audit compare test test-quick test-nightly test-system ui stack stack-down stack-leave cluster cluster-down pgm backup restore bench bench-goals bench-map bench-utility bench-mechanisms attack-floats mutants screenshots docs lint lock
+.PHONY: help release plan new verify replay audit compare test test-quick test-nightly test-system ui stack stack-down stack-leave cluster cluster-down pgm backup restore bench bench-goals bench-map bench-utility bench-mechanisms bench-inference attack-floats mutants screenshots docs lint lock
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1  /'
 
@@ -109,6 +109,9 @@ bench-utility: $(DEV) ## measure the utility of the log-linear learner's records
 
 bench-mechanisms: $(DEV) ## compare every learner at the same total epsilon; ARGS="--learners mst --data adult --keys 1" runs a part
 	@$(BIN)/python -m benchmarks.mechanisms $(ARGS)
+
+bench-inference: $(DEV) ## count how often intervals of releases of known populations cover; ARGS="--data example --releases 20" runs a part
+	@$(BIN)/python -m benchmarks.inference $(ARGS)
 
 attack-floats: $(DEV) ## search public files for numbers that distinguish a count from its neighbour; there must be none
 	@$(BIN)/python -m benchmarks.attack_floats

@@ -60,6 +60,8 @@ _SYNTHESIS: dict[str, dict[str, Any]] = {
     },
     "seedless": {"guarantee": "seedless", "records": 400, "chunk_candidates": 200},
 }
+_SHARES_OF_ONE = 12
+"""Shares of a single attribute in the first version, as the control writes its mean."""
 _MOST_IN_A_ROW = 4_000
 """Up to this many noisy records of a configuration, counts are searched that explain its probabilities."""
 
@@ -196,10 +198,12 @@ def as_before(document: Document, codes: Codes, domain: Domain) -> Document:
     """The positive control: the same noise, written as in the first version, as floating-point means."""
 
     def mean(entry: Document, counts: Counts) -> Document:
-        release, shares = entry["releases"][0], entry["releases"][0]["multiplier"]
+        release = entry["releases"][0]
         noise = np.asarray(release["sums"]) - release["multiplier"] * counts
+        # What is released once today was released share by share: its noise stands for that of all of them.
+        shares = release["multiplier"] if release["multiplier"] > 1 else _SHARES_OF_ONE
         return {**{name: entry[name] for name in entry if name != "releases"}, "shares": shares} | {
-            "noisy": (counts + noise / release["multiplier"]).tolist()
+            "noisy": (counts + noise / shares).tolist()
         }
 
     entries = [mean(entry, counts) for entry, counts in _counted(document, codes, domain)]

@@ -205,8 +205,11 @@ def score(half: Half, evaluate: Callable[..., dict[str, Any]], entry: LearnerEnt
     net = model_from_document(half.domain, made["model"])
     rows, m = len(half.train), len(half.domain)
     words = key.stream(step="draw", mechanism="sample", inputs="benchmark", parameters={}).take(rows * m)
+    more = key.stream(step="draw", mechanism="match", inputs="benchmark", parameters={}).take(
+        net.words_of_matching(rows)
+    )
     start = time.process_time()
-    records = net.sample_evenly(words)
+    records = net.matched(net.sample_evenly(words), more)
     drawn = time.process_time() - start
     synthetic = pd.DataFrame(records, columns=half.domain.names)
     found = evaluate(half.meta, half.train, half.holdout, synthetic, n_jobs=1)

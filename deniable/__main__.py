@@ -1,11 +1,13 @@
 """The command line of auditors and respondents, offline, without the rest of the project.
 
 `python -m deniable verify RELEASE_DIR` checks a release or a survey; `python -m deniable respond SURVEY` answers one;
-`python -m deniable posterior RELEASE_DIR` computes what synthetic sets say.
+`python -m deniable infer RELEASE_DIR QUESTION` answers with intervals; `python -m deniable posterior RELEASE_DIR`
+computes what synthetic sets say.
 The checks do not belong here, nor the opening of files (folder_on_disk), nor what a respondent keeps (respondent).
 """
 
 import argparse
+import json
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -14,7 +16,7 @@ from typing import Any
 
 from deniable.folder_on_disk import FolderOnDisk, open_regular
 from deniable.foundation.checks import printable
-from deniable.foundation.errors import InvalidInput
+from deniable.foundation.errors import DeniableError, InvalidInput
 from deniable.ledger.verification import records_of, verify
 
 _LARGEST_FILE = 1 << 28
@@ -121,6 +123,58 @@ def _show_posterior(asked: argparse.Namespace) -> int:
         raise _Unreadable(f"{asked.release}: {said}") from None
     print("\n".join(map(printable, lines)))  # noqa: T201
     print("Not verified; to verify the release, run python -m deniable verify.", file=sys.stderr)  # noqa: T201
+    return HOLDS
+
+
+def _infer(asked: argparse.Namespace) -> int:
+    from deniable.data_user import answer_to, csv_of, document_of, lines_of, read_release  # noqa: PLC0415 - as above
+
+    try:
+        read = read_release(FolderOnDisk(asked.release), _trust(asked), asked.people)
+        answer = answer_to(read.inference, asked)
+    except DeniableError as error:
+        raise _Unreadable(printable(str(error))) from None
+    except OSError as error:
+        raise _Unreadable(f"a release must be a readable folder, got {asked.release}: {error}; name another.") from None
+    if asked.csv is not None:
+        _write(asked.csv, csv_of(answer))
+    elif asked.json:
+        print(json.dumps(document_of(read, answer), indent=2))  # noqa: T201
+    else:
+        print("\n".join(map(printable, lines_of(answer))))  # noqa: T201
+    if read.notes:
+        print(*map(printable, read.notes), sep="\n", file=sys.stderr)  # noqa: T201
+    return HOLDS
+
+
+def _write(path: str, text: str) -> None:
+    try:
+        with open(path, "w", encoding="utf-8", newline="") as file:  # noqa: PTH123
+            file.write(text)
+    except OSError as error:
+        raise _Unreadable(f"the file must be writable, got {path}: {error.strerror}; name another.") from None
+
+
+def _from_measurements(asked: argparse.Namespace) -> int:
+    try:
+        from deniable.from_measurements import made_of_others  # noqa: PLC0415 - compiled code
+    except ImportError as error:
+        raise _Unreadable(f"drawing records needs {error.name}: install deniable[learn].") from None
+
+    try:
+        made = made_of_others(_content(asked.file, "the file of noisy tables").decode(errors="replace"), asked.records)
+    except DeniableError as error:
+        raise _Unreadable(printable(str(error))) from None
+    try:
+        os.mkdir(asked.folder)  # noqa: PTH102
+    except OSError as error:
+        raise _Unreadable(
+            f"the folder must be a new one, got {asked.folder}: {error.strerror}; name another."
+        ) from None
+    for name, text in made.files.items():
+        _write(os.path.join(asked.folder, name), text)  # noqa: PTH118
+    print(f"{made.tables} noisy tables of about {made.records:,.0f} records; a model of {made.cells:,} cells")  # noqa: T201
+    print(f"{asked.records:,} synthetic records in {printable(asked.folder)}")  # noqa: T201
     return HOLDS
 
 
@@ -257,6 +311,20 @@ def _parser() -> argparse.ArgumentParser:
     posterior.add_argument("--people", type=int, metavar="N", help="number of people, if the release does not state it")
     posterior.add_argument("--level", type=float, default=0.95, metavar="P", help="level of intervals (default: 0.95)")
     posterior.set_defaults(carry_out=_show_posterior)
+    # Its questions are many; the parser of other commands need not know them.
+    from deniable.data_user import add_infer_command  # noqa: PLC0415
+
+    add_infer_command(commands, _infer, "as for verify")
+    others = commands.add_parser(
+        "from-measurements",
+        help="a model and synthetic records from noisy tables that others published",
+        description="Read noisy tables with the law of their noise, make estimates that agree, intervals, a model and "
+        "synthetic records of them, and write all to a new folder, of which infer answers questions.",
+    )
+    others.add_argument("file", metavar="FILE", help="the noisy tables, JSON in the documented format")
+    others.add_argument("folder", metavar="FOLDER", help="the new folder")
+    others.add_argument("--records", type=int, default=10_000, metavar="N", help="synthetic records (default: 10000)")
+    others.set_defaults(carry_out=_from_measurements)
     respond = commands.add_parser(
         "respond",
         help="respond to a survey, with randomized responses",

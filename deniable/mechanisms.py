@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from deniable.foundation.domain import Codes
 from deniable.foundation.keys import Parameter, StreamOpener, WordStream
 from deniable.foundation.tables import Tally
+from deniable.measurements.certificate import FILE as CERTIFICATE_FILE
 from deniable.measurements.document import FILE as MEASURED_FILE
 from deniable.privacy.loss import NOTHING, Guarantee, MechanismEvent
 
@@ -104,6 +105,8 @@ MODEL = Product(name="model", file="model.json")
 """The model, a document of a known format (deniable.models.model_formats)."""
 MEASURED = Product(name="measured", file=MEASURED_FILE, is_shown=True)
 """What was measured, in the one format of deniable.measurements.document; made by all learners that release tables."""
+CERTIFICATE = Product(name="certificate", file=CERTIFICATE_FILE, is_shown=True)
+"""One noisy number that bounds the error of the model (deniable.measurements.certificate), if the spec has one."""
 URNS = Product(name="urns", file="urns.json", is_shown=True, write=_write_indented)
 """What records are drawn from, without its counts, which are not released; learners whose draws are charged make it."""
 

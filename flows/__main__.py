@@ -32,7 +32,7 @@ _MODULES: tuple[tuple[str, str, dict[str, str]], ...] = (
         dict.fromkeys(("held", "approve", "refuse"), "run_deciding_command"),
     ),
     ("flows.cli.tables.schema", "add_schema_commands", {"schema": "run_schema_command"}),
-    ("flows.cli.tables.new", "add_new_command", {"new": "run_new_command"}),
+    ("flows.cli.tables.new", "add_new_command", {"new": "begin_release"}),
     ("flows.cli.public.select", "add_select_command", {"select": "run_select_command"}),
     ("flows.cli.find", "add_find_command", {"find": "run_find_command"}),
     ("flows.cli.runs", "add_runs_command", {"runs": "run_runs_command"}),
@@ -83,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _complain(str(error))
     end_in_order()
     try:
-        return _carry_out(asked, state)
+        return _carry_out(asked, state) if _remains(asked, state) else OK
     except KeyboardInterrupt as interruption:
         said = str(interruption) or "interrupted, nothing published."
         return _complain(said, INTERRUPTED, hint=_kept(asked, state))
@@ -108,7 +108,7 @@ def _complain_of(error: DeniableError, asked: argparse.Namespace, state: Path) -
 
 
 def _tell_counts(error: DeniableError) -> None:
-    """Show the exact counts behind a refusal to whoever may read them; no message has them."""
+    """Show the exact counts behind a refusal to people who may read them; no message has them."""
     from stores.vault.exact_counts import RefusedByCounts  # noqa: PLC0415 - where a step refused, it is imported
 
     if isinstance(error, RefusedByCounts) and (counts := error.counts()):
@@ -123,6 +123,16 @@ def _prepared(named: Path | None) -> Path:
         folder = named or error.filename
         msg = f"the state folder must be writable, got {folder}: {error.strerror}; name another by --state."
     raise InvalidInput(msg)
+
+
+def _remains(asked: argparse.Namespace, state: Path) -> bool:
+    """Whether a command remains to be carried out: after the questions of `new`, the release, if it is to run."""
+    if asked.command == "new":
+        from flows.cli.tables.new import begin_release  # noqa: PLC0415 - imports pydantic
+
+        asked.command, asked.spec, asked.new = "release", begin_release(state), False
+        return asked.spec is not None
+    return True
 
 
 def _carry_out(asked: argparse.Namespace, state: Path) -> int:

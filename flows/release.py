@@ -280,6 +280,7 @@ def _report(
         tables=drawn.tables,
         graph=drawn.made.get("graph"),
         measured=drawn.made.get("measured"),
+        certificate=drawn.made.get("certificate"),
         accounts=accounts,
         passed=drawn.passed,
         utility=judged.utility,

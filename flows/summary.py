@@ -72,12 +72,16 @@ def internal_lines(released: "Released") -> Iterator[str]:
 def _left_out(workspace: "Workspace") -> Iterator[str]:
     """How many rows in scope were left out, and why."""
     steps = noted_steps(workspace, tuple(flow_steps(workspace.spec)))
-    counted = next((step.figures or {} for step in steps if step.step == "validate"), {})
+    figures = {step.step: step.figures or {} for step in steps if step.step in {"validate", "clean"}}
+    counted = figures.get("validate", {})
     names = ("valid", "missing", "invalid", "malformed")
     if all(f"internal/rows_{name}" in counted for name in names):
         valid, missing, invalid, malformed = (int(counted[f"internal/rows_{name}"]) for name in names)
         in_scope = valid + missing + invalid + malformed
         yield left_out_in_words(in_scope, missing=missing, invalid=invalid, malformed=malformed)
+    of_people = figures.get("clean", {}).get("internal/rows_of_the_same_person")
+    if of_people is not None:
+        yield f"{int(of_people):,} rows are of a person of whom another row is used"
 
 
 def _records(released: int, wanted: int) -> str:

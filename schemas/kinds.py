@@ -6,8 +6,9 @@ No part of a description is ever learnt from data.
 """
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from math import floor, isfinite
+from math import isfinite, lcm
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -15,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandera.pandas import Check, Column
 
-from deniable.foundation.domain import MAX_CARDINALITY, Kind, Value
+from deniable.foundation.domain import MAX_CARDINALITY, Bins, Kind, Value
 from deniable.foundation.errors import InvalidInput
 from schemas.plain_text import fault_of_cell, fault_of_line
 
@@ -111,11 +112,15 @@ def numeric(
     round: bool | Literal["down", "up"] = False,  # noqa: A002 - what it is called everywhere
     clip: bool = False,
     also: Mapping[Any, str] | Sequence[float] = (),
+    bins: float | Sequence[float] | None = None,
     missing: Sequence[Value] = (),
     missing_as: float | None = None,
     label: str = "",
 ) -> Column:
     """Describe a numeric column: low, low + step ... high. The values are integers if `low` and `step` are.
+
+    A column of more than 65,535 numbers needs public bins. It is learnt, drawn and evaluated by bins, and a published
+    record has a number of its bin, each with the same probability.
 
     Args:
         low: the smallest value.
@@ -127,7 +132,9 @@ def numeric(
             or the next one `down` or `up`. By default it is invalid.
         clip: whether a number below `low` becomes `low`, and one above `high` becomes `high`. By default it is invalid.
         also: numbers that are not amounts, such as codes for inapplicable, possibly with labels. They are neither
-            rounded nor clipped, and each has a bucket of its own.
+            rounded nor clipped, and each has a bin and a bucket of its own.
+        bins: width of the bins, the first from `low`, or the numbers at which a new bin starts, ascending; `low` need
+            not be among them. Without bins each number is a value.
         missing: the source's codes for missing values.
         missing_as: the number that a missing value becomes; its row is then kept. By default it is left out.
         label: description of the column, for readers.
@@ -136,7 +143,8 @@ def numeric(
         The column; its check `in_range` is the domain.
 
     Raises:
-        InvalidInput: the range is invalid, both a width and edges are given, or a number of `also` is an amount.
+        InvalidInput: the range or the bins are invalid, both a width and edges are given, or a number of `also` is an
+            amount.
     """
     _require_text("the label of a column", label)
     if not max(abs(low), abs(high)) <= _LARGEST_NUMBER:
@@ -144,45 +152,51 @@ def numeric(
             f"a numeric column must be within {-_LARGEST_NUMBER:,} to {_LARGEST_NUMBER:,}, where numbers are read "
             f"exactly, got a larger bound: {label}."
         )
-    first, last, unit = _exact(low), _exact(high), _exact(step)
-    if not (last >= first and unit > 0 and (last - first) % unit == 0):
-        raise InvalidInput(f"a numeric column must go from low to high in whole steps, got {low} to {high} in {step}.")
-    if (last - first) / unit >= MAX_CARDINALITY:
-        raise InvalidInput(f"a numeric column must have at most {MAX_CARDINALITY} values, got more; use a larger step.")
+    grid = _Grid.of(low, high, step)
     if width is not None and edges is not None:
         raise InvalidInput("a numeric column must have a width or edges of its buckets, got both; leave one out.")
     if width is not None and width <= 0:
         raise InvalidInput(f"the width of the buckets of a numeric column must be above 0, got {width}.")
     if round not in (False, True, "down", "up"):
         raise InvalidInput(f"a numeric column must round by True, 'down' or 'up', got {round!r}.")
-    whole = _is_whole(low) and _is_whole(step)
-    values = _grid(low, high, step)
+    starts = _starts(grid, bins, label)
+    values = [grid.number(start) for start in starts]
     keys: list[Any]
     if width is not None:
-        keys = [(_exact(value) - first) // _exact(width) for value in values]
+        keys = [(_exact(value) - grid.low) // _exact(width) for value in values]
     elif edges is not None:
         keys = np.searchsorted(edges, values, side="right").tolist()
     else:
         keys = list(values)
-    special = _special(also, values, whole=whole, label=label)
-    in_range, on_grid = Check.in_range(low, high), _on_grid(values, unit)
-    checks = [in_range, Check(on_grid, name=f"steps_of_{step}")]
-    if special:
-        inside = _or_among(lambda column: (column >= low) & (column <= high), special)
-        checks = [Check(inside, name="in_range"), Check(_or_among(on_grid, special), name=f"steps_of_{step}")]
-    everything = sorted([*zip(values, keys, strict=True), *((code, ("also", code)) for code in special)], key=_number)
+    special = _special(also, grid, label)
+    inside = _or_among(lambda column: (column >= low) & (column <= high), special)
+    in_range = Check(inside, name="in_range") if special else Check.in_range(low, high)
+    whole_steps = Check(_or_among(grid.holds, special), name=f"steps_of_{step}")
+    lasts = [grid.number(after - 1) for after in (*starts[1:], grid.count)]
+    named = special | {value: f"to {last}" for value, last in zip(values, lasts, strict=True) if last != value}
+    # Each value, the last number of its bin, and the key of its bucket, in the order of the numbers.
+    of_amounts = zip(values, lasts, keys, strict=True)
+    of_codes = ((code, code, ("also", code)) for code in special)
+    everything: list[tuple[Any, Any, Any]] = sorted([*of_amounts, *of_codes], key=_number)
     column = _column(
         "numeric",
-        [value for value, _ in everything],
-        checks=checks,
-        keys=[key for _, key in everything],
+        [value for value, _, _ in everything],
+        checks=[in_range, whole_steps],
+        keys=[key for _, _, key in everything],
         missing=missing,
         label=label,
         step=step,
-        labels=special,
-        becomes=_numbers_become(values, unit, rounding=round, clip=clip, special=[float(code) for code in special])
-        if round or clip
+        labels=named,
+        becomes=_numbers_become(
+            grid,
+            rounding=round,
+            clip=clip,
+            special=[float(code) for code in special],
+            starts=None if bins is None else starts,
+        )
+        if round or clip or bins is not None
         else None,
+        bins=None if bins is None else Bins(tuple(last for _, last, _ in everything), grid.number_step),
     )
     return column if missing_as is None else with_missing_as(column, missing_as)
 
@@ -311,14 +325,19 @@ def with_missing_as(column: Column, value: Value) -> Column:
             f"{column.title}."
         )
     _require_value(value, column.title or "")
+    if metadata["bins"] is not None and value not in values and _is_inside(value, values, metadata["bins"]):
+        raise InvalidInput(f"a missing value must become a number outside the bins, got {value}: {column.title}.")
     if value in values:
         return _again(column, metadata | {"missing_as": value})
-    both = [*zip(values, metadata["buckets"], strict=True), (value, len(values))]
+    bins: Bins | None = metadata["bins"]
+    lasts = values if bins is None else bins.last
+    everything = [*zip(values, lasts, metadata["buckets"], strict=True), (value, value, len(values))]
     if wanted is not str and metadata["kind"] == "numeric":
-        both.sort(key=_number)
+        everything.sort(key=_number)
     extended = metadata | {
-        "values": tuple(each for each, _ in both),
-        "buckets": _numbered([bucket for _, bucket in both]),
+        "values": tuple(each for each, _, _ in everything),
+        "buckets": _numbered([bucket for _, _, bucket in everything]),
+        "bins": None if bins is None else Bins(tuple(last for _, last, _ in everything), bins.step),
         "missing_as": value,
     }
     if wanted is not str:
@@ -476,53 +495,139 @@ def _groups_become(by: Groups, values: Sequence[Value]) -> Becomes:
     return become
 
 
+@dataclass(frozen=True)
+class _Grid:
+    """The numbers of a column: low, low + step ...
+
+    Attributes:
+        low: the first.
+        step: their distance.
+        count: how many there are.
+        whole: whether they are integers; otherwise they are floats.
+    """
+
+    low: Fraction
+    step: Fraction
+    count: int
+    whole: bool
+
+    @classmethod
+    def of(cls, low: float, high: float, step: float) -> "_Grid":
+        """The numbers from low to high.
+
+        Raises:
+            InvalidInput: they do not go from low to high in whole steps.
+        """
+        first, last, unit = _exact(low), _exact(high), _exact(step)
+        if not (last >= first and unit > 0 and (last - first) % unit == 0):
+            raise InvalidInput(
+                f"a numeric column must go from low to high in whole steps, got {low} to {high} in {step}."
+            )
+        return cls(first, unit, int((last - first) / unit) + 1, _is_whole(low) and _is_whole(step))
+
+    @property
+    def number_step(self) -> float:
+        """The step, of the type of the numbers."""
+        return int(self.step) if self.whole else float(self.step)
+
+    def number(self, place: int) -> float:
+        """A number of the grid: an integer, or the nearest float."""
+        exact = self.low + self.step * place
+        return int(exact) if self.whole else float(exact)
+
+    def numbers(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Numbers of the grid, as floats: a quotient of integers below 2^53 is the nearest float."""
+        scale = lcm(self.low.denominator, self.step.denominator)
+        return np.asarray((places * int(self.step * scale) + int(self.low * scale)) / scale, np.float64)
+
+    def nearest(self, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Place of the nearest number of the grid; of two that are equally near, the upper one."""
+        with np.errstate(invalid="ignore"):
+            near = np.clip(np.nan_to_num((numbers - float(self.low)) / float(self.step)), 0, self.count - 1)
+            lower = np.floor(near).astype(np.int64)
+            upper = np.minimum(lower + 1, self.count - 1)
+            is_lower = numbers - self.numbers(lower) < self.numbers(upper) - numbers
+        return np.asarray(np.where(is_lower, lower, upper), np.int64)
+
+    def reaches(self, numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Whether numbers are between the first and the last."""
+        return np.asarray((numbers >= self.number(0)) & (numbers <= self.number(self.count - 1)), bool)
+
+    def holds(self, column: pd.Series) -> pd.Series:
+        """Whether numbers are on the grid; others than numbers, and those beyond it, are left to other checks."""
+        numbers = column.to_numpy(np.float64, na_value=np.nan)
+        if self.low.denominator == self.step.denominator == 1:
+            with np.errstate(invalid="ignore"):
+                on_grid = ~np.isfinite(numbers) | ((numbers - int(self.low)) % int(self.step) == 0)
+        else:
+            on_grid = ~self.reaches(numbers) | (self.numbers(self.nearest(numbers)) == numbers)
+        return pd.Series(on_grid, column.index)
+
+
+def _starts(grid: _Grid, bins: float | Sequence[float] | None, label: str) -> list[int]:
+    """Place of the first number of each bin; of each number, if there are no bins."""
+    if bins is None:
+        if grid.count > MAX_CARDINALITY:
+            raise InvalidInput(
+                f"a numeric column must have at most {MAX_CARDINALITY} values, got more; use a larger step, or bins."
+            )
+        return list(range(grid.count))
+    if isinstance(bins, int | float):
+        width = _exact(bins) / grid.step
+        if width < 1 or width.denominator != 1:
+            raise InvalidInput(f"the width of bins must be a whole number of steps, got {bins}: {label}.")
+        if grid.count / width > MAX_CARDINALITY:
+            raise InvalidInput(f"a numeric column must have at most {MAX_CARDINALITY} bins, got more: {label}.")
+        return list(range(0, grid.count, int(width)))
+    places = [(_exact(start) - grid.low) / grid.step for start in bins]
+    found = [int(place) for place in places]
+    sound = all(place.denominator == 1 and 0 <= place < grid.count for place in places)
+    if not sound or found != sorted(set(found)) or len(found) > MAX_CARDINALITY:
+        raise InvalidInput(
+            f"bins must start at numbers of the column, ascending, and be at most {MAX_CARDINALITY}: {label}."
+        )
+    return sorted({0, *found})
+
+
 def _numbers_become(
-    values: Sequence[float],
-    step: Fraction,
+    grid: _Grid,
     *,
     rounding: bool | Literal["down", "up"],
     clip: bool,
     special: Sequence[float],
+    starts: Sequence[int] | None,
 ) -> Becomes:
-    """Numbers are clipped to the range, and rounded to values; special numbers and what is unreadable stay."""
-    grid = np.asarray(values, np.float64)
-    unit = float(step)
+    """Numbers are clipped, rounded, and replaced by the first of their bin; special ones and unreadable ones stay."""
 
     def become(column: pd.Series) -> pd.Series:
         numbers = column.to_numpy(np.float64, na_value=np.nan).copy()
         amounts = np.isfinite(numbers) & ~np.isin(numbers, np.asarray(special, np.float64))
         found = numbers[amounts]
         if clip:
-            found = np.clip(found, grid[0], grid[-1])
+            found = np.clip(found, grid.number(0), grid.number(grid.count - 1))
         if rounding:
-            place = _nearest(found, grid, unit)
-            inside = (found >= grid[0]) & (found <= grid[-1])
+            place = grid.nearest(found)
             if rounding is not True:
-                off = grid[place] != found
-                place = np.where(off & (rounding == "down") & (grid[place] > found), place - 1, place)
-                place = np.where(off & (rounding == "up") & (grid[place] < found), place + 1, place)
-            found = np.where(inside, grid[np.clip(place, 0, len(grid) - 1)], found)
+                nearest = grid.numbers(place)
+                place = place - ((nearest > found) if rounding == "down" else 0)
+                place = place + ((nearest < found) if rounding == "up" else 0)
+            found = np.where(grid.reaches(found), grid.numbers(np.clip(place, 0, grid.count - 1)), found)
+        if starts is not None:
+            place = grid.nearest(found)
+            first = np.asarray(starts, np.int64)
+            own = first[np.searchsorted(first, place, side="right") - 1]
+            found = np.where(grid.numbers(place) == found, grid.numbers(own), found)
         numbers[amounts] = found
         return pd.Series(numbers, column.index)
 
     return become
 
 
-def _nearest(numbers: NDArray[np.float64], grid: NDArray[np.float64], unit: float) -> NDArray[np.int64]:
-    """Place of the nearest value of a grid; of two that are equally near, the upper one."""
-    with np.errstate(invalid="ignore"):
-        place = np.clip(np.nan_to_num((numbers - grid[0]) / unit), 0, len(grid) - 1)
-    lower = np.floor(place).astype(np.int64)
-    upper = np.minimum(lower + 1, len(grid) - 1)
-    return np.asarray(np.where(numbers - grid[lower] < grid[upper] - numbers, lower, upper), np.int64)
-
-
-def _special(
-    also: Mapping[Any, str] | Sequence[float], values: Sequence[float], *, whole: bool, label: str
-) -> dict[Value, str]:
+def _special(also: Mapping[Any, str] | Sequence[float], grid: _Grid, label: str) -> dict[Value, str]:
     """The numbers that are not amounts, of the type of the column's values, with their labels."""
     given = dict(also) if isinstance(also, Mapping) else dict.fromkeys(also, "")
     special: dict[Value, str] = {}
+    low, high = grid.number(0), grid.number(grid.count - 1)
     for code, text in given.items():
         if isinstance(code, bool) or not isinstance(code, int | float) or not isfinite(code):
             raise InvalidInput(
@@ -530,13 +635,13 @@ def _special(
                 f"missing: {label}."
             )
         _require_text(f"the text that explains a code of the column {label!r}", text)
-        if whole and not _is_whole(code):
+        if grid.whole and not _is_whole(code):
             raise InvalidInput(f"the special codes of a column of integers must be integers, got {code}: {label}.")
-        if values[0] <= code <= values[-1]:
+        if low <= code <= high:
             raise InvalidInput(
-                f"a special code of a numeric column must be outside {values[0]} to {values[-1]}, got {code}: {label}."
+                f"a special code of a numeric column must be outside {low} to {high}, got {code}: {label}."
             )
-        special[code if whole else float(code)] = text
+        special[code if grid.whole else float(code)] = text
     return special
 
 
@@ -551,6 +656,7 @@ def _column(
     step: float = 1,
     labels: Mapping[Value, str] | None = None,
     becomes: Becomes | None = None,
+    bins: Bins | None = None,
 ) -> Column:
     """Make a column; values with equal keys share a bucket, and buckets are numbered in order of appearance."""
     value_type = type(values[0])
@@ -571,6 +677,7 @@ def _column(
             # Groups of codes and dates are made of text.
             "reads": str if becomes is not None and kind != "numeric" else value_type,
             "becomes": becomes,
+            "bins": bins,
         },
     )
 
@@ -605,30 +712,6 @@ def _or_among(test: Callable[[pd.Series], pd.Series], codes: Iterable[Value]) ->
     return lambda column: test(column) | column.isin(passing)
 
 
-def _on_grid(values: Sequence[float], unit: Fraction) -> Callable[[pd.Series], pd.Series]:
-    """Check that numbers are whole steps above the first; values that are not numbers are left to the other checks."""
-    low, step = values[0], float(unit)
-    if float(low).is_integer() and unit.denominator == 1:
-        return lambda column: ~np.isfinite(column) | ((column - low) % step == 0)
-    grid = np.asarray(values, np.float64)
-
-    def test(column: pd.Series) -> pd.Series:
-        numbers = column.to_numpy(np.float64)
-        beyond = ~np.isfinite(numbers) | (numbers < grid[0]) | (numbers > grid[-1])
-        return pd.Series(beyond | (grid[_nearest(numbers, grid, step)] == numbers), column.index)
-
-    return test
-
-
-def _grid(low: float, high: float, step: float) -> tuple[float, ...]:
-    """The numbers low, low + step ... high: integers if `low` and `step` are, otherwise the nearest floats."""
-    first, unit = _exact(low), _exact(step)
-    count = floor((_exact(high) - first) / unit) + 1
-    if _is_whole(low) and _is_whole(step):
-        return tuple(int(low) + int(step) * index for index in range(count))
-    return tuple(float(first + unit * index) for index in range(count))
-
-
 def _exact(number: float) -> Fraction:
     """A number as it is written: .1 is a tenth."""
     return Fraction(str(number))
@@ -638,8 +721,13 @@ def _is_whole(number: object) -> bool:
     return isinstance(number, int | np.integer) and not isinstance(number, bool)
 
 
-def _number(pair: tuple[Any, object]) -> float:
-    return float(pair[0])
+def _is_inside(value: Any, values: Sequence[Any], bins: Bins) -> bool:
+    """Whether a number lies in a bin."""
+    return any(first <= value <= last for first, last in zip(values, bins.last, strict=True))
+
+
+def _number(row: tuple[Any, ...]) -> float:
+    return float(row[0])
 
 
 def _numbered(keys: Sequence[Hashable]) -> tuple[int, ...]:

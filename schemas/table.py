@@ -137,6 +137,7 @@ def table(
         parsers.append(Parser(_as_described(metadata), name="as described"))
     values = {name: values_of(entry) for name, entry in metadata.items()}
     stated = tuple(statement(values) for statement in rules)
+    _require_no_bins(stated, metadata)
     schema = DataFrameSchema(
         {**columns, **by_person},
         parsers=parsers,
@@ -178,6 +179,7 @@ def domain_of(schema: DataFrameSchema) -> Domain:
                 values=values_of(metadata),
                 kind=metadata["kind"],
                 buckets=metadata["buckets"],
+                bins=metadata["bins"],
             )
         )
     known = _table_metadata(schema)
@@ -271,6 +273,17 @@ def _identifier_of(person: str, columns: Mapping[str, Column]) -> Column:
             "identifier(), or leave it out of the columns."
         )
     return column
+
+
+def _require_no_bins(rules: Sequence[Rule], metadata: Mapping[str, Mapping[str, Any]]) -> None:
+    """Refuse rules about numbers that are drawn within bins, because they could not hold exactly."""
+    for rule in rules:
+        binned = [name for name in rule.attributes if name in metadata and metadata[name]["bins"] is not None]
+        if binned:
+            raise InvalidInput(
+                f"a rule must be about columns without bins, in which numbers are drawn at the end, got {binned[0]}; "
+                "leave out the bins, or the rule."
+            )
 
 
 def _require_sound(columns: Mapping[str, Column], reads: Mapping[str, Any] | None, *, computed: bool) -> None:

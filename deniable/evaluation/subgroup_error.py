@@ -9,7 +9,7 @@ from fractions import Fraction
 from math import exp, sqrt
 from typing import Any
 
-from deniable.privacy.common_events import FAMILIES
+from deniable.privacy.common_events import CERTIFICATE, FAMILIES
 
 GROUPS = (50, 500)
 """Sizes of groups, in people of the confidential table, for which errors are stated."""
@@ -61,7 +61,7 @@ def _of_model(events: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, float]
     noisy = [event for event in events if event["mechanism"] in {"discrete_gaussian", "discrete_laplace"}]
     families = [_deviation(event) for event in noisy if event["query"] == FAMILIES]
     yield from ((CELL, deviation) for deviation in [max(families, default=None)] if deviation)
-    noisy = [event for event in noisy if event["query"] != FAMILIES]
+    noisy = [event for event in noisy if event["query"] not in {FAMILIES, CERTIFICATE}]
     # Each share is a separate release, and the shares of one table are averaged.
     single = [_deviation(event) / sqrt(event["outputs"]) for event in noisy if _is_of_one(event)]
     tables = [_deviation(event) for event in noisy if not _is_of_one(event)]

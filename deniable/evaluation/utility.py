@@ -398,7 +398,7 @@ def distinguishing_game(classifier: ClassifierFactory, real: Codes, synthetic: C
     rows = min(len(real), len(synthetic))
     half = rows // 2
     if not half:
-        msg = "both tables must have at least two records to be told apart, got fewer; take larger ones."
+        msg = "both tables must have at least two records for the game, got fewer; take larger ones."
         raise InvalidInput(msg)
     model = classifier()
     model.fit(np.concatenate((real[:half], synthetic[:half])), np.repeat([0, 1], half))

@@ -9,7 +9,9 @@ import io
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from deniable.foundation.domain import Domain, Value
+import numpy as np
+
+from deniable.foundation.domain import Attribute, Domain, Value
 
 
 class CsvText:
@@ -26,22 +28,25 @@ class CsvText:
     def __init__(self, domain: Domain, arrow: Any) -> None:
         self.header = _line(domain.names).encode()
         self._arrow = arrow
+        self._attributes = domain.attributes
         self._codes = [{str(value): code for code, value in enumerate(each.values)} for each in domain.attributes]
-        last = len(domain) - 1
         self._fields = [
-            self._array(_fields(attribute.values, first=j == 0, last=j == last))
-            for j, attribute in enumerate(domain.attributes)
+            self._array(self._written(attribute.values, j)) for j, attribute in enumerate(domain.attributes)
         ]
 
     def of_codes(self, columns: Sequence[Any]) -> memoryview:
         """The lines of some records, in UTF-8.
 
         Args:
-            columns: for each attribute an Arrow array of codes, all of the same length, without nulls.
+            columns: for each attribute an Arrow array of codes, all of the same length, without nulls; for an attribute
+                with bins, of the numbers themselves.
         """
         if len(columns[0]) == 0:
             return memoryview(b"")
-        fields = [values.take(codes) for values, codes in zip(self._fields, columns, strict=True)]
+        fields = [
+            values.take(column) if self._attributes[number].bins is None else self._numbers(column, number)
+            for number, (values, column) in enumerate(zip(self._fields, columns, strict=True))
+        ]
         joined = self._arrow.compute.binary_join_element_wise(*fields, self._array([b""])[0])
         return memoryview(joined.buffers()[2]).cast("B")
 
@@ -51,7 +56,10 @@ class CsvText:
         Args:
             columns: for each attribute an Arrow array of values, all of the same length.
         """
-        columns = [self._coded(column, codes) for column, codes in zip(columns, self._codes, strict=True)]
+        columns = [
+            self._coded(column, codes) if attribute.bins is None else self._in_bins(column, attribute)
+            for attribute, column, codes in zip(self._attributes, columns, self._codes, strict=True)
+        ]
         return None if any(column.null_count for column in columns) else self.of_codes(columns)
 
     def _coded(self, column: Any, codes: dict[str, int]) -> Any:
@@ -65,6 +73,26 @@ class CsvText:
             encoded = column.dictionary_encode()
             values = encoded.dictionary.to_pylist()
         return arrow.array([codes.get(str(value)) for value in values], arrow.int32()).take(encoded.indices)
+
+    def _in_bins(self, column: Any, attribute: Attribute) -> Any:
+        """A column of numbers, null for those that are in no bin or are written differently."""
+        arrow = self._arrow
+        is_float = isinstance(attribute.values[0], float)
+        if column.null_count or not (arrow.types.is_floating if is_float else arrow.types.is_integer)(column.type):
+            return arrow.nulls(len(column))
+        numbers = column.to_numpy(zero_copy_only=False)
+        # 0.0 and -0.0 are equal but are written differently.
+        outside = (attribute.bins_of(numbers.astype(np.float64)) < 0) | (np.signbit(numbers) & (numbers == 0))
+        return arrow.array(numbers, column.type, mask=outside)
+
+    def _numbers(self, column: Any, number: int) -> Any:
+        """Numbers as text."""
+        encoded = column.dictionary_encode()
+        return self._array(self._written(encoded.dictionary.to_pylist(), number)).take(encoded.indices)
+
+    def _written(self, values: Sequence[Value], number: int) -> list[bytes]:
+        """Values of an attribute as text, with what follows them."""
+        return _fields(values, first=number == 0, last=number == len(self._attributes) - 1)
 
     def _array(self, fields: Iterable[bytes]) -> Any:
         # Large: the text of many records may have more than 2^31 bytes.

@@ -7,9 +7,11 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from hashlib import sha256
 from itertools import combinations
+from math import lcm, nan
 from typing import Any, Literal
 
 import numpy as np
@@ -32,8 +34,36 @@ Kind = Literal["numeric", "ordered", "nominal"]
 Codes = NDArray[np.uint16]
 
 MAX_CARDINALITY = 65_535
+# Numbers are read as float64, which represents all integers up to here, and no other number like one of them.
+_LARGEST_NUMBER, _LARGEST_SCALE = 2**53 - 1, 10**12
+_LONGEST_NUMBER = 40
 PERSONS = "-persons-"
 """What the name of a dataset has before the identifier if the guarantees in its ledger are for one person."""
+
+
+@dataclass(frozen=True)
+class Bins:
+    """The numbers that the values of a numeric attribute stand for, if it has too many to count one by one.
+
+    Each value is the first number of a bin. Records are counted and drawn by bins, and a published record has a number
+    of its bin.
+
+    Attributes:
+        last: the last number of each value's bin, of the type of the values; the value itself if it stands alone.
+        step: distance of neighbouring numbers.
+    """
+
+    last: tuple[Value, ...]
+    step: Value
+
+
+def _number_in(text: str, *, is_float: bool) -> float:
+    """The number that a text states, if it is written as Python writes it; otherwise NaN."""
+    try:
+        number = float(text) if is_float else int(text)
+        return float(number) if len(text) <= _LONGEST_NUMBER and str(number) == text != "-0.0" else nan
+    except (ValueError, OverflowError):
+        return nan
 
 
 @dataclass(frozen=True)
@@ -46,12 +76,14 @@ class Attribute:
         kind: `numeric` for numbers and `ordered` for names, if the order of the values is meaningful; otherwise
             `nominal`.
         buckets: bucket of each code, the integers 0..bucket_count-1, each used at least once.
+        bins: the numbers that each value stands for; None if it stands for itself.
     """
 
     name: str
     values: tuple[Value, ...]
     kind: Kind
     buckets: tuple[int, ...]
+    bins: Bins | None = None
 
     def __post_init__(self) -> None:
         """Refuse an invalid attribute."""
@@ -70,6 +102,82 @@ class Attribute:
         if set(self.buckets) != set(range(max(self.buckets) + 1)):
             msg = f"the buckets of attribute {self.name} must be numbered 0, 1, 2 ... without a gap."
             raise InvalidInput(msg)
+        if self.bins is not None:
+            self._require_bins(self.bins)
+
+    def _require_bins(self, bins: Bins) -> None:
+        """Refuse bins that overlap, are not in order, or have a number that is not read exactly."""
+        sound = (
+            len(bins.last) == len(self.values)
+            and {type(value) for value in (*self.values, *bins.last)} in ({int}, {float})
+            and type(bins.step) in (int, float)
+            and all(-_LARGEST_NUMBER <= float(value) <= _LARGEST_NUMBER for value in (*self.values, *bins.last))
+            and 0 < float(bins.step) <= _LARGEST_NUMBER
+        )
+        if sound:
+            first, last, step, scale = self._in_units
+            sound = scale <= _LARGEST_SCALE and max(map(abs, (*first, *last)), default=0) <= _LARGEST_NUMBER
+            sound = sound and all(
+                low <= high and (high - low) % step == 0 for low, high in zip(first, last, strict=True)
+            )
+            sound = sound and all(high < low for high, low in zip(last, first[1:], strict=False))
+        if not sound:
+            raise InvalidInput(
+                f"the bins of attribute {self.name} must be in order, apart from each other and in whole steps, and "
+                f"their numbers at most {_LARGEST_NUMBER:,} units of a common fraction; correct them."
+            )
+
+    @cached_property
+    def _in_units(self) -> tuple[list[int], list[int], int, int]:
+        """First and last numbers of the bins, and the step, in units of 1 over the last of the four."""
+        last, step = (self.values, 1) if self.bins is None else (self.bins.last, self.bins.step)
+        exact = [Fraction(str(number)) for number in (*self.values, *last, step)]
+        scale = lcm(*(number.denominator for number in exact))
+        units = [int(number * scale) for number in exact]
+        return units[: len(last)], units[len(last) : -1], units[-1], scale
+
+    def bins_of(self, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The code of the bin of each number, -1 if it is in none; for an attribute with bins.
+
+        Args:
+            numbers: shape (records,).
+        """
+        first, last, step, scale = self._in_units
+        with np.errstate(invalid="ignore", over="ignore"):
+            scaled = np.rint(numbers * scale)
+            exact = np.isfinite(numbers) & (np.abs(scaled) <= _LARGEST_NUMBER) & (scaled / scale == numbers)
+        units = np.where(exact, scaled, 0).astype(np.int64)
+        place = np.searchsorted(np.asarray(first, np.int64), units, side="right") - 1
+        inside = exact & (place >= 0)
+        own = np.maximum(place, 0)
+        inside &= units <= np.asarray(last, np.int64)[own]
+        inside &= (units - np.asarray(first, np.int64)[own]) % step == 0
+        return np.where(inside, place, -1)
+
+    def bins_of_texts(self, texts: Sequence[str]) -> NDArray[np.int64]:
+        """The code of the bin of each number as tables write it, -1 for other texts; for an attribute with bins."""
+        is_float = isinstance(self.values[0], float)
+        numbers = [_number_in(text, is_float=is_float) for text in texts]
+        return self.bins_of(np.asarray(numbers, np.float64))
+
+    @property
+    def bin_sizes(self) -> NDArray[np.uint64]:
+        """How many numbers each value stands for, shape (cardinality,)."""
+        first, last, step, _ = self._in_units
+        sizes = [(high - low) // step + 1 for low, high in zip(first, last, strict=True)]
+        return np.asarray(sizes, np.uint64)
+
+    def numbers_in(self, codes: NDArray[Any], places: NDArray[np.int64]) -> NDArray[Any]:
+        """The numbers at given places of their bins: int64, or float64 if the values are floats.
+
+        Args:
+            codes: the bins, shape (records,).
+            places: place of each number in its bin, from 0, same shape.
+        """
+        first, _, step, scale = self._in_units
+        units = np.asarray(first, np.int64)[codes] + places * step
+        # A quotient of integers below 2^53 is rounded correctly, as a decimal number is when it is read.
+        return np.asarray(units / scale if isinstance(self.values[0], float) else units)
 
     @property
     def cardinality(self) -> int:
@@ -181,6 +289,9 @@ class Domain:
                 values=tuple(each["value"] for each in attribute["values"]),
                 kind=attribute["kind"],
                 buckets=tuple(each["bucket"] for each in attribute["values"]),
+                bins=None
+                if "step" not in attribute
+                else Bins(tuple(each["last"] for each in attribute["values"]), attribute["step"]),
             )
             for attribute in document["attributes"]
         )
@@ -217,6 +328,9 @@ class Domain:
         said: list[Any] = [
             (a.name, [repr(value) for value in a.values], a.kind, list(a.buckets)) for a in self.attributes
         ]
+        binned = [(a.name, [repr(last) for last in a.bins.last], repr(a.bins.step)) for a in self.attributes if a.bins]
+        if binned:
+            said.append(binned)
         known = self if self.whole is None else self.whole
         if known.rules or known.totals:
             said.append([[each.document() for each in those] for those in (known.rules, known.totals)])

@@ -197,3 +197,39 @@ class FamilyCounts:
     def restore(self, arrays: Mapping[str, Counts]) -> None:
         """Take what was counted from what was stored of it."""
         self.tables = tuple(arrays[str(i)] for i in range(len(self.tables)))
+
+
+@dataclass
+class FirstRows:
+    """The first records of a table: a tally of nothing but themselves.
+
+    Attributes:
+        attributes: number of attributes, m.
+        most: largest number of records that are kept.
+        codes: the records, shape (rows, m).
+    """
+
+    attributes: int
+    most: int
+    codes: Counts = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Begin without records."""
+        self.codes = np.zeros((0, self.attributes), np.int64)
+
+    def add(self, codes: Codes) -> None:
+        """Keep more records, value codes of shape (rows, m)."""
+        self.codes = np.concatenate([self.codes, codes[: self.most - len(self.codes)].astype(np.int64)])
+
+    def merge(self, other: "FirstRows") -> None:
+        """Keep those of other rows of the same table, in their order."""
+        self.codes = np.concatenate([self.codes, other.codes])[: self.most]
+
+    @property
+    def arrays(self) -> dict[str, Counts]:
+        """The records, to be stored by name."""
+        return {"codes": self.codes}
+
+    def restore(self, arrays: Mapping[str, Counts]) -> None:
+        """Restore the records from what was stored."""
+        self.codes = arrays["codes"]

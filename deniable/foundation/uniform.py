@@ -23,6 +23,25 @@ def uniform_integer(stream: WordStream, bound: int) -> int:
             return uniform
 
 
+def uniform_below(stream: WordStream, bounds: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """A uniform integer below each of some bounds, exactly.
+
+    A 64-bit word below b floor(2^64 / b) is uniform over that many words, and its quotient by floor(2^64 / b) over
+    0..b-1; a word above is drawn again, from the words that follow those of all bounds.
+
+    Args:
+        stream: the words.
+        bounds: numbers of values, 1 to 2^53, shape (draws,).
+    """
+    largest = np.uint64(2**64 - 1)
+    # floor((2^64 - 1) / b) is floor(2^64 / b) unless b divides 2^64; it is then 1 less, and some words are drawn again.
+    each = largest // bounds
+    words = words_of_64_bits(stream, len(bounds))
+    while (unusable := np.flatnonzero(words >= each * bounds)).size:
+        words[unusable] = words_of_64_bits(stream, len(unusable))
+    return (words // each).astype(np.int64)
+
+
 def words_of_64_bits(stream: WordStream, count: int) -> NDArray[np.uint64]:
     """Take 64-bit words, each of two words of the stream, the first the more significant.
 

@@ -4,11 +4,23 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import AfterValidator, ValidationInfo, field_validator
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
 from deniable.foundation.spec_values import Count, Delta, Epsilon, Positive, Strict, between
 
 _PRIORS = Fraction(1, 10**6), Fraction(10**9)
+_SHARES = Fraction(1, 1000), Fraction(1, 2)
+
+
+class CertificateBudget(Strict):
+    """What one number that bounds the error of the model costs (`deniable.learners.certificate_costs`).
+
+    Attributes:
+        share: the part of the budget of the parameters that is spent on it: of rho with Gaussian noise, of epsilon with
+            Laplace noise.
+    """
+
+    share: Annotated[Positive, AfterValidator(between(*_SHARES))] = Fraction(1, 100)
 
 
 class LearnerEntry(Strict):
@@ -19,7 +31,9 @@ class LearnerEntry(Strict):
         leaves: parts that a split may give rows to although the learner does not read them.
         steps: the learner's steps, in order, each with a sentence that describes it.
         holds_rules: whether its models keep the rules of a table exactly, as every network drawn in an order does.
+        certifies: whether it publishes noisy tables and a model, whose error a certificate can bound.
         kind: the learner's name.
+        certificate: the certificate of the model's error; none if left out.
     """
 
     holds_rules: ClassVar[bool] = True
@@ -37,7 +51,21 @@ class LearnerEntry(Strict):
     leaves: ClassVar[tuple[str, ...]] = ()
     steps: ClassVar[Mapping[str, str]]
 
+    certifies: ClassVar[bool] = False
+
     kind: str
+    # Omitted from all written forms if the spec leaves it out.
+    certificate: CertificateBudget | None = Field(default=None, exclude_if=lambda certificate: certificate is None)
+
+    @field_validator("certificate")
+    @classmethod
+    def _can_be_made(cls, certificate: CertificateBudget | None, info: ValidationInfo) -> CertificateBudget | None:
+        if certificate is not None and not cls.certifies:
+            kind = info.data.get("kind", cls.__name__)
+            raise ValueError(
+                f"must be left out for a learner of kind {kind}, which does not publish both noisy tables and a model"
+            )
+        return certificate
 
     @property
     def public_file(self) -> str | None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from deniable.foundation.domain import Domain
 from deniable.foundation.errors import InvalidInput
+from deniable.learners.certificate_costs import with_certificate
 from deniable.privacy.loss import MechanismEvent
 from deniable.privacy.planned import Delta, Document, ExpectedStep, Planned
 
@@ -54,6 +55,8 @@ def expected_steps(asked: Document) -> Mapping[str, ExpectedStep]:
     verification = import_module(f"deniable.learners.{asked['kind']}.verification")
     depends = getattr(verification, "expected_steps", None)
     steps: Mapping[str, ExpectedStep] = verification.EXPECTED_STEPS if depends is None else depends(asked)
+    if asked.get("certificate") is not None:
+        steps = with_certificate(steps)
     return {name: replace(step, plan=partial(_of_modelled, step)) for name, step in steps.items()}
 
 
@@ -140,14 +143,21 @@ def steps_of(entry: "LearnerEntry", domain: Domain, delta_of: "PartDelta") -> "t
             f"a learner of kind {entry.kind} must have a table without rules, which it cannot hold, got "
             f"{len(domain.rules)} rules; choose another learner, or take the rules out of the schema."
         )
+    # Imported on demand too: they know compiled networks.
+    certified = None if entry.certificate is None else import_module("deniable.learners.certified")
+    whole = entry
+    if certified is not None:
+        entry = certified.without_certificate(entry)
     steps: tuple[PlannedStep, ...] = import_module(f"deniable.learners.{entry.kind}.steps").steps(
         entry, domain.modelled, delta_of
     )
-    if not (domain.rules or domain.totals):
-        return steps
-    # Imported on demand too: it knows compiled networks.
-    under_rules = import_module("deniable.learners.under_rules").under_rules
-    return tuple(under_rules(step, domain) for step in steps)
+    if domain.rules or domain.totals:
+        under_rules = import_module("deniable.learners.under_rules").under_rules
+        steps = tuple(under_rules(step, domain) for step in steps)
+    if certified is not None:
+        # The model is certified as records are drawn from it: under the rules.
+        steps = tuple(certified.certified(step, whole, domain, delta_of) for step in steps)
+    return steps
 
 
 def draws_of(

@@ -18,10 +18,13 @@ from itertools import combinations, pairwise
 from math import prod, sqrt
 
 import numpy as np
+from numpy.typing import NDArray
 
 from deniable.measurements.noisy_tables import Cells
 
 Subset = tuple[int, ...]
+Functional = Mapping[Subset, Cells]
+"""A linear function of components: coefficients of the contrasts of each, in their shape."""
 _FIXED = 1e-9
 """Share of its first variance below which a number counts as fixed by a public total."""
 
@@ -35,7 +38,8 @@ class Observation:
         values: its noisy counts, one axis for each attribute.
         variance: variance of the noise of an entry, up to the factors in `spread`.
         spread: for attributes along which it differs, the factor of each bucket; the variance is their product.
-        differences: attributes of which only the second bucket less the first was counted, along an axis of length 1.
+        differences: attributes of which only the second bucket less the first was counted, along an axis of length 1;
+            or of which there are only contrasts, each times the square root of 2, along an axis shorter by 1.
     """
 
     attributes: Subset
@@ -86,7 +90,7 @@ def contrasts(size: int) -> Cells:
 def _basis(size: int, *, is_difference: bool = False) -> Cells:
     """What an axis shows of its sum, in the first column, and of its contrasts, in the others."""
     if is_difference:
-        return np.array([[0.0, sqrt(2.0)]])
+        return np.concatenate([np.zeros((size - 1, 1)), sqrt(2.0) * np.eye(size - 1)], axis=1)
     return np.concatenate([np.full((size, 1), 1.0 / size), contrasts(size)], axis=1)
 
 
@@ -102,7 +106,7 @@ def _times(one: Cells, other: Cells) -> Cells:
     return np.asarray(np.einsum("ij,jk->ik", one, other), np.float64)
 
 
-def _inverse(matrix: Cells) -> Cells:
+def inverse(matrix: Cells) -> Cells:
     """The inverse of a symmetric positive definite matrix, by Gauss-Jordan elimination in a fixed order."""
     scale = 1 / np.sqrt(np.diag(matrix))
     found = matrix * scale[:, None] * scale
@@ -152,6 +156,7 @@ class ConsistentTables:
         self._alone: dict[Subset, float] = {}
         self._values: dict[Subset, Cells] = {}
         self._groups: dict[Subset, _Group] = {}
+        self._found: list[_Information] = []
         self._estimate()
 
     def has(self, attributes: Subset) -> bool:
@@ -186,6 +191,77 @@ class ConsistentTables:
             variances = variances + (_times(shown, covariance) * shown).sum(axis=1).reshape(sizes)
         return Estimate(np.asarray(counts), np.asarray(variances))
 
+    @property
+    def measured(self) -> frozenset[Subset]:
+        """The components that were measured."""
+        return frozenset(self._values)
+
+    def value(self, functional: Functional) -> float:
+        """The estimate of a linear function of measured components.
+
+        Args:
+            functional: its coefficients: of each component, one for each of its contrasts.
+
+        Raises:
+            KeyError: a component of it was not measured.
+        """
+        return float(sum((own * self._values[subset]).sum() for subset, own in functional.items()))
+
+    def covariance(self, one: Functional, other: Functional) -> float:
+        """The covariance of the estimates of two linear functions; see `value`."""
+        found = 0.0
+        groups: dict[int, tuple[_Group, tuple[list[Subset], list[Subset]]]] = {}
+        for side, functional in enumerate((one, other)):
+            for subset in functional:
+                if subset in self._groups:
+                    group = self._groups[subset]
+                    groups.setdefault(id(group), (group, ([], [])))[1][side].append(subset)
+        for subset, own in one.items():
+            if subset in other and subset in self._alone:
+                found += self._alone[subset] * float((own * other[subset]).sum())
+        for group, (rows, columns) in groups.values():
+            if rows and columns:
+                left = np.concatenate([np.ravel(one[subset]) for subset in rows])
+                right = np.concatenate([np.ravel(other[subset]) for subset in columns])
+                shared = group.covariance_of(rows, columns)
+                found += float((left * np.einsum("ij,j->i", shared, right)).sum())
+        return found
+
+    def weights(self, functional: Functional) -> list[Cells]:
+        """The weight that the estimate of a linear function gives each number of each noisy table; see `value`.
+
+        Returns:
+            The weights, in the order and the shapes of the observations. Without public totals, the estimate is the sum
+            of the observed values times their weights.
+        """
+        effects: dict[Subset, Cells] = {}
+        groups: dict[int, tuple[_Group, list[Subset]]] = {}
+        for subset, own in functional.items():
+            if subset in self._alone:
+                effects[subset] = self._alone[subset] * own
+            else:
+                groups.setdefault(id(self._groups[subset]), (self._groups[subset], []))[1].append(subset)
+        for group, subsets in groups.values():
+            effects |= group.effects({subset: functional[subset] for subset in subsets})
+        found = []
+        for information in self._found:
+            together = np.zeros(information.projected.shape)
+            for subset in information.components:
+                if subset in effects:
+                    together[self._place(information.attributes, subset)] = effects[subset]
+            found.append(information.weights(together))
+        return found
+
+    def shared_with_records(self, attributes: Subset) -> Cells:
+        """The covariance of each estimate of a table with that of the number of records; see `table`."""
+        sizes = [self._sizes[i] for i in attributes]
+        if () in self._alone:
+            return np.full(sizes, self._alone[()] / prod(sizes))
+        group = self._groups[()]
+        subsets = [subset for subset in self._components(attributes) if self._groups.get(subset) is group]
+        shown = np.concatenate([self._shown(attributes, subset) for subset in subsets], axis=1)
+        return np.asarray(_times(shown, group.covariance_of(subsets, [()]))[:, 0].reshape(sizes))
+
     def _components(self, attributes: Subset) -> Iterator[Subset]:
         """The components of a table; an attribute of one bucket has no contrasts."""
         return _subsets(tuple(i for i in attributes if self._sizes[i] > 1))
@@ -204,7 +280,7 @@ class ConsistentTables:
         return _product(parts)
 
     def _estimate(self) -> None:
-        found = [_Information(self._sizes, each) for each in self._observations]
+        found = self._found = [_Information(self._sizes, each) for each in self._observations]
         members = _correlated([(each.components, each.uneven) for each in found], self._constraints)
         sums: dict[Subset, Cells] = {}
         precisions: dict[Subset, float] = {}
@@ -224,6 +300,29 @@ class ConsistentTables:
             for subset in subsets:
                 self._groups[subset] = group
                 self._values[subset] = group.values(subset)
+
+
+def solvable(
+    sizes: Sequence[int], observations: Sequence[Observation], constraints: Sequence[Constraint], most: int
+) -> list[Observation]:
+    """The noisy tables that can be used: all, or without those with uneven noise that make systems too large.
+
+    Args:
+        sizes: number of buckets of each attribute.
+        observations: the noisy tables.
+        constraints: public totals.
+        most: how many numbers at most may be estimated together.
+
+    Returns:
+        The tables, in their order; the largest of several attributes and with uneven noise are left out first.
+    """
+    used = list(observations)
+    while True:
+        several = [each for each in used if len(each.attributes) > 1 and each.spread]
+        if not several or largest_system(sizes, used, constraints) <= most:
+            return used
+        largest = max(several, key=lambda each: each.values.size)
+        used = [each for each in used if each is not largest]
 
 
 def largest_system(
@@ -281,13 +380,18 @@ class _Information:
         self.components, self.uneven = _components(sizes, observation)
         self._variance = observation.variance
         self._gram: dict[int, Cells] = {}
-        weighted = []
+        weighted: list[Cells] = []
+        self._weighted = weighted
         for i in observation.attributes:
             basis = _basis(sizes[i], is_difference=i in observation.differences)
             inverse = basis.T / observation.spread[i] if i in observation.spread else basis.T
             self._gram[i] = _times(inverse, basis)
             weighted.append(inverse)
         self.projected = _along(np.asarray(observation.values, np.float64), weighted) / observation.variance
+
+    def weights(self, effects: Cells) -> Cells:
+        """The weights of the table's numbers, of the effects of its projections."""
+        return _along(effects, [matrix.T for matrix in self._weighted]) / self._variance
 
     def precision(self, subset: Subset) -> float:
         """Precision of each number of a component, along whose attributes the noise is even."""
@@ -329,8 +433,8 @@ class _Group:
                     block = information.block(row, column)
                     if block is not None:
                         normal[self._at[row], self._at[column]] += block
-        inverse = _inverse(normal)
-        self.covariance: Cells = (inverse + inverse.T) / 2
+        inverted = inverse(normal)
+        self.covariance: Cells = (inverted + inverted.T) / 2
         self._before = np.diag(self.covariance).copy()
         right = np.concatenate([np.ravel(sums[subset]) for subset in subsets])
         self._numbers: Cells = _times(self.covariance, right[:, None])[:, 0]
@@ -339,11 +443,21 @@ class _Group:
         """The estimate of a component."""
         return self._numbers[self._at[subset]].reshape(self._shapes[subset])
 
-    def covariance_of(self, subsets: Sequence[Subset]) -> Cells:
-        """The covariance of some of the components."""
-        places = np.concatenate([np.arange(self._at[subset].start, self._at[subset].stop) for subset in subsets])
-        found: Cells = self.covariance[np.ix_(places, places)]
+    def covariance_of(self, subsets: Sequence[Subset], others: Sequence[Subset] | None = None) -> Cells:
+        """The covariance of some of the components with others; among themselves by default."""
+        rows = self._places(subsets)
+        found: Cells = self.covariance[np.ix_(rows, rows if others is None else self._places(others))]
         return found
+
+    def effects(self, functional: Functional) -> dict[Subset, Cells]:
+        """What each of the group's projections adds to the estimate of a linear function of its components."""
+        own = np.concatenate([np.ravel(each) for each in functional.values()])
+        places = self._places(list(functional))
+        found = np.einsum("ij,j->i", self.covariance[:, places], own)
+        return {subset: found[at].reshape(self._shapes[subset]) for subset, at in self._at.items()}
+
+    def _places(self, subsets: Sequence[Subset]) -> NDArray[np.intp]:
+        return np.concatenate([np.arange(self._at[subset].start, self._at[subset].stop) for subset in subsets])
 
     def require(self, sizes: Sequence[int], constraint: Constraint) -> None:
         """Condition the estimates on public totals, if these are of components of the group."""
@@ -365,7 +479,7 @@ class _Group:
         if not free.any():
             return
         shared, spread = shared[:, free], spread[np.ix_(free, free)]
-        gain = _times(shared, _inverse(spread))
+        gain = _times(shared, inverse(spread))
         gap = right[free] - _times(wanted[free], self._numbers[:, None])[:, 0]
         self._numbers = self._numbers + _times(gain, gap[:, None])[:, 0]
         self.covariance = self.covariance - _times(gain, np.ascontiguousarray(shared.T))

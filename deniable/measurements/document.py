@@ -309,6 +309,11 @@ class Measurements:
             yield f"{FILE}: a turn belongs to no release and no choice: a query is missing from the document"
 
 
+def with_sampling(document: Mapping[str, Any], sampling: Sampling) -> dict[str, Any]:
+    """The document of what was measured, with a statement of how the rows of the source were sampled."""
+    return {**document, "universe": {**document["universe"], "sampling": sampling}}
+
+
 def _whole_numbers(name: str, own: Sequence[Any]) -> NDArray[np.int64]:
     if not own or not all(type(bucket) is int for bucket in own):
         raise InvalidInput(f"{FILE}: each value of {name} must have a bucket, numbered from 0 without a gap")

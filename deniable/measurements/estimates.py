@@ -12,6 +12,7 @@ from math import prod
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from deniable.foundation.checks import Check, found
 from deniable.foundation.domain import Domain
@@ -20,7 +21,7 @@ from deniable.measurements.consistency import (
     Constraint,
     Estimate,
     Observation,
-    largest_system,
+    solvable,
 )
 from deniable.measurements.document import Measurements
 from deniable.measurements.noisy_tables import Cells, MeasuredTable
@@ -39,7 +40,7 @@ _TOLERANCE: Final = 1e-6
 its size, of a variance relative to it. Roots and sums may be rounded differently on two machines."""
 _LEAST = 1e-3
 """Added to the variance that a public total has as a count of the measured rows."""
-_LARGEST = 1_000
+LARGEST_SYSTEM = 1_000
 """Largest system of normal equations; if it were larger, tables with uneven noise are left out, the largest first."""
 
 
@@ -191,17 +192,25 @@ def _counted(measured: Measurements) -> list[int]:
     return sorted({i for table in measured.tables for i in table.attributes})
 
 
-def _public(measured: Measurements, probability: Fraction) -> Iterator[Observation]:
-    """Public totals of the whole table, as what they say of the measured rows: a binomial number of each."""
+def public_observations(
+    domain: Domain, buckets: Sequence[NDArray[np.integer]], probability: Fraction
+) -> Iterator[Observation]:
+    """Public totals of the whole table, as what they say of the measured rows: a binomial number of each.
+
+    Args:
+        domain: the public domain.
+        buckets: bucket of each value of each attribute.
+        probability: with which a record of the whole table is among the measured rows.
+    """
     share = float(probability)
-    for total in measured.domain.totals:
+    for total in domain.totals:
         counts = np.asarray(total.counts, np.float64)
         # A count of 0 leaves no doubt; the least variance keeps the equations solvable.
         if total.attribute is None:
             yield Observation((), np.asarray(share * counts[0]), share * (1 - share) * float(counts[0]) + _LEAST)
             continue
-        i = measured.domain.index(total.attribute)
-        held = _added_up(counts, measured.buckets[i], 0)
+        i = domain.index(total.attribute)
+        held = added_up(counts, buckets[i], 0)
         spread = {i: share * (1 - share) * held + _LEAST}
         yield Observation((i,), share * held, 1.0, spread)
 
@@ -210,17 +219,14 @@ def _solved(
     measured: Measurements, totals: Sequence[KnownTotals], probability: Fraction | None
 ) -> tuple[list[MeasuredTable], ConsistentTables]:
     """The tables that are used, and the estimates from them."""
-    used = [(table, observation) for table in measured.tables if (observation := _observation(measured, table))]
+    of_tables = [(table, observation) for table in measured.tables if (observation := _observation(measured, table))]
     constraints = [_constraint(measured, each) for each in totals]
-    public = [] if probability is None else list(_public(measured, probability))
-    while True:
-        observations = [*(observation for _, observation in used), *public]
-        several = [each for each in observations if len(each.attributes) > 1 and each.spread]
-        if not several or largest_system(measured.sizes, observations, constraints) <= _LARGEST:
-            break
-        largest = max(several, key=lambda each: each.values.size)
-        used = [(table, observation) for table, observation in used if observation is not largest]
-    return [table for table, _ in used], ConsistentTables(measured.sizes, observations, constraints)
+    public = [] if probability is None else list(public_observations(measured.domain, measured.buckets, probability))
+    observations = [*(observation for _, observation in of_tables), *public]
+    used = solvable(measured.sizes, observations, constraints, LARGEST_SYSTEM)
+    kept = set(map(id, used))
+    tables = [table for table, observation in of_tables if id(observation) in kept]
+    return tables, ConsistentTables(measured.sizes, used, constraints)
 
 
 def _observation(measured: Measurements, table: MeasuredTable) -> Observation | None:
@@ -234,7 +240,7 @@ def _observation(measured: Measurements, table: MeasuredTable) -> Observation | 
                 return None
             continue
         values_in = np.bincount(measured.buckets[i]).astype(np.float64)
-        counts = _added_up(counts, measured.buckets[i], axis)
+        counts = added_up(counts, measured.buckets[i], axis)
         if np.ptp(values_in) == 0:
             variance *= float(values_in[0])
         else:
@@ -242,7 +248,8 @@ def _observation(measured: Measurements, table: MeasuredTable) -> Observation | 
     return Observation(table.attributes, counts, variance, spread, table.differences)
 
 
-def _added_up(counts: Cells, buckets: Any, axis: int) -> Cells:
+def added_up(counts: Cells, buckets: NDArray[np.integer], axis: int) -> Cells:
+    """Counts by buckets, of counts by values along an axis."""
     moved = np.moveaxis(counts, axis, 0)
     coarse = np.zeros((int(np.max(buckets)) + 1, *moved.shape[1:]))
     np.add.at(coarse, buckets, moved)
@@ -253,7 +260,7 @@ def _constraint(measured: Measurements, totals: KnownTotals) -> Constraint:
     counts = np.asarray(totals.counts, np.float64)
     if totals.attribute is None:
         return Constraint(counts)
-    return Constraint(_added_up(counts, measured.buckets[totals.attribute], 0), totals.attribute)
+    return Constraint(added_up(counts, measured.buckets[totals.attribute], 0), totals.attribute)
 
 
 def _single(
@@ -276,7 +283,7 @@ def _single(
     if not precision:
         return _document([name], [], whole)
     noisy = added / precision
-    within = noisy - (_added_up(noisy, buckets, 0) / values_in)[buckets]
+    within = noisy - (added_up(noisy, buckets, 0) / values_in)[buckets]
     share = 1 / values_in[buckets]
     counts = whole.counts[buckets] * share + within
     variances = whole.variances[buckets] * share**2 + (1 - share) / precision

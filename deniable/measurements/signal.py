@@ -13,7 +13,7 @@ import numpy as np
 from deniable.measurements.document import Measurements
 from deniable.measurements.noisy_tables import Cells, MeasuredTable
 
-LARGEST_ERROR: Final = 0.25
+LARGEST_ERROR: Final = 0.1
 """An attribute is known if noise moves its shares by at most this much, in total variation distance on average."""
 
 SIGMAS: Final = 5.0

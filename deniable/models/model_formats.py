@@ -19,6 +19,7 @@ from deniable.models.sequential_model import require_format
 _KINDS: dict[str, type[BayesNet] | type[LoglinearNet] | type[JunctionTreeNet]] = {
     bayes_net.FORMAT: BayesNet,
     net.FORMAT: LoglinearNet,
+    net.WITHOUT_TABLES: LoglinearNet,
     junction_tree_net.FORMAT: JunctionTreeNet,
 }
 

@@ -29,7 +29,7 @@ class NoisySums:
     Attributes:
         sums: multiplier times the queried entries, plus integer noise, in the shape of the query.
         multiplier: how many times the entries were added into the sums; public.
-        shares: shares of the budget spent on it.
+        shares: shares of the budget spent on it, a multiple of the multiplier.
         turn: its number among all queries, from 1.
 
     Raises:
@@ -82,11 +82,14 @@ class NoisyMarginal:
     def values(self) -> Cells:
         """The precision-weighted mean of the releases: noisy counts, and differences along axes with two buckets.
 
-        With Gaussian noise, the precision of a release is proportional to its shares, so the sums are added. With
-        Laplace noise, it grows with the square of the shares. Each value is a correctly rounded quotient of two
-        integers.
+        With Gaussian noise, the precision of a release is proportional to its shares; where each share was a release of
+        its own, their sums are simply added. With Laplace noise, it grows with the square of the shares. Each value is
+        a correctly rounded quotient of two integers.
         """
-        weights = [1 if self.noise == "gaussian" else release.shares**2 for release in self.releases]
+        weights = [
+            release.shares // release.multiplier if self.noise == "gaussian" else release.shares**2
+            for release in self.releases
+        ]
         divisor = sum(weight * release.multiplier for weight, release in zip(weights, self.releases, strict=True))
         return _quotients([release.sums for release in self.releases], weights, divisor)
 
@@ -128,7 +131,7 @@ def measured_table(
     releases = tuple(
         Release(
             sums=each.sums,
-            noise=NoiseLaw(table.noise, table.amount / (each.shares if table.noise == "laplace" else 1)),
+            noise=NoiseLaw(table.noise, table.amount * each.multiplier / each.shares),
             turn=each.turn,
             multiplier=each.multiplier,
         )
@@ -139,24 +142,16 @@ def measured_table(
 
 
 def marginal_of(table: MeasuredTable) -> NoisyMarginal:
-    """A published table in the form in which it is estimated here; all its releases have one law.
+    """A published table in the form in which it is estimated here; all its releases have one kind of noise.
 
-    A share of Laplace noise then has the largest scale of which the scales of all releases are whole parts.
+    A share then has the largest amount of noise of which the amounts of all draws are whole parts.
     """
-    law = table.releases[0].noise.law
     costs = [release.noise.cost for release in table.releases]
-    one = 1 / Fraction(gcd(*(cost.numerator for cost in costs)), lcm(*(cost.denominator for cost in costs)))
-    amount = one if law == "laplace" else table.releases[0].noise.amount
+    amount = 1 / Fraction(gcd(*(cost.numerator for cost in costs)), lcm(*(cost.denominator for cost in costs)))
     releases = tuple(
-        NoisySums(
-            each.sums,
-            each.multiplier,
-            each.multiplier if law == "gaussian" else int(each.noise.cost * amount),
-            each.turn,
-        )
-        for each in table.releases
+        NoisySums(each.sums, each.multiplier, int(each.cost * amount), each.turn) for each in table.releases
     )
-    return NoisyMarginal(table.attributes, releases, law, amount)
+    return NoisyMarginal(table.attributes, releases, table.releases[0].noise.law, amount)
 
 
 def _quotients(sums: Sequence[Sums], weights: Sequence[int], divisor: int) -> Cells:

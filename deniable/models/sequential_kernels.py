@@ -49,6 +49,12 @@ class Network(Protocol):
     def sample_evenly(self, words: "NDArray[np.uint32]") -> Codes:
         """Draw whole records that jointly may vary less about the network's distribution than independent ones."""
 
+    def words_of_matching(self, records: int) -> int:
+        """Number of words that `matched` takes for some records."""
+
+    def matched(self, codes: Codes, words: "NDArray[np.uint32]") -> Codes:
+        """Drawn records, changed so that they meet what the network was made of better than the draw did."""
+
     def document(self) -> dict[str, Any]:
         """The network in names and integers, ready for JSON."""
 

@@ -74,6 +74,24 @@ class SequentialModel:
         """
         return self.sample(words)
 
+    def words_of_matching(self, records: int) -> int:  # noqa: ARG002 - as kinds of networks that match need it
+        """Number of words that `matched` takes for some records; none unless a kind of network overrides this."""
+        return 0
+
+    def matched(self, codes: Codes, words: NDArray[np.uint32]) -> Codes:  # noqa: ARG002 - as above
+        """Drawn records, changed so that they meet what the network was made of better than the draw did.
+
+        No privacy argument may rely on their independence, nor on each having the network's distribution.
+
+        Args:
+            codes: the records, columns as in the domain.
+            words: fresh uniform words, `words_of_matching` of them.
+
+        Returns:
+            Codes of the same shape; the same unless a kind of network overrides this.
+        """
+        return codes
+
 
 def places(order: Sequence[int], m: int) -> dict[int, int]:
     """Position of each of m attributes in an order.

@@ -47,6 +47,7 @@ class Urns(NamedTuple):
         cumulative: running sums of the counts of each row.
         seed_start: where each attribute's seed weights begin in `seed`, shape (m + 1,).
         seed: running sums of the public weights with which seeds are drawn.
+        pool: public seeds, of which one is drawn evenly for each block, shape (seeds, m); if empty, by the weights.
     """
 
     cardinality: Integers
@@ -61,6 +62,7 @@ class Urns(NamedTuple):
     cumulative: Integers
     seed_start: Integers
     seed: Integers
+    pool: Codes
 
 
 @numba.njit(nogil=True, cache=True, inline="always")
@@ -99,8 +101,13 @@ def _draw_blocks(words, urns, block, most, records):  # noqa: C901, PLR0912, PLR
     position = 0
     while done < count and position >= 0:
         size = min(block, count - done)
+        pooled = np.int64(0)
+        if len(urns.pool) > 0:
+            pooled, position = uniform_below(words, position, len(urns.pool))
         for i in range(m):
-            if urns.cardinality[i] == 1:
+            if len(urns.pool) > 0:
+                current[i] = urns.pool[pooled, i]
+            elif urns.cardinality[i] == 1:
                 current[i] = 0
             else:
                 start = urns.seed_start[i]
@@ -155,8 +162,9 @@ def _draw_blocks(words, urns, block, most, records):  # noqa: C901, PLR0912, PLR
 def draw_blocks(stream: WordStream, urns: Urns, records: int, *, block: int = 1, most: int = 1) -> Codes:
     """Draw records by the perturbed Gibbs sampler, block by block.
 
-    Each block begins at a seed of its own, drawn from the public weights. A record is one pass over the attributes in
-    their order, each drawn from the row that its key selects; the next record of the block begins at that one.
+    Each block begins at a seed of its own, drawn from the public pool, or by the public weights. A record is one pass
+    over the attributes in their order, each drawn from the row that its key selects; the next record of the block
+    begins at that one.
 
     Args:
         stream: the words.

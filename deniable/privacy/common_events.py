@@ -1,4 +1,4 @@
-"""Events that are the same in making and in verifying a release: tables of counts, and candidates tested.
+"""Events that are the same in making and in verifying a release: tables of counts, certificates, candidates tested.
 
 Those of the other mechanisms are in entropies, histogram_seeds and loglinear.plan. The cost of events does not belong
 here (accounting).
@@ -16,6 +16,22 @@ WORDS = 1 << 32
 
 FAMILIES = "counts of each attribute by its parents"
 """The query of counts of each attribute by its parents, which may be none."""
+
+CERTIFICATE = "largest error of the model's two-way counts"
+"""The query of a certificate (`deniable.measurements.certificate`): one number, which one record changes by 1."""
+
+
+def certificate_event(noise: Literal["laplace", "gaussian"], amount: Fraction) -> MechanismEvent:
+    """One number of sensitivity 1: the largest difference of counts from numbers that do not depend on the rows.
+
+    One record changes one cell of every table by 1, so it changes each difference, its absolute value, and the largest
+    of all of them by at most 1 (`deniable.measurements.certificate.largest_error`).
+
+    Args:
+        noise: kind of noise.
+        amount: its scale (Laplace) or variance (Gaussian).
+    """
+    return noisy_integers(noise, amount, query=CERTIFICATE, part="parameters", outputs=1)
 
 
 def noised_tables(domain: Domain) -> int:

@@ -8,7 +8,7 @@ outside the domain may be confidential.
 import csv
 import importlib
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, BinaryIO
@@ -16,11 +16,13 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from deniable.foundation.csv_text import CsvText
-from deniable.foundation.domain import Domain, Value
+from deniable.foundation.domain import Attribute, Domain, Value
 
 _BATCH_ROWS = 20_000
 # No line of a valid table is this long.
 _LONGEST_LINE = 1 << 20
+# No number of a bin is longer.
+_LONGEST_NUMBER = 40
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,42 @@ class TableFindings:
     faults: tuple[str, ...] = ()
 
 
+class _InBins:
+    """The texts of the numbers of an attribute with bins, as if they were a set.
+
+    Args:
+        attribute: the attribute.
+    """
+
+    def __init__(self, attribute: Attribute) -> None:
+        self._attribute = attribute
+
+    def __contains__(self, text: str) -> bool:
+        """Whether a text is one of them."""
+        return self.issuperset([text])
+
+    def issuperset(self, texts: Iterable[str]) -> bool:
+        """Whether all texts are among them."""
+        return bool((self._attribute.bins_of_texts(list(texts)) >= 0).all())
+
+
+class _TypedInBins:
+    """The numbers of an attribute with bins, each with its type, as if they were a set.
+
+    Args:
+        attribute: the attribute.
+    """
+
+    def __init__(self, attribute: Attribute) -> None:
+        self._texts = _InBins(attribute)
+        self._type = type(attribute.values[0])
+
+    def issuperset(self, values: Iterable[tuple[type, Value | None]]) -> bool:
+        """Whether all values are among them."""
+        listed = list(values)
+        return all(kind is self._type for kind, _ in listed) and self._texts.issuperset(str(each) for _, each in listed)
+
+
 def check_csv(file: BinaryIO, domain: Domain) -> TableFindings:
     """Read a CSV table in UTF-8 (RFC 4180).
 
@@ -43,7 +81,10 @@ def check_csv(file: BinaryIO, domain: Domain) -> TableFindings:
         file: the table, at its beginning.
         domain: the public domain; values are written as Python writes them.
     """
-    allowed = [frozenset(str(value) for value in attribute.values) for attribute in domain.attributes]
+    allowed = [
+        frozenset(str(value) for value in attribute.values) if attribute.bins is None else _InBins(attribute)
+        for attribute in domain.attributes
+    ]
     records = 0
     rows = _rows(file, _longest_line(domain))
     try:
@@ -91,7 +132,10 @@ def check_parquet(file: BinaryIO, domain: Domain, reader: Any, most: int | None 
         reader: `parquet_reader()`.
         most: largest permitted number of records; a table that states more, which takes only a few bytes, is not read.
     """
-    allowed = [frozenset(_typed(attribute.values)) for attribute in domain.attributes]
+    allowed = [
+        frozenset(_typed(attribute.values)) if attribute.bins is None else _TypedInBins(attribute)
+        for attribute in domain.attributes
+    ]
     records = 0
     try:
         table = reader.ParquetFile(file)
@@ -174,7 +218,8 @@ def check_rules(file: BinaryIO, domain: Domain) -> Iterator[str]:
             yield f"its records do not have {len(codes)} values each"
             return
         found = [
-            [of.get(value, -1) for value in column] for of, column in zip(codes, zip(*batch, strict=True), strict=True)
+            [of.get(value, -1) for value in column] if attribute.bins is None else attribute.bins_of_texts(column)
+            for attribute, of, column in zip(domain.attributes, codes, zip(*batch, strict=True), strict=True)
         ]
         coded = np.asarray(found, np.int64).T
         known = np.flatnonzero((coded >= 0).all(axis=1))
@@ -206,7 +251,12 @@ def _rows(file: BinaryIO, longest: int) -> Iterator[list[str]]:
 def _longest_line(domain: Domain) -> int:
     """Length of the longest possible row of a domain in characters: every character escaped, every field quoted."""
     texts = [
-        max(len(attribute.name), *(len(str(value)) for value in attribute.values)) for attribute in domain.attributes
+        max(
+            len(attribute.name),
+            *(len(str(value)) for value in attribute.values),
+            0 if attribute.bins is None else _LONGEST_NUMBER,
+        )
+        for attribute in domain.attributes
     ]
     return sum(2 * length + len('"",') for length in texts) + len("\r\n")
 
@@ -231,7 +281,7 @@ def _columns_fault(columns: Sequence[str], domain: Domain) -> str | None:
 
 
 def _batch_fault(
-    batch: Sequence[Sequence[str]], names: Sequence[str], allowed: Sequence[frozenset[str]], *, first: int
+    batch: Sequence[Sequence[str]], names: Sequence[str], allowed: Sequence[frozenset[str] | _InBins], *, first: int
 ) -> str | None:
     """The first fault in some records, given the number of the first; None if there is none."""
     widths = {len(row) for row in batch}

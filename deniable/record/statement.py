@@ -7,12 +7,13 @@ record's costs, its spec and its domain. Whether the record's costs are correct 
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from math import inf
+from math import inf, sqrt
 from typing import Any
 
 from deniable.evaluation.subgroup_error import subgroup_error
 from deniable.foundation.errors import InvalidInput
 from deniable.learners.registry import ADDED_OR_REMOVED, neighbouring
+from deniable.privacy.common_events import CERTIFICATE
 from deniable.privacy.loss import Guarantee, noise_in_words
 from deniable.record.publication_rules import publication, rows_left_out
 from deniable.samplers.registry import words_of
@@ -124,11 +125,39 @@ def choices(steps: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     }
 
 
+def certificate_in(steps: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """The number that bounds the error of the model; None if there is none.
+
+    Args:
+        steps: the costs of the steps, as in the record.
+    """
+    made = [event for step in steps for event in step["events"] if event["query"] == CERTIFICATE]
+    if not made:
+        return None
+    [event] = made
+    gaussian = event["mechanism"] == "discrete_gaussian"
+    return {
+        "of": event["query"],
+        "sensitivity": event["sensitivity"],
+        "noise": noise_in_words("gaussian" if gaussian else "laplace"),
+        "noise_sd": float(f"{_deviation(event):.3g}"),
+        "charged": "within the parameters",
+    }
+
+
+def _deviation(event: Mapping[str, Any]) -> float:
+    """The standard deviation of an event's noise, to within rounding at scales far above 1."""
+    gaussian = event["mechanism"] == "discrete_gaussian"
+    return sqrt(Fraction(event["variance"])) if gaussian else sqrt(2) * _number(event["scale"])
+
+
 def _expected(record: Mapping[str, Any]) -> dict[str, Any]:
     """The statement that follows from a record, except for prose and for what follows from the ledger."""
     cost, spec = record["cost"], record["spec"]["document"]
     said = {**_of_every_version(record), "statement": VERSION, **stated_of_records(cost, spec["synthesis"])}
     said["model"]["choices"] = choices(cost["steps"])
+    if (certificate := certificate_in(cost["steps"])) is not None:
+        said["model"]["certificate"] = certificate
     return {
         **said,
         "trust_model": TRUST_MODEL,

@@ -17,6 +17,10 @@ from deniable.foundation.checks import Check, found
 from deniable.foundation.domain import Domain
 from deniable.foundation.errors import DeniableError, InvalidInput
 from deniable.foundation.strict_json import parsed
+from deniable.inference.interval_table import FILE as INTERVALS
+from deniable.inference.interval_table import check_intervals
+from deniable.measurements.certificate import FILE as CERTIFICATE
+from deniable.measurements.certificate import check_certificate
 from deniable.measurements.document import FILE as MEASURED
 from deniable.measurements.document import FORMAT as MEASURED_FORMAT
 from deniable.measurements.estimates import FILE as CONSISTENT
@@ -174,6 +178,7 @@ def verify_release(folder: Folder, trust: Trust, ledger: Exported = None) -> Rel
     for name, check in _checks_of_files(record):
         checks += check(record, described, _document(folder, names, name))
     checks += _estimates(folder, names, described, record["spec"]["document"].get("split"))
+    checks += _certificate(folder, names, described, record)
     return ReleaseReport(record["release"]["id"], tuple(checks))
 
 
@@ -182,9 +187,23 @@ def _estimates(
 ) -> tuple[Check, ...]:
     """The check of the estimates that come with noisy tables; releases in earlier formats have none."""
     measured = _document(folder, names, MEASURED)
-    if CONSISTENT not in names and measured.get("format") != MEASURED_FORMAT:
+    checks = []
+    if CONSISTENT in names or measured.get("format") == MEASURED_FORMAT:
+        checks.append(check_consistent(described, measured, _document(folder, names, CONSISTENT), split=split))
+    if INTERVALS in names:
+        content = _content(folder, INTERVALS) if names[INTERVALS] == FILE else b""
+        checks.append(check_intervals(described, measured, content.decode(errors="replace"), split))
+    return tuple(checks)
+
+
+def _certificate(
+    folder: Folder, names: Mapping[str, str], described: Mapping[str, Any], record: Mapping[str, Any]
+) -> tuple[Check, ...]:
+    """The check of the certificate, if the spec asks for one, or the folder has one."""
+    if record["spec"]["document"]["learner"].get("certificate") is None and CERTIFICATE not in names:
         return ()
-    return (check_consistent(described, measured, _document(folder, names, CONSISTENT), split=split),)
+    measured, certificate = (_document(folder, names, name) for name in (MEASURED, CERTIFICATE))
+    return (check_certificate(record, described, measured, certificate),)
 
 
 def _checks_of_files(record: Mapping[str, Any]) -> list[tuple[str, FileCheck]]:

@@ -166,6 +166,8 @@ DOCUMENTS = {
     "urns.json": "what the records were drawn from, without its counts (`per_draw`)",
     "measured.json": "the noisy tables that the model was made from (learners that measure)",
     "consistent.json": "estimates of the same tables that agree with each other, with variances",
+    "certificate.json": "a bound on the error of the model over all unmeasured pairs (`learner.certificate`)",
+    "intervals.csv": "counts and shares of the measured tables, with intervals",
     "selection.json": "the figures of a public file from which the tables follow (`nist_mst`)",
     "graph.json": "the learnt dependences (`cfs` and `privbayes`)",
     "seeds.npz": "the noisy histogram of the seeds (`histogram_seeds`)",
@@ -270,7 +272,17 @@ def python_page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-_ROOMS = ("foundation", "privacy", "evaluation", "models", "plausible_deniability", "ledger", "record", "verification")
+_ROOMS = (
+    "foundation",
+    "privacy",
+    "evaluation",
+    "inference",
+    "models",
+    "plausible_deniability",
+    "ledger",
+    "record",
+    "verification",
+)
 
 
 def _rooms() -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Writes patients.csv: 20,000 stays in hospitals of patients who never lived, with what real tables have.
+"""Writes patients.csv: 6,000 stays in hospitals of patients who never lived, with what real tables have.
 
 People with several stays, question marks for missing values, codes of diagnoses, groups of ages, amounts with a long
 tail, drugs that nearly no one takes.
@@ -20,7 +20,7 @@ with (Path(__file__).parent / "patients.csv").open("w", newline="") as file:
     stays = csv.DictWriter(file, COLUMNS)
     stays.writeheader()
     written = 0
-    while written < 20_000:
+    while written < 6_000:
         group = min(int(chance.gauss(6.5, 1.6)), 9) if chance.random() < 0.97 else 0
         person = {
             "patient_id": chance.randint(10**6, 10**8),

@@ -29,6 +29,7 @@ from deniable.privacy.loss import (
     Guarantee,
     MechanismEvent,
     PrivacyTestEvent,
+    SampledTestEvent,
     StabilityHistogramEvent,
 )
 from deniable.privacy.rounding import rounded_down, rounded_up
@@ -193,7 +194,8 @@ def _noise(event: MechanismEvent) -> str:
             name, cost = "rho of zCDP for all of them together", event.rho
         return f"{name} {rounded_up(float(cost))}"
     if isinstance(event, PrivacyTestEvent):
-        return f"k = {event.k}, scale {float(1 / event.eps0):.4g}, rho = {float(event.drop_probability):g}"
+        some = f", p = {float(event.check_probability):.4g}" if isinstance(event, SampledTestEvent) else ""
+        return f"k = {event.k}, scale {float(1 / event.eps0):.4g}, rho = {float(event.drop_probability):g}{some}"
     return ""
 
 

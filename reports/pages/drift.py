@@ -6,13 +6,14 @@ The distances are defined in deniable.evaluation.drift.
 import json
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 from prefect import runtime
 from prefect.artifacts import create_markdown_artifact
 
 from deniable.evaluation.drift import Drift, drift
-from deniable.foundation.domain import Domain
+from deniable.foundation.domain import Attribute, Domain
 from schemas.references import Audience
 from stores.publication.release_folder import PARQUET
 from stores.servers.ui_links import artifact_name
@@ -67,6 +68,11 @@ def _shared(domain: Domain, old: Path) -> Domain | None:
     for attribute in domain.attributes:
         if attribute.name in held:
             values = set(pq.read_table(old, columns=[attribute.name]).column(0).unique().to_pylist())
-            if values <= set(attribute.values):
+            if values <= set(attribute.values) or _in_bins(attribute, values):
                 shared.append(attribute)
     return Domain(tuple(shared)) if shared else None
+
+
+def _in_bins(attribute: Attribute, values: set[Any]) -> bool:
+    """Whether all values are numbers of an attribute's bins."""
+    return attribute.bins is not None and bool((attribute.bins_of_texts([str(value) for value in values]) >= 0).all())

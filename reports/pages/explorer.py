@@ -1,12 +1,12 @@
 """The explorer of a public table: `explore.html`, which filters, counts and cross-tabulates the records in the page.
 
-It is made from the published table, the schema and `measured.json`, and from nothing else. It is the only page with a
-script; its policy names the script's digest, and the script does nothing until the reader starts it.
+It is made from the published table, the schema, `measured.json` and `intervals.csv`, and from nothing else. It is the
+only page with a script; its policy names the script's digest, and the script does nothing until the reader starts it.
 """
 
 import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
@@ -17,7 +17,9 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from deniable.foundation.domain import Attribute, Domain
+from deniable.inference.interval_table import FILE as INTERVALS
 from deniable.record.released_table import in_batches
+from reports.figures.measured_intervals import IntervalTable, read_intervals, tables_to_pick_from
 from reports.figures.value_groups import label_of
 from reports.pages.pages import render_page
 from reports.plots.measured import MEASURED, CountedTable, counted_by_value
@@ -52,6 +54,7 @@ def write_explorer(folder: Path, *, release_id: str, spec: ReleaseSpec, records:
     shown = rows_to_show(domain, records)
     columns = _first_codes(folder / PARQUET, domain, shown)
     found = counted_by_value(folder / MEASURED, domain)
+    tables = tables_to_pick_from(read_intervals(folder / INTERVALS, spec.labels))
     script = (Path(__file__).parents[1] / "templates" / _SCRIPT).read_text(encoding="utf-8")
     page = render_page(
         "explore.html.jinja",
@@ -60,7 +63,8 @@ def write_explorer(folder: Path, *, release_id: str, spec: ReleaseSpec, records:
             "release_id": release_id,
             "records": records,
             "shown": shown,
-            "data": _as_data(_document(spec, columns, shown, found)),
+            "data": _as_data(_document(spec, columns, shown, found, tables)),
+            "has_intervals": bool(tables),
             # The script is a file of this program.
             "script": Markup(script),  # noqa: S704
             "script_sha256": base64.b64encode(sha256(script.encode()).digest()).decode(),
@@ -113,6 +117,7 @@ def _document(
     columns: Mapping[str, NDArray[np.uint16]],
     rows: int,
     found: Mapping[tuple[str, ...], CountedTable],
+    tables: Sequence[IntervalTable],
 ) -> dict[str, Any]:
     """The data that the script reads."""
     domain = spec.domain
@@ -133,7 +138,19 @@ def _document(
         if len(names) == 2
     }
     counted = next((table.records for table in found.values()), 0)
-    return {"rows": rows, "counted": counted, "attributes": attributes, "pairs": pairs}
+    measured = {",".join(str(domain.index(name)) for name in table.attributes): _estimated(table) for table in tables}
+    return {"rows": rows, "counted": counted, "attributes": attributes, "pairs": pairs, "measured": measured}
+
+
+def _estimated(table: IntervalTable) -> dict[str, Any]:
+    """A measured table: labels along its attributes, and for each cell three counts and three shares."""
+    shares = [[float(f"{number:.5g}") for number in cell.share] for cell in table.cells]
+    return {
+        "level": table.level,
+        "labels": [table.labels(axis) for axis in range(len(table.attributes))],
+        "counts": [[round(number) for number in cell.count] for cell in table.cells],
+        "shares": shares,
+    }
 
 
 def _counted(table: CountedTable | None) -> dict[str, Any] | None:

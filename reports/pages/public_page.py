@@ -11,7 +11,11 @@ from itertools import groupby
 from pathlib import Path
 
 from deniable.foundation.errors import Refused
+from deniable.inference.interval_table import FILE as INTERVALS
+from deniable.measurements.certificate import FILE as CERTIFICATE
+from reports.figures.certificate import read_certificate
 from reports.figures.marginals import DescribedTable, panels, shares_of
+from reports.figures.measured_intervals import IntervalTable, read_intervals, strongest_tables
 from reports.figures.numbers import count
 from reports.pages.explorer import EXPLORER
 from reports.pages.pages import Card, cost_cards, cost_lines, picture, render_page
@@ -38,6 +42,8 @@ _CONTENTS = {
     "urns.json": "what records were drawn from, without its counts, which are not released",
     "measured.json": "every noisy table behind the model, as whole numbers",
     "consistent.json": "estimates of the same tables that agree with each other, with variances",
+    "certificate.json": "a bound on the error of the model over all pairs of attributes that were not measured",
+    "intervals.csv": "the same tables as counts and shares with intervals, a line for each cell",
     "seeds.json": "the noisy histogram that prefixes were drawn from",
     "PRIVACY.md": "what is guaranteed, in words",
     "privacy.json": "what is guaranteed, in a form for programs",
@@ -95,6 +101,8 @@ class PublicContent:
         weights: strength of each dependency, by (parent, child), from noisy counts.
         shares: by attribute, the share of each value in the synthetic table.
         measured: the measurements behind the model, if its learner publishes them.
+        certificate: the statement of its certificate, if there is one.
+        intervals: the strongest measured tables, with intervals.
         files: the files of the release, except the page itself and the signed record.
     """
 
@@ -104,6 +112,8 @@ class PublicContent:
     weights: Mapping[Edge, float]
     shares: Mapping[str, Sequence[float]]
     measured: Measured | None
+    certificate: str | None
+    intervals: tuple[IntervalTable, ...]
     files: tuple[PublishedFile, ...]
 
 
@@ -142,12 +152,17 @@ def public_content(folder: Path, *, record: Provenance, spec: ReleaseSpec, accou
     """
     graph = folder / _GRAPH
     weights = weights_of(json.loads(graph.read_text(encoding="utf-8"))) if graph.exists() else {}
+    measured = read_measured(folder / MEASURED, DescribedTable.of(spec), weights)
+    tables = read_intervals(folder / INTERVALS, spec.labels)
+    order = [] if measured is None else [line.names for line in measured.tables]
     return PublicContent(
         record=record,
         spec=spec,
         accounts=accounts,
         weights=weights,
-        measured=read_measured(folder / MEASURED, DescribedTable.of(spec), weights),
+        measured=measured,
+        intervals=tuple(strongest_tables(tables, order)),
+        certificate=read_certificate(folder / CERTIFICATE, spec.domain),
         shares=shares_of(folder / PARQUET, spec.domain),
         files=tuple(
             PublishedFile(path.name, _CONTENTS.get(path.name, ""), path.stat().st_size, file_digest(path))
@@ -199,6 +214,8 @@ def render_public_page(content: PublicContent) -> str:
             },
             "drawn_edges": len(strongest(edges, len(domain))),
             "measured": content.measured,
+            "certificate": content.certificate,
+            "intervals": content.intervals,
             "panels": panels(
                 DescribedTable.of(spec), [content.shares], bands=content.measured.bands if content.measured else None
             ),

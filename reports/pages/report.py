@@ -51,6 +51,7 @@ class ReportContent:
         flow: the numbers of people and records at each stage.
         weights: strength of each dependency, by (parent, child); empty if the attributes are independent.
         measured: the measurements behind the model, if its learner publishes them.
+        certificate: the statement of its certificate, if there is one.
         utility: results of the utility evaluation.
         risk: results of the risk evaluation.
         spending: spending of the dataset's budget; None if the dataset is not in a ledger.
@@ -68,6 +69,7 @@ class ReportContent:
     utility: EvaluationFigures
     risk: EvaluationFigures
     measured: Measured | None = None
+    certificate: str | None = None
     spending: Spending | None = None
     verification: tuple[str, ...] = ()
     approval: Approval | None = None

@@ -113,6 +113,43 @@
         as === "row" ? "No intervals are shown for shares of a row." : about(counted);
     };
 
+    // Estimates of the confidential table, from what was measured.
+    const written = (value, as) => (as === "counts" ? number(Math.round(value)) : (100 * value).toFixed(2) + "%");
+    const estimates = () => {
+      const first = Number($("first").value), second = Number($("second").value), as = $("shown").value;
+      const alone = second < 0 || second === first;
+      const straight = data.measured[alone ? String(first) : first + "," + second];
+      const found = straight || (alone ? null : data.measured[second + "," + first]);
+      const table = $("estimates"), about = $("estimates-about");
+      table.replaceChildren();
+      if (!found) {
+        const names = alone ? attributes[first].name : attributes[first].name + " and " + attributes[second].name;
+        about.textContent = names + (alone ? " was" : " were") + " not counted" + (alone ? "" : " together") +
+          ", or the table is too large for this page: intervals.csv has all tables, and python -m deniable infer gives " +
+          "bounds for what was not counted.";
+        return;
+      }
+      const down = straight ? found.labels[0] : found.labels[1];
+      const across = alone ? [as === "counts" ? "Records" : "Share"] : straight ? found.labels[1] : found.labels[0];
+      const head = table.createTHead().insertRow();
+      head.append(make("td", attributes[first].name + (alone ? "" : " in rows, " + attributes[second].name + " in columns")));
+      for (const value of across) head.append(make("th", value, { scope: "col", class: "number" }));
+      const body = table.createTBody();
+      down.forEach((value, y) => {
+        const line = body.insertRow();
+        line.append(make("th", value, { scope: "row" }));
+        across.forEach((_, x) => {
+          const place = alone ? y : straight ? y * across.length + x : x * down.length + y;
+          const [middle, low, high] = found[as][place];
+          const cell = make("td", written(middle, as), { class: "number" });
+          cell.append(make("span", written(low, as) + " to " + written(high, as), { class: "covers" }));
+          line.append(cell);
+        });
+      });
+      about.textContent = "Below each estimate is its interval, which covers with probability " + found.level +
+        " by itself. Grade: measured. The intervals rest on the published law of the noise, and on no model.";
+    };
+
     const showFilters = () => {
       const list = $("filters");
       list.replaceChildren();
@@ -145,6 +182,15 @@
       if (chosen.length) filters.set(Number($("by").value), new Set(chosen));
       showAll();
     });
+    if ($("estimates")) {
+      const options = () => attributes.map((each, which) => make("option", each.name + " " + each.title, { value: which }));
+      $("first").replaceChildren(...options());
+      $("second").replaceChildren(make("option", "none", { value: -1 }), ...options());
+      const pair = Object.keys(data.measured).find((key) => key.includes(","));
+      if (pair) [$("first").value, $("second").value] = pair.split(",");
+      for (const id of ["first", "second", "shown"]) $(id).addEventListener("change", estimates);
+      estimates();
+    }
     showValues();
     showAll();
     $("start").hidden = true;

@@ -102,7 +102,7 @@ def _begun(begins: re.Match[str] | None, named: re.Match[str] | None) -> Variabl
 
 
 def _finished(variable: Variable) -> Variable:
-    """A variable whose values are known; one that is only said to hold text, or to be valid, has none."""
+    """A variable whose values are known; one that only has a word such as `VALID ID` has none."""
     entries = variable.entries
     if any(not _is_numeric(entry) for entry in entries):
         # `VALID ID`, `TEXT`: a word for any value.

@@ -55,12 +55,17 @@ class Variable:
     pattern: str | None = None
 
     def completed_by(self, other: "Variable") -> "Variable":
-        """This variable with what another codebook says of it; where both say something, the other counts."""
+        """This variable with what another codebook says of it; where both say something, the other counts.
+
+        A range completes labels of single values, such as those of special codes.
+        """
         stated = {
             name: value
             for name in ("kind", "label", "entries", "missing", "also", "step", "whole", "pattern")
             if (value := getattr(other, name)) not in (None, "", ())
         }
+        if other.entries and all(entry.high is not None for entry in other.entries):
+            stated["entries"] = (*other.entries, *(entry for entry in self.entries if entry.high is None))
         return replace(self, **stated)
 
 

@@ -107,9 +107,10 @@ def _places(header: list[str], codebook: Codebook) -> dict[str, int]:
             )
         elif meant is not None:
             places[meant] = place
-    if "variable" not in places:
+    # A table of people may have a column `name`, but says nothing of variables.
+    if "variable" not in places or not places.keys() & {"type", "values", "low", "label", "labels", "description"}:
         codebook.faults.append(
-            "line 1: a codebook in CSV must have a column named variable, and of type, label, values, labels, missing, "
+            "line 1: a codebook in CSV must have a column named variable, and of type, values, label, labels, missing, "
             "also, step, low and high those that it needs; name its columns in its first line. The table of records is "
             "not a codebook."
         )
@@ -169,15 +170,14 @@ def _variable(line: int, cells: dict[str, str], codebook: Codebook, *, by_value:
     entries, step = _entries(line, cells, codebook, kind, by_value=by_value)
     low, high = cells.get("low", ""), cells.get("high", "")
     if low or high:
-        if number(low) is None or number(high) is None:
-            if kind != "date":
-                codebook.faults.append(
-                    f"line {line}: {cells['variable']} must have two numbers as low and high, got {one_line(low)!r} "
-                    f"and {one_line(high)!r}; correct them."
-                )
+        numbers = number(low), number(high)
+        if kind != "date" and None in numbers:
+            codebook.faults.append(
+                f"line {line}: {cells['variable']} must have two numbers as low and high, got {one_line(low)!r} "
+                f"and {one_line(high)!r}; correct them."
+            )
         else:
-            low, high = str(number(low)), str(number(high))
-        entries = (*entries, Entry(value=low, high=high))
+            entries = (*entries, Entry(value=low, high=high))
     if stated := cells.get("step", ""):
         step = number(stated)
         if step is None or step <= 0:

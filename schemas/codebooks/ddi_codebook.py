@@ -5,6 +5,7 @@ so that no entity is ever expanded and no other file or address is ever read.
 """
 
 from collections.abc import Iterator
+from typing import NoReturn
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
@@ -60,7 +61,7 @@ def parsed(content: bytes) -> Element:
         depth -= 1
         builder.end(_local(tag))
 
-    def refuse(*_: object) -> None:
+    def refuse(*_: object) -> NoReturn:
         raise InvalidInput(
             "XML of a codebook must have no document type, which can name other files and expand without end, got one; "
             "remove the lines from <!DOCTYPE to its end."

@@ -53,10 +53,10 @@ def draft_of(codebook: Codebook, what: str, wanted: Sequence[str] = ()) -> Draft
         wanted: names of the variables that are meant, in their order; all if there are none.
 
     Raises:
-        InvalidInput: the codebook has no such variable, contradicts itself, or describes no attribute; the message has
-            a line for each fault.
+        InvalidInput: the codebook has faults, contradicts itself, or has no such variable; the message has a line for
+            each fault.
     """
-    faults = list(_unknown(wanted, codebook.variables))
+    faults = [*codebook.faults, *_unknown(wanted, codebook.variables)]
     settled: list[Described | LeftOut] = []
     for name in wanted or codebook.variables:
         if name in codebook.variables:
@@ -196,6 +196,8 @@ def _numeric(column: Described) -> Iterator[str]:
         yield f"step={column.step!r}"
     if column.rounds:
         yield "round=True"
+    if column.bins is not None:
+        yield f"bins={_list(column.bins) if isinstance(column.bins, tuple) else repr(column.bins)}"
     if column.also:
         yield f"also={_values(column.also, labelled=True)}"
 
@@ -231,4 +233,6 @@ def _literal(value: object) -> str:
 
 def described_in_words(draft: Draft) -> Mapping[str, int]:
     """How many columns of each form a draft has."""
-    return {form: count for form in _FUNCTIONS if (count := sum(column.form == form for column in draft.columns))}
+    words = {"dates": "of dates", "identifier": "never released"}
+    forms = [column.form for column in draft.columns]
+    return {words.get(form, form): forms.count(form) for form in _FUNCTIONS if form in forms}

@@ -3,7 +3,7 @@
 Only the codebook decides. What it does not state, such as the range of a number, is left to a person.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from decimal import ROUND_CEILING, Decimal
@@ -20,6 +20,7 @@ Number: TypeAlias = int | float
 
 _LARGEST = 2**53
 _MOST_STEPS = 10_000
+_BINS = 100
 _MEASURED_STEPS, _FINEST = 1000, Decimal("1e-9")
 # What is released of dates, by the number of days that they span.
 _PERIODS = (("day", 100), ("month", 20 * 366))
@@ -40,6 +41,7 @@ class Described:
         low: the smallest number, or the first day.
         high: the largest number, or the last day.
         step: the distance of numbers.
+        bins: where public bins begin, or their width; None if each number is a value.
         rounds: whether numbers between the steps are rounded.
         also: special codes beside numbers, with their labels.
         missing: codes for missing values.
@@ -58,6 +60,7 @@ class Described:
     low: Number | str = 0
     high: Number | str = 0
     step: Number = 1
+    bins: Number | tuple[Number, ...] | None = None
     rounds: bool = False
     also: tuple[tuple[Number, str], ...] = ()
     missing: tuple[str | Number, ...] = ()
@@ -216,12 +219,17 @@ def _numeric(
             f"{variable.name} must be within {-_LARGEST:,} to {_LARGEST:,}, where numbers are read exactly, got a "
             f"larger bound; describe it as an identifier, or by codes."
         )
-    remark, rounds = "", False
-    if (high - low) / step >= MAX_CARDINALITY:
-        coarse = _nice((high - low) / _MOST_STEPS, step)
-        remark = f"rounded to steps of {coarse:f}, because {(high - low) / step + 1:,.0f} values are too many"
-        high = _reached(low, high, coarse)
-        step, rounds = coarse, True
+    bins: Number | tuple[Number, ...] | None = None
+    remark = ""
+    if (high - low) / step >= _MOST_STEPS:
+        if low <= 0 < high:
+            below = [-start for start in _growing(-low, step) if -start > low]
+            starts = [*reversed(below), *([Decimal(0)] if low else []), *_growing(high, step)]
+            bins = tuple(map(_python, starts))
+        else:
+            bins = _python(_nice((high - low) / _BINS, step))
+        form = "bins that grow" if isinstance(bins, tuple) else f"bins of {bins:,}"
+        remark = f"learnt in {form}, because {(high - low) / step + 1:,.0f} numbers are many"
     codes = tuple(
         (_python(Decimal(entry.value)), _shortened(entry.label)) for entry in special if _is_number(entry, variable)
     )
@@ -241,7 +249,7 @@ def _numeric(
         low=_python(low) if whole else float(low),
         high=_python(high) if whole else float(high),
         step=_python(step),
-        rounds=rounds,
+        bins=bins,
         also=codes,
         missing=_codes(variable.missing, numbers=True),
         missing_as=missing_as,
@@ -367,6 +375,14 @@ def _nice(least: Decimal, step: Decimal) -> Decimal:
 def _reached(low: Decimal, high: Decimal, step: Decimal) -> Decimal:
     """The first number in steps from low that is not below high."""
     return low + step * ((high - low) / step).to_integral_value(ROUND_CEILING)
+
+
+def _growing(high: Decimal, step: Decimal) -> Iterator[Decimal]:
+    """1 to 9 times the powers of ten, from the step to the highest number: amounts have long tails."""
+    start = step
+    while start <= high:
+        yield from (start * digit for digit in range(1, 10) if start * digit <= high)
+        start *= 10
 
 
 def _free_number(

@@ -95,7 +95,7 @@ def completed(
         fault of those two entries.
     """
     work = _Completing(written)
-    asked = {name: work.spec.pop(name) for name in ASKED if name in work.spec}
+    asked: dict[str, Any] = {name: work.spec.pop(name) for name in ASKED if name in work.spec}
     if isinstance(work.spec.get("source"), str):
         work.spec["source"] = {"kind": "file", "path": work.spec["source"]}
     if isinstance(work.spec.get("name"), str):
@@ -150,7 +150,8 @@ def _complete_learner(work: _Completing, asked: Mapping[str, Any]) -> None:
     if "parameters" not in fields:
         return
     delta = asked.get("delta", _DELTA)
-    is_pure = not fields["parameters"].annotation.model_fields["delta"].is_required()
+    budget_class = fields["parameters"].annotation
+    is_pure = budget_class is None or not budget_class.model_fields["delta"].is_required()
     if not is_pure or "delta" in asked:
         work.fill(
             "learner.parameters.delta",

@@ -19,6 +19,7 @@ from pydantic import (
     ValidationError,
     ValidationInfo,
     field_validator,
+    model_validator,
 )
 
 from deniable.foundation.domain import PERSONS, Domain, Person
@@ -224,6 +225,25 @@ def _split_kind(written: Any) -> str:
     return "shared" if shared else "disjoint"
 
 
+class Sampling(Strict):
+    """How the rows of the source were taken from a population; with it, intervals for the population can be computed.
+
+    Attributes:
+        kind: `census`, if the source has the whole population, or `simple random`, if each of its members was as likely
+            to be in it, independently of the others.
+        design_effect: factor of the variance of sampling, for clusters or weights; for `simple random` only.
+    """
+
+    kind: Literal["census", "simple random"]
+    design_effect: Annotated[Exact, Field(ge=Fraction(1, 10), le=100)] = Fraction(1)
+
+    @model_validator(mode="after")
+    def _has_an_effect(self) -> "Sampling":
+        if self.kind == "census" and self.design_effect != 1:
+            raise ValueError("a census has no design effect; leave it out")
+        return self
+
+
 class Period(Strict):
     """The budget of one calendar period.
 
@@ -380,6 +400,7 @@ class ReleaseSpec(Strict):
         thresholds: bounds of figures, by name: a figure's name and `_min` or `_max`.
         decision: who decides whether it is published; if left out, it publishes by itself.
         refresh: how the dataset's releases are refreshed; if absent, records do not mention it.
+        sampling: how the rows of the source were taken from a population; if absent, this is unknown.
     """
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$", max_length=LONGEST_NAME)
@@ -402,6 +423,7 @@ class ReleaseSpec(Strict):
     # Omitted from all written forms if the spec leaves it out.
     decision: Policy | None = Field(default=None, exclude_if=lambda policy: policy is None)
     refresh: Refresh | None = Field(default=None, exclude_if=lambda refresh: refresh is None)
+    sampling: Sampling | None = Field(default=None, exclude_if=lambda sampling: sampling is None)
 
     _folder: Path = PrivateAttr(default_factory=Path.cwd)
     _derived: tuple[Derived, ...] = PrivateAttr(default=())

@@ -113,6 +113,9 @@ def _field(attribute: Attribute, title: str, labels: Mapping[str, str]) -> dict[
     """An attribute: its type and its possible values, as bounds if these are sufficient."""
     values, field_type = attribute.values, _TYPES[type(attribute.values[0])]
     field: dict[str, Any] = {"name": attribute.name, "type": field_type, **({"title": title} if title else {})}
+    if attribute.bins is not None:
+        # In floating point their number may be too large to list.
+        return field | {"constraints": {"required": True, "minimum": values[0], "maximum": attribute.bins.last[-1]}}
     if attribute.kind != "numeric" and field_type in {"string", "integer"}:
         # The enumeration again, for readers that load categories, with the meaning of each value.
         categories = [_category(value, labels) for value in values]

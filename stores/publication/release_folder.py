@@ -5,7 +5,7 @@ The content of the statement and the choice of what may be public are decided el
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from deniable.foundation.csv_text import CsvText
 from deniable.foundation.domain import Attribute, Codes, Domain
 from deniable.foundation.errors import Refused
 from deniable.record.released_table import TableFindings, check_parquet, in_batches, is_text_of
+from deniable.samplers.within_bins import WithinBins
 from stores.tables.tables import decode
 from stores.vault.disk import flush_to_disk
 
@@ -31,17 +32,20 @@ _CHECKED_ROWS = 100_000
 _DAY_S = 24 * 60 * 60
 
 
-def write_table(folder: Path, domain: Domain, chunks: Iterable[Codes]) -> int:
+def write_table(folder: Path, domain: Domain, chunks: Iterable[Codes], within: WithinBins | None = None) -> int:
     """Write the synthetic records in the format of the input, as Parquet and as CSV, one chunk at a time.
 
     Args:
         folder: the folder for both files.
         domain: the values that the codes stand for.
         chunks: codes, shape (rows, m) each.
+        within: draws the numbers of attributes with bins; needed if there are any.
 
     Returns:
         Number of records.
     """
+    if within is None and any(attribute.bins is not None for attribute in domain.attributes):
+        raise ValueError("a table with bins needs what draws the numbers of the bins")
     written = CsvText(domain, pa)
     # The schema of pandas, with types and metadata, for readers that use pandas.
     schema = pa.Schema.from_pandas(decode(np.zeros((1, len(domain)), np.uint16), domain), preserve_index=False)
@@ -52,12 +56,17 @@ def write_table(folder: Path, domain: Domain, chunks: Iterable[Codes]) -> int:
         pq.ParquetWriter(folder / PARQUET, schema, compression="zstd") as writer,
     ):
         text.write(written.header)
-        for codes in chunks:
-            columns = [pa.array(np.ascontiguousarray(column)) for column in codes.T]
+        for chunk, codes in enumerate(chunks):
+            numbers = {} if within is None else within.numbers(codes, chunk)
+            columns = [
+                pa.array(np.ascontiguousarray(numbers.get(number, column))) for number, column in enumerate(codes.T)
+            ]
             text.write(written.of_codes(columns))
-            writer.write_table(
-                pa.Table.from_arrays([of.take(those) for of, those in zip(values, columns, strict=True)], schema=schema)
-            )
+            table = [
+                those if number in numbers else of.take(those)
+                for number, (of, those) in enumerate(zip(values, columns, strict=True))
+            ]
+            writer.write_table(pa.Table.from_arrays(table, schema=schema))
             rows += len(codes)
     return rows
 
@@ -67,6 +76,7 @@ def describe_domain(
 ) -> dict[str, Any]:
     """The domain as a document: the attributes in column order, each with its kind, its values and their buckets.
 
+    An attribute with bins has the step of its numbers, and each value the last number of its bin.
     The rules and the public totals of the table, and how people are distinguished, are in it if there are any.
     """
     rules, totals = [rule.document() for rule in domain.rules], [total.document() for total in domain.totals]
@@ -80,9 +90,11 @@ def describe_domain(
                 "name": attribute.name,
                 "title": titles.get(attribute.name, ""),
                 "kind": attribute.kind,
+                **({} if attribute.bins is None else {"step": attribute.bins.step}),
                 "values": [
                     {"value": value, "label": labels.get(attribute.name, {}).get(str(value), ""), "bucket": bucket}
-                    for value, bucket in zip(attribute.values, attribute.buckets, strict=True)
+                    | ({} if attribute.bins is None else {"last": attribute.bins.last[code]})
+                    for code, (value, bucket) in enumerate(zip(attribute.values, attribute.buckets, strict=True))
                 ],
             }
             for attribute in domain.attributes
@@ -149,17 +161,20 @@ def _check_records(
         seen += len(chunk)
         if tuple(chunk.columns) != domain.names:
             raise Refused(f"{file_name} must have the columns of the schema, in order; nothing was published.")
-        for name, values in allowed.items():
-            if not chunk[name].isin(values).all():
+        for name, is_allowed in allowed.items():
+            if not is_allowed(chunk[name]):
                 raise Refused(f"{file_name} must stay inside the domain, and {name} does not; nothing was published.")
     if seen != records:
         raise Refused(f"{file_name} must contain {records} records, got {seen}; nothing was published.")
 
 
-def _allowed(attribute: Attribute, *, as_text: bool) -> "pd.Series[Any]":
-    """The values that an attribute may take, unchanged or as written in CSV."""
+def _allowed(attribute: Attribute, *, as_text: bool) -> Callable[["pd.Series[Any]"], bool]:
+    """Tests whether all values are ones that an attribute may take, unchanged or as written in CSV."""
+    if attribute.bins is not None:
+        return lambda column: bool((attribute.bins_of_texts(column.astype(str).to_list()) >= 0).all())
     values = pd.Series(attribute.values)
-    return values.astype(str) if as_text else values
+    listed = values.astype(str) if as_text else values
+    return lambda column: bool(column.isin(listed).all())
 
 
 def _read_parquet(path: Path) -> Iterator[pd.DataFrame]:

@@ -23,6 +23,7 @@ from deniable.record.statement import (
     DEFINITION,
     TRUST_MODEL,
     VERSION,
+    certificate_in,
     choices,
     draws_in,
     noise_of,
@@ -158,6 +159,8 @@ def statement(
         "subgroup_error": subgroup_error(_plain_steps(accounts)),
         "not_covered": list(not_covered(accounts)),
     }
+    if (certificate := certificate_in(_plain_steps(accounts))) is not None:
+        said["model"]["certificate"] = certificate
     costs = {
         "record": _figures(accounts.record),
         "candidates": _figures(accounts.candidates),
@@ -205,6 +208,7 @@ def statement_in_words(release_id: str, spec: ReleaseSpec, accounts: Accounts, s
         entry=spec.learner,
         learners=LEARNERS,
         choices=choices(_plain_steps(accounts)),
+        certificate=certificate_in(_plain_steps(accounts)),
         trust_model=TRUST_MODEL,
         left_out=rows_left_out(_document(spec), accounts.person_stated),
         published=publication(_document(spec)),

@@ -32,7 +32,7 @@ def column_names(path: Path) -> list[str]:
             return list(pq.read_schema(path).names)
         opened = gzip.open if path.suffix == ".gz" else Path.open
         with opened(path, "rb") as stream:
-            text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")  # type: ignore[arg-type]
+            text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
             names = next(csv.reader(iter(lambda: text.readline(_LONGEST_ROW), ""), skipinitialspace=True), [])
     except (pa.ArrowException, OSError, EOFError, zlib.error, ValueError, csv.Error):
         names = []

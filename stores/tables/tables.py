@@ -197,7 +197,10 @@ def encode(frame: pd.DataFrame, domain: Domain) -> Codes:
     """
     codes = np.empty((len(frame), len(domain)), np.uint16)
     for column, attribute in enumerate(domain.attributes):
-        found = pd.Index(attribute.values).get_indexer(frame[attribute.name])
+        if attribute.bins is None:
+            found = pd.Index(attribute.values).get_indexer(frame[attribute.name])
+        else:
+            found = attribute.bins_of(frame[attribute.name].to_numpy(np.float64))
         if (found < 0).any():
             raise InvalidInput(f"the values of {attribute.name} must lie in the domain, and some do not.")
         codes[:, column] = found
@@ -212,7 +215,7 @@ def decode(codes: Codes, domain: Domain) -> pd.DataFrame:
         domain: the values that the codes stand for.
 
     Returns:
-        One column per attribute, with the attribute's own type.
+        One column per attribute, with the attribute's own type; of an attribute with bins the first number of each.
     """
     columns = zip(domain.attributes, codes.T, strict=True)
     return pd.DataFrame({attribute.name: pd.Index(attribute.values).take(column) for attribute, column in columns})

@@ -16,6 +16,7 @@ from deniable.foundation.domain import Domain
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.keys import ReleaseKey
 from deniable.models.model_formats import model_from_document
+from deniable.samplers.within_bins import WithinBins
 
 
 class ModelOfARelease(PythonModel):
@@ -65,8 +66,13 @@ class ModelOfARelease(PythonModel):
         stream = public.stream(step="public_draw", mechanism="seedless", inputs=self._digest, parameters={})
         domain = self._net.domain
         codes = self._net.sample(stream.take(int(records) * len(domain)))
-        columns = zip(domain.attributes, codes.T, strict=True)
-        return pd.DataFrame({attribute.name: pd.Index(attribute.values).take(column) for attribute, column in columns})
+        numbers = WithinBins(domain, public, self._digest).numbers(codes, 0)
+        return pd.DataFrame(
+            {
+                attribute.name: numbers.get(number, pd.Index(attribute.values).take(codes[:, number]))
+                for number, attribute in enumerate(domain.attributes)
+            }
+        )
 
 
 mlflow.models.set_model(ModelOfARelease())

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from deniable.samplers.within_bins import WithinBins
 from schemas.references import Reference
 from schemas.spec.accounts import Accounts, SpentSoFar
 from stores.publication.release_folder import write_table
@@ -36,7 +37,9 @@ def restage(
     """
     folder = workspace.staging / "release"
     folder.mkdir(mode=PRIVATE_FOLDER, parents=True)
-    records = write_table(folder, workspace.spec.domain, read_codes(codes.path, workspace.spec.domain))
+    domain = workspace.spec.domain
+    within = WithinBins(domain, workspace.key(), codes.digest)
+    records = write_table(folder, domain, read_codes(codes.path, domain), within)
     write_documents(workspace, folder, learnt, accounts, so_far=so_far, records=records, day=day)
     return {path.name: file_digest(path) for path in folder.iterdir()}
 

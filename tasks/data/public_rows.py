@@ -2,7 +2,7 @@
 
 A public table is read with the schema of the confidential one. Rows that are out of scope, incomplete or invalid are
 left out. That a file is public is the release engineer's word; that it is not the source itself is checked here:
-neither the same file, nor the same records in another encoding or order. Only a refusal tells of the comparison.
+neither the same file, nor the same records in another encoding or order. Nothing but a refusal follows from that.
 """
 
 from collections.abc import Callable, Iterator

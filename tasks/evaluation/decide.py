@@ -73,8 +73,8 @@ def held_if_hidden(outcome: Outcome, workspace: Workspace, measured: Reference |
     signal = signal_of(Measurements.from_document(workspace.spec.domain.modelled, document))
     if not signal.is_too_low:
         return outcome
-    action = "refuse" if outcome.action == "refuse" else "hold"
-    return Outcome(action=action, reasons=(*outcome.reasons, signal.in_words()))
+    reasons = (*outcome.reasons, signal.in_words())
+    return Outcome(action="refuse" if outcome.action == "refuse" else "hold", reasons=reasons)
 
 
 decide_task = as_task(decide)

@@ -3,7 +3,8 @@
 from typing import Any
 
 from deniable.foundation.errors import Refused
-from deniable.mechanisms import Counter, Made, PlannedStep, Product
+from deniable.measurements.document import with_sampling
+from deniable.mechanisms import MEASURED, Counter, Made, PlannedStep, Product
 from reports.plots.products import picture_of
 from schemas.references import Audience, Reference
 from schemas.spec.accounts import accounts_of, cost_of
@@ -107,6 +108,9 @@ def _record_figures(record: StepRecord, made: Made) -> None:
 def _keep(record: StepRecord, product: Product, made: Made) -> Reference:
     """Write a product, draw its picture if there is one for its kind, and record both."""
     workspace, value = record.workspace, made.products[product.name]
+    if product is MEASURED and workspace.spec.sampling is not None:
+        # A custodian's statement about the source, which no learner knows.
+        value = with_sampling(value, workspace.spec.sampling.kind)
     audience = Audience.PUBLIC if product.is_public else Audience.RESTRICTED
     with workspace.writing(product.file, audience) as path, path.open("wb") as file:
         product.write(value, file)

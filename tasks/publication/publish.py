@@ -12,11 +12,16 @@ from pydantic import BaseModel
 
 from deniable.foundation.domain import Domain
 from deniable.foundation.errors import Refused
+from deniable.inference.interval_table import FILE as INTERVALS
+from deniable.inference.interval_table import interval_table
+from deniable.measurements.certificate import FILE as CERTIFICATE
 from deniable.measurements.document import FILE as MEASURED
 from deniable.measurements.document import Measurements
 from deniable.measurements.estimates import FILE as CONSISTENT
 from deniable.measurements.estimates import consistent, probability_of
 from deniable.privacy.loss import Guarantee
+from deniable.samplers.within_bins import WithinBins
+from reports.figures.certificate import read_certificate
 from reports.pages.explorer import EXPLORER, write_explorer
 from reports.pages.public_page import write_public_page
 from schemas.provenance import RECORD, Provenance, Step
@@ -102,7 +107,8 @@ def publish(
         shutil.rmtree(workspace.staging, ignore_errors=True)
         folder = workspace.staging / "release"
         folder.mkdir(mode=PRIVATE_FOLDER, parents=True)
-        records = write_table(folder, domain, read_codes(codes.path, domain))
+        within = WithinBins(domain, workspace.key(), codes.digest)
+        records = write_table(folder, domain, read_codes(codes.path, domain), within)
         so_far = spent_so_far(workspace)
         documents = write_documents(workspace, folder, learnt, accounts, so_far=so_far, records=records, day=signed.day)
         check_files(folder, [PARQUET, CSV, *documents])
@@ -171,12 +177,15 @@ def write_documents(
         records=f"{records:,}",
         attributes=domain.names,
         rules=len(domain.rules),
+        person=accounts.person,
+        binned=[attribute.name for attribute in domain.attributes if attribute.bins is not None],
         structure=accounts.structure,
         kind=accounts.kind,
         tested=accounts.tested,
         from_counts=accounts.from_counts,
         learner=spec.learner.kind,
         estimates=estimates,
+        certificate=read_certificate(folder / CERTIFICATE, domain),
         synthesis=spec.synthesis,
         version=version("deniable"),
     )
@@ -202,9 +211,11 @@ def write_estimates(folder: Path, domain: Domain, split: Mapping[str, Fraction])
     if not (folder / MEASURED).exists():
         return ()
     measured = Measurements.from_document(domain.modelled, json.loads((folder / MEASURED).read_text(encoding="utf-8")))
-    estimates = consistent(measured, probability=probability_of(measured, split))
+    probability = probability_of(measured, split)
+    estimates = consistent(measured, probability=probability)
     (folder / CONSISTENT).write_text(json.dumps(estimates), encoding="utf-8")
-    return (CONSISTENT,)
+    (folder / INTERVALS).write_text(interval_table(measured, probability), encoding="utf-8")
+    return (CONSISTENT, INTERVALS)
 
 
 def _kept_record(workspace: Workspace) -> Path:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 
+from reports.figures.certificate import read_certificate
 from reports.figures.marginals import DescribedTable
 from reports.figures.spending import spending
 from reports.pages.report import ReportContent, write_report
@@ -30,6 +31,7 @@ def report(
     tables: Mapping[str, Reference],
     graph: Reference | None,
     measured: Reference | None = None,
+    certificate: Reference | None = None,
     accounts: Accounts,
     passed: int,
     utility: EvaluationFigures,
@@ -44,6 +46,7 @@ def report(
         tables: the `snapshot`, the `codes` of the valid rows, each part, and the `released` records.
         graph: the dependency graph; None if the learner makes none.
         measured: what the model was made from, if its learner provides that.
+        certificate: the bound of the model's error, if the spec asks for one.
         accounts: what the release costs.
         passed: candidates that may be released, released or not.
         utility: the figures of utility.
@@ -56,7 +59,7 @@ def report(
     """
     spec = workspace.spec
     part = None if outcome is None else FOR_DECISION
-    learnt = [item for item in (graph, measured) if item is not None]
+    learnt = [item for item in (graph, measured, certificate) if item is not None]
     with recorded_step(workspace, "report", inputs=[*tables.values(), *learnt], part=part) as step:
         people = {name: table.rows or 0 for name, table in tables.items()}
         flow = RecordFlow(
@@ -81,6 +84,7 @@ def report(
             flow=flow,
             weights=weights,
             measured=read_measured(measured.path, DescribedTable.of(spec), weights) if measured else None,
+            certificate=None if certificate is None else read_certificate(certificate.path, spec.domain),
             utility=utility,
             risk=risk,
             spending=spent,

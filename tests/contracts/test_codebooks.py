@@ -99,10 +99,19 @@ def test_numbers_with_any_decimals_are_rounded_to_a_thousand_steps(tmp_path: Pat
     assert (column.low, column.high, column.step, column.rounds) == (10, 60, 0.05, True)
 
 
-def test_amounts_of_many_values_are_rounded(tmp_path: Path) -> None:
-    (column,) = draft_of(codebook(tmp_path, "book.csv", "variable,values\ncost,0 to 557001\n"), "").columns
-    assert (column.high, column.step, column.rounds) == (557_100, 100, True)
-    assert "557,002" in column.remark
+def test_amounts_of_many_values_have_bins_that_grow(tmp_path: Path) -> None:
+    text = "variable,values\ncost,0 to 557001\nbalance,-70000 to 70000\nnumber,20001 to 89999\n"
+    cost, balance, number = draft_of(codebook(tmp_path, "book.csv", text), "").columns
+    assert isinstance(cost.bins, tuple)
+    assert isinstance(balance.bins, tuple)
+    assert (cost.high, cost.step, cost.rounds, cost.bins[:11]) == (557_001, 1, False, (*range(1, 10), 10, 20))
+    assert "557,002" in cost.remark
+    assert balance.bins[:2] == (-60_000, -50_000)
+    assert -1 in balance.bins
+    assert 0 in balance.bins
+    assert number.bins == 1000
+    found = drafted(tmp_path, "book.csv", text)
+    assert {name: len(each.values) for name, each in found.items()} == {"cost": 51, "balance": 87, "number": 70}
 
 
 def test_dates_are_released_by_month_unless_they_span_few_days(tmp_path: Path) -> None:
@@ -139,6 +148,14 @@ def test_a_second_codebook_completes_the_first(tmp_path: Path) -> None:
     )
 
 
+def test_ranges_of_one_codebook_complete_the_special_codes_of_another(tmp_path: Path) -> None:
+    labels = write(tmp_path, "labels.do", STATA)
+    ranges = write(tmp_path, "ranges.csv", "variable,type,values\nAGE,integer,0 to 85\n")
+    age, sex = draft_of(read_codebooks([labels, ranges]), "").columns
+    assert (age.low, age.high, age.also, age.label) == (0, 85, ((-1, "INAPPLICABLE"),), "AGE AS OF '15")
+    assert [value for value, _ in sex.values] == [-1, 1, 2]
+
+
 def test_all_faults_of_a_codebook_are_named_at_once(tmp_path: Path) -> None:
     text = (
         "variable,type,values,labels,step,low,high\nage,years,,,,,\nsex,nominal,f | m,female,,,\nage,integer,,,0,,\n"
@@ -171,8 +188,9 @@ def test_all_contradictions_of_a_codebook_are_named_at_once(tmp_path: Path) -> N
     ]
 
 
-def test_a_table_of_records_is_no_codebook_and_is_not_quoted(tmp_path: Path) -> None:
-    (fault,) = refused(tmp_path, "book.csv", "house,secret of Mary\n17,4\n")
+@pytest.mark.parametrize("table", ["house,secret of Mary\n17,4\n", "name,age\nMary,4\n"])
+def test_a_table_of_records_is_no_codebook_and_is_not_quoted(tmp_path: Path, table: str) -> None:
+    (fault,) = refused(tmp_path, "book.csv", table)
     assert "must have a column named variable" in fault
     assert "Mary" not in fault
 

@@ -174,6 +174,9 @@ def test_all_that_is_wrong_is_said_at_once_a_line_each(tmp_path: Path) -> None:
         ("synthesis__candidates", 399, "synthesis.candidates: must be at least the 400 records wanted, got 399"),
         ("synthesis__drop_probability", 1, "synthesis.drop_probability: must be less than 1, got 1"),
         ("synthesis__public_rows", 19, "synthesis.public_rows: must be at least k, got 19 for k 20"),
+        ("synthesis__max_plausible", 19, "synthesis.max_plausible: must be at least k = 20, for candidates could not"),
+        ("synthesis__max_check_plausible", 1000, "must be less than public_rows, 1000, or left out to score all seeds"),
+        ("synthesis__max_check_plausible", 0, "synthesis.max_check_plausible: must be"),
         ("evaluation__target", "income", "evaluation.target: must name attributes of the dataset"),
         ("evaluation__classifiers", [], "evaluation.classifiers: must have at least 1 entry, got none."),
         (
@@ -404,6 +407,28 @@ def test_a_schema_that_is_edited_within_a_second_is_read_anew(tmp_path: Path) ->
     schema.write_text(said)
     assert load_spec(path).domain.digest == before.digest
     assert not (tmp_path / "__pycache__").exists()
+
+
+def test_a_spec_states_how_its_rows_were_sampled(small: ReleaseSpec, tmp_path: Path) -> None:
+    assert "sampling" not in small.model_dump(mode="json", fallback=str)
+    said = load_spec(
+        write_small_release(tmp_path, people=[], sampling={"kind": "simple random", "design_effect": 1.25})
+    )
+    assert said.sampling is not None
+    assert said.sampling.design_effect == Fraction(5, 4)
+
+
+@pytest.mark.parametrize(
+    ("sampling", "said"),
+    [
+        ({}, "sampling.kind: must be given"),
+        ({"kind": "cluster"}, "sampling.kind: must be"),
+        ({"kind": "simple random", "design_effect": 0}, "sampling.design_effect: must be"),
+        ({"kind": "census", "design_effect": 2}, "a census has no design effect; leave it out"),
+    ],
+)
+def test_a_sampling_that_is_none_is_refused(sampling: dict[str, Any], said: str, tmp_path: Path) -> None:
+    assert said in changed(tmp_path, sampling=sampling)
 
 
 def test_a_spec_that_says_nothing_of_refreshes_is_written_as_before(small: ReleaseSpec, tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def command(*arguments: str | Path) -> list[str]:
 
 
 def run(
-    *arguments: str | Path, home: Path, wrapper: Sequence[str] = (), **variables: str
+    *arguments: str | Path, home: Path, wrapper: Sequence[str] = (), answers: str = "", **variables: str
 ) -> subprocess.CompletedProcess[str]:
     """Run a command to its end, in a process that has imported all it needs, unless it is told what is read before.
 
@@ -37,10 +37,13 @@ def run(
         arguments: of the command.
         home: the user's home; also the folder in which it is run.
         wrapper: a command that runs it, such as `unshare`.
+        answers: its standard input, without a wrapper.
         variables: of the environment, beside the ordinary ones.
     """
     if not wrapper and not any(name.startswith(_READ_AT_THE_START) for name in variables):
-        return run_module("flows", list(map(str, arguments)), env={**environment(home), **variables}, cwd=home)
+        return run_module(
+            "flows", list(map(str, arguments)), env={**environment(home), **variables}, cwd=home, answers=answers
+        )
     return subprocess.run(
         [*wrapper, *command(*arguments)],
         env={**environment(home), **variables},

@@ -30,7 +30,7 @@ from stores.keys.signed_record import read_signed
 from stores.ledger.charging import note_publication
 from stores.ledger.ledger import Ledger, ledger_place
 from stores.vault.workspace import Workspace
-from tests.mechanisms.table import CHARGED, LEARNERS, SAMPLERS
+from tests.mechanisms.table import CERTIFIED, CHARGED, LEARNERS, SAMPLERS
 from tests.small_release import QUICK, made_up_people, write_small_release
 from tests.whole_release import drawn_release
 
@@ -45,6 +45,7 @@ _FILES = (
     "selection.json",
     "urns.json",
     "measured.json",
+    "certificate.json",
     "histogram.json",
     "privacy.json",
     "schema.json",
@@ -77,7 +78,7 @@ def cases() -> dict[str, dict[str, Any]]:
             asked = {**drawn, **row.asked} if row.charges_draws else {**row.asked, **drawn}
             for number, noise in enumerate(row.noises or ("",)):
                 found[f"{learner} {guarantee} {noise}".strip()] = {**asked, **row.with_noise(number)}
-    return found
+    return {**found, **{f"{learner} certified": asked for learner, asked in CERTIFIED.items()}}
 
 
 def made(folder: Path, changes: dict[str, Any], key: bytes = KEY) -> dict[str, str]:

@@ -263,9 +263,33 @@ SAMPLERS: dict[str, dict[str, Any]] = {
 }
 """What the spec of a small release says otherwise, by the name that a spec asks for them by."""
 
+CERTIFIED: dict[str, dict[str, Any]] = {
+    kind: {
+        **SAMPLERS["seedless"],
+        **LEARNERS[kind].asked,
+        "learner": {**LEARNERS[kind].asked["learner"], "certificate": {"share": 0.05}},
+    }
+    for kind in ("mst", "pegs_noisy")
+}
+"""The same of learners with a certificate: one with each law of its noise."""
+
 VARIANTS: dict[str, dict[str, Any]] = {
     "tested_seeds on some of the records": {
         "synthesis": {**SPEC["synthesis"], "k": 15, "max_plausible": 40, "max_check_plausible": 300},
+    },
+    "per_draw from seeds of a public file": {
+        "learner": {
+            "kind": "pegs",
+            "epsilon": 2,
+            "key_cells": 24,
+            "block": 4,
+            "draws_per_row": 2,
+            "sweeps": 2,
+            "alpha_shape": {"school": [1, 2, 1]},
+            "seed_file": {"path": "public.csv", "sha256": sha256(public_table().encode()).hexdigest()},
+        },
+        "split": _WITHOUT_STRUCTURE,
+        "synthesis": {"guarantee": CHARGED, "records": 400, "chunk_candidates": 128},
     },
 }
 """Entries of mechanisms that are planned, drawn and charged otherwise than the smallest one."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from deniable.foundation.domain import Domain
 from deniable.foundation.keys import ReleaseKey
 from flows.cli.plan import unused_buckets
 from schemas.references import Audience, Reference
@@ -22,7 +23,7 @@ from tasks.learning.planned_step import planned_step
 from tests.extent import spread
 from tests.isolation import STATE
 from tests.mechanisms.table import CHARGED, LEARNERS, SAMPLERS
-from tests.small_release import SCHEMA, made_up_people, write_small_release
+from tests.small_release import SCHEMA, write_small_release
 
 KEY = bytes(range(32))
 COARSE, FINE = SCHEMA, SCHEMA.replace(", width=5", "")
@@ -35,8 +36,8 @@ def asked(kind: str) -> dict[str, Any]:
 
 
 def learnt(folder: Path, kind: str, schema: str) -> dict[str, str]:
-    """Digests of what a learner makes of 600 people under one key."""
-    spec = load_spec(write_small_release(folder / "spec", people=made_up_people(600), schema=schema, **asked(kind)))
+    """Digests of what a learner makes of the same people under one key."""
+    spec = load_spec(write_small_release(folder / "spec", schema=schema, **asked(kind)))
     with recorded_release(STATE, f"buckets-{folder.name}-{kind}", spec) as run_id:
         workspace = Workspace(state=folder / "state", release_id="buckets-1", spec=spec, mlflow_run_id=run_id)
         with workspace.writing("key", Audience.RESTRICTED) as path:
@@ -51,8 +52,13 @@ def learnt(folder: Path, kind: str, schema: str) -> dict[str, str]:
     return {name: reference.digest for name, reference in made.items() if name not in {"graph", "exact_counts"}}
 
 
-@pytest.mark.parametrize("kind", spread(list(LEARNERS), 6))
-def test_a_learner_reads_the_buckets_or_says_that_it_does_not(kind: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", spread([kind for kind in LEARNERS if "schema" not in asked(kind)], 6))
+def test_a_learner_reads_the_buckets_or_says_that_it_does_not(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All but one whose table is one of its own: of origins, whose buckets are its areas."""
+    # The digest names the streams of noise: with it, all noise would be other noise.
+    monkeypatch.setattr(Domain, "digest", "the same")
     write = partial(write_small_release, people=[])
     coarse = load_spec(write(tmp_path / "one", schema=COARSE, **asked(kind)))
     fine = load_spec(write(tmp_path / "two", schema=FINE, **asked(kind)))

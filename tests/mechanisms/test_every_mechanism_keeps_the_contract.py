@@ -35,7 +35,7 @@ from stores.statement.statement import TEMPLATES
 from stores.tables.tables import read_codes
 from tasks.data.public_rows import PublicCounter
 from tests.conftest import ROOT
-from tests.mechanisms.table import LEARNERS, SAMPLERS, VARIANTS
+from tests.mechanisms.table import CERTIFIED, LEARNERS, SAMPLERS, VARIANTS
 from tests.published import Published, faults, leaves, with_change
 from tests.whole_release import Drawn, drawn_release
 
@@ -44,6 +44,7 @@ FALSE_ALARM = 1e-9
 NOISY = {"discrete_laplace", "discrete_gaussian", "stability_histogram"}
 ROWS = {
     **{f"learner {kind}": {**SAMPLERS["seedless"], **row.asked, **row.with_noise(0)} for kind, row in LEARNERS.items()},
+    **{f"learner {kind} with a certificate": row for kind, row in CERTIFIED.items()},
     **{f"sampler {kind}": {**LEARNERS["marginals"].asked, **row} for kind, row in {**SAMPLERS, **VARIANTS}.items()},
 }
 

@@ -13,7 +13,8 @@ from sklearn.linear_model import LogisticRegression
 
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.keys import Parameter, ReleaseKey, WordStream
-from deniable.learners.imputed.draws import FirstRows, draws
+from deniable.foundation.tables import FirstRows
+from deniable.learners.imputed.draws import draws
 from deniable.learners.imputed.plan import ONE, imputation_plan, prior_weight
 from deniable.learners.imputed.regression import FIXED_POINT, Features, fit, integer_probabilities
 from deniable.learners.imputed.spec import Entry

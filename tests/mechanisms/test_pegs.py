@@ -2,6 +2,7 @@
 
 from copy import deepcopy
 from fractions import Fraction
+from itertools import product
 from math import exp, expm1, log
 from pathlib import Path
 from typing import Any
@@ -11,23 +12,29 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
+from deniable.foundation.domain import Domain
 from deniable.foundation.errors import InvalidInput
+from deniable.foundation.keys import ReleaseKey, WordStream
 from deniable.foundation.noise import DiscreteLaplace
 from deniable.learners.pegs.draws import draws
 from deniable.learners.pegs.orders import noisy_pairs, orders_by_information, pair_tables
 from deniable.learners.pegs.plan import (
     DrawsPlan,
+    faults_of_seeds,
     key_of,
+    keys_in_spec,
+    more_of_urns,
     order_events,
     others_in_order,
     public_orders,
     urns_document,
 )
 from deniable.learners.pegs.spec import Entry
+from deniable.learners.pegs.steps import steps
 from deniable.learners.pegs.verification import check_urns
 from deniable.plausible_deniability.privacy_tests import bucket, pass_probability, theorem_1
 from deniable.privacy.loss import DiscreteLaplaceEvent
-from deniable.privacy.urn_costs import UNIT
+from deniable.privacy.urn_costs import UNIT, prior_for
 from schemas.spec.accounts import accounts_of
 from schemas.spec.release_spec import load_spec
 from tests.contracts.test_release_spec import changed
@@ -132,6 +139,20 @@ def test_at_a_delta_many_small_draws_cost_less_than_their_sum(tmp_path: Path) ->
         ),
         ({"seed_weights": {"planet": [1]}}, {}, "learner.seed_weights: must name attributes, got planet"),
         ({"draws_per_row": 2}, {}, "must have draws_per_row at most block"),
+        ({"draws_per_row": 7, "block": 2, "sweeps": 3}, {}, "must have draws_per_row at most the 6 passes of a block"),
+        ({"block": 500, "sweeps": 3}, {}, "must have at most 1000 passes in a block, got 1500"),
+        ({"alpha_shape": {"sex": [1]}}, {}, "must have a weight for each of the 2 values of sex"),
+        (
+            {"seed_file": {"path": "public.csv"}, "seed_weights": {"sex": [1, 1]}},
+            {},
+            "must have seed_weights or a seed_file",
+        ),
+        (
+            {"seed_file": {"path": "public.csv"}, "structure": {"epsilon": 1}},
+            {},
+            "must have public orders with a seed_file",
+        ),
+        ({"seed_file": {"path": "public.txt"}}, {}, "learner.seed_file.path"),
         ({"epsilon": 0}, {}, "learner.epsilon: must be greater than 0"),
         ({}, {"records": 0}, "synthesis.records: must be"),
     ],
@@ -194,6 +215,122 @@ def test_what_cannot_be_drawn_is_refused_before_data_are_read() -> None:
         planned(size=100, key_cells=1_000_000)
     with pytest.raises(InvalidInput, match="must fit into 64 bits"):
         planned(size=60_000, key_cells=1, epsilon=1e-6, block=1000, chunk=1000, draws_per_row=1000)
+
+
+class Counted:
+    """Counts records of a test."""
+
+    def __init__(self, rows: list[Record]) -> None:
+        self.rows = np.array(rows, np.uint16)
+
+    def count(self, empty: Any, _: str) -> Any:
+        tally = empty()
+        tally.add(self.rows)
+        return tally
+
+    def advance(self, amount: int) -> None:
+        """Nobody waits."""
+
+
+def drawn(
+    domain: Domain, rows: list[Record], records: int, *, seeds: list[Record] | None = None, **asked: Any
+) -> NDArray[np.uint16]:
+    """Records that a spec's learner draws, in two chunks."""
+    entry = Entry.model_validate({**PEGS, **asked})
+    keyed = keys_in_spec(domain, entry.orders, entry.key_cells)
+    more = {} if seeds is None else {"seeds": [list(seed) for seed in seeds]}
+    document = urns_document(domain, keyed, {}, **more_of_urns(dict(entry)), **more)
+    chunk = records // 2
+    plan = draws(entry, domain, records=records, chunk=chunk)
+    key = ReleaseKey(bytes(range(32)))
+
+    def opened(*, mechanism: str, parameters: Any, chunk: int) -> WordStream:
+        return key.stream(step="test", mechanism=mechanism, inputs="", parameters=parameters, chunk=chunk)
+
+    draw = plan.open(document, plan.count(Counted(rows), document), opened)
+    return np.concatenate([draw(0, chunk), draw(1, chunk)])
+
+
+def test_the_last_of_several_sweeps_is_kept_and_has_its_law() -> None:
+    """Chi-squared at a false-alarm rate of 1e-9; the law of one sweep is rejected."""
+    domain, rows = plain_domain(2, 2), [(0, 0)] * 6 + [(1, 1)] * 5 + [(0, 1)]
+    found = drawn(domain, rows, 120_000, epsilon=4, sweeps=2, draws_per_row=2, key_cells=2)
+    alpha = Fraction(prior_for(Fraction(2), 2), UNIT)
+    keyed, records = [(1,), (0,)], all_records(domain)
+
+    def law(sweeps: int) -> list[float]:
+        def of(seed: Record, record: Record) -> Fraction:
+            if sweeps == 1:
+                return block_probability(rows, domain, keyed, lambda *_: alpha, seed, [record], most=2)
+            paths = ([first, record] for first in records)
+            return sum(
+                (block_probability(rows, domain, keyed, lambda *_: alpha, seed, path, most=2) for path in paths),
+                start=Fraction(0),
+            )
+
+        return [float(sum(of(seed, record) for seed in records) / len(records)) for record in records]
+
+    observed = np.array([(found == record).all(axis=1).sum() for record in records])
+    assert stats.chisquare(observed, np.array(law(2)) * len(found)).pvalue > FALSE_ALARM
+    assert stats.chisquare(observed, np.array(law(1)) * len(found)).pvalue < FALSE_ALARM
+
+
+@pytest.mark.parametrize("sweeps", [2, 3])
+def test_a_record_of_several_sweeps_costs_no_more_than_its_block(sweeps: int) -> None:
+    """The kept record is a function of all sweeps, which are a block: exact laws, over all records and seeds."""
+    domain, keyed, alpha = plain_domain(2, 2), [(1,), (0,)], Fraction(7, 10)
+    records = all_records(domain)
+
+    def law(rows: list[Record], seed: Record, weight: Fraction = alpha) -> dict[Record, Fraction]:
+        found = dict.fromkeys(records, Fraction(0))
+        for path in product(records, repeat=sweeps):
+            found[path[-1]] += block_probability(rows, domain, keyed, lambda *_: weight, seed, list(path), most=sweeps)
+        return found
+
+    bound = float((1 + sweeps / alpha) ** 2)
+    worst, twin = 0.0, 0.0
+    for rows in ([], [(0, 0)], [(0, 0), (1, 1)]):
+        for record in records:
+            for seed in records:
+                for weight in (alpha, alpha / 10):
+                    one, other = law(rows, seed, weight), law([*rows, record], seed, weight)
+                    ratio = max(max(other[each] / one[each], one[each] / other[each]) for each in records)
+                    worst, twin = (
+                        (max(worst, float(ratio)), twin) if weight == alpha else (worst, max(twin, float(ratio)))
+                    )
+    assert 1.5 < worst <= bound
+    assert twin > bound, "a tenth of the prior weight must be found"
+
+
+def test_public_records_shape_the_prior_weights_at_no_cost() -> None:
+    shaped = {"alpha_shape": {"a2": [0, 0, 10**6]}}
+    found = drawn(DOMAIN, ROWS, 2000, **shaped)
+    assert (found[:, 2] == 2).mean() > 0.99
+    assert (found[:, 0] == 1).mean() < 0.9
+    plans = [
+        draws(Entry.model_validate({**PEGS, **asked}), DOMAIN, records=10, chunk=10).events for asked in ({}, shaped)
+    ]
+    assert plans[0] == plans[1]
+
+
+def test_records_begin_at_seeds_of_the_pool() -> None:
+    domain, rows = plain_domain(2, 2), [(0, 0)] * 400 + [(1, 1)] * 400
+    asked: dict[str, Any] = {"epsilon": 20, "key_cells": 2, "seed_file": {"path": "public.csv", "sha256": "0" * 64}}
+    for value in (0, 1):
+        found = drawn(domain, rows, 2000, seeds=[(0, value), (1, value)], **asked)
+        assert (found[:, 0] == value).mean() > 0.95, "the first attribute follows the second one of the seed"
+    half = drawn(domain, rows, 20_000, seeds=[(0, 0), (0, 1), (0, 1), (0, 1)], **asked)
+    assert stats.binomtest(int((half[:, 0] == 1).sum()), 20_000, 0.75).pvalue > 1e-4
+    with pytest.raises(InvalidInput, match=r"add the lines that `python -m flows select SPEC` prints"):
+        steps(Entry.model_validate({**PEGS, "seed_file": {"path": "public.csv"}}), domain, lambda delta: delta)
+
+
+@pytest.mark.parametrize(
+    "seeds", [[], None, [[0, 0]], [[0, 0, 3]], [[0, 0, -1]], [[0, 0, True]], [[0, 0, 0]] * 10_001, ["000"]]
+)
+def test_seeds_that_are_no_records_are_found(seeds: Any) -> None:
+    assert list(faults_of_seeds(DOMAIN, seeds)) != []
+    assert list(faults_of_seeds(DOMAIN, [[0, 1, 2]])) == []
 
 
 def p_value(noise: NDArray[np.int64], scale: Fraction) -> float:

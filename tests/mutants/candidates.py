@@ -9,6 +9,7 @@ _THEOREM_A = "privacy/test_mechanism_one_star_spends_no_more_than_theorem_a.py::
 _CURVES = _THEOREM_A + "test_one_attempt_stays_below_the_curves"
 _THEOREM = "unit/test_seed_accounting.py::test_the_curves_are_those_of_theorem_a"
 _UNIT = "unit/test_privacy_tests.py::"
+_SOME = "privacy/test_a_test_on_some_of_the_rows_spends_no_more_than_its_curves.py::"
 
 MUTANTS = (
     *faults(
@@ -52,6 +53,51 @@ MUTANTS = (
             "randomized=False,",
             "the randomized test is not randomized",
             _FREQUENCIES,
+        ),
+    ),
+    *faults(
+        "deniable/plausible_deniability/mechanism_one.py",
+        (
+            "< int(self.check_probability * WORDS)",
+            "< 2 * int(self.check_probability * WORDS)",
+            "twice as many seeds are scored as is charged",
+            _SOME + "test_the_program_decides_by_the_law",
+        ),
+        (
+            "among=counting.scored(seeds, stream),",
+            "among=seeds[: int(len(seeds) * counting.check_probability)],",
+            "the same seeds are scored for every candidate",
+            _SOME + "test_the_program_decides_by_the_law",
+        ),
+    ),
+    *faults(
+        "deniable/plausible_deniability/sampled_tests.py",
+        (
+            "heights = law.passes[1:] + x",
+            "heights = law.passes[:-1] + x",
+            "a row more does not make a candidate pass more often, among some of the rows",
+            _SOME + "test_one_attempt_stays_below_the_curves",
+        ),
+        (
+            "np.maximum(0.0, 1 / places - excess)",
+            "np.maximum(0.0, 0 / places - excess)",
+            "removing a row forgets that seeds become likelier, among some of the rows",
+            _SOME + "test_the_curves_are_those_of_theorem_a",
+        ),
+        (
+            "rises.append(p * float(",
+            "rises.append(p * p * float(",
+            "a row is scored less often in the account than in the test",
+            _SOME + "test_one_attempt_stays_below_the_curves",
+        ),
+    ),
+    *faults(
+        "deniable/privacy/common_events.py",
+        (
+            "check_probability=check_probability(max_check_plausible, public_rows),",
+            "check_probability=check_probability(max_check_plausible, 2 * public_rows),",
+            "half as many seeds are charged as are scored",
+            _SOME + "test_the_event_has_the_probability_that_is_drawn_with",
         ),
     ),
     *faults(

@@ -30,6 +30,12 @@ MUTANTS = (
             _VECTORS,
         ),
         (
+            "return alone + empty + occupied",
+            "return empty + occupied",
+            "domain sampling forgets that a single origin may be left",
+            _LAWS + "test_a_single_origin_that_is_left_is_bounded_too",
+        ),
+        (
             "_tail(people, draws, x, alpha, alpha, growth) / x",
             "_tail(people, draws, x, alpha, (origins - 1) * alpha, growth) / x",
             "domain sampling is bounded for all origins, though fewer are left",
@@ -71,6 +77,12 @@ MUTANTS = (
     ),
     *faults(
         "deniable/learners/origin_destination/draws.py",
+        (
+            "if stays is None else stays[empty]",
+            "if stays is None else stays[: len(empty)]",
+            "origins stay with each other's probabilities",
+            _LAWS + "test_origins_stay_with_their_own_probabilities",
+        ),
         (
             "prior = plan.prior(people, draws)",
             "prior = plan.prior(people, draws) // 2",

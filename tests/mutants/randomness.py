@@ -135,6 +135,15 @@ MUTANTS = (
         ),
     ),
     *faults(
+        "deniable/foundation/uniform.py",
+        (
+            "np.flatnonzero(words >= each * bounds)",
+            "np.flatnonzero(words < 0)",
+            "words that would favour some numbers of a bin are used",
+            "contracts/test_bins.py::test_every_number_below_a_bound_owns_equally_many_words",
+        ),
+    ),
+    *faults(
         "deniable/privacy/one_person.py",
         (
             "kept[order[is_first]] = True",

@@ -75,6 +75,21 @@ MUTANTS = (
         ),
     ),
     *faults(
+        "deniable/learners/pegs/draws.py",
+        (
+            "passes[sweeps - 1 :: sweeps]",
+            "passes[::sweeps]",
+            "the first of several sweeps is kept",
+            _PEGS + "test_the_last_of_several_sweeps_is_kept_and_has_its_law",
+        ),
+        (
+            "block=plan.block * sweeps",
+            "block=plan.block",
+            "the sweeps of a record are blocks of their own, of which only one is charged",
+            _PEGS + "test_the_last_of_several_sweeps_is_kept_and_has_its_law",
+        ),
+    ),
+    *faults(
         "deniable/learners/pegs/orders.py",
         (
             "found.append(counts + noise.reshape(counts.shape))",

@@ -26,8 +26,9 @@ from deniable.plausible_deniability.seed_accounting import (
     record_guarantee,
     theorem_a_epsilon,
 )
-from deniable.privacy.common_events import WORDS
-from deniable.privacy.loss import PrivacyTestEvent, SampledTestEvent
+from deniable.privacy import common_events
+from deniable.privacy.common_events import WORDS, check_probability
+from deniable.privacy.loss import PrivacyTestEvent, SampledTestEvent, from_record
 from tests.output_law import MULTIPLICITY, NEIGHBOURS, Laws, Mechanism, hockey_stick, random_models, same_bucket
 
 MODELS = random_models("sampled tests", 60)
@@ -117,6 +118,23 @@ def test_the_curves_are_nearly_met() -> None:
                     nearest[side] = max(nearest[side], found / float(curves[side][place]))
     assert nearest[0] > 0.95
     assert nearest[1] > 0.6
+
+
+@pytest.mark.parametrize("attempt", GRID[::3])
+def test_the_curves_are_those_of_theorem_a(attempt: SampledTestEvent) -> None:
+    """Written out: the maxima over counts up to 200, of the law by its definition."""
+    test, places, drop = OnSome(attempt), attempt.public_rows, float(attempt.drop_probability)
+    q = [test.pass_probability(count) for count in range(202)]
+    counts, gamma = range(201), float(attempt.gamma)
+    added, removed = attempt_curves(attempt, EPSILONS)
+    for place, a in enumerate(np.exp(EPSILONS).tolist()):
+        u = max(0.0, *(q[c + 1] * (1 + c * x) - a * c * x * q[c] for c in counts for x in (1 / gamma, gamma)))
+        w = max(0.0, *(c * gamma * ((1 - q[c]) - a * places / (places + 1) * (1 - q[c + 1])) for c in counts))
+        s = max(0.0, 1 + 1 / places - a)
+        silent = max(0.0, (1 - drop) / places - drop * (a - 1))
+        assert added[place] == pytest.approx(min(1.0, (1 - drop) * u / places + silent), rel=1e-4, abs=1e-9)
+        failing = max(0.0, (1 - drop) * (1 / places + s + w / places) - drop * (a - 1))
+        assert removed[place] == pytest.approx(min(1.0, (1 - drop) * s + failing), rel=1e-4, abs=1e-9)
 
 
 def test_the_record_of_one_attempt_stays_within_its_guarantee() -> None:
@@ -297,3 +315,21 @@ def test_words_decide_which_seeds_are_scored_one_by_one() -> None:
     assert binomtest(len(numbers), 100_000, 0.25).pvalue > FALSE_ALARM
     assert not np.array_equal(picked[0], picked[1])
     assert Counting().scored(seeds, stream) is None
+
+
+def test_the_event_has_the_probability_that_is_drawn_with() -> None:
+    asked = {"candidates": 5, "k": 8, "gamma": Fraction(2), "eps0": Fraction(1), "drop_probability": Fraction(0)}
+    made = common_events.tested_candidates(
+        **asked, public_rows=1000, prefixes=2, max_plausible=9, max_check_plausible=100
+    )
+    assert isinstance(made, SampledTestEvent)
+    assert made.check_probability == Fraction(100 * WORDS // 1000, WORDS) == check_probability(100, 1000)
+    assert made.check_probability <= Fraction(1, 10) < made.check_probability + Fraction(1, WORDS)
+    assert made.max_plausible == 9
+    assert from_record(made.to_record()) == made
+    limited = common_events.tested_candidates(**asked, public_rows=1000, prefixes=2, max_plausible=9)
+    assert limited == common_events.tested_candidates(**asked, public_rows=1000, prefixes=2)
+    with pytest.raises(InvalidInput, match=r"probability of scoring a row must be in \(0, 1\), got 1"):
+        replace(made, check_probability=Fraction(1))
+    with pytest.raises(InvalidInput, match="max_plausible must be at least k = 8, got 7"):
+        replace(made, max_plausible=7)

@@ -75,11 +75,13 @@ class Asked:
         question: as the learner asks it; none for an attribute by itself.
         attributes: its attributes.
         truth: counted from the rows by hand.
+        again: whether an attribute by itself is asked for once more, with shares of the tables.
     """
 
     question: CandidateQuery | None
     attributes: Attributes
     truth: Noises
+    again: bool = False
 
     @cached_property
     def partition(self) -> Partition:
@@ -98,9 +100,25 @@ class Asked:
             return counter.tables(self.partition, [self.attributes])[0]
         return QUESTIONS.answers([self.question], counter)[self.question]
 
+    @property
+    def at_once(self) -> bool:
+        """Whether it is released once, with all the shares that its event has."""
+        return self.question is None and not self.again
+
+    def shares(self, plan: LoglinearPlan, shares: int) -> int:
+        """The shares with which it may be asked for: those that are given, unless they are planned."""
+        return planned_shares(plan, self.attributes[0]) if self.at_once else shares
+
     def released(self, door: Measurements, shares: int) -> NoisyMarginal:
         """What the doors make of it, as learning goes through them."""
+        if self.again:
+            door.measure(self.attributes, self.partition, self.counts, planned_shares(door.plan, self.attributes[0]))
         return door.measure(self.attributes, self.partition, self.counts, shares)
+
+
+def planned_shares(plan: LoglinearPlan, attribute: int) -> int:
+    """The shares that an attribute has by itself."""
+    return plan.layout.one_way_shares[plan.layout.counted.index(attribute)]
 
 
 def counted(attributes: Sequence[int], by_values: int = -1) -> Noises:
@@ -115,6 +133,7 @@ def counted(attributes: Sequence[int], by_values: int = -1) -> Noises:
 
 ASKED = {
     "one attribute": Asked(None, (2,), counted((2,), by_values=2)),
+    "one attribute again": Asked(None, (2,), counted((2,), by_values=2), again=True),
     "a pair": Asked(CandidateQuery((1, 2)), (1, 2), counted((1, 2))),
     "a difference": Asked(CandidateQuery((0, 3)), (0, 3), counted((0, 3))[1:] - counted((0, 3))[:1]),
     "a difference of differences": Asked(
@@ -135,17 +154,26 @@ def variance_of(plan: LoglinearPlan, asked: Asked, shares: int) -> Fraction | fl
     alone = next(event for event in plan.events if event.query == name)
     tables = [event for event in plan.events if isinstance(event, ApproximateEvent)]
     if isinstance(alone, DiscreteGaussianEvent):
+        if asked.at_once:
+            assert alone.outputs == 1
+            return alone.variance / alone.sensitivity**2
         # Each share is an output of its own, with noise of its own.
-        assert {event.variance for event in plan.events if isinstance(event, DiscreteGaussianEvent)} == {alone.variance}
-        return shares * alone.variance / alone.sensitivity**2
+        names = {f"counts of {name}" for name in DOMAIN.names}
+        (each_share,) = {
+            event.variance
+            for event in plan.events
+            if isinstance(event, DiscreteGaussianEvent) and event.query not in names
+        }
+        return shares * each_share
     assert isinstance(alone, DiscreteLaplaceEvent)
-    if asked.question is None:
+    if asked.at_once:
         # The event is of all shares that the attribute gets by itself.
-        each = alone.epsilon / plan.layout.one_way_shares[plan.layout.counted.index(asked.attributes[0])]
+        assert shares == planned_shares(plan, asked.attributes[0])
+        epsilon = alone.epsilon
     else:
         (whole,) = tables
-        each = whole.epsilon_per_output / plan.layout.table_shares
-    decay = math.exp(-float(shares * each))
+        epsilon = shares * whole.epsilon_per_output / plan.layout.table_shares
+    decay = math.exp(-float(epsilon))
     return 2 * decay / (1 - decay) ** 2
 
 
@@ -166,11 +194,12 @@ def has_law(noise: Noises, kind: Noise, variance: float) -> bool:
 @pytest.mark.parametrize("kind", PLANS)
 def test_an_answer_has_the_noise_that_its_event_says(kind: Noise, what: str, shares: int) -> None:
     plan, asked = PLANS[kind], ASKED[what]
+    shares = asked.shares(plan, shares)
     found = []
     for door in doors(plan, f"{kind} {what} {shares}"):
         (release,) = asked.released(door, shares).releases
         assert release.sums.dtype == np.int64
-        assert release.multiplier == (shares if kind == "gaussian" else 1)
+        assert release.multiplier == (shares if kind == "gaussian" and not asked.at_once else 1)
         found.append(release.sums - release.multiplier * asked.truth)
         if len(found) * asked.truth.size >= DRAWS:
             break
@@ -198,6 +227,7 @@ def test_every_answer_has_noise_of_its_own(kind: Noise) -> None:
     for number in range(keys):
         door = Measurements(PLANS[kind], opener(number))
         tables = [door.measure((1, 2), finest, counts, 2), door.measure((1, 2), finest, counts, 2)]
+        tables.append(door.measure((1,), finest, counts, planned_shares(PLANS[kind], 1)))
         tables += [door.measure((1,), finest, counts, 2), door.measure((1, 3), finest, counts, 2)]
         releases = [release for table in tables for release in table.releases]
         found.append(np.concatenate([release.sums - release.multiplier * counts for release in releases]))
@@ -269,14 +299,13 @@ def test_a_choice_says_nothing_of_the_next_one() -> None:
 
 
 def most(ask: Any) -> int:
-    """How often something may be asked before it is refused."""
-    asked = 0
-    while True:
+    """How often something may be asked before it is refused; at most a thousand times."""
+    for asked in range(1_000):
         try:
             ask()
         except InvalidInput:
             return asked
-        asked += 1
+    return 1_000
 
 
 @pytest.mark.parametrize("target", ["a0", None])
@@ -288,14 +317,18 @@ def test_the_doors_let_through_what_the_events_charge_and_no_more(kind: Noise, t
     door, finest, counts = Measurements(plan, OneStream("charged")), Partition.finest(table), np.zeros(1, np.int64)
     choices = sum(event.outputs for event in plan.events if isinstance(event, ExponentialEvent))
     assert sum(most(partial(door.choose, purpose, [0, 0])) for purpose in ("tree", "extra")) == choices
-    # Tables take all that is theirs; what is then left is that of the attributes by themselves.
+    # Tables take all that is theirs; what is then left is that of the attributes by themselves, each once.
     tables = most(partial(door.measure, (0, 1), finest, counts, 1))
-    alone = [most(partial(door.measure, (i,), finest, counts, 1)) for i in plan.layout.counted]
+    for i, shares in zip(plan.layout.counted, plan.layout.one_way_shares, strict=True):
+        assert [most(partial(door.measure, (i,), finest, counts, shares + more)) for more in (-1, 1, 0)] == [0, 0, 1]
+    alone = plan.layout.one_way_shares
     counting = [event for event in plan.events if not isinstance(event, ExponentialEvent)]
     if kind == "gaussian":
         assert all(isinstance(event, DiscreteGaussianEvent) and event.sensitivity == 1 for event in counting)
-        assert [event.outputs for event in counting[: len(alone)]] == alone
-        assert sum(event.outputs for event in counting) == sum(alone) + tables
+        ones, others = counting[: len(alone)], counting[len(alone) :]
+        assert [(event.outputs, event.variance) for event in ones] == [(1, plan.amount / shares) for shares in alone]
+        assert {event.variance for event in others} == {plan.amount}
+        assert sum(event.outputs for event in others) == tables
     else:
         *ones, whole = counting
         assert [event.epsilon for event in ones] == [shares / plan.amount for shares in alone]

@@ -135,4 +135,7 @@ def test_each_record_of_a_person_is_as_likely_as_the_others() -> None:
 def test_different_identifiers_are_different_people() -> None:
     keys = person_keys(["1", "01", "1 ", "", "é", "e\u0301"])
     assert len({tuple(key) for key in keys.tolist()}) == 6
+    many = person_keys(map(str, range(3_000)))
+    assert len(np.unique(many, axis=0)) == 3_000
+    assert len(np.unique(many[:, 0])) == len(np.unique(many[:, 1])) == 3_000
     assert person_keys(["7", "8"]).tolist() == person_keys(["7", "8"]).tolist()

@@ -329,7 +329,7 @@ def test_nothing_depends_on_a_count_but_by_its_noisy_integer(
     learnt = learn(plan, RowCounter(lambda: [codes]), Measurements(plan, open_stream), words)
     document = json.loads(json.dumps(learnt.document(plan)))
     honest = LoglinearPlan.law
-    monkeypatch.setattr(LoglinearPlan, "law", lambda self, shares: Shifted(honest(self, shares), count))
+    monkeypatch.setattr(LoglinearPlan, "law", lambda *of, **named: Shifted(honest(*of, **named), count))
     doors = MoreAndLess(Measurements(plan, open_stream), count, PublishedAnswers(document, plan))
     again = learn(plan, RowCounter(lambda: [codes]), doors, words)
     assert published(plan, again) == published(plan, learnt)
@@ -361,7 +361,7 @@ def test_a_float_that_is_made_of_a_count_is_found(monkeypatch: pytest.MonkeyPatc
     learnt = learn(plan, RowCounter(lambda: [codes]), doors, words)
     document = json.loads(json.dumps(learnt.document(plan)))
     assert published(plan, learnt_again(document, plan, words)) != published(plan, learnt)
-    monkeypatch.setattr(LoglinearPlan, "law", lambda self, shares: Shifted(honest(self, shares), 3))
+    monkeypatch.setattr(LoglinearPlan, "law", lambda *of, **named: Shifted(honest(*of, **named), 3))
 
     class Inside(MoreAndLess):
         def measure(self, attributes: Any, partition: Any, counts: Counts, shares: int) -> NoisyMarginal:

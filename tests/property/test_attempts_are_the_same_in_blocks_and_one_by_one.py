@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,15 +12,24 @@ from deniable.foundation.keys import ReleaseKey, WordStream
 from deniable.learners.cfs.parameters import integer_weights
 from deniable.models.bayes_net import UNIT, BayesNet
 from deniable.models.graph import Graph, topological_order
+from deniable.models.graphical.fitting import NoisyTable, fit
+from deniable.models.graphical.junction_tree_net import JunctionTreeNet
 from deniable.models.loglinear import factors as factors_module
 from deniable.models.loglinear import net as net_module
 from deniable.models.sequential_kernels import Network
 from deniable.plausible_deniability import mechanism_one as synthesis
-from deniable.plausible_deniability.mechanism_one import MechanismOne, synthesize
+from deniable.plausible_deniability.mechanism_one import MechanismOne, synthesize, synthesize_by_scan
 from deniable.plausible_deniability.mechanism_one_kernels import ATTEMPTS_A_BLOCK, BlockArrays, _fetch
-from deniable.plausible_deniability.plausible_seeds import SeedIndex, _intervals, count_plausible, probability_classes
+from deniable.plausible_deniability.plausible_seeds import (
+    SeedIndex,
+    _intervals,
+    count_plausible,
+    count_plausible_by_scan,
+    probability_classes,
+)
 from deniable.plausible_deniability.privacy_tests import PrivacyTest
 from deniable.plausible_deniability.resampling import SeedResampler
+from tests.domains_with_rules import random_constrained_net
 from tests.loglinear_nets import random_net
 
 ATTEMPTS = 3 * ATTEMPTS_A_BLOCK + 17
@@ -94,6 +104,38 @@ def test_blocks_release_the_same_records(
     k = 40 if m < 14 else 3
     test = PrivacyTest(k, gamma, Fraction(1, 4) if randomized else None, randomized=randomized)
     assert 0 < require_same(net, seeds, omega, test, name) < ATTEMPTS
+
+
+def junction_tree_net() -> JunctionTreeNet:
+    draw = np.random.default_rng(list(b"junction"))
+    sizes = (3, 2, 4, 1, 3)
+    domain = Domain(
+        tuple(Attribute(f"a{i}", tuple(range(size)), "nominal", (0,) * size) for i, size in enumerate(sizes))
+    )
+    cliques = [(0, 1, 2), (2, 4)]
+    tables = [NoisyTable(own, draw.gamma(0.5, 400.0, [sizes[i] for i in own]), 5.0) for own in cliques]
+    return JunctionTreeNet.of(domain, fit(sizes, tables, iterations=50).model)
+
+
+@pytest.mark.parametrize("kind", ["bayes", "junction", "rules 1", "rules 2", "rules 3"])
+def test_the_scan_releases_the_same_records_with_every_kind_of_model(kind: str) -> None:
+    net: Any = junction_tree_net() if kind == "junction" else random_constrained_net(kind)
+    net = random_bayes_net("scan", 6) if kind == "bayes" else net
+    m = len(net.domain)
+    omega = {1: 1, m - 1: 1, m: 1}
+    seeds = net.in_order(net.sample(stream(f"{kind} scanned").take(400 * m)))
+    attempt = MechanismOne(PrivacyTest(20, Fraction(4), Fraction(1, 4), randomized=True), Fraction(1, 50), 420)
+    model = SeedResampler(net, omega)
+    fast = synthesize(model, SeedIndex.build(seeds, omega), attempt, stream(kind), 200)
+    slow = synthesize_by_scan(model, seeds, attempt, stream(kind), 200)
+    np.testing.assert_array_equal(fast, net.in_columns(slow))
+    assert 0 < len(fast) < 200
+
+
+def test_a_candidate_whose_probability_is_too_small_for_a_float_has_no_plausible_seed() -> None:
+    classes, seeds = probability_classes(Fraction(4), 40), np.zeros((5, 2), np.uint16)
+    assert count_plausible_by_scan(lambda block: np.full(len(block), 0.5), seeds, 0, classes) == 5
+    assert count_plausible_by_scan(lambda block: np.zeros(len(block)), seeds, 0, classes) == 0
 
 
 @pytest.mark.parametrize(("merged", "ready"), [(0, 0), (1 << 20, 0), (0, 1 << 20)])

@@ -11,6 +11,7 @@ import pytest
 
 from deniable.foundation.domain import Domain
 from deniable.foundation.errors import InvalidInput
+from deniable.learners.loglinear.plan import Layout
 from deniable.privacy.loss import from_record
 from deniable.privacy.step_costs import StepCost
 from deniable.verification.planned_events import check_planned
@@ -129,6 +130,28 @@ def test_what_was_planned_with_the_delta_of_the_records_that_a_step_reads_holds_
     assert found(spec_document(spec), domain, steps) == ""
     mixed = (*steps[:1], *planned(name, folder)[2][1:])
     assert len(steps) == 1 or "step " in found(spec_document(spec), domain, mixed)
+
+
+@pytest.mark.parametrize("name", [name for name in LEARNERS if name.startswith("loglinear")])
+def test_what_an_earlier_version_of_the_learner_planned_holds_too(name: str, folder: Path) -> None:
+    _, domain, _ = planned(name, folder)
+    spec = load_spec(folder / name / "spec.yaml")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Layout, "of", Layout.of_version_2)
+        steps = costs(name, spec)
+    assert steps != planned(name, folder)[2]
+    assert found(spec_document(spec), domain, steps) == ""
+    [step] = steps
+    [present] = planned(name, folder)[2]
+    # Events of two versions are those of none.
+    mixed = [event.to_record() for event in (*present.events[:1], *step.events[1:])]
+    assert mixed[0] == step.events[0].to_record() or "step " in found(
+        spec_document(spec), domain, steps, {step.step: mixed}
+    )
+    choices = [event.to_record() for event in (*step.events[:-1], present.events[-1])]
+    assert choices[-1] == step.events[-1].to_record() or "step " in found(
+        spec_document(spec), domain, steps, {step.step: choices}
+    )
 
 
 @pytest.mark.parametrize("name", STEPS)

@@ -1,5 +1,7 @@
 """A schema that names people: one record of each is used, and plan, ledger, statement and verification follow."""
 
+import csv
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +17,27 @@ from schemas.table import columns_read, domain_of, identifier, nominal, person_o
 from stores.statement.statement import NOT_COVERED
 from stores.tables.tables import load_codes
 from stores.vault.step_log import noted_steps
+from tasks.audit.restage import restage
 from tasks.data.clean import clean
 from tasks.data.ingest import ingest
 from tasks.data.validate import validate
 from tests.published import Published, faults
 from tests.small_release import NAMES, QUICK, SCHEMA, made_up_people, write_small_release
 from tests.tasks.hand_made import workspace_of
-from tests.whole_release import drawn_release
+from tests.whole_release import Drawn, drawn_release
 
 COLUMN = "patient"
 UNIT = "one person (all records with the same patient)"
 ENDING = "-persons-patient"
 OF_PEOPLE = SCHEMA.replace('target="employed",', f'target="employed",\n    person="{COLUMN}",')
+"""Of people who may have several records."""
+OF_ALL_KINDS = OF_PEOPLE.replace("import nominal", "import dates, nominal").replace(
+    '"employed": nominal',
+    """"wage": numeric(0, 1_000_000, bins=5_000, round=True, also={-1: "inapplicable"}, missing_as=-9),
+        "seen": dates("2020-01-01", "2020-12-31", by="quarter", missing_as="never"),
+        "employed": nominal""",
+)
+MORE = ["wage", "seen"]
 PEOPLE = 900
 
 
@@ -38,6 +49,15 @@ def stays() -> list[list[str]]:
     return [[f"person{owner:05}", *row] for owner, row in zip(owners, made_up_people(len(owners)), strict=True)]
 
 
+def stays_of_all_kinds() -> list[list[str]]:
+    """The same, with a wage of many values, and a date, which may both be missing."""
+    draw = np.random.default_rng(list(b"wages"))
+    return [
+        [*row, ["", "-1", str(draw.integers(0, 10**6)), "10000.4"][draw.integers(0, 4)], ["2020-05-01", ""][number % 2]]
+        for number, row in enumerate(stays())
+    ]
+
+
 def spec_of(folder: Path, people: list[list[str]] | None = None, schema: str = OF_PEOPLE, **changes: Any) -> Path:
     """A small release of such people."""
     rows = stays() if people is None else people
@@ -45,9 +65,13 @@ def spec_of(folder: Path, people: list[list[str]] | None = None, schema: str = O
 
 
 @pytest.fixture(scope="module")
-def published(tmp_path_factory: pytest.TempPathFactory) -> Published:
-    changes = {"people": stays(), "names": [COLUMN, *NAMES], "schema": OF_PEOPLE, **QUICK}
-    drawn = drawn_release(tmp_path_factory.mktemp("people"), "small-1", **changes)
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Drawn:
+    changes = {"people": stays_of_all_kinds(), "names": [COLUMN, *NAMES, *MORE], "schema": OF_ALL_KINDS, **QUICK}
+    return drawn_release(tmp_path_factory.mktemp("people"), "small-1", **changes)
+
+
+@pytest.fixture(scope="module")
+def published(drawn: Drawn) -> Published:
     drawn.publish()
     return Published.of(drawn)
 
@@ -73,11 +97,26 @@ def test_the_release_holds_and_its_unit_is_a_person(published: Published) -> Non
     assert "differ by\nall records of one person: one is the other" in words
     assert "differ by all records of one person added or removed" in words
     assert UNIT in published.files["index.html"].decode()
+    readme = published.files["README.md"].decode()
+    assert "those with the same patient, one record each was used" in readme
+    assert "The numbers of wage were counted by bins" in readme
 
 
 def test_no_public_file_has_an_identifier(published: Published) -> None:
     assert not [name for name, content in published.files.items() if b"person0" in content]
     assert COLUMN not in published.files["synthetic.csv"].decode().splitlines()[0]
+
+
+def test_numbers_are_drawn_within_their_bins_and_again_in_a_replay(drawn: Drawn, published: Published) -> None:
+    text = published.files["synthetic.csv"].decode().splitlines()
+    wages = {int(record["wage"]) for record in csv.DictReader(text)}
+    assert {-1, -9} < wages
+    # Of some 200 numbers in steps of 1, most are no first number of a bin.
+    assert len([wage for wage in wages if wage > 0 and wage % 5_000]) > 50
+    assert {record["seen"] for record in csv.DictReader(text)} <= {"never", *(f"2020-Q{n}" for n in (1, 2, 3, 4))}
+    again = restage(drawn.workspace, drawn.codes, drawn.learnt, drawn.accounts, so_far=None, day="2026-01-01")
+    for name in ("synthetic.csv", "synthetic.parquet", "schema.json"):
+        assert again[name] == sha256(published.files[name]).hexdigest(), name
 
 
 def without(document: dict[str, Any], *place: str) -> dict[str, Any]:

@@ -1,8 +1,10 @@
 """Every page as a browser shows it: nothing asked of others, no error, nothing cut; the explorer counts like pandas."""
 
+import csv
 import json
 import re
 from collections.abc import Iterator
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -219,6 +221,58 @@ def test_the_explorer_gives_intervals_of_what_was_counted_and_says_so_where_ther
     assert set(page.locator("#histogram tbody tr td:last-child").all_inner_texts()) == {"none"}
 
 
+def test_a_reader_picks_a_pair_and_sees_estimates_with_intervals(chromium: Browser, folder: Path, drawn: Drawn) -> None:
+    names = drawn.workspace.spec.domain.names
+    with (folder / "intervals.csv").open(newline="") as text:
+        rows = [row for row in csv.DictReader(text) if row["table"] == "school x employed"]
+    page = opened(chromium, folder / EXPLORER, ran=True)
+    for first, second in (("school", "employed"), ("employed", "school")):
+        page.select_option("#first", str(names.index(first)))
+        page.select_option("#second", str(names.index(second)))
+        seen = []
+        for line in page.locator("#estimates tbody tr").all():
+            seen += line.locator("td").all_inner_texts()
+        by = rows
+        if first == "employed":
+            by = [row for value in ("no", "yes") for row in rows if row["values_2"] == value]
+        assert [text.split() for text in seen] == [[f"{100 * float(row['share']):.2f}%", *_ends(row)] for row in by]
+    assert "Grade: measured" in page.inner_text("#estimates-about")
+    page.select_option("#shown", "counts")
+    assert page.locator("#estimates tbody td").nth(0).inner_text().split()[0].replace(",", "").isdigit()
+    page.select_option("#second", "-1")
+    assert page.locator("#estimates tbody td").count() == 2
+    # Of a pair that was not counted together there is a sentence, and no number.
+    apart = [
+        (a, b)
+        for a, b in combinations(range(len(names)), 2)
+        if f"{a},{b}" not in json.loads(page.inner_text("#data"))["measured"]
+    ]
+    for a, b in apart[:1]:
+        page.select_option("#first", str(a))
+        page.select_option("#second", str(b))
+        assert "not counted together" in page.inner_text("#estimates-about")
+        assert page.locator("#estimates td").count() == 0
+
+
+def _ends(row: dict[str, str]) -> list[str]:
+    return [f"{100 * float(row['share_low']):.2f}%", "to", f"{100 * float(row['share_high']):.2f}%"]
+
+
+def test_the_page_has_error_bars_of_the_strongest_tables(chromium: Browser, folder: Path) -> None:
+    page = opened(chromium, folder / "index.html")
+    page.eval_on_selector_all("#intervals details", "all => all.forEach(each => { each.open = true; })")
+    assert "no synthetic record and no model was used" in page.inner_text("#intervals")
+    widths = page.eval_on_selector_all(
+        "#intervals .track",
+        "all => all.map(each => [each, each.children[1]].map(e => e.getBoundingClientRect()))"
+        ".map(([track, band]) => [band.left - track.left, track.right - band.right, band.width])",
+    )
+    assert len(widths) >= 6
+    for left, right, width in widths:
+        assert min(left, right) >= -1
+        assert width > 0
+
+
 def test_of_a_table_without_noisy_counts_the_explorer_has_no_interval(
     tmp_path: Path, drawn: Drawn, folder: Path
 ) -> None:
@@ -229,7 +283,8 @@ def test_of_a_table_without_noisy_counts_the_explorer_has_no_interval(
     [data] = re.findall(r'type="application/json">(.*?)</script>', text)
     found = json.loads(data)
     assert [attribute["counted"] for attribute in found["attributes"]] == [None] * 4
-    assert found["pairs"] == {}
+    assert found["pairs"] == found["measured"] == {}
+    assert 'id="estimates"' not in text
 
 
 def test_of_a_large_table_the_explorer_holds_the_first_records_and_says_so(
@@ -253,7 +308,7 @@ def test_of_a_large_table_the_explorer_holds_the_first_records_and_says_so(
 
 def test_the_explorer_is_made_of_published_files_and_nothing_else(tmp_path: Path, drawn: Drawn, folder: Path) -> None:
     """The table and what was measured, in a folder of their own, give the same bytes."""
-    for name in ("synthetic.parquet", "measured.json"):
+    for name in ("synthetic.parquet", "measured.json", "intervals.csv"):
         (tmp_path / name).write_bytes((folder / name).read_bytes())
     again = write_explorer(tmp_path, release_id="people-1", spec=drawn.workspace.spec, records=400)
     assert again.read_bytes() == (folder / EXPLORER).read_bytes()

@@ -222,7 +222,7 @@ def test_public_totals_are_kept_and_make_other_tables_more_precise() -> None:
 
 def test_a_system_that_is_too_large_leaves_out_tables_with_uneven_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     found = measured(SYSTEMS["values in tables of several"])
-    monkeypatch.setattr(estimates, "_LARGEST", 4)
+    monkeypatch.setattr(estimates, "LARGEST_SYSTEM", 4)
     document = consistent(found)
     several = [table["attributes"] for table in document["tables"] if len(table["attributes"]) > 1]
     assert several == [["a0", "a3"], ["a0", "a2"]]

@@ -9,19 +9,20 @@ import pytest
 from deniable.foundation.domain import Attribute, Domain
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.keys import ReleaseKey
-from deniable.learners.loglinear.estimation.buckets import Bucketed, bucketed
+from deniable.learners.loglinear.estimation.buckets import Bucketed, bucketed, smooth_value_counts
 from deniable.learners.loglinear.estimation.counting import Partition, RowCounter, count
 from deniable.learners.loglinear.estimation.empirical_bayes import denoised, posterior_mean
 from deniable.learners.loglinear.estimation.fitting import Shape, raked
-from deniable.learners.loglinear.estimation.maximum_entropy import estimate_margins, estimate_total, simplex
+from deniable.learners.loglinear.estimation.maximum_entropy import estimate_margins, estimate_total, nearest_with_total
 from deniable.learners.loglinear.estimation.orders import candidate_orders
+from deniable.learners.loglinear.estimation.sparse_counts import sparse_counts
 from deniable.learners.loglinear.estimation.within_bucket_tables import by_values, within_bucket_counts
 from deniable.learners.loglinear.learning import divided
 from deniable.learners.loglinear.measurements import Measurements
 from deniable.learners.loglinear.plan import LoglinearRecipe
 from deniable.learners.loglinear.quantization import WITHIN, within_buckets
 from deniable.models.contrasts import completed, contrast, contrast_counts, contrast_shape
-from deniable.models.noisy_marginals import NoisyMarginal, NoisySums
+from deniable.models.noisy_marginals import NoisyMarginal, NoisySums, marginal_of, measured_table
 
 DRAW = np.random.default_rng(list(b"log-linear learning"))
 
@@ -90,7 +91,7 @@ def test_with_nothing_but_noise_the_counts_are_about_what_is_expected() -> None:
 
 def test_buckets_of_numbers_hold_enough_and_frequent_values_stand_alone() -> None:
     counts = np.asarray([5, 5, 5, 900, 5, 5, 300, 310, 1, 1, 1, 1], float)
-    own = bucketed(attribute(12, "numeric"), table(counts, 0.1), counts.sum(), 100.0, 1e4, laplace=False)
+    own = bucketed(attribute(12, "numeric"), table(counts, 0.1), counts.sum(), 100.0, 1e4)
     assert own.of_value.tolist()[3] != own.of_value.tolist()[6] != own.of_value.tolist()[7]
     assert (np.diff(own.of_value.astype(int)) >= 0).all()
     assert own.of_value[11] == own.size - 1
@@ -99,20 +100,64 @@ def test_buckets_of_numbers_hold_enough_and_frequent_values_stand_alone() -> Non
 
 def test_rare_values_share_a_bucket_where_there_are_many() -> None:
     counts = np.concatenate([np.full(10, 1000.0), np.zeros(90)])
-    own = bucketed(attribute(100), table(counts, 1.0), counts.sum(), 50.0, 1e4, laplace=False)
+    own = bucketed(attribute(100), table(counts, 1.0), counts.sum(), 50.0, 1e4)
     assert own.size == 11
     assert len(set(own.of_value[10:].tolist())) == 1
     wide = np.full(3000, 100.0)
-    assert bucketed(attribute(3000), table(wide, 1.0), wide.sum(), 1.0, 1e6, laplace=False).size == 128
+    assert bucketed(attribute(3000), table(wide, 1.0), wide.sum(), 1.0, 1e6).size == 128
     few = np.asarray([0.0] * 20 + [1000.0])
-    assert bucketed(attribute(21), table(few, 1.0), 1000.0, 50.0, 1e4, laplace=False).size == 21
+    assert bucketed(attribute(21), table(few, 1.0), 1000.0, 50.0, 1e4).size == 21
 
 
-def test_a_projection_has_the_sum_and_nothing_negative() -> None:
+@pytest.mark.parametrize("law", ["gaussian", "laplace"])
+def test_a_law_of_counts_finds_few_frequent_values_among_many(law: str) -> None:
+    """Half of the records have one value of 3,000, which is more than any multiple of even counts that lifts allow."""
+    truth, laplace = np.zeros(3000), law == "laplace"
+    truth[:40] = 10_000 / np.arange(1, 41) ** 1.2
+    truth[0] += 30_000
+    noise = DRAW.laplace(scale=10.0, size=3000) if laplace else 10.0 * DRAW.standard_normal(3000)
+    deviation = 10.0 * np.sqrt(2) if laplace else 10.0
+    noisy = np.rint(truth + noise)
+    found = sparse_counts(noisy, deviation, truth.sum(), laplace=laplace)
+    assert found.sum() == pytest.approx(truth.sum())
+    assert (found >= 0).all()
+    lifts = smooth_value_counts(attribute(3000), table(noisy, 10.0), truth.sum())
+    error, of_lifts, of_noise = (np.abs(each - truth).sum() for each in (found, lifts, noisy))
+    assert error < 0.5 * of_lifts < 0.5 * of_noise
+    assert found[0] == pytest.approx(truth[0], rel=0.01)
+
+
+def test_counts_of_which_nothing_is_known_are_about_even() -> None:
+    found = sparse_counts(np.zeros(500), 1e6, 100.0, laplace=False)
+    assert found == pytest.approx(np.full(500, 0.2))
+    assert sparse_counts(np.full(64, -50.0), 1.0, 1.0, laplace=False).sum() == pytest.approx(1)
+    assert sparse_counts(np.full(64, 1e9), 1.0, 1.0, laplace=False) == pytest.approx(np.full(64, 1 / 64))
+
+
+def test_the_nearest_counts_have_the_sum_and_nothing_negative() -> None:
     values = np.asarray([5.0, -3.0, 2.0, 0.5])
-    found = simplex(values, 4.0)
-    assert found.sum() == pytest.approx(4)
+    found = nearest_with_total(values, np.ones(4), 4.0)
     assert found.tolist() == pytest.approx([3.5, 0, 0.5, 0])
+    # What is known four times as well is moved a quarter as far.
+    found = nearest_with_total(np.asarray([5.0, 5.0]), np.asarray([1.0, 4.0]), 15.0)
+    assert found.tolist() == pytest.approx([6.0, 9.0])
+    variances, noisy = DRAW.random(9) + 0.1, 10 * DRAW.standard_normal(9)
+    nearest = nearest_with_total(noisy, variances, 30.0)
+    assert nearest.sum() == pytest.approx(30)
+    for _ in range(50):
+        other = 30 * DRAW.dirichlet(np.full(9, 0.5))
+        assert ((nearest - noisy) ** 2 / variances).sum() <= ((other - noisy) ** 2 / variances).sum()
+
+
+def test_the_excess_of_a_margin_is_that_of_its_noisiest_bucket() -> None:
+    """The bucket of all rare values has the noise of all of them."""
+    noisy = NoisyMarginal(
+        (0,), table([120.0, 80.0, 1850.0], 10.0).releases, "gaussian", Fraction(100), np.asarray([1, 1, 500])
+    )
+    [margin] = estimate_margins([noisy], (3,), 2000.0)
+    assert margin == pytest.approx([120, 80, 1800], abs=12)
+    [alike] = estimate_margins([replace(noisy, terms=None)], (3,), 2000.0)
+    assert np.abs(margin - [120, 80, 1800]).sum() < np.abs(alike - [120, 80, 1800]).sum()
 
 
 def test_margins_weigh_tables_by_their_precision() -> None:
@@ -231,6 +276,19 @@ def test_two_releases_of_a_table_are_averaged_by_precision() -> None:
     both = laplace[0].joined(laplace[1])
     assert both.values.tolist() == [80 * 25 / 34]
     assert float(both.deviation) == pytest.approx(np.sum([float(each.deviation) ** -2 for each in laplace]) ** -0.5)
+
+
+def test_a_release_at_once_weighs_as_much_as_its_shares_one_by_one() -> None:
+    at_once, one_by_one = NoisySums(np.asarray([10]), 1, 6, 1), NoisySums(np.asarray([80]), 2, 2, 2)
+    both = NoisyMarginal((0,), (at_once, one_by_one), "gaussian", Fraction(12))
+    assert both.values.tolist() == [(6 * 10 + 2 * 40) / 8]
+    assert float(both.deviation) == pytest.approx((12 / 8) ** 0.5)
+    published = measured_table(both, reason="one-way")
+    assert [str(each.noise.amount) for each in published.releases] == ["2", "12"]
+    assert [each.cost for each in published.releases] == [Fraction(1, 2), Fraction(1, 6)]
+    again = marginal_of(published)
+    assert again.values.tolist() == both.values.tolist()
+    assert float(again.deviation) == pytest.approx(float(both.deviation))
 
 
 def test_shares_within_buckets_add_up() -> None:

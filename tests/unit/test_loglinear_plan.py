@@ -2,12 +2,13 @@ from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from deniable.foundation.domain import Attribute, Domain
 from deniable.foundation.errors import InvalidInput
 from deniable.learners.loglinear.learning import _LEFT_FOR_TABLES, _SIGNAL_OF_A_TABLE, _WEAK_SIGNAL
-from deniable.learners.loglinear.plan import BATCHES, Layout, LoglinearRecipe, NoiseChoice
+from deniable.learners.loglinear.plan import BATCHES, Layout, LoglinearRecipe, NoiseChoice, in_batches
 from deniable.privacy.accounting import best_again
 from deniable.privacy.loss import ApproximateEvent, DiscreteGaussianEvent, ExponentialEvent
 
@@ -55,12 +56,29 @@ def test_laplace_shares_of_tables_are_not_composed_one_by_one() -> None:
     assert tables.epsilon == plan.layout.table_shares / plan.amount
 
 
-def test_gaussian_shares_are_released_one_by_one() -> None:
+def test_single_attributes_are_released_at_once_and_other_shares_one_by_one() -> None:
     plan = LoglinearRecipe(Fraction(1), DELTA).calibrate(MANY)
     counted = [event for event in plan.events if isinstance(event, DiscreteGaussianEvent)]
-    assert sum(event.outputs for event in counted) == plan.layout.shares
+    m, layout = len(MANY), plan.layout
+    assert [event.outputs for event in counted[:m]] == [1] * m
+    assert [plan.amount / event.variance for event in counted[:m]] == list(layout.one_way_shares)
+    assert {event.variance for event in counted[m:]} == {plan.amount}
+    assert sum(event.outputs for event in counted[m:]) == layout.table_shares
     assert plan.law(10) == plan.law(1)
+    assert plan.law(10, at_once=True).variance == plan.amount / 10  # type: ignore[union-attr]
+    assert (plan.releases(10, at_once=False), plan.releases(10, at_once=True)) == (10, 1)
     assert plan.deviation(4) == pytest.approx(plan.deviation(1) / 2)
+
+
+def test_shares_grow_with_the_number_of_values_and_take_none_from_tables() -> None:
+    small, wide = Layout.of(domain(*[4] * 9, 40)), Layout.of(domain(*[4] * 9, 40_000))
+    assert wide.one_way_shares[:9] == small.one_way_shares[:9]
+    assert wide.table_shares == small.table_shares
+    assert wide.one_way_shares[9] == pytest.approx(100 * small.one_way_shares[9], rel=0.02)
+    before = Layout.of_version_2(domain(*[4] * 9, 40_000))
+    assert before.one_way_shares == small.one_way_shares
+    numbers = Domain((*domain(*[4] * 9).attributes, Attribute("a9", tuple(range(1000)), "numeric", (0,) * 1000)))
+    assert Layout.of(numbers).one_way_shares[9] == pytest.approx(10 ** (2 / 3) * small.one_way_shares[9], rel=0.02)
 
 
 @pytest.mark.parametrize("table", [domain(3, 4), MANY, domain(*[3] * 80), domain(*[3] * 80, target=None)])
@@ -90,9 +108,15 @@ def test_no_round_has_more_tables_than_were_planned_for_it(planned: int) -> None
     layout = replace(LoglinearRecipe(Fraction(1), DELTA).calibrate(MANY).layout, extra_choices=planned)
     named = Counter(slot.split(",")[0] for slot in layout.extra_slots)
     for extras in range(planned + 1):
-        for batch in range(BATCHES):
-            picks = extras * (batch + 1) // BATCHES - extras * batch // BATCHES
-            assert picks <= named[f"batch {batch + 1}"]
+        picks = in_batches(extras, BATCHES)
+        assert sum(picks) == extras
+        assert all(each <= named[f"batch {batch}"] for batch, each in enumerate(picks, 1))
+
+
+def test_batches_of_version_2_are_what_they_were() -> None:
+    for m in range(2, 200):
+        rounds = [4 * m * (each + 1) // 3 for each in range(3)]
+        assert in_batches(4 * m, 3) == np.diff([0, *rounds]).tolist()
 
 
 @pytest.mark.parametrize("target", [0, None])
@@ -114,11 +138,10 @@ def require_a_share_for_each(left: int, first: int, extras: int) -> None:
     available = left * first // (first + extras)
     assert available >= first
     left -= available
-    for batch in range(BATCHES):
-        picks = extras * (batch + 1) // BATCHES - extras * batch // BATCHES
-        available = left // (BATCHES - batch)
+    for picks in in_batches(extras, BATCHES):
+        available = left * picks // extras if picks else 0
         assert available >= picks
-        left -= available if picks else 0
+        left, extras = left - available, extras - picks
 
 
 def test_every_choice_is_planned() -> None:

@@ -15,9 +15,10 @@ from deniable.foundation.checks import Check
 from deniable.foundation.domain import Attribute, Domain
 from deniable.foundation.keys import ReleaseKey
 from deniable.learners.loglinear import learning
+from deniable.learners.loglinear.estimation import buckets
 from deniable.learners.loglinear.estimation.counting import RowCounter
 from deniable.learners.loglinear.mechanism import learn_network
-from deniable.learners.loglinear.plan import LoglinearPlan, LoglinearRecipe
+from deniable.learners.loglinear.plan import Layout, LoglinearPlan, LoglinearRecipe
 from deniable.learners.loglinear.published_measurements import check_measured
 from deniable.measurements.document import Measurements
 from stores.publication.release_folder import describe_domain
@@ -33,25 +34,56 @@ DOMAIN = Domain(
 Document = dict[str, Any]
 
 
-def plan_of(noise: Any) -> LoglinearPlan:
-    return LoglinearRecipe(Fraction(40), Fraction(1, 10**6), noise).calibrate(DOMAIN)
+VERSIONS = {"as now": Layout.of, "as in version 2": Layout.of_version_2}
+
+
+def plan_of(noise: Any, version: str = "as now", domain: Domain = DOMAIN) -> LoglinearPlan:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Layout, "of", VERSIONS[version])
+        return LoglinearRecipe(Fraction(40), Fraction(1, 10**6), noise).calibrate(domain)
+
+
+def measured_by(plan: LoglinearPlan) -> Document:
+    """What is measured of a table, of which the last two attributes are a recoding where the domain has so many."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("DRAFT_RECORDS", "FINAL_RECORDS", "FEWEST_RECORDS"):
+            patch.setattr(learning, name, 400)
+        draw = np.random.default_rng(list(b"what was measured"))
+        columns = [draw.integers(size, size=1_500) for size in plan.domain.cardinalities]
+        columns[6:] = [columns[5] // 2 for _ in columns[6:]]
+        codes = np.stack(columns, axis=1).astype(np.uint16)
+        open_stream = partial(ReleaseKey(bytes(range(32))).stream, step="learn", inputs="measured")
+        _, learnt = learn_network(plan, RowCounter(lambda: [codes]), open_stream)
+        document: Document = json.loads(json.dumps(learnt.document(plan)))
+    return document
 
 
 @pytest.fixture(scope="module", params=["gaussian", "laplace"])
 def measured(request: pytest.FixtureRequest) -> Document:
     """What was measured of a table with a recoding, so that there are tables of all kinds."""
+    return measured_by(plan_of(request.param))
+
+
+@pytest.fixture(scope="module", params=["gaussian", "laplace"])
+def of_version_2(request: pytest.FixtureRequest) -> Document:
+    """What version 2 of the learner measured of the same table."""
+    return measured_by(plan_of(request.param, "as in version 2"))
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "laplace"])
+def test_what_version_2_measured_of_many_values_holds(noise: str) -> None:
+    """Shares of single attributes one by one, and rare values shrunk to even counts."""
+    attributes = (*DOMAIN.attributes[:2], Attribute("a2", tuple(range(90)), "nominal", (0,) * 90))
+    domain = Domain(attributes, target="a0")
+    plan = plan_of(noise, "as in version 2", domain)
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("DRAFT_RECORDS", "FINAL_RECORDS", "FEWEST_RECORDS"):
-            patch.setattr(learning, name, 400)
-        draw = np.random.default_rng(list(b"what was measured"))
-        columns = [draw.integers(size, size=1_500) for size in SIZES]
-        columns[6] = columns[5] // 2
-        codes = np.stack(columns, axis=1).astype(np.uint16)
-        open_stream = partial(ReleaseKey(bytes(range(32))).stream, step="learn", inputs="measured")
-        plan = plan_of(request.param)
-        _, learnt = learn_network(plan, RowCounter(lambda: [codes]), open_stream)
-        document: Document = json.loads(json.dumps(learnt.document(plan)))
-    return document
+        patch.setattr(buckets, "value_counts", buckets.smooth_value_counts)
+        document = measured_by(plan)
+    multipliers = [one(document, f"a{i}")["releases"][0]["multiplier"] for i in range(3)]
+    assert multipliers == (list(plan.layout.one_way_shares) if noise == "gaussian" else [1] * 3)
+    assert faults(document, plan, domain) == ""
+    one(document, "a2")["denoised"][7] += 1
+    assert "the denoised counts of a2 do not follow" in faults(document, plan, domain)
 
 
 def law_of(document: Document) -> str:
@@ -61,14 +93,14 @@ def law_of(document: Document) -> str:
     return str(releases[0]["noise"]["law"] if "noise" in releases[0] else document["noise"])
 
 
-def checks(document: Document, plan: LoglinearPlan | None = None) -> tuple[Check, ...]:
+def checks(document: Document, plan: LoglinearPlan | None = None, domain: Domain = DOMAIN) -> tuple[Check, ...]:
     events = [event.to_record() for event in (plan or plan_of(law_of(document))).events]
     record = {"cost": {"steps": [{"step": "learn_parameters", "events": json.loads(json.dumps(events))}]}}
-    return check_measured(record, json.loads(json.dumps(describe_domain(DOMAIN, {}, {}))), document)
+    return check_measured(record, json.loads(json.dumps(describe_domain(domain, {}, {}))), document)
 
 
-def faults(document: Document, plan: LoglinearPlan | None = None) -> str:
-    return "; ".join(fault for check in checks(document, plan) for fault in check.faults)
+def faults(document: Document, plan: LoglinearPlan | None = None, domain: Domain = DOMAIN) -> str:
+    return "; ".join(fault for check in checks(document, plan, domain) for fault in check.faults)
 
 
 def test_what_was_measured_holds(measured: Document) -> None:
@@ -233,8 +265,8 @@ def test_more_than_was_paid_for_is_found(measured: Document) -> None:
 
 
 def before(measured: Document) -> Document:
-    """The same measurements in format 2."""
-    plan = plan_of(law_of(measured))
+    """Measurements of version 2 of the learner, in format 2."""
+    plan = plan_of(law_of(measured), "as in version 2")
 
     def old(entry: Document) -> Document:
         releases = [
@@ -264,20 +296,20 @@ def before(measured: Document) -> Document:
     }
 
 
-def test_a_release_in_the_format_before_still_holds(measured: Document) -> None:
+def test_a_release_in_the_format_before_still_holds(of_version_2: Document) -> None:
     """It is read as what it says in this format, and what is wrong with it is found as before."""
-    old = before(measured)
-    assert [check.holds for check in checks(old)] == [True] * 3, faults(old)
+    old, plan = before(of_version_2), plan_of(law_of(of_version_2), "as in version 2")
+    assert [check.holds for check in checks(old, plan)] == [True] * 3, faults(old, plan)
     now = Measurements.from_document(DOMAIN, old).document()
-    assert json.loads(json.dumps(now)) == measured
+    assert json.loads(json.dumps(now)) == of_version_2
     for entry in (*old["attributes"].values(), *old["tables"]):
         for release in entry["releases"]:
             release["shares"] += 1
             release["multiplier"] = release["shares"] if old["noise"] == "gaussian" else 1
-    assert "noise of cost" in faults(old)
-    late = before(measured)
+    assert "noise of cost" in faults(old, plan)
+    late = before(of_version_2)
     late["choices"].pop()
-    assert "a query is missing from the document" in faults(late)
+    assert "a query is missing from the document" in faults(late, plan)
 
 
 def test_a_document_that_is_none_is_found() -> None:
@@ -301,17 +333,17 @@ def means(document: Document) -> Document:
     }
 
 
-def test_means_of_gaussian_noise_are_said_not_to_be_private(measured: Document) -> None:
-    found = faults(means(measured), plan_of(law_of(measured)))
-    assert ("THE RELEASE IS NOT PRIVATE" in found) == (law_of(measured) == "gaussian")
-    assert ("epsilon and delta that it states do not hold" in found) == (law_of(measured) == "gaussian")
-    assert ("Withdraw it" in found) == (law_of(measured) == "gaussian")
-    powers = means(measured)
+def test_means_of_gaussian_noise_are_said_not_to_be_private(of_version_2: Document) -> None:
+    found = faults(means(of_version_2), plan_of(law_of(of_version_2), "as in version 2"))
+    assert ("THE RELEASE IS NOT PRIVATE" in found) == (law_of(of_version_2) == "gaussian")
+    assert ("epsilon and delta that it states do not hold" in found) == (law_of(of_version_2) == "gaussian")
+    assert ("Withdraw it" in found) == (law_of(of_version_2) == "gaussian")
+    powers = means(of_version_2)
     for entry in (*powers["attributes"].values(), *powers["tables"]):
         entry["shares"] = 8
-    plan = plan_of(law_of(measured))
+    plan = plan_of(law_of(of_version_2), "as in version 2")
     eight = replace(plan, layout=replace(plan.layout, one_way_shares=(8,) * len(plan.layout.counted)))
     assert not faults(powers, eight)
     # Counted twice, first with shares that are no power of two, as five and three: the sum of both may be one.
     assert 5 in plan.layout.one_way_shares
-    assert ("THE RELEASE IS NOT PRIVATE" in faults(powers, plan)) == (law_of(measured) == "gaussian")
+    assert ("THE RELEASE IS NOT PRIVATE" in faults(powers, plan)) == (law_of(of_version_2) == "gaussian")

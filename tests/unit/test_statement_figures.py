@@ -14,14 +14,18 @@ from deniable.foundation.noise import DiscreteLaplace
 from deniable.learners.cfs.parameters import ParameterRecipe
 from deniable.learners.loglinear.plan import LoglinearRecipe
 from deniable.plausible_deniability.privacy_tests import fewest_seeds, pass_probability
-from deniable.record.publication_rules import publication
+from deniable.record.publication_rules import publication, rows_left_out
 from deniable.record.statement import choices
 from deniable.samplers.histogram_seeds.noisy_histogram import HistogramRecipe
 from deniable.samplers.tested_seeds.words import seeds_below_k
 
 DOMAIN = Domain(tuple(Attribute(f"a{i}", (0, 1, 2), "nominal", (0, 0, 0)) for i in range(5)), target="a0")
 SEEDLESS: dict[str, Any] = {"guarantee": "seedless"}
-SPEC: dict[str, Any] = {"max_invalid_share": "1/100", "synthesis": SEEDLESS}
+SPEC: dict[str, Any] = {
+    "max_invalid_share": "1/100",
+    "split": {"shared": "4/5", "holdout": "1/5"},
+    "synthesis": SEEDLESS,
+}
 POLICY: dict[str, Any] = {
     "exact_figures_decide": True,
     "publish_within": {},
@@ -111,5 +115,14 @@ def test_what_publication_tells_is_said_of_each_spec() -> None:
     always = publication({**SPEC, "decision": {**POLICY, **bounds, "always_ask": True}})
     assert not any("Unless a person" in each for each in always["tells"])
     assert any("refresh" in each for each in publication({**SPEC, "refresh": {"budget": {}}})["tells"])
+    short = {"max_dropped_share": "1/20", "split": {"shared": "1", "holdout": "0"}, "synthesis": SEEDLESS}
+    (dropped, _, not_measured) = publication(short)["tells"]
+    assert dropped.startswith(
+        "At most 0.05 of the rows in scope were left out, because they were invalid or had no value"
+    )
+    assert "utility was not measured on held-out records, and risk was not measured" in not_measured
+    left_out = rows_left_out(short, None)
+    assert left_out["largest_share_of_rows_left_out"] == 0.05
+    assert "largest_share_of_invalid_rows" not in left_out
     tested = {**SPEC, "synthesis": {"guarantee": "tested_seeds", "test": 2}}
     assert any("candidate passed" in each for each in publication(tested)["tells"])

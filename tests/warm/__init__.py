@@ -23,7 +23,7 @@ _WRITING = os.O_WRONLY | os.O_CREAT | os.O_APPEND
 
 
 def run_module(
-    module: str, arguments: Sequence[str], *, env: Mapping[str, str], cwd: Path
+    module: str, arguments: Sequence[str], *, env: Mapping[str, str], cwd: Path, answers: str = ""
 ) -> subprocess.CompletedProcess[str]:
     """Run `python -m module arguments` to its end, as `subprocess.run` does.
 
@@ -32,10 +32,12 @@ def run_module(
         arguments: of the command.
         env: its environment.
         cwd: the folder in which it is run.
+        answers: its standard input.
     """
     with tempfile.TemporaryDirectory(prefix="deniable-warm-") as name:
         out, err = Path(name, "out"), Path(name, "err")
-        status = _status(module, arguments, env, cwd, out, err)
+        Path(name, "in").write_text(answers)
+        status = _status(module, arguments, env, cwd, out, err, answers=Path(name, "in"))
         return subprocess.CompletedProcess(
             [sys.executable, "-m", module, *arguments], status, out.read_text(), err.read_text()
         )

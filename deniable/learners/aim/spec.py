@@ -50,6 +50,7 @@ class Entry(CountingEntry):
         parameters: the budget of all tables and choices; prior and estimate are not used.
     """
 
+    certifies: ClassVar[bool] = True
     parts: ClassVar[tuple[str, ...]] = ("parameters",)
     steps: ClassVar[Mapping[str, str]] = {
         "learn_parameters": "Chooses and measures noisy tables one by one, and fits a graphical model to them.",

@@ -20,6 +20,7 @@ class Entry(KeyedEntry):
         accept_no_differential_privacy: must be true: how random a draw is depends on the confidential records.
     """
 
+    reads_buckets: ClassVar[bool] = True
     parts: ClassVar[tuple[str, ...]] = ()
     steps: ClassVar[Mapping[str, str]] = {
         "learn_structure": "Lists the keys of the urns, which are public; no record is read.",

@@ -1,14 +1,13 @@
 """What is fitted for the draws of this learner, and the draws; see `deniable.mechanisms.ChargedDraws`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from deniable.foundation.domain import Codes, Domain
-from deniable.foundation.tables import Counts
+from deniable.foundation.tables import FirstRows
 from deniable.learners.imputed.plan import imputation_plan, prior_weight, require_mass
 from deniable.learners.imputed.regression import Features, fit, integer_probabilities
 from deniable.learners.imputed.spec import Entry
@@ -18,42 +17,6 @@ from deniable.models.urns import draw_weighted
 
 if TYPE_CHECKING:
     from deniable.foundation.keys import Parameter
-
-
-@dataclass
-class FirstRows:
-    """The first records of a part: a tally of nothing but themselves, for the fit.
-
-    Attributes:
-        attributes: number of attributes, m.
-        most: largest number of records that are kept.
-        codes: the records, shape (rows, m).
-    """
-
-    attributes: int
-    most: int
-    codes: Counts = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Begin without records."""
-        self.codes = np.zeros((0, self.attributes), np.int64)
-
-    def add(self, codes: Codes) -> None:
-        """Keep more records, value codes of shape (rows, m)."""
-        self.codes = np.concatenate([self.codes, codes[: self.most - len(self.codes)].astype(np.int64)])
-
-    def merge(self, other: "FirstRows") -> None:
-        """Keep those of other rows of the same table, in their order."""
-        self.codes = np.concatenate([self.codes, other.codes])[: self.most]
-
-    @property
-    def arrays(self) -> dict[str, Counts]:
-        """The records, to be stored by name."""
-        return {"codes": self.codes}
-
-    def restore(self, arrays: Mapping[str, Counts]) -> None:
-        """Restore the records from what was stored."""
-        self.codes = arrays["codes"]
 
 
 def draws(entry: Entry, domain: Domain, *, records: int, chunk: int) -> ChargedDraws:

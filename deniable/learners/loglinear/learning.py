@@ -31,7 +31,7 @@ from deniable.learners.loglinear.estimation.maximum_entropy import (
 from deniable.learners.loglinear.estimation.structural_zeros import structural_zeros
 from deniable.learners.loglinear.estimation.within_bucket_tables import within_bucket_counts
 from deniable.learners.loglinear.measurements import PrivateQueries
-from deniable.learners.loglinear.plan import BATCHES, PART, TABLES_PER_ATTRIBUTE, LoglinearPlan
+from deniable.learners.loglinear.plan import BATCHES, PART, TABLES_PER_ATTRIBUTE, LoglinearPlan, in_batches
 from deniable.measurements.document import Choice as PublishedChoice
 from deniable.measurements.document import Measurements, Universe
 from deniable.measurements.noisy_tables import Cells
@@ -46,7 +46,7 @@ MANY_ATTRIBUTES = 30
 """Number of attributes above which drafts have fewer records: their work grows with its square."""
 FEWEST_RECORDS = 10_000
 
-_SIGNAL_OF_A_TABLE = {"gaussian": 400.0, "laplace": 800.0}
+_SIGNAL_OF_A_TABLE = {"gaussian": 200.0, "laplace": 400.0}
 """Signal above which there is one more extra table per attribute; Laplace noise grows faster with their number."""
 _FEWEST_WITH_VALUES = 4
 """Smallest number of tables in a batch for one of them to be of values within buckets."""
@@ -244,7 +244,7 @@ def _buckets(plan: LoglinearPlan, ones: dict[int, NoisyMarginal], total: float, 
     """The buckets of all attributes."""
     few, known = _FEW * _typical_noise(plan), plan.domain.public_shares
     found = (
-        bucketed(attribute, ones[i], total, few, signal, laplace=plan.noise == "laplace")
+        bucketed(attribute, ones[i], total, few, signal)
         if i in ones
         else Bucketed(np.zeros(1, np.uint16), np.asarray([total]))
         for i, attribute in enumerate(plan.domain.attributes)
@@ -334,10 +334,10 @@ class _Tables:
 
     def measure_extras(self, extras: int) -> None:
         """Measure, in a few batches, the tables that the model fits worst; leftover budget goes to measured tables."""
-        for batch in range(BATCHES):
-            picks = extras * (batch + 1) // BATCHES - extras * batch // BATCHES
+        for batch, picks in enumerate(in_batches(extras, BATCHES)):
             if picks:
-                self._measure_batch(batch, picks, self._left() // (BATCHES - batch))
+                self._measure_batch(batch, picks, self._left() * picks // extras)
+            extras -= picks
         if self._left():
             self._measure_again()
 

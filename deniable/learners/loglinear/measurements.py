@@ -57,16 +57,19 @@ class Measurements:
             InvalidInput: more is requested than was planned; nothing was drawn.
         """
         layout = self.plan.layout
-        alone = self.one_way.get(attributes[0], 0) + shares if len(attributes) == 1 else 0
-        if 0 < alone <= dict(zip(layout.counted, layout.one_way_shares, strict=True)).get(attributes[0], 0):
-            self.one_way[attributes[0]] = alone
-        elif 0 < shares <= layout.table_shares - self.shares:
+        planned = dict(zip(layout.counted, layout.one_way_shares, strict=True))
+        # A one-way marginal has all its planned shares the first time; further ones are among those of the tables.
+        first = len(attributes) == 1 and attributes[0] not in self.one_way
+        if first and shares == planned.get(attributes[0]):
+            self.one_way[attributes[0]] = shares
+        elif not first and 0 < shares <= layout.table_shares - self.shares:
             self.shares += shares
         else:
             raise InvalidInput(f"a table must stay within the planned shares, got {shares} more; plan more.")
-        law = self.plan.law(shares)
+        at_once = first and layout.ones_at_once
+        law = self.plan.law(shares, at_once=at_once)
         stream = self.open_stream(mechanism="counts", parameters=self._parameters(attributes, partition, shares))
-        multiplier = 1 if self.plan.noise == "laplace" else shares
+        multiplier = self.plan.releases(shares, at_once=at_once)
         noise = law.sample(stream, multiplier * counts.size).reshape(multiplier, *counts.shape)
         # The sum is released, because the mean would be a float whose last bits depend on the exact count.
         sums = multiplier * counts + noise.sum(axis=0)

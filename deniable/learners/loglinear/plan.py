@@ -1,10 +1,16 @@
 """The cost of learning, fixed before any data is read: the number of noisy tables and choices, and their noise.
 
-The budget is divided into equal shares. A table with s shares is counted once and released s times, each time with
-independent noise (with Laplace noise once, with s times the epsilon). The number of shares of a table may depend on
-earlier answers. In every case the same multiset of mechanisms is run on the same rows: by induction over the remaining
-shares, the composition is dominated by the product of their dominating pairs, in any order. So the total is that of a
-composition fixed in advance, and tight accountants apply. Which queries are made does not belong here.
+The budget is divided into equal shares. The s shares of a one-way marginal follow from the public domain: it is
+released once, with noise of an s-th of the variance of one share (with Laplace noise, of its scale). This is one event.
+A table whose number of shares depends on earlier answers is counted once and released s times, each time with the noise
+of one share (with Laplace noise once, with s times the epsilon). In every case the same multiset of mechanisms is run
+on the same rows: by induction over the remaining shares, the composition is dominated by the product of their
+dominating pairs, in any order. So the total is that of a composition fixed in advance, and tight accountants apply.
+Which queries are made does not belong here.
+
+An attribute of many values has a table of many cells, each with the noise of its shares. So its shares grow with the
+number of values, beyond those of the others and at the expense of all: the total of shares grows, and the noise of one
+share is calibrated to it.
 
 Laplace tables of several attributes have epsilons that depend on earlier answers and a fixed sum. Together they are one
 interactive mechanism whose likelihood ratio is at most e^sum for any queries, and choices are made between its answers.
@@ -15,13 +21,14 @@ randomized response.
 Source: Zhu, Dong, Wang 2022, Theorem 10, for the adaptive composition of dominating pairs.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from math import log, log10, pi, sqrt
 from typing import TYPE_CHECKING, Literal
 
-from deniable.foundation.domain import Domain
+from deniable.foundation.domain import Attribute, Domain
 from deniable.foundation.errors import InvalidInput
 from deniable.privacy.accounting import best
 from deniable.privacy.composition import epsilon_to_zcdp
@@ -47,8 +54,12 @@ MANY_ATTRIBUTES = 20
 FEWEST_SHARES = 2
 """Smallest mean number of shares of a one-way marginal, for any number of attributes. Tables then get at least 7 for
 each attribute, of which there are at most 6: one for the tree, one with the target, four extra ones."""
-_MOST_VALUES = 40
-"""Number of values above which an attribute gets no more shares: neighbouring and rare values share a bucket."""
+_MANY_VALUES = 40
+"""Number of values above which an attribute gets shares in addition to its part of the mean ones."""
+_NEIGHBOURS = 2.5
+"""Number of nominal values that need as many shares as one numeric value, which its neighbours inform."""
+_GROWTH = 2 / 3
+"""Power of the number of values with which shares grow: it minimises the sum of cells times Gaussian noise."""
 CHOICE_BUDGET = Fraction(3, 100)
 """Part of the budget for all choices together."""
 
@@ -56,8 +67,9 @@ EXTRAS_PER_ATTRIBUTE = 4
 """Largest number of extra tables per attribute, beyond those of the tree and of the target."""
 TABLES_PER_ATTRIBUTE = 3
 """Approximate number of tables of several attributes per attribute."""
-BATCHES = 3
+BATCHES = 6
 """Number of batches in which extra tables are chosen and measured."""
+_BATCHES_OF_VERSION_2 = 3
 PART = "parameters"
 
 # The search for the least noise: largest number of steps, and the relative slack at which it stops.
@@ -87,7 +99,7 @@ class LoglinearRecipe:
         """
         layout = Layout.of(domain)
         if self.noise_for(layout) == "laplace":
-            return self.with_laplace(domain)
+            return self.with_laplace(domain, layout)
         return _calibrate_gaussian(self, domain, layout)
 
     def noise_for(self, layout: "Layout") -> Noise:
@@ -104,9 +116,8 @@ class LoglinearRecipe:
         typical = sqrt(2 / pi) * sqrt(tables / (2 * self.rho)), tables / self.epsilon
         return "laplace" if self.noise == "auto" and typical[0] >= typical[1] else "gaussian"
 
-    def with_laplace(self, domain: Domain) -> "LoglinearPlan":
+    def with_laplace(self, domain: Domain, layout: "Layout") -> "LoglinearPlan":
         """The plan with Laplace noise: epsilon is divided among all shares and choices, by basic composition."""
-        layout = Layout.of(domain)
         if not layout.counted:
             return LoglinearPlan(self, domain, layout, "laplace", Fraction(1), Fraction(0))
         table_epsilon = self.epsilon * (1 - CHOICE_BUDGET * bool(layout.choices)) / layout.shares
@@ -130,6 +141,8 @@ class Layout:
         one_way_shares: shares of each one-way marginal; attributes with many values get more.
         table_shares: shares of all tables of several attributes together.
         target: the attribute that is measured with each other one; none if there is no target with several values.
+        batches: number of batches of extra tables.
+        ones_at_once: whether a one-way marginal is released once, with all its shares.
     """
 
     counted: tuple[int, ...]
@@ -138,25 +151,40 @@ class Layout:
     one_way_shares: tuple[int, ...]
     table_shares: int
     target: int | None
+    batches: int = BATCHES
+    ones_at_once: bool = True
 
     @classmethod
     def of(cls, domain: Domain) -> "Layout":
         """The layout for a domain."""
+        earlier = cls.of_version_2(domain)
+        shares = zip(earlier.counted, _without_growth(domain, earlier.counted), strict=True)
+        return replace(
+            earlier,
+            one_way_shares=tuple(max(1, round(each * _growth(domain.attributes[i]))) for i, each in shares),
+            batches=BATCHES,
+            ones_at_once=True,
+        )
+
+    @classmethod
+    def of_version_2(cls, domain: Domain) -> "Layout":
+        """The layout of version 2 of the learner, by which its releases are verified."""
         counted = [i for i, size in enumerate(domain.cardinalities) if size > 1]
         m = len(counted)
         target = None if domain.target is None else domain.index(domain.target)
         in_tree = m - (target in counted)
         pairs = m * (m - 1) // 2
-        alone = max(FEWEST_SHARES, ONE_WAY_SHARES * MANY_ATTRIBUTES // max(m, MANY_ATTRIBUTES))
-        weights = [sqrt(min(domain.cardinalities[i], _MOST_VALUES)) for i in counted]
+        alone = _mean_shares(m)
         tables_first = max(in_tree - 1, 0) + (m - 1 if target in counted else 0)
         return cls(
             counted=tuple(counted),
             tree_choices=max(in_tree - 1, 0),
             extra_choices=EXTRAS_PER_ATTRIBUTE * m if pairs > tables_first else 0,
-            one_way_shares=tuple(max(1, round(alone * m * weight / sum(weights))) for weight in weights),
+            one_way_shares=tuple(max(1, round(each)) for each in _without_growth(domain, counted)),
             table_shares=int(TABLE_SHARES * alone * m) if m > 1 else 0,
             target=target if target in counted else None,
+            batches=_BATCHES_OF_VERSION_2,
+            ones_at_once=False,
         )
 
     @property
@@ -167,8 +195,7 @@ class Layout:
     @property
     def extra_slots(self) -> list[str]:
         """Each choice beyond the tree, by its batch and position; earlier answers may cause some to be skipped."""
-        rounds = [self.extra_choices * (each + 1) // BATCHES for each in range(BATCHES)]
-        sizes = [upto - before for upto, before in zip(rounds, [0, *rounds], strict=False)]
+        sizes = in_batches(self.extra_choices, self.batches)
         return [f"batch {each}, {turn}" for each, size in enumerate(sizes, 1) for turn in range(1, size + 1)]
 
     @property
@@ -227,7 +254,7 @@ class LoglinearPlan:
         layout = self.layout
         return (
             *(
-                self._counted(f"counts of {self.domain.names[i]}", shares)
+                self._counted(f"counts of {self.domain.names[i]}", shares, at_once=layout.ones_at_once)
                 for i, shares in zip(layout.counted, layout.one_way_shares, strict=True)
             ),
             *(self._chosen(f"choice of tree table {turn}") for turn in range(1, layout.tree_choices + 1)),
@@ -240,14 +267,23 @@ class LoglinearPlan:
         """Total cost by the tightest accountant."""
         return best(self.events, self.recipe.delta) if self.layout.counted else Guarantee(0.0, 0.0, "basic")
 
-    def law(self, shares: int) -> "Law":
-        """Noise distribution of one release of a table with some shares."""
+    def law(self, shares: int, *, at_once: bool = False) -> "Law":
+        """Noise distribution of one release of a table with some shares.
+
+        Args:
+            shares: the shares.
+            at_once: whether it is one release with all of them, as their number was fixed in advance.
+        """
         # Noise is drawn by compiled code, which may be absent where a plan is verified.
         from deniable.foundation.noise import DiscreteGaussian, DiscreteLaplace  # noqa: PLC0415
 
         if self.noise == "laplace":
             return DiscreteLaplace(self.amount / shares)
-        return DiscreteGaussian(self.amount)
+        return DiscreteGaussian(self.amount / shares if at_once else self.amount)
+
+    def releases(self, shares: int, *, at_once: bool) -> int:
+        """Number of releases of a table with some shares; see `law`."""
+        return 1 if at_once or self.noise == "laplace" else shares
 
     def deviation(self, shares: float) -> float:
         """Standard deviation of the noise of a table with some shares, averaged over its releases."""
@@ -286,9 +322,9 @@ class LoglinearPlan:
         further = "further shares of such tables or of single attributes, as earlier answers divide them"
         return [*(self._counted(query, 1) for query in queries), *([self._counted(further, rest)] if rest else [])]
 
-    def _counted(self, query: str, shares: int) -> MechanismEvent:
-        # With Gaussian noise each share is a separate release; Laplace noise is drawn once, at a smaller scale.
-        outputs, amount = (1, self.amount / shares) if self.noise == "laplace" else (shares, self.amount)
+    def _counted(self, query: str, shares: int, *, at_once: bool = False) -> MechanismEvent:
+        outputs = self.releases(shares, at_once=at_once)
+        amount = self.amount * outputs / shares
         return noisy_integers(self.noise, amount, query=query, part=PART, outputs=outputs)
 
     def _chosen(self, query: str) -> MechanismEvent:
@@ -325,6 +361,32 @@ def _calibrate_gaussian(recipe: LoglinearRecipe, domain: Domain, layout: Layout)
         if step < 1 + _FINE_ENOUGH:
             break
     return found
+
+
+def in_batches(tables: int, batches: int) -> list[int]:
+    """Numbers of tables in each batch; later batches, which know more, have one more if there is a rest.
+
+    None of them falls if there are more tables, so that fewer tables than were planned fit into the planned batches.
+    """
+    return [(tables + batch) // batches for batch in range(batches)]
+
+
+def _mean_shares(attributes: int) -> int:
+    """Mean number of shares of a one-way marginal, not counting those for many values."""
+    return max(FEWEST_SHARES, ONE_WAY_SHARES * MANY_ATTRIBUTES // max(attributes, MANY_ATTRIBUTES))
+
+
+def _without_growth(domain: Domain, counted: Sequence[int]) -> list[float]:
+    """Shares of the one-way marginals, as if no attribute had many values."""
+    m = len(counted)
+    weights = [sqrt(min(domain.cardinalities[i], _MANY_VALUES)) for i in counted]
+    return [_mean_shares(m) * m * weight / sum(weights) for weight in weights]
+
+
+def _growth(attribute: Attribute) -> float:
+    """Factor of the shares of an attribute for its number of values."""
+    size = attribute.cardinality / (_NEIGHBOURS if attribute.kind == "numeric" else 1)
+    return float(max(1.0, size / _MANY_VALUES) ** _GROWTH)
 
 
 def _rounded(value: float, direction: int) -> Fraction:

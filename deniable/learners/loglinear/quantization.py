@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable.foundation.domain import Codes, Domain
+from deniable.learners.loglinear.estimation.counting import A_PAIR
 from deniable.learners.loglinear.learning import Learnt
 from deniable.measurements.noisy_tables import Cells
 from deniable.models.loglinear.factors import Logs, LogTable
 from deniable.models.loglinear.kernels import STEPS, WITHIN
+from deniable.models.loglinear.matching import WHOLE, PairTable
 from deniable.models.loglinear.net import LARGEST_LOG, LoglinearNet
 
 _LEAST_SHARE = 1e-12
@@ -42,6 +44,11 @@ def to_network(domain: Domain, learnt: Learnt) -> LoglinearNet:
         guides=tuple(guides),
         within=tuple(within_buckets(bucket, own) for bucket, own in zip(buckets, counts, strict=True)),
         factors=tuple(factors),
+        tables=tuple(
+            PairTable(table.attributes, np.rint(counts * (WHOLE / counts.sum())).astype(np.int64))
+            for table, counts in zip(learnt.tables, glued.tables, strict=True)
+            if counts.ndim == A_PAIR
+        ),
     )
 
 

@@ -18,6 +18,7 @@ class Entry(CountingEntry):
         parameters: the budget; prior and estimate are not used.
     """
 
+    certifies: ClassVar[bool] = True
     makes_buckets: ClassVar[bool] = True
     parts: ClassVar[tuple[str, ...]] = ("parameters",)
     leaves: ClassVar[tuple[str, ...]] = ("structure",)

@@ -1,16 +1,16 @@
 """What the step of this learner must do, derived from spec and domain."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import isclose
 from typing import Final
 
 from deniable.foundation.domain import Domain
-from deniable.learners.loglinear.plan import LoglinearPlan, LoglinearRecipe
+from deniable.learners.loglinear.plan import Layout, LoglinearPlan, LoglinearRecipe
 from deniable.learners.loglinear.published_measurements import check_measured
 from deniable.measurements.document import FILE
-from deniable.privacy.loss import ExponentialEvent
+from deniable.privacy.loss import ExponentialEvent, MechanismEvent
 from deniable.privacy.planned import (
     FINER,
     Delta,
@@ -29,20 +29,16 @@ _FOUR_DIGITS = 2e-3
 
 
 def planned_parameters(spec: Document, domain: Domain, step: StepCost, delta_of: Delta) -> Planned:
-    """Noisy tables, and the choices between them."""
+    """Noisy tables, and the choices between them; releases of an earlier version are held against its layout."""
     learner = spec["learner"]
     epsilon, delta = Fraction(learner["parameters"]["epsilon"]), delta_of(Fraction(learner["parameters"]["delta"]))
     recipe = LoglinearRecipe(epsilon, delta, learner["noise"])
-    plan = recipe.with_laplace(domain)
+    plans = [_with_stated_noise(recipe, domain, layout, step) for layout in _layouts(domain)]
+    plan = next((each for each in plans if _read_as(each.events, step) == step.events), plans[0])
     layout = plan.layout
-    noise = recipe.noise_for(layout)
-    if noise == "gaussian":
-        choices = [event.epsilon_per_choice for event in step.events if isinstance(event, ExponentialEvent)]
-        choice = choices[0] if choices else Fraction(1)
-        plan = LoglinearPlan(recipe, domain, layout, "gaussian", stated_amount(step.events, noise), choice)
 
     def amounts() -> Iterator[str]:
-        if noise == "gaussian":
+        if plan.noise == "gaussian":
             right = layout.choice_epsilon(layout.rho_of(float(plan.amount)))
             if layout.choices and not isclose(plan.choice_epsilon, right, rel_tol=_FOUR_DIGITS):
                 yield f"a choice has epsilon {float(plan.choice_epsilon):g}, but with such noise it must be {right:g}"
@@ -52,6 +48,26 @@ def planned_parameters(spec: Document, domain: Domain, step: StepCost, delta_of:
             )
 
     return Planned(plan.events, amounts, lambda guarantee: faults_of_claim(guarantee, plan.events, recipe.delta))
+
+
+def _layouts(domain: Domain) -> tuple[Layout, ...]:
+    """The layout of each version whose releases are to be verified, the present one first."""
+    return Layout.of(domain), Layout.of_version_2(domain)
+
+
+def _with_stated_noise(recipe: LoglinearRecipe, domain: Domain, layout: Layout, step: StepCost) -> LoglinearPlan:
+    """The plan by a layout; Gaussian noise, which an accountant scaled, is taken from the step."""
+    plan = recipe.with_laplace(domain, layout)
+    if recipe.noise_for(layout) == "laplace":
+        return plan
+    choices = [event.epsilon_per_choice for event in step.events if isinstance(event, ExponentialEvent)]
+    amount = stated_amount(step.events, "gaussian") * (layout.one_way_shares[0] if layout.ones_at_once else 1)
+    return LoglinearPlan(recipe, domain, layout, "gaussian", amount, choices[0] if choices else Fraction(1))
+
+
+def _read_as(events: Sequence[MechanismEvent], step: StepCost) -> tuple[MechanismEvent, ...]:
+    """Planned events for the part of the rows that a step reads."""
+    return tuple(replace(event, part=step.part, sampling_rate=step.probability) for event in events)
 
 
 EXPECTED_STEPS: Final[Mapping[str, ExpectedStep]] = {

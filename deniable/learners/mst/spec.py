@@ -15,6 +15,7 @@ class Entry(CountingEntry):
         parameters: the budget of all choices and counts; prior and estimate are not used.
     """
 
+    certifies: ClassVar[bool] = True
     makes_buckets: ClassVar[bool] = True
     parts: ClassVar[tuple[str, ...]] = ("parameters",)
     steps: ClassVar[Mapping[str, str]] = {

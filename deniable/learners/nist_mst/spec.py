@@ -76,6 +76,7 @@ class Entry(CountingEntry):
         parameters: the budget of all counts; prior and estimate are not used.
     """
 
+    certifies: ClassVar[bool] = True
     makes_buckets: ClassVar[bool] = True
     parts: ClassVar[tuple[str, ...]] = ("parameters",)
     steps: ClassVar[Mapping[str, str]] = {

@@ -31,7 +31,8 @@ def draws(entry: Entry, domain: Domain, *, records: int, chunk: int) -> ChargedD
     """
     plan = plan_of(entry, domain, records)
     require_memory(domain, entry.key_cells)
-    require_mass(domain, plan.priors, entry.draws_per_row)
+    shape = [sum(entry.alpha_shape.get(name, ())) for name in domain.names]
+    require_mass(domain, plan.priors, entry.draws_per_row + max(shape, default=0))
     if chunk % entry.block and chunk < records:
         raise InvalidInput(
             f"chunk_candidates must be a multiple of the {entry.block} records of a block, got {chunk}; round it."
@@ -43,13 +44,26 @@ def draws(entry: Entry, domain: Domain, *, records: int, chunk: int) -> ChargedD
         "draws_per_row": entry.draws_per_row,
         "records": records,
         "chunk_candidates": chunk,
+        **_decided(entry),
     }
     return ChargedDraws(
         events=plan.events,
         parameters=parameters,
         count=partial(count_by_keys, domain),
-        open=partial(_open, domain, plan),
+        open=partial(_open, domain, plan, entry),
     )
+
+
+def _decided(entry: Entry) -> "dict[str, Parameter]":
+    """Parameters of draws that are left out where they are as they once always were."""
+    found: dict[str, Parameter] = {}
+    if entry.sweeps > 1:
+        found["sweeps"] = entry.sweeps
+    if entry.alpha_shape:
+        found["alpha_shape"] = [[name, list(weights)] for name, weights in sorted(entry.alpha_shape.items())]
+    if entry.seed_file is not None:
+        found["seed_file"] = str(entry.seed_file.sha256)
+    return found
 
 
 def plan_of(entry: Entry, domain: Domain, records: int) -> DrawsPlan:
@@ -118,6 +132,7 @@ def urns_of(domain: Domain, document: Mapping[str, Any], tables: Sequence[Counts
         cumulative=np.concatenate([np.cumsum(table, axis=1, dtype=np.int64).ravel() for table in tables]),
         seed_start=starts([len(weights) for weights in seeds], closed=True),
         seed=np.concatenate([np.cumsum(weights, dtype=np.int64) for weights in seeds]),
+        pool=np.asarray(document.get("seeds", ()), np.uint16).reshape(-1, len(domain)),
     )
 
 
@@ -129,20 +144,36 @@ def _paired(domain: Domain, document: Mapping[str, Any]) -> list[tuple[Mapping[s
 def _open(
     domain: Domain,
     plan: DrawsPlan,
+    entry: Entry,
     document: Mapping[str, Any],
     tables: Sequence[Counts],
     open_stream: ChunkStreams,
 ) -> Draw:
     priors = [np.full(len(table), prior, np.int64) for table, prior in zip(tables, plan.priors, strict=True)]
-    urns = urns_of(domain, document, tables, priors)
+    urns = urns_of(domain, document, with_public_records(domain, entry, tables), priors)
     parameters: dict[str, Parameter] = {
         "priors": list(plan.priors),
         "block": plan.block,
         "draws_per_row": plan.draws_per_row,
+        **_decided(entry),
     }
+    sweeps = entry.sweeps
 
     def draw(chunk: int, candidates: int) -> Codes:
         stream = open_stream(mechanism="urns", parameters=parameters, chunk=chunk)
-        return draw_blocks(stream, urns, candidates, block=plan.block, most=plan.draws_per_row)
+        passes = draw_blocks(stream, urns, candidates * sweeps, block=plan.block * sweeps, most=plan.draws_per_row)
+        return passes if sweeps == 1 else passes[sweeps - 1 :: sweeps].copy()
 
     return draw
+
+
+def with_public_records(domain: Domain, entry: Entry, tables: Sequence[Counts]) -> Sequence[Counts]:
+    """The counts with the public records of `alpha_shape` in every row.
+
+    Weights b n_j + a become b (n_j + s_j) + a: prior weights of a / b + s_j, of which the smallest, which decides the
+    cost, is a / b at least.
+    """
+    shape = [entry.alpha_shape.get(name) for name in domain.names]
+    return [
+        table if each is None else table + np.asarray(each, np.int64) for table, each in zip(tables, shape, strict=True)
+    ]

@@ -22,6 +22,8 @@ FORMAT = "deniable/urns/1"
 QUERY = "draws of records from exact counts"
 MOST_CELLS = 1 << 26
 """Largest number of cells of all tables, which are held in memory: half a gibibyte."""
+MOST_SEEDS = 10_000
+"""Largest number of seeds that are taken from a public file, the first valid ones."""
 _ROOT_DIGITS = 10**6
 
 
@@ -205,6 +207,35 @@ def urns_document(
         for name, key in zip(names, keys, strict=True)
     ]
     return {"format": FORMAT, **more, "attributes": attributes}
+
+
+def more_of_urns(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Further entries of the document that follow from a spec's entry; newer ones only where a spec has them.
+
+    Args:
+        asked: the learner's entry, as a document or as fields.
+    """
+    more: dict[str, Any] = {name: asked[name] for name in ("block", "draws_per_row")}
+    if asked.get("sweeps", 1) > 1:
+        more["sweeps"] = asked["sweeps"]
+    if asked.get("alpha_shape"):
+        more["alpha_shape"] = {name: list(weights) for name, weights in asked["alpha_shape"].items()}
+    return more
+
+
+def faults_of_seeds(domain: Domain, seeds: object) -> Iterator[str]:
+    """Faults of seeds from a public file, as the document of urns lists their codes."""
+    if not isinstance(seeds, list) or not 1 <= len(seeds) <= MOST_SEEDS:
+        yield f"seeds must be from 1 to {MOST_SEEDS:,} records of the public file"
+        return
+    sizes = domain.cardinalities
+    if any(
+        not isinstance(seed, list)
+        or len(seed) != len(sizes)
+        or any(type(code) is not int or not 0 <= code < size for code, size in zip(seed, sizes, strict=True))
+        for seed in seeds
+    ):
+        yield "seeds must be records of the schema's values, by their codes"
 
 
 def faults_of_urns(document: Mapping[str, Any], right: Mapping[str, Any]) -> Iterator[str]:

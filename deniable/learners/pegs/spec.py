@@ -1,7 +1,7 @@
 """The entry of this learner in a release spec."""
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
@@ -14,6 +14,36 @@ MOST_KEY_CELLS = 1_000_000
 MOST_BLOCK = 1000
 MOST_DRAWS = 1000
 _MOST_WEIGHT = 10**9
+_LONGEST_PATH = 1000
+
+
+Orders: TypeAlias = dict[str, tuple[str, ...]] | None
+"""For each attribute, the others from which its key is made; None for those of the schema."""
+
+
+def of_others(orders: Orders, info: ValidationInfo) -> Orders:
+    """Public orders, refused unless each names other attributes of the table, each once."""
+    domain = domain_known_to(info)
+    if domain is not None:
+        try:
+            public_orders(domain, orders)
+        except InvalidInput as error:
+            raise ValueError(str(error).rstrip(".")) from None
+    return orders
+
+
+def by_value(weights: dict[str, tuple[int, ...]], info: ValidationInfo) -> dict[str, tuple[int, ...]]:
+    """Weights of values by attribute, refused unless they are of attributes of the table and of all their values."""
+    domain = domain_known_to(info)
+    if domain is None:
+        return weights
+    for name, those in weights.items():
+        if name not in domain.names:
+            raise ValueError(f"must name attributes, got {name}")
+        values = domain.attributes[domain.index(name)].cardinality
+        if len(those) != values:
+            raise ValueError(f"must have a weight for each of the {values} values of {name}, got {len(those)}")
+    return weights
 
 
 class SeededEntry(LearnerEntry):
@@ -40,16 +70,7 @@ class SeededEntry(LearnerEntry):
     def _have_a_weight_for_each_value(
         cls, weights: dict[str, tuple[int, ...]], info: ValidationInfo
     ) -> dict[str, tuple[int, ...]]:
-        domain = domain_known_to(info)
-        if domain is None:
-            return weights
-        for name, those in weights.items():
-            if name not in domain.names:
-                raise ValueError(f"must name attributes, got {name}")
-            values = domain.attributes[domain.index(name)].cardinality
-            if len(those) != values:
-                raise ValueError(f"must have a weight for each of the {values} values of {name}, got {len(those)}")
-        return weights
+        return by_value(weights, info)
 
 
 class KeyedEntry(SeededEntry):
@@ -62,20 +83,12 @@ class KeyedEntry(SeededEntry):
     """
 
     key_cells: Annotated[Count, Field(le=MOST_KEY_CELLS)] = 2000
-    orders: dict[str, tuple[str, ...]] | None = Field(default=None, validate_default=True)
+    orders: Orders = Field(default=None, validate_default=True)
 
     @field_validator("orders")
     @classmethod
-    def _name_other_attributes(
-        cls, orders: dict[str, tuple[str, ...]] | None, info: ValidationInfo
-    ) -> dict[str, tuple[str, ...]] | None:
-        domain = domain_known_to(info)
-        if domain is not None:
-            try:
-                public_orders(domain, orders)
-            except InvalidInput as error:
-                raise ValueError(str(error).rstrip(".")) from None
-        return orders
+    def _name_other_attributes(cls, orders: Orders, info: ValidationInfo) -> Orders:
+        return of_others(orders, info)
 
 
 class OrderBudget(Strict):
@@ -88,6 +101,18 @@ class OrderBudget(Strict):
     epsilon: Epsilon
 
 
+class SeedFile(Strict):
+    """A file that anyone may read, whose records are the seeds.
+
+    Attributes:
+        path: the file, relative to the spec's folder.
+        sha256: its digest; another file is refused. `python -m flows select` prints it.
+    """
+
+    path: Annotated[str, Field(min_length=1, max_length=_LONGEST_PATH, pattern=r"\.(csv|csv\.gz|parquet|pq)$")]
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
+
+
 class Entry(KeyedEntry):
     """The perturbed Gibbs sampler.
 
@@ -98,6 +123,11 @@ class Entry(KeyedEntry):
         draws_per_row: number of draws that a row of a table serves in a block; then it is even for the rest of it.
         division: how the budget of a block is divided among attributes: equally, or by the square root of their
             numbers of values.
+        sweeps: number of passes over a record, S: only the last is kept. A block of B records is B S passes, and costs
+            as much as one of any length.
+        alpha_shape: for attributes, public numbers of records of each value that are counted in every row as if they
+            were there, such as a public marginal; prior weights differ between values by them.
+        seed_file: a public file whose records are the seeds, instead of seeds drawn by weights.
     """
 
     reads_buckets: ClassVar[bool] = True
@@ -112,11 +142,36 @@ class Entry(KeyedEntry):
     block: Annotated[Count, Field(le=MOST_BLOCK)] = 1
     draws_per_row: Annotated[Count, Field(le=MOST_DRAWS)] = 1
     division: Literal["equal", "values"] = "equal"
+    sweeps: Annotated[Count, Field(le=MOST_BLOCK)] = Field(default=1, exclude_if=lambda sweeps: sweeps == 1)
+    alpha_shape: dict[str, tuple[Annotated[int, Field(ge=0, le=_MOST_WEIGHT)], ...]] = Field(
+        default_factory=dict, validate_default=True, exclude_if=lambda shape: not shape
+    )
+    seed_file: SeedFile | None = Field(default=None, exclude_if=lambda file: file is None)
+
+    @property
+    def public_file(self) -> str | None:
+        """The file of seeds, if there is one."""
+        return None if self.seed_file is None else self.seed_file.path
 
     @property
     def reads(self) -> tuple[str, ...]:
         """The part that orders are measured from, if they are."""
         return () if self.structure is None else self.parts
+
+    @field_validator("alpha_shape")
+    @classmethod
+    def _has_a_number_for_each_value(
+        cls, shape: dict[str, tuple[int, ...]], info: ValidationInfo
+    ) -> dict[str, tuple[int, ...]]:
+        return by_value(shape, info)
+
+    @model_validator(mode="after")
+    def _has_one_kind_of_seeds(self) -> Self:
+        if self.seed_file is not None and self.seed_weights:
+            raise ValueError("must have seed_weights or a seed_file, and not both")
+        if self.seed_file is not None and self.structure is not None:
+            raise ValueError("must have public orders with a seed_file: one step reads a part of the rows or a file")
+        return self
 
     @model_validator(mode="after")
     def _has_one_kind_of_orders(self) -> Self:
@@ -126,9 +181,14 @@ class Entry(KeyedEntry):
 
     @model_validator(mode="after")
     def _blocks_serve_their_rows(self) -> Self:
-        if self.draws_per_row > self.block:
+        if self.block * self.sweeps > MOST_BLOCK:
+            raise ValueError(f"must have at most {MOST_BLOCK} passes in a block, got {self.block * self.sweeps}")
+        if self.draws_per_row > self.block * self.sweeps:
             raise ValueError(
                 f"must have draws_per_row at most block, since a block of {self.block} records cannot draw from a row "
                 f"more often, got {self.draws_per_row}"
+                if self.sweeps == 1
+                else f"must have draws_per_row at most the {self.block * self.sweeps} passes of a block, got "
+                f"{self.draws_per_row}"
             )
         return self

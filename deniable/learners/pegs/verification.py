@@ -8,9 +8,11 @@ from deniable.foundation.checks import Check, found
 from deniable.foundation.domain import Domain
 from deniable.learners.pegs.plan import (
     DrawsPlan,
+    faults_of_seeds,
     faults_of_urns,
     key_of,
     keys_in_spec,
+    more_of_urns,
     order_events,
     urns_document,
 )
@@ -59,7 +61,10 @@ def check_urns(record: Document, described: Document, document: Document) -> tup
             keys = tuple(key_of(domain, key, asked["key_cells"]) for key in stated)
             if any(attribute in key or len(set(key)) < len(key) for attribute, key in enumerate(keys)):
                 yield "a key names its own attribute, or another twice"
-        more = {name: asked[name] for name in ("block", "draws_per_row")}
+        more = more_of_urns(asked)
+        if asked.get("seed_file") is not None:
+            yield from faults_of_seeds(domain, document.get("seeds"))
+            more["seeds"] = document.get("seeds")
         yield from faults_of_urns(document, urns_document(domain, keys, asked["seed_weights"], **more))
 
     return (Check("urns.json has the keys and seeds that follow from the spec", found(faults)),)

@@ -5,12 +5,10 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from deniable.foundation.errors import InvalidInput
-from deniable.foundation.spec_values import Count, domain_known_to
+from deniable.foundation.spec_values import Count
 from deniable.learners.entry import CountingEntry
 from deniable.learners.independent.spec import PureBudget
-from deniable.learners.pegs.plan import public_orders
-from deniable.learners.pegs.spec import MOST_KEY_CELLS
+from deniable.learners.pegs.spec import MOST_KEY_CELLS, Orders, of_others
 
 
 class Entry(CountingEntry):
@@ -24,6 +22,7 @@ class Entry(CountingEntry):
         parameters: the budget of all tables.
     """
 
+    certifies: ClassVar[bool] = True
     reads_buckets: ClassVar[bool] = True
     parts: ClassVar[tuple[str, ...]] = ("parameters",)
     steps: ClassVar[Mapping[str, str]] = {
@@ -33,18 +32,10 @@ class Entry(CountingEntry):
     kind: Literal["pegs_noisy"]
     noise: Literal["laplace"] = "laplace"
     key_cells: Annotated[Count, Field(le=MOST_KEY_CELLS)] = 100
-    orders: dict[str, tuple[str, ...]] | None = Field(default=None, validate_default=True)
+    orders: Orders = Field(default=None, validate_default=True)
     parameters: PureBudget
 
     @field_validator("orders")
     @classmethod
-    def _name_other_attributes(
-        cls, orders: dict[str, tuple[str, ...]] | None, info: ValidationInfo
-    ) -> dict[str, tuple[str, ...]] | None:
-        domain = domain_known_to(info)
-        if domain is not None:
-            try:
-                public_orders(domain, orders)
-            except InvalidInput as error:
-                raise ValueError(str(error).rstrip(".")) from None
-        return orders
+    def _name_other_attributes(cls, orders: Orders, info: ValidationInfo) -> Orders:
+        return of_others(orders, info)

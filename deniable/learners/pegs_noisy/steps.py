@@ -17,8 +17,8 @@ from deniable.learners.pegs_noisy.spec import Entry
 from deniable.learners.privbayes.conditionals import NoisyTable, network_of
 from deniable.learners.privbayes.counting import Family, FamilyTables
 from deniable.learners.privbayes.plan import NetworkPlan
-from deniable.measurements.document import Measurements, Universe
-from deniable.measurements.noisy_tables import MeasuredTable, NoiseLaw, Release, estimated_records
+from deniable.learners.privbayes.published import made_of
+from deniable.measurements.noisy_tables import MeasuredTable, NoiseLaw, Release
 from deniable.mechanisms import GRAPH, MEASURED, MODEL, Counter, Made, PartDelta, PlannedStep
 from deniable.privacy.accounting import best
 from deniable.privacy.loss import NOTHING
@@ -90,22 +90,8 @@ def _learn(
     families = [Family(key, i) for i, key in enumerate(keys) if domain.cardinalities[i] > 1]
     counted = counter.count(partial(FamilyTables, domain, families), "keys").tables
     tables = noisy_counts(domain, families, epsilon, counted, open_stream)
-    net = network_of(NetworkPlan(domain, 0, epsilon, epsilon, 1), tables)
     released = tuple(_released(domain, epsilon, table, turn) for turn, table in enumerate(tables, 1))
-    measured = Measurements(
-        domain=domain,
-        learner="pegs_noisy",
-        universe=Universe("parameters"),
-        buckets=tuple(attribute.bucket_of for attribute in domain.attributes),
-        tables=released,
-        choices=(),
-        records=estimated_records(released),
-        order=net.graph.order,
-    )
-    return Made(
-        products={"graph": net.graph.document(domain), "model": net.document(), "measured": measured.document()},
-        figures={"cells": sum(table.size for table in net.weights)},
-    )
+    return made_of("pegs_noisy", network_of(NetworkPlan(domain, 0, epsilon, epsilon, 1), tables), released)
 
 
 def _released(domain: Domain, epsilon: Fraction, table: NoisyTable, turn: int) -> MeasuredTable:

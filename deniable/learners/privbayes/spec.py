@@ -55,6 +55,7 @@ class Entry(CountingEntry):
         parameters: the budget of its tables.
     """
 
+    certifies: ClassVar[bool] = True
     reads_buckets: ClassVar[bool] = True
     parts: ClassVar[tuple[str, ...]] = ("structure", "parameters")
     steps: ClassVar[Mapping[str, str]] = {

@@ -9,10 +9,9 @@ from deniable.foundation.keys import Parameter, StreamOpener
 from deniable.learners.privbayes.conditionals import learn_tables, network_of
 from deniable.learners.privbayes.counting import Family
 from deniable.learners.privbayes.plan import NetworkPlan, network_plan
+from deniable.learners.privbayes.published import made_of
 from deniable.learners.privbayes.spec import Entry
 from deniable.learners.privbayes.structure import NetworkSearch
-from deniable.measurements.document import Measurements, Universe
-from deniable.measurements.noisy_tables import estimated_records
 from deniable.mechanisms import GRAPH, MEASURED, MODEL, Counter, Made, PartDelta, PlannedStep, Product
 from deniable.privacy.accounting import best
 from deniable.privacy.loss import NOTHING, Guarantee, MechanismEvent
@@ -77,18 +76,4 @@ def _learn(plan: NetworkPlan, counter: Counter, given: Mapping[str, Any], open_s
     families = ((each["parents"], each["attribute"]) for each in given["network"])
     network = tuple(Family(domain.subset(parents), domain.index(child)) for parents, child in families)
     tables, released = learn_tables(plan, network, counter, open_stream)
-    net = network_of(plan, tables)
-    measured = Measurements(
-        domain=domain,
-        learner="privbayes",
-        universe=Universe("parameters"),
-        buckets=tuple(attribute.bucket_of for attribute in domain.attributes),
-        tables=released,
-        choices=(),
-        records=estimated_records(released),
-        order=net.graph.order,
-    )
-    return Made(
-        products={"graph": net.graph.document(domain), "model": net.document(), "measured": measured.document()},
-        figures={"cells": sum(table.size for table in net.weights)},
-    )
+    return made_of("privbayes", network_of(plan, tables), released)

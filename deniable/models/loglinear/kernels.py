@@ -119,6 +119,21 @@ def _bound(part, total):
     return np.int64(wanted // np.uint64(total))
 
 
+@numba.njit(nogil=True, cache=True, inline="always")
+def _member(high, members, start, member, last, width, place):
+    """Place in `members` of the value at a place in its bucket's share: the first whose running sum is beyond it.
+
+    Running sums do not fall from member to member, so that the search halves what is left.
+    """
+    while member < last:
+        middle = (member + last) >> 1
+        if (high[start + members[middle]] * width) >> 30 <= place:
+            member = middle + 1
+        else:
+            last = middle
+    return member
+
+
 @numba.njit(nogil=True, cache=True)
 def _rows(parent, stride, first, last, begin, buckets, done, rows):
     """Where each record's row of a table begins: one pass per parent, records side by side."""
@@ -268,13 +283,12 @@ def sample(net, strata, words, records):  # noqa: C901, PLR0912, PLR0915 - one k
                         width = _bound(afters[r], totals[r]) - low
                         place = of_record[r] - low
                         start = weights + by * guiding[r]
-                        while member < last and (high[start + members[member]] * width) >> 30 <= place:
-                            member += 1
+                        member = _member(high, members, start, member, last, width, place)
                     records[begun + done + r, position] = members[member]
 
 
 @numba.njit(nogil=True, cache=True)
-def _column(net, position, records, at, words, factors):  # noqa: C901, PLR0912, PLR0915 - one kernel
+def _column(net, position, records, at, words, factors):  # noqa: C901, PLR0912 - one kernel
     """Draw the values of records at a position, and compute their probabilities.
 
     The arrays are taken out of the tuple once, and records are side by side: see `sample`.
@@ -338,9 +352,7 @@ def _column(net, position, records, at, words, factors):  # noqa: C901, PLR0912,
             width = _bound(after, totals[r]) - least
         if at[r] >= 0:
             place = word[r] - least
-            while member < end and (high[weights[r] + members[member]] * width) >> 30 <= place:
-                member += 1
-            values[r] = members[member]
+            values[r] = members[_member(high, members, weights[r], member, end, width, place)]
         if scored:
             value = weights[r] + values[r]
             factors[r] = (((high[value] * width) >> 30) - ((low[value] * width) >> 30)) / 4294967296.0

@@ -17,10 +17,13 @@ from deniable.foundation.errors import InvalidInput
 from deniable.models.loglinear.factors import LogTable, merged
 from deniable.models.loglinear.flat_tables import Attributes, strides_of
 from deniable.models.loglinear.kernels import LEADING, STEPS, WITHIN, LoglinearArrays, all_running_sums, sample
+from deniable.models.loglinear.matching import WHOLE, PairTable, matched, words_of_matching
 from deniable.models.loglinear.stratified_sampling import Strata, no_strata, strata
 from deniable.models.sequential_model import SequentialModel, places, require_format, starts
 
-FORMAT = "deniable/loglinear-net/2"
+FORMAT = "deniable/loglinear-net/3"
+WITHOUT_TABLES = "deniable/loglinear-net/2"
+"""The format before networks stated the tables that they were made of."""
 
 LARGEST_LOG = 1 << 24
 """Bound on the logarithms, 4096 bits."""
@@ -46,6 +49,7 @@ class LoglinearNet(SequentialModel):
         within: weights of the values, shape (buckets of the guide, cardinality) or (1, cardinality); those of each
             bucket sum to 2^30 in each row.
         factors: the factors of each attribute, by column number; the first has no parents.
+        tables: the tables of pairs that it was made of, which `matched` records come nearer to.
     """
 
     domain: Domain
@@ -54,12 +58,17 @@ class LoglinearNet(SequentialModel):
     guides: tuple[int | None, ...]
     within: tuple[NDArray[np.int64], ...]
     factors: tuple[tuple[LogTable, ...], ...]
+    tables: tuple[PairTable, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse an invalid network: an order with children before parents, tables of another shape or size."""
         place = places(self.order.tolist(), len(self.domain))
         if len(self.guides) != len(self.domain):
             raise InvalidInput("a network must state for each attribute its guide or that it has none.")
+        for table in self.tables:
+            shape = tuple(self.size(i) for i in table.attributes)
+            if table.shares.shape != shape or bool((table.shares < 0).any()) or int(table.shares.sum()) > 2 * WHOLE:
+                raise InvalidInput(f"a table of a network must have shape {shape} and shares of 2^24; learn it again.")
         for i, name in enumerate(self.domain.names):
             self._require_weights(i, place)
             if len(self.factors[i]) >= _MOST_FACTORS:
@@ -167,6 +176,19 @@ class LoglinearNet(SequentialModel):
         sample(self.arrays, self.strata, words, records)
         return self.in_columns(records)
 
+    def words_of_matching(self, records: int) -> int:
+        """Number of words that `matched` takes for some records."""
+        return words_of_matching(self.tables, self._guided, records)
+
+    def matched(self, codes: Codes, words: NDArray[np.uint32]) -> Codes:
+        """The records after exchanges of values that bring their pairs nearer to the network's tables; see matching."""
+        return matched(codes, self.tables, self.buckets, self._guided, words)
+
+    @property
+    def _guided(self) -> set[int]:
+        """Attributes that agree with another one value by value: those with a guide, and the guides."""
+        return {i for pair in enumerate(self.guides) if pair[1] is not None for i in pair if i is not None}
+
     def document(self) -> dict[str, Any]:
         """The network in names and integers, ready for JSON."""
         names = self.domain.names
@@ -186,6 +208,10 @@ class LoglinearNet(SequentialModel):
                 }
                 for i, name in enumerate(names)
             },
+            "tables": [
+                {"attributes": [names[i] for i in table.attributes], "shares": table.shares.tolist()}
+                for table in self.tables
+            ],
         }
 
     @classmethod
@@ -195,7 +221,7 @@ class LoglinearNet(SequentialModel):
         Raises:
             InvalidInput: the format is another, or the document describes no network over this domain.
         """
-        require_format(document, FORMAT)
+        tables = document["tables"] if require_format(document, FORMAT, WITHOUT_TABLES) == FORMAT else []
         own = [document["attributes"][name] for name in domain.names]
         return cls(
             domain=domain,
@@ -210,14 +236,18 @@ class LoglinearNet(SequentialModel):
                 )
                 for entry in own
             ),
+            tables=tuple(
+                PairTable(domain.subset(table["attributes"]), np.asarray(table["shares"], np.int64)) for table in tables
+            ),
         )
 
 
 def _running(bucket: Codes, within: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Sums of the weights of each bucket's values before each value, and including it, row by row."""
-    high = np.zeros_like(within)
-    held = np.zeros((len(within), int(bucket.max()) + 1), np.int64)
-    for value, own in enumerate(bucket.tolist()):
-        held[:, own] += within[:, value]
-        high[:, value] = held[:, own]
+    order = np.argsort(bucket, kind="stable")
+    running = np.cumsum(within[:, order], axis=1)
+    begun = np.concatenate([[0], np.cumsum(np.bincount(bucket))[:-1]])
+    before = np.concatenate([np.zeros((len(within), 1), np.int64), running], axis=1)[:, begun]
+    high = np.empty_like(within)
+    high[:, order] = running - before[:, bucket[order]]
     return (high - within).ravel(), high.ravel()

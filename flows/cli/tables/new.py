@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from deniable.foundation.errors import InvalidInput
 from flows.cli.subcommands import Subcommands
 from flows.cli.tables.questions import Questions
-from schemas.codebooks.codebook import Codebook, Variable
+from schemas.codebooks.codebook import Codebook, Kind, Variable
 
 if TYPE_CHECKING:
     from schemas.codebooks.drafting import Draft
@@ -38,22 +38,20 @@ def add_new_command(subparsers: Subcommands, parents: Sequence[argparse.Argument
     )
 
 
-def run_new_command(asked: argparse.Namespace, state: Path) -> int:
+def begin_release(state: Path) -> Path | None:
     """Guide a person from a codebook to a release.
 
     Args:
-        asked: the parsed arguments.
         state: the state folder.
 
     Returns:
-        0; if the release is begun, the status of the command `release`.
+        The spec, if the release is to run now.
 
     Raises:
-        DeniableError: an answer does not fit, or the release failed.
+        DeniableError: an answer does not fit, or the table cannot be read.
     """
-    del asked
     from flows.cli.plan import FITS, show_plan  # noqa: PLC0415 - here and below: only what the command needs
-    from flows.cli.tables.schema import header_lines, read_epsilon, relative_source, require_name, write_draft  # noqa: PLC0415
+    from flows.cli.tables.schema import header_lines, is_file, read_epsilon, relative_source, require_name, write_draft  # noqa: PLC0415
     from schemas.spec.release_spec import load_spec  # noqa: PLC0415
 
     ask = Questions()
@@ -80,32 +78,34 @@ def run_new_command(asked: argparse.Namespace, state: Path) -> int:
         replace=replaces,
     )
     ask.say("", f"Written: {schema}, {spec}. Nothing of the table was read.")
-    if Path(source).is_file() and ask.yes("Compare the column names of the table with the schema?", default=True):
+    if is_file(source) and ask.yes("Compare the column names of the table with the schema?", default=True):
         ask.say(*header_lines(book[0], draft, Path(source)))
     loaded = load_spec(spec)
     ask.say("")
-    if Path(source).is_file() and ask.yes(
-        "Count what does not fit? The counts are exact, for this console", default=True
-    ):
+    if is_file(source) and ask.yes("Count what does not fit? The counts are exact, for this console", default=True):
         _check(ask, spec, state)
     ask.say("")
     allowed = show_plan(loaded, state) == FITS
     ask.say("")
     if not (allowed and ask.yes("Release it now?", default=False)):
         ask.say(f"When you are ready: python -m flows release {spec}")
-        return OK
-    from flows.__main__ import main  # noqa: PLC0415 - it lists this command
-
-    return main(["release", str(spec), "--state", str(state)])
+        return None
+    return spec
 
 
 def _codebook(ask: Questions) -> tuple[Codebook, list[Path]]:
     """The codebook: from files, or from answers."""
+    from flows.cli.tables.schema import is_file  # noqa: PLC0415 - as above
+    from schemas.codebooks.drafting import draft_of  # noqa: PLC0415
     from schemas.codebooks.reading import read_codebooks  # noqa: PLC0415
 
     def read(answer: str) -> tuple[Codebook, list[Path]]:
-        paths = [Path(each) for each in answer.split()] if not Path(answer).is_file() else [Path(answer)]
-        return (read_codebooks(paths) if answer else Codebook()), paths if answer else []
+        paths = [Path(each) for each in answer.split()] if not is_file(answer) else [Path(answer)]
+        if not answer:
+            return Codebook(), []
+        book = read_codebooks(paths)
+        draft_of(book, " and ".join(map(str, paths)))
+        return book, paths
 
     book, paths = ask.ask("Codebook, one file or several; empty to describe the columns here", read, default="")
     if not paths:
@@ -190,7 +190,8 @@ def _draft(ask: Questions, book: Codebook, paths: Sequence[Path]) -> tuple["Draf
 
 def _completed(ask: Questions, variable: Variable, lack: "LeftOut") -> Variable:
     """The variable with what its codebook lacks, if a person states it."""
-    kind = {"range": "numeric", "days": "date"}.get(lack.lacks)
+    kinds: dict[str, Kind] = {"range": "numeric", "days": "date"}
+    kind = kinds.get(lack.lacks)
     if kind is None and not variable.entries:
         kind = variable.kind if variable.kind in {"nominal", "ordered"} else "nominal"
     special = variable.entries if lack.lacks == "range" else ()

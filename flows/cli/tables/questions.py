@@ -1,7 +1,7 @@
 """Questions in a terminal, answered by a person or by lines that are piped in.
 
-A person is asked again after an answer that does not fit; a piped answer that does not fit ends the command, because
-the lines after it would answer other questions.
+In a terminal a question is repeated after an answer that does not fit; a piped answer that does not fit ends the
+command, because the lines after it would answer other questions.
 """
 
 import sys

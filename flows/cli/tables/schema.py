@@ -9,6 +9,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 OK, DOES_NOT_FIT = 0, 1
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _LONGEST_NAME = 100
+_MOST_SHOWN = 40
 
 
 def add_schema_commands(subparsers: Subcommands, parents: Sequence[argparse.ArgumentParser] = ()) -> None:
@@ -99,7 +101,7 @@ def _draft(asked: argparse.Namespace) -> int:
 
     name = asked.name or re.sub(r"[^a-z0-9_-]+", "_", asked.codebooks[0].stem.lower()).strip("_-")
     require_name(name)
-    source = asked.source or str(asked.to / f"{name}.csv")
+    source = asked.source or str(_default_source(asked.to, name, asked.codebooks))
     _require_other(asked.codebooks, Path(source))
     codebook = read_codebooks(asked.codebooks, asked.format)
     draft = draft_of(codebook, " and ".join(map(str, asked.codebooks)), wanted_columns(asked.columns))
@@ -140,6 +142,13 @@ def read_epsilon(stated: str) -> str:
     return stated
 
 
+def _default_source(folder: Path, name: str, codebooks: Sequence[Path]) -> Path:
+    """Where the table is, if no one says so: a file with the name of the release, unless that is the codebook."""
+    usual = folder / f"{name}.csv"
+    is_codebook = any(path.absolute() == usual.absolute() for path in codebooks)
+    return folder / f"{name}_records.csv" if is_codebook else usual
+
+
 def _require_other(codebooks: Sequence[Path], source: Path) -> None:
     """Refuse the confidential table as a codebook."""
     for path in codebooks:
@@ -162,13 +171,20 @@ def relative_source(source: str, folder: Path) -> str:
     return os.path.relpath(source, folder) if not Path(source).is_absolute() else source
 
 
+def is_file(stated: str) -> bool:
+    """Whether a text is the path of a file; a long list of names is not."""
+    try:
+        return Path(stated).is_file()
+    except (OSError, ValueError):
+        return False
+
+
 def wanted_columns(stated: str | None) -> list[str]:
     """The names that `--columns` states, or that the file that it names lists."""
     if not stated:
         return []
-    place = Path(stated)
-    if place.is_file():
-        stated = place.read_text(encoding="utf-8-sig").replace("\n", ",")
+    if is_file(stated):
+        stated = Path(stated).read_text(encoding="utf-8-sig", errors="replace").replace("\n", ",")
     names = [name.strip() for name in stated.split(",") if name.strip()]
     return list(dict.fromkeys(names))
 
@@ -224,16 +240,20 @@ def write_draft(
         schema_text(draft, sources=sources, description=title, person=person),
         spec_text(name, schema=files[0].name, source=source, epsilon=epsilon, title=title),
     )
-    folder.mkdir(parents=True, exist_ok=True)
     before = [path.read_bytes() if path.exists() else None for path in files]
     try:
+        folder.mkdir(parents=True, exist_ok=True)
         for path, text in zip(files, texts, strict=True):
             path.write_text(text, encoding="utf-8")
         load_spec(files[1])
-    except BaseException:
+    except BaseException as error:
         # Either both files are there and load, or all is as it was.
         for path, content in zip(files, before, strict=True):
-            path.unlink(missing_ok=True) if content is None else path.write_bytes(content)
+            with suppress(OSError):
+                path.unlink(missing_ok=True) if content is None else path.write_bytes(content)
+        if isinstance(error, OSError):
+            msg = f"the folder of a draft must be writable, got {folder}: {error.strerror}; name another."
+            raise InvalidInput(msg) from None
         raise
     return files
 
@@ -242,15 +262,22 @@ def _drafted(draft: "Draft", files: tuple[Path, Path]) -> Iterator[str]:
     from schemas.codebooks.drafting import described_in_words  # noqa: PLC0415 - as above
 
     counted = ", ".join(f"{count} {form}" for form, count in described_in_words(draft).items())
-    yield f"{files[0]}: {len(draft.columns)} columns ({counted})"
+    yield f"{files[0]}: {counted_as(len(draft.columns), 'column')} ({counted})"
     yield f"{files[1]}: what is to be released; everything else has a default, which the plan prints"
     remarks = [column for column in draft.columns if column.remark]
     if remarks:
         yield "To look at:"
         yield from (f"  {column.name}: {column.remark}" for column in remarks)
     if draft.left_out:
-        yield f"Left out, {len(draft.left_out)} variables:"
-        yield from (f"  {each.name}: {each.reason}" for each in draft.left_out)
+        yield f"Left out, {counted_as(len(draft.left_out), 'variable')}:"
+        yield from (f"  {each.name}: {each.reason}" for each in draft.left_out[:_MOST_SHOWN])
+        if len(draft.left_out) > _MOST_SHOWN:
+            yield f"  and {len(draft.left_out) - _MOST_SHOWN:,} more, which {files[0]} lists"
+
+
+def counted_as(count: int, noun: str) -> str:
+    """A number of things, in words."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def header_lines(codebook: "Codebook", draft: "Draft", source: Path) -> Iterator[str]:
@@ -278,7 +305,7 @@ def header_lines(codebook: "Codebook", draft: "Draft", source: Path) -> Iterator
     known = {name.casefold() for name in codebook.variables}
     others = sum(name.casefold() not in known for name in names)
     if others and len(missing) < len(drafted):
-        yield f"  {others} columns of the table are not in the codebook; they are never read"
+        yield f"  not in the codebook, and never read: {counted_as(others, 'column')} of the table"
     elif others:
         yield "  none is in it; check that the first row of the table names its columns"
 
@@ -325,6 +352,8 @@ def fit_lines(spec: "ReleaseSpec", fit: "Fit") -> Iterator[str]:
     yield f"{fit.rows + fit.malformed:,} rows{scope}: {fit.valid:,} kept, {left_out:,} left out"
     if fit.malformed:
         yield f"{fit.malformed:,} rows have too few or too many fields"
+    if (person := spec.domain.person) is not None:
+        yield f"of the rows kept, a release uses {person.most_records} of each {person.column}, chosen at random"
     for share, allowed, entry in _limits(spec, fit):
         verdict = "at most" if share <= allowed else "TOO MANY: more than"
         yield f"{share:.2%}, {verdict} the {allowed:.2%} of {entry}"

@@ -10,6 +10,7 @@ import numpy as np
 
 from deniable.foundation.domain import Attribute, Codes
 from deniable.learners.loglinear.estimation.empirical_bayes import posterior_mean
+from deniable.learners.loglinear.estimation.sparse_counts import sparse_counts
 from deniable.measurements.noisy_tables import Cells, Sums
 from deniable.models.noisy_marginals import NoisyMarginal
 
@@ -18,7 +19,8 @@ FEW_VALUES = 8
 MOST_NOMINAL = 128
 """Largest number of buckets of a nominal attribute."""
 POOLED_FROM = 64
-"""Number of values of a nominal attribute above which rare values share a bucket; below, denoising them is better."""
+"""Number of values of a nominal attribute above which rare values share a bucket; below, denoising them is better. From
+this number on, counts have a law of their own (`sparse_counts`), as few values may hold most records."""
 _BUCKETS_PER_DIGIT = 7
 
 
@@ -50,9 +52,7 @@ class Bucketed:
         return np.moveaxis(found, 0, axis)
 
 
-def bucketed(
-    attribute: Attribute, noisy: NoisyMarginal, total: float, few: float, signal: float, *, laplace: bool
-) -> Bucketed:
+def bucketed(attribute: Attribute, noisy: NoisyMarginal, total: float, few: float, signal: float) -> Bucketed:
     """Put an attribute's values into buckets.
 
     Args:
@@ -61,9 +61,8 @@ def bucketed(
         total: the noisy number of records.
         few: a count that hardly stands out from the noise of a typical table.
         signal: total divided by the mean noise of a typical table.
-        laplace: whether the noise is Laplace.
     """
-    counts = value_counts(attribute, noisy, total, laplace=laplace)
+    counts = value_counts(attribute, noisy, total)
     size = attribute.cardinality
     if size <= 2:
         return Bucketed(np.arange(size, dtype=np.uint16), counts)
@@ -73,8 +72,15 @@ def bucketed(
     return Bucketed(_pooled(counts, few), counts)
 
 
-def value_counts(attribute: Attribute, noisy: NoisyMarginal, total: float, *, laplace: bool) -> Cells:
+def value_counts(attribute: Attribute, noisy: NoisyMarginal, total: float) -> Cells:
     """Denoised counts of an attribute's values, which sum to the noisy number of records."""
+    if attribute.kind == "numeric" or attribute.cardinality < POOLED_FROM:
+        return smooth_value_counts(attribute, noisy, total)
+    return sparse_counts(noisy.values, float(noisy.deviation), total, laplace=noisy.noise == "laplace")
+
+
+def smooth_value_counts(attribute: Attribute, noisy: NoisyMarginal, total: float) -> Cells:
+    """The same by a law of lifts over even counts, or over those of the neighbours of a numeric value."""
     values = noisy.values
     expected = np.full(values.shape, total / len(values))
     if attribute.is_ordered and len(values) > FEW_VALUES:
@@ -82,7 +88,7 @@ def value_counts(attribute: Attribute, noisy: NoisyMarginal, total: float, *, la
         running = np.convolve(padded, np.full(5, 0.2), mode="valid")
         expected = np.maximum(running, total / len(values) / 50)
         expected *= total / expected.sum()
-    counts = posterior_mean(values, expected, noisy.deviation, laplace=laplace)
+    counts = posterior_mean(values, expected, noisy.deviation, laplace=noisy.noise == "laplace")
     if counts.sum() <= 0:
         counts = expected
     return np.asarray(counts * (total / counts.sum()))

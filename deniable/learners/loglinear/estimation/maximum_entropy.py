@@ -26,6 +26,8 @@ Wanted = Literal["model", "measured", "shares", "without"]
 
 TRIAL_RECORDS = 5_000
 """Number of simulated records with which an order is tried."""
+_LEAST_VARIANCE = 1e-6
+"""Least share of a count's variance that is left once the sum of all counts is known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,12 +92,23 @@ class FittedModel:
         return np.asarray(self.total * self.shares[attributes])
 
 
-def simplex(values: Cells, total: float) -> Cells:
-    """Euclidean projection onto the non-negative vectors with a given sum (Duchi et al. 2008)."""
-    falling = np.sort(values)[::-1]
-    excess = (np.cumsum(falling) - total) / np.arange(1, len(values) + 1)
-    last = int(np.flatnonzero(falling - excess > 0)[-1])
-    return np.asarray(np.maximum(values - excess[last], 0.0))
+def nearest_with_total(values: Cells, variances: Cells, total: float) -> Cells:
+    """The non-negative counts with a given sum that are nearest in squared deviations, each over its variance.
+
+    The excess of the sum is divided in proportion to the variances; counts below 0 are set to 0, and the rest is
+    divided anew. With equal variances it is the projection onto the simplex (Duchi et al. 2008; Michelot 1986).
+
+    Args:
+        values: noisy counts, shape (cells,).
+        variances: variances of their noise, above 0, same shape.
+        total: the sum, above 0.
+    """
+    left = np.ones(values.shape, np.bool_)
+    while True:
+        moved = values + variances * ((total - values[left].sum()) / variances[left].sum())
+        if bool((moved[left] >= 0).all()):
+            return np.asarray(np.where(left, moved, 0.0))
+        left &= moved >= 0
 
 
 def estimate_total(tables: Sequence[NoisyMarginal]) -> float:
@@ -132,7 +145,7 @@ def estimate_margins(tables: Sequence[NoisyMarginal], sizes: Sequence[int], tota
             sums[attribute] += weight * table.values.sum(axis=others)
             precision[attribute] += weight
     return tuple(
-        _margin(added / weight, weight**-0.5, total) if weight.all() else np.full(size, total / size)
+        _margin(added / weight, 1 / weight, total) if weight.all() else np.full(size, total / size)
         for size, added, weight in zip(sizes, sums, precision, strict=True)
     )
 
@@ -142,10 +155,12 @@ def with_known(margins: Sequence[Cells], total: float, shape: Shape) -> tuple[Ce
     return tuple(total * shape.known[i] if i in shape.known else margin for i, margin in enumerate(margins))
 
 
-def _margin(noisy: Cells, deviation: Cells, total: float) -> Cells:
+def _margin(noisy: Cells, variances: Cells, total: float) -> Cells:
     """Estimated counts of an attribute, shrunk towards equally frequent buckets as far as the noise suggests."""
     even = np.full(noisy.shape, total / noisy.size)
-    return simplex(posterior_mean(noisy, even, deviation, laplace=False), total)
+    left = np.sqrt(variances * np.maximum(1 - variances / variances.sum(), _LEAST_VARIANCE))
+    counts = posterior_mean(nearest_with_total(noisy, variances, total), even, left, laplace=False)
+    return nearest_with_total(counts, variances, total)
 
 
 def product(margins: Sequence[Cells], total: float) -> Cells:

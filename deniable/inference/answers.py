@@ -1,0 +1,186 @@
+"""How a question is to be answered, and its answer: an estimate with interval, estimand, grade, and what it rests on.
+
+No number leaves without its grade and the condition under which its interval covers.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isfinite, sqrt
+from typing import Any, Final, Literal
+
+from deniable.foundation.errors import InvalidInput
+from deniable.inference.intervals import Interval
+
+Grade = Literal["measured", "certified", "bounded", "model"]
+GRADES: Final[tuple[Grade, ...]] = ("measured", "certified", "bounded", "model")
+"""From what rests on the published law of the noise alone to what rests on the model."""
+Estimand = Literal["finite", "population"]
+ESTIMANDS: Final = ("finite", "population")
+SAMPLINGS: Final = ("census", "simple random", "unknown")
+HIGHEST_LEVEL = 0.9998
+_LEVELS = (0.5, 0.9999)
+_LEAST_EFFECT, _MOST_EFFECT = 0.1, 100.0
+
+MEANING: Final = {
+    "measured": "counted with noise of published law; no model is used",
+    "certified": "by the model, with an error that a released certificate bounds",
+    "bounded": "not counted as such; the interval is all that other counts allow",
+    "model": "by the model alone",
+}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How a question is to be answered.
+
+    Attributes:
+        level: the probability with which the interval covers, in (0.5, 0.9999).
+        estimand: `finite`, the confidential table, or `population`, from which its rows are a sample.
+        grade: the lowest grade that is accepted.
+        design_effect: factor of the variance of sampling, for designs other than simple random sampling; None for what
+            the release states, 1 if it states none.
+        sampling: how rows were sampled, as the user states it; None for what the release states.
+
+    Raises:
+        InvalidInput: an entry is out of range.
+    """
+
+    level: float = 0.95
+    estimand: Estimand = "finite"
+    grade: Grade = "bounded"
+    design_effect: float | None = None
+    sampling: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be answered."""
+        low, high = _LEVELS
+        if not low < self.level < high:
+            raise InvalidInput(f"the level must be in ({low}, {high}), got {self.level:g}; give one such as 0.95.")
+        if self.estimand not in ESTIMANDS:
+            raise InvalidInput(f"the estimand must be finite or population, got {self.estimand}.")
+        if self.grade not in GRADES:
+            raise InvalidInput(f"the grade must be one of {', '.join(GRADES)}, got {self.grade}.")
+        if self.design_effect is not None and not _LEAST_EFFECT <= self.design_effect <= _MOST_EFFECT:
+            ends = f"{_LEAST_EFFECT:g} and {_MOST_EFFECT:g}"
+            raise InvalidInput(f"the design effect must be between {ends}, got {self.design_effect:g}.")
+        if self.sampling is not None and self.sampling not in SAMPLINGS:
+            raise InvalidInput(f"the sampling must be one of {', '.join(SAMPLINGS)}, got {self.sampling}.")
+
+    def accepts(self, grade: Grade) -> bool:
+        """Whether an answer of a grade is accepted."""
+        return GRADES.index(grade) <= GRADES.index(self.grade)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """The answer to one question.
+
+    Attributes:
+        question: the question, in words.
+        kind: `count`, `share`, `mean`, `ratio`, `difference of shares`, `difference of means`, `quantile` or
+            `coefficient`.
+        estimate: the estimate; of counts it can be negative, and is no whole number.
+        interval: the interval; None if no interval with known coverage exists.
+        level: the probability with which the interval covers.
+        estimand: what it covers: `finite` or `population`.
+        of_what: the estimand in words.
+        grade: what the answer rests on.
+        condition: under which condition the interval covers, one sentence.
+        noise_deviation: standard deviation that the noise of privacy leaves in the estimate.
+        sampling_deviation: that of sampling, as far as the estimand has it.
+        sources: the tables that it comes from, with their shares of the noise's variance.
+        p_value: of the test that a difference or coefficient is 0; only for the grades measured and certified.
+    """
+
+    question: str
+    kind: str
+    estimate: float
+    interval: Interval | None
+    level: float
+    estimand: Estimand
+    of_what: str
+    grade: Grade
+    condition: str
+    noise_deviation: float = 0.0
+    sampling_deviation: float = 0.0
+    sources: Mapping[tuple[str, ...], float] = field(default_factory=dict)
+    p_value: float | None = None
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of the estimate."""
+        return sqrt(self.noise_deviation**2 + self.sampling_deviation**2)
+
+    def document(self) -> dict[str, Any]:
+        """The answer, ready for JSON."""
+        return {
+            "question": self.question,
+            "kind": self.kind,
+            "estimate": _finite(self.estimate),
+            "low": None if self.interval is None else _finite(self.interval.low),
+            "high": None if self.interval is None else _finite(self.interval.high),
+            "level": self.level,
+            "estimand": self.estimand,
+            "of_what": self.of_what,
+            "grade": self.grade,
+            "condition": self.condition,
+            "noise_sd": _finite(self.noise_deviation),
+            "sampling_sd": _finite(self.sampling_deviation),
+            "sources": [
+                {"table": list(names), "share_of_noise_variance": round(share, 6)}
+                for names, share in self.sources.items()
+            ],
+            "p_value": self.p_value,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableAnswer:
+    """The cells of a table, or the same question for several groups, with what they have in common.
+
+    Attributes:
+        question: the question, in words.
+        columns: names of the attributes.
+        cells: for each answer, what it is of, in the order of the columns.
+        answers: the answers.
+        simultaneous: whether all intervals together cover with the level.
+    """
+
+    question: str
+    columns: tuple[str, ...]
+    cells: tuple[tuple[str, ...], ...]
+    answers: tuple[Answer, ...]
+    simultaneous: bool = False
+
+    def document(self) -> dict[str, Any]:
+        """The table, ready for JSON."""
+        return {
+            "question": self.question,
+            "columns": list(self.columns),
+            "simultaneous": self.simultaneous,
+            "cells": [
+                {"of": dict(zip(self.columns, cell, strict=True)), **answer.document()}
+                for cell, answer in zip(self.cells, self.answers, strict=True)
+            ],
+        }
+
+    def rows(self) -> list[list[str]]:
+        """The table as rows of text for a CSV file, with a head."""
+        head = [*self.columns, "kind", "estimate", "low", "high", "noise_sd", "sampling_sd"]
+        head += ["level", "simultaneous", "estimand", "grade", "p_value", "condition"]
+        return [head, *(self._row(cell, each) for cell, each in zip(self.cells, self.answers, strict=True))]
+
+    def _row(self, cell: Sequence[str], each: Answer) -> list[str]:
+        ends = ["", ""] if each.interval is None else [_text(each.interval.low), _text(each.interval.high)]
+        numbers = [_text(each.estimate), *ends, _text(each.noise_deviation), _text(each.sampling_deviation)]
+        told = [f"{each.level:g}", "yes" if self.simultaneous else "no", each.estimand, each.grade]
+        return [*cell, each.kind, *numbers, *told, "" if each.p_value is None else _text(each.p_value), each.condition]
+
+
+def _finite(number: float) -> float | None:
+    """A number with ten digits; JSON has no infinity."""
+    return float(f"{number:.10g}") + 0.0 if isfinite(number) else None
+
+
+def _text(number: float) -> str:
+    return f"{number + 0.0:.10g}"

@@ -1,0 +1,528 @@
+"""Counts, shares, means and ratios of a release, each with the interval that its noise, and its sampling, leave.
+
+Two estimands: the confidential table (`finite`), and the population of which its rows are a sample (`population`). If
+only a part of the table's rows was measured, each with a known probability, that is part of the error of both. Tables,
+quantiles and regression do not belong here.
+"""
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from itertools import combinations
+from math import inf, sqrt
+from typing import NoReturn, Protocol
+
+import numpy as np
+
+from deniable.foundation.errors import InvalidInput, Refused
+from deniable.inference.answers import Answer, Asked, Grade
+from deniable.inference.bounds import MeasuredCount, Subset, count_bounds
+from deniable.inference.certified import CertifiedCounts
+from deniable.inference.conditions import Conditions, Labels
+from deniable.inference.intervals import (
+    LOUD,
+    SMALL,
+    Interval,
+    Quadratic,
+    Unbounded,
+    exact_count_interval,
+    exact_share_interval,
+    ratio_interval,
+    share_interval,
+)
+from deniable.inference.laws import ErrorLaw, two_sided
+from deniable.inference.queries import Product, Query
+from deniable.inference.system import MeasuredSystem, NotMeasured
+from deniable.measurements.certificate import Certificate
+from deniable.measurements.consistency import Functional
+from deniable.measurements.document import Measurements
+from deniable.measurements.noisy_tables import Cells
+
+FEWEST = 100.0
+"""Estimated number of rows below which nothing is answered."""
+_ALL = Query.product({})
+_MOST_TOGETHER = 8
+
+
+def _level_of_part(level: float, parts: int) -> float:
+    """The level of each of several intervals that together keep a level."""
+    return 1 - (1 - level) / parts
+
+
+class Model(Protocol):
+    """What the model says of counts; no noise of known law stands behind it."""
+
+    def total(self, query: Query) -> float:
+        """The sum over the model's records of a function of each."""
+
+
+class Inference:
+    """Answers from what a release measured.
+
+    Attributes:
+        measured: what was measured.
+        system: the estimates that follow from it.
+        conditions: the language of questions.
+        records: the estimated number of measured rows.
+        kept: probability with which a row of the confidential table is among those measured; 1 if none is known.
+        model: what the model says, if it is at hand.
+
+    Args:
+        measured: what was measured.
+        probability: that probability; None if it is not known: answers are then of the measured rows.
+        labels: what values stand for.
+        computed: names of attributes that are computed from others.
+        model: what the model says, for answers of the grade `model`.
+        certificate: the certificate of the model's error, for answers of the grade `certified`.
+        design_effect: factor of the variance of sampling, as the release states it.
+
+    Raises:
+        Refused: fewer than 100 rows were measured, by estimate.
+    """
+
+    def __init__(
+        self,
+        measured: Measurements,
+        *,
+        probability: Fraction | None = None,
+        labels: Labels | None = None,
+        computed: Sequence[str] = (),
+        model: Model | None = None,
+        certificate: Certificate | None = None,
+        design_effect: float = 1.0,
+    ) -> None:
+        self.measured = measured
+        self.system = MeasuredSystem(measured, probability)
+        self.conditions = Conditions(measured.domain, labels, computed)
+        self.kept = 1.0 if probability is None else float(probability)
+        self._table = "the rows that were measured" if probability is None else "the confidential table"
+        self._certified = None if certificate is None else CertifiedCounts(certificate, measured.buckets)
+        self.model = model
+        self._design_effect = design_effect
+        self._all = self.system.functional(_ALL)
+        self.records = self.system.value(self._all)
+        if self.records < FEWEST:
+            raise Refused(
+                f"at least {FEWEST:.0f} rows must have been measured for estimates, got about {self.records:.0f}."
+            )
+
+    def count(self, condition: str = "", asked: Asked | None = None) -> Answer:
+        """The number of records of the confidential table that fulfil a condition.
+
+        Args:
+            condition: the condition; all records if it is empty.
+            asked: how to answer.
+
+        Raises:
+            InvalidInput: it is no condition, or divides values that were counted together.
+            Refused: the estimand is the population, whose size is not known, or the grade is lower than is accepted.
+        """
+        asked = asked or Asked()
+        if asked.estimand == "population":
+            raise Refused("a count must be of the confidential table (finite); of the population ask for a share.")
+        query = Query.product(self.conditions.parse(condition))
+        question = f"number of records with {condition}" if condition.strip() else "number of records"
+        try:
+            functional = self.functional(query)
+        except NotMeasured as error:
+            return self._bounded(question, query, None, asked, error)
+        value = self.system.value(functional)
+        return self.answer(
+            question,
+            "count",
+            value / self.kept,
+            self.count_interval(functional, asked.level),
+            asked,
+            functional,
+            noise=self.system.variance(functional) / self.kept**2,
+            sampling=max(value, 0.0) * (1 - self.kept) / self.kept**2,
+        )
+
+    def share(self, condition: str, given: str = "", asked: Asked | None = None) -> Answer:
+        """The share of records that fulfil a condition, of all or of those that fulfil another; see `count`."""
+        return self.share_of(self.conditions.parse(condition), condition or "any values", given, asked)
+
+    def share_of(
+        self, condition: Mapping[int, Cells], words: str, given: str = "", asked: Asked | None = None
+    ) -> Answer:
+        """`share`, of a condition as the values that it allows, with its wording."""
+        asked = asked or Asked()
+        inside = Query.product(self.conditions.parse(given))
+        both = inside.within(Query.product(condition))
+        question = f"share with {words}" + (f" among those with {given}" if given.strip() else "")
+        try:
+            return self._ratio(question, "share", both, inside, None, asked)
+        except NotMeasured as error:
+            return self._bounded(question, both, inside, asked, error)
+
+    def mean(self, attribute: str, given: str = "", asked: Asked | None = None) -> Answer:
+        """The mean of a numeric attribute, of all records or of those that fulfil a condition; see `count`.
+
+        Where values were counted together in the tables with the condition's attributes, the interval has the bounds
+        that the lowest and the highest value of each bucket give, and the grade is `bounded`.
+        """
+        asked = asked or Asked()
+        i = self.conditions.attribute(attribute)
+        values = self.conditions.numbers(i)
+        inside = Query.product(self.conditions.parse(given))
+        question = f"mean of {self.measured.domain.names[i]}" + (f" among those with {given}" if given.strip() else "")
+        total, squares = (inside.within(Query.product({i: own})) for own in (values, values**2))
+        try:
+            found = self._ratio(question, "mean", total, inside, (squares, total, inside), asked)
+        except NotMeasured as error:
+            if error.relation or error.split != (i,):
+                return self._by_model(question, "mean", total, inside, asked, error)
+            return self._bounded_mean(question, i, values, inside, asked)
+        return found
+
+    def ratio(self, numerator: str, denominator: str, asked: Asked | None = None) -> Answer:
+        """The ratio of two counts, or of the totals of two numeric attributes; see `count`.
+
+        Args:
+            numerator: a condition, or the name of a numeric attribute.
+            denominator: the same.
+            asked: how to answer.
+        """
+        asked = asked or Asked()
+        one, other = self._quantity(numerator), self._quantity(denominator)
+        question = f"ratio of {numerator} to {denominator}"
+        squares = one.within(one), one.within(other), other.within(other)
+        try:
+            return self._ratio(question, "ratio", one, other, squares, asked)
+        except NotMeasured as error:
+            return self._by_model(question, "ratio", one, other, asked, error)
+
+    def groups(self, i: int) -> list[np.ndarray]:
+        """Values of an attribute, as they were counted with others: codes of each bucket, in their order."""
+        buckets = self.system.buckets[i]
+        return [np.nonzero(buckets == bucket)[0] for bucket in range(self.system.sizes[i])]
+
+    def functional(self, query: Query) -> Functional:
+        """A query as a linear function of what was measured.
+
+        Raises:
+            InvalidInput: it divides values that were counted together; the sentence offers the nearest edges.
+            NotMeasured: a relation was not measured.
+        """
+        try:
+            return self.system.functional(query)
+        except NotMeasured as error:
+            if not error.split or error.relation:
+                raise
+            i = error.split[0]
+            for term in query.terms:
+                own = term.of.get(i)
+                if own is not None and set(np.unique(own)) <= {0.0, 1.0}:
+                    raise InvalidInput(self.conditions.edges(i, self.system.buckets[i], own)) from None
+            raise
+
+    def sampling_factor(self, asked: Asked) -> float:
+        """The factor of the variance that independent sampling of the measured rows would have.
+
+        Raises:
+            Refused: the estimand is the population, and how its rows were sampled is not known.
+        """
+        if asked.estimand == "finite":
+            return 1 - self.kept
+        stated = self.measured.universe.sampling
+        if stated != "unknown" and asked.sampling not in {None, stated}:
+            raise Refused(
+                f"the release states that its rows are a {stated} sample, got {asked.sampling}; leave it out."
+            )
+        sampling = asked.sampling or stated
+        if sampling == "unknown":
+            raise Refused(
+                "the release does not state how its rows were sampled from a population; ask for the confidential "
+                "table (finite), or state the sampling yourself (census, or simple random with a design effect)."
+            )
+        return 1 - self.kept if sampling == "census" else self._effect(asked)
+
+    def _effect(self, asked: Asked) -> float:
+        return self._design_effect if asked.design_effect is None else asked.design_effect
+
+    def of_what(self, asked: Asked) -> str:
+        """The estimand in words."""
+        return f"{self._table}" if asked.estimand == "finite" else "the population that the rows were sampled from"
+
+    def condition_of(self, asked: Asked, grade: Grade, kind: str = "") -> str:
+        """Under which condition an interval covers."""
+        told = {
+            "measured": "The interval rests on the published law of the noise, and on no model",
+            "certified": "The interval rests on the released certificate of the model's error, and on no model",
+            "bounded": "The attributes were not counted together: the interval is all that separate counts allow",
+            "model": "The model is right; nothing measured supports it, and there is no interval",
+        }[grade]
+        if grade == "bounded" and "mean" in kind:
+            told = "Values were counted in buckets: the interval has the lowest and the highest value of each"
+        if asked.estimand == "finite":
+            more = f"; each row of the table was measured with probability {self.kept:g}" if self.kept < 1 else ""
+            return f"{told}{more}."
+        sampling = asked.sampling or self.measured.universe.sampling
+        by = "you state" if self.measured.universe.sampling == "unknown" else "the release states"
+        if sampling == "census":
+            return f"{told}; {by} that the table is the whole population."
+        effect = f" with a design effect of {self._effect(asked):g}" if self._effect(asked) != 1 else ""
+        return f"{told}; {by} that the rows are a simple random sample{effect}."
+
+    def answer(
+        self,
+        question: str,
+        kind: str,
+        estimate: float,
+        interval: Interval | None,
+        asked: Asked,
+        functional: Functional | None,
+        *,
+        noise: float = 0.0,
+        sampling: float = 0.0,
+        grade: Grade = "measured",
+        p_value: float | None = None,
+    ) -> Answer:
+        """An answer with what belongs to every one.
+
+        Args:
+            question: the question in words.
+            kind: what the estimate is.
+            estimate: the estimate.
+            interval: its interval.
+            asked: how to answer the question.
+            functional: what the estimate is made of, for its sources.
+            noise: variance that the noise of privacy leaves.
+            sampling: variance of sampling.
+            grade: what it rests on.
+            p_value: of a test, if one is wanted.
+        """
+        return Answer(
+            question=question,
+            kind=kind,
+            estimate=estimate,
+            interval=interval,
+            level=asked.level,
+            estimand=asked.estimand,
+            of_what=self.of_what(asked),
+            grade=grade,
+            condition=self.condition_of(asked, grade, kind),
+            noise_deviation=sqrt(max(noise, 0.0)),
+            sampling_deviation=sqrt(max(sampling, 0.0)),
+            sources={} if functional is None else self.system.sources(functional),
+            p_value=p_value,
+        )
+
+    def law(self, functional: Functional, sampling: float = 0.0) -> ErrorLaw:
+        """The law of the error of a linear function's estimate, with a variance of sampling."""
+        public = self.system.variance_of_public_totals(functional)
+        return ErrorLaw.of(self.system.weights(functional), max(sampling, 0.0) + public)
+
+    def reach(self, functional: Functional, level: float, sampling: float = 0.0) -> float:
+        """The distance within which the estimate of a linear function is right with the level's probability."""
+        return self.law(functional, sampling).reach(level)
+
+    def count_interval(self, functional: Functional, level: float) -> Interval:
+        """The interval of a count of the confidential table, in whole records."""
+        value, noise = self.system.value(functional), self.system.variance(functional)
+        if self.kept >= 1 or (value <= SMALL and noise < LOUD):
+            return exact_count_interval(value, self.kept, self.law(functional), level)
+        sampling = value * (1 - self.kept)
+        z = self.reach(functional, level, sampling) / sqrt(noise + sampling)
+        spread = Quadratic(noise, self.kept * (1 - self.kept), 0.0)
+        return ratio_interval(value, self.kept, spread, z).cut(0.0, inf)
+
+    def linear(self, one: Functional, other: Functional, ratio: float) -> Functional:
+        """One function less a ratio times another."""
+        found = {subset: own.copy() for subset, own in one.items()}
+        for subset, own in other.items():
+            found[subset] = found[subset] - ratio * own if subset in found else -ratio * own
+        return found
+
+    def _quantity(self, text: str) -> Query:
+        if text.strip() in self.measured.domain.names:
+            i = self.conditions.attribute(text)
+            return Query.product({i: self.conditions.numbers(i)})
+        return Query.product(self.conditions.parse(text))
+
+    def _ratio(
+        self,
+        question: str,
+        kind: str,
+        numerator: Query,
+        denominator: Query,
+        squares: tuple[Query, Query, Query] | None,
+        asked: Asked,
+    ) -> Answer:
+        """A ratio of two sums; of a share there are no squares, as its variance follows from itself."""
+        above, below = self.functional(numerator), self.functional(denominator)
+        one, other = self.system.value(above), self.system.value(below)
+        if other <= 0:
+            raise Refused(f"the group must have records for a {kind}, and its estimated size is {other:.0f}.")
+        ratio = one / other
+        factor = self.sampling_factor(asked)
+        noise = Quadratic(
+            self.system.variance(above), -2 * self.system.covariance(above, below), self.system.variance(below)
+        )
+        if squares is None:
+            sampled = Quadratic(0.0, other, -other)
+        elif factor:
+            two, cross, square = (self.system.value(self.functional(each)) for each in squares)
+            sampled = Quadratic(two, -2 * cross, square)
+        else:
+            sampled = Quadratic(0.0, 0.0, 0.0)
+        error = self.linear(above, below, ratio)
+        sampling = max(factor * sampled.at(ratio), 0.0)
+        spread = max(noise.at(ratio), 0.0)
+        z = self.reach(error, asked.level, sampling) / sqrt(spread + sampling) if spread + sampling > 0 else 0.0
+        try:
+            is_small = one <= SMALL and noise.constant < LOUD
+            if kind == "share" and factor == 1 and asked.estimand == "population" and is_small:
+                interval = exact_share_interval(one, other, self.law(error), asked.level)
+            else:
+                own = share_interval if kind == "share" else ratio_interval
+                interval = own(one, other, noise.plus(sampled, factor), z)
+        except Unbounded:
+            raise Refused(
+                f"the group must be large enough for a {kind}: its estimated size is {other:.0f}, with a standard "
+                f"deviation of {sqrt(noise.square):.0f}; ask for a larger group."
+            ) from None
+        if kind == "mean":
+            for i in set(numerator.attributes) - set(denominator.attributes):
+                values = self.conditions.numbers(i)
+                interval = interval.cut(float(values.min()), float(values.max()))
+        return self.answer(
+            question, kind, ratio, interval, asked, error, noise=spread / other**2, sampling=sampling / other**2
+        )
+
+    def _bounded_mean(self, question: str, i: int, values: Cells, inside: Query, asked: Asked) -> Answer:
+        """A mean of which only buckets were measured with the condition: bounds by the values in each bucket."""
+        self._accept("bounded", asked)
+        buckets = self.system.buckets[i]
+        lowest, highest = (np.full(self.system.sizes[i], side * inf) for side in (1, -1))
+        np.minimum.at(lowest, buckets, values)
+        np.maximum.at(highest, buckets, values)
+        made = [
+            self._ratio(question, "mean", *self._sums_of(i, own, inside), asked)
+            for own in (lowest[buckets], self._middles(i, values)[buckets], highest[buckets])
+        ]
+        ends = Interval(made[0].interval.low, made[2].interval.high)  # type: ignore[union-attr]
+        middle = made[1]
+        functional = self.functional(inside.within(Query.product({i: self._middles(i, values)[buckets]})))
+        return self.answer(
+            question,
+            "mean",
+            middle.estimate,
+            ends,
+            asked,
+            functional,
+            noise=middle.noise_deviation**2,
+            sampling=middle.sampling_deviation**2,
+            grade="bounded",
+        )
+
+    def _sums_of(self, i: int, values: Cells, inside: Query) -> tuple[Query, Query, tuple[Query, Query, Query]]:
+        total, squares = (inside.within(Query.product({i: own})) for own in (values, values**2))
+        return total, inside, (squares, total, inside)
+
+    def _middles(self, i: int, values: Cells) -> Cells:
+        """The mean of an attribute's values in each bucket, by its own counts; the middle where these are too small."""
+        buckets, found = self.system.buckets[i], np.zeros(self.system.sizes[i])
+        for bucket in range(len(found)):
+            own = buckets == bucket
+            lowest, highest = float(values[own].min()), float(values[own].max())
+            found[bucket] = (lowest + highest) / 2
+            try:
+                parts = [Query.product({i: np.where(own, each, 0.0)}) for each in (values, np.ones(len(values)))]
+                total, count = (self.system.value(self.system.functional(each)) for each in parts)
+            except NotMeasured:
+                continue
+            if count > 1 and lowest <= total / count <= highest:
+                found[bucket] = total / count
+        return found
+
+    def _bounded(self, question: str, both: Query, inside: Query | None, asked: Asked, error: NotMeasured) -> Answer:
+        """A count or share of attributes that were not counted together, by bounds and by a certificate."""
+        kind = "count" if inside is None else "share"
+        [term] = both.terms
+        certified = self._by_certificate(term, asked, of_all=inside is not None)
+        grade: Grade = "bounded" if certified is None else "certified"
+        if not asked.accepts(grade):
+            self._refuse(grade, error)
+        needed = [tuple(sorted(term.of)), () if inside is None else inside.attributes]
+        if len(term.of) > _MOST_TOGETHER:
+            raise Refused(f"a condition may have at most {_MOST_TOGETHER} attributes that were not counted together.")
+        # The bounds and the certificate each miss with half of the probability that is left, so both hold together.
+        level = _level_of_part(asked.level, 1 if certified is None else 2)
+        counts = self._counts(term.of, asked, level, of_all=inside is not None)
+        whole, centre = count_bounds(needed[0], counts)
+        if certified is not None:
+            low, high = max(whole.low, certified.interval.low), min(whole.high, certified.interval.high)
+            whole = Interval(low, high) if low <= high else certified.interval
+            centre = min(max(certified.estimate, whole.low), whole.high)
+        if inside is None:
+            interval = Interval(whole.low / self.kept, whole.high / self.kept)
+            return self.answer(question, kind, centre / self.kept, interval, asked, None, grade=grade)
+        group, middle = count_bounds(needed[1], counts)
+        if group.low <= 0:
+            raise Refused(f"the group must have records for a share, and may have none: {group.high:.0f} at most.")
+        interval = Interval(whole.low / group.high, whole.high / group.low).cut(0.0, 1.0)
+        return self.answer(question, kind, centre / max(middle, 1.0), interval, asked, None, grade=grade)
+
+    def _by_certificate(self, term: Product, asked: Asked, *, of_all: bool) -> MeasuredCount | None:
+        """A count by the model, with the bound of the certificate and the error of sampling; None if there is none."""
+        factor = self.sampling_factor(asked)
+        own = _level_of_part(asked.level, 4 if factor else 2)
+        found = None if self._certified is None else self._certified.count(term.of, own)
+        if found is None or not factor:
+            return found
+        low, high = max(found.interval.low, 0.0), max(min(found.interval.high, self.records), 0.0)
+        # The count in the interval whose variance of sampling is largest.
+        most = min(max(self.records / 2, low), high) if of_all else high
+        share = most / self.records if of_all else 0.0
+        reach = two_sided(own) * sqrt(max(factor * most * (1 - share), 0.0))
+        return MeasuredCount(found.estimate, Interval(low - reach, high + reach))
+
+    def _counts(
+        self, factors: Mapping[int, Cells], asked: Asked, level: float, *, of_all: bool
+    ) -> dict[Subset, MeasuredCount]:
+        """The counts of all measured subsets of conditions, with intervals that cover together.
+
+        Args:
+            factors: the conditions.
+            asked: how to answer.
+            level: of all these intervals together.
+            of_all: whether they are compared with the number of all measured rows, and not with a count of the table.
+        """
+        found = {}
+        for size in range(len(factors) + 1):
+            for subset in combinations(sorted(factors), size):
+                try:
+                    found[subset] = self.functional(Query.product({i: factors[i] for i in subset}))
+                except NotMeasured:
+                    continue
+        level = _level_of_part(level, len(found))
+        factor = self.sampling_factor(asked)
+        made = {}
+        for subset, functional in found.items():
+            value = self.system.value(functional)
+            share = min(max(value / self.records, 0.0), 1.0) if of_all else 0.0
+            sampling = factor * max(value, 0.0) * (1 - share)
+            reach = self.reach(functional, level, sampling)
+            made[subset] = MeasuredCount(value, Interval(value - reach, value + reach))
+        return made
+
+    def _by_model(
+        self, question: str, kind: str, numerator: Query, denominator: Query, asked: Asked, error: NotMeasured
+    ) -> Answer:
+        """What the model says, without an interval."""
+        if not asked.accepts("model") or self.model is None:
+            self._refuse("model", error)
+        below = self.model.total(denominator)
+        if below <= 0:
+            raise Refused("the model has no records in the group; ask for a larger one.")
+        return self.answer(question, kind, self.model.total(numerator) / below, None, asked, None, grade="model")
+
+    def _accept(self, grade: Grade, asked: Asked) -> None:
+        if not asked.accepts(grade):
+            raise Refused(f"the answer would be of the grade {grade}, and you ask for {asked.grade} at least.")
+
+    def _refuse(self, grade: Grade, error: NotMeasured) -> NoReturn:
+        """Refuse what was not measured, with what is there instead."""
+        names = [self.measured.domain.names[i] for i in error.relation]
+        said = f"{' and '.join(names)} were not counted together" if len(names) > 1 else str(error).rstrip(".")
+        raise Refused(f"{said}, so the grade would be {grade}; accept the grade {grade}, or ask for other attributes.")

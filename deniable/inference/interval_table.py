@@ -1,0 +1,120 @@
+"""`intervals.csv`: every measured table, cell by cell, as counts and shares with intervals; and its verification.
+
+A function of `measured.json`, the public domain and the split, for readers who work in other languages: of the
+confidential table, each interval by itself at the level 0.95. What a person asks does not belong here.
+"""
+
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import zip_longest
+from math import prod, sqrt
+from typing import Any, Final
+
+from deniable.foundation.checks import Check, found
+from deniable.foundation.domain import Domain
+from deniable.foundation.errors import Refused
+from deniable.inference.answers import Answer, Asked
+from deniable.inference.estimation import Inference
+from deniable.inference.system import NotMeasured
+from deniable.inference.tables import table
+from deniable.measurements.document import Measurements
+from deniable.measurements.estimates import probability_of
+
+FILE: Final = "intervals.csv"
+MOST_CELLS: Final = 20_000
+"""Cells of a table, above which it is left out; `consistent.json` has it, and questions about it are answered."""
+
+_FOLLOWS = "intervals.csv has the estimates and intervals that follow from measured.json"
+_NUMBERS = ("count", "count_low", "count_high", "count_sd", "share", "share_low", "share_high", "share_sd")
+_TOLERANCE: Final = 1e-6
+"""Largest difference of a stated number from the recomputed one, in units of its standard deviation or of itself."""
+
+
+def interval_table(measured: Measurements, probability: Fraction | None) -> str:
+    """The file's content.
+
+    Args:
+        measured: what was measured.
+        probability: with which a record of the confidential table is among the measured rows.
+
+    Returns:
+        One line for each cell of each table of at most 20,000 cells; only the head, if too few rows were measured.
+    """
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(_rows(measured, probability))
+    return text.getvalue()
+
+
+def _rows(measured: Measurements, probability: Fraction | None) -> Iterator[list[str]]:
+    most = max((len(each.attributes) for each in measured.tables), default=1)
+    places = [f"{what}_{number}" for number in range(1, most + 1) for what in ("attribute", "values")]
+    yield ["table", *places, *_NUMBERS, "level", "of", "grade"]
+    try:
+        inference = Inference(measured, probability=probability)
+    except (Refused, NotMeasured):
+        return
+    names, asked = measured.domain.names, Asked()
+    alone = [(i,) for i in range(len(names))]
+    several = dict.fromkeys(each.attributes for each in measured.tables if len(each.attributes) > 1)
+    for attributes in [*alone, *several]:
+        size = prod(inference.system.sizes[i] for i in attributes)
+        if size > MOST_CELLS or not inference.system.is_measured(attributes):
+            continue
+        own = [names[i] for i in attributes]
+        counts, shares = (table(inference, own, kind, asked) for kind in ("count", "share"))
+        for cell, count, share in zip(counts.cells, counts.answers, shares.answers, strict=True):
+            told = [part for pair in zip(own, cell, strict=True) for part in pair]
+            padding = [""] * (2 * most - len(told))
+            numbers = [*_of(count), *_of(share)]
+            yield [" x ".join(own), *told, *padding, *numbers, f"{asked.level:g}", count.of_what, count.grade]
+
+
+def _of(answer: Answer) -> list[str]:
+    low, high = (0.0, 0.0) if answer.interval is None else (answer.interval.low, answer.interval.high)
+    spread = sqrt(answer.noise_deviation**2 + answer.sampling_deviation**2)
+    return [f"{number + 0.0:.10g}" for number in (answer.estimate, low, high, spread)]
+
+
+def check_intervals(
+    described: Mapping[str, Any], measured: Mapping[str, Any], content: str, split: Mapping[str, Any] | None
+) -> Check:
+    """Check the intervals against the measurements.
+
+    Args:
+        described: `schema.json`.
+        measured: `measured.json`.
+        content: `intervals.csv`.
+        split: probability of each part of the split, as in a spec.
+    """
+    rows = list(csv.reader(io.StringIO(content, newline="")))
+
+    def faults() -> Iterator[str]:
+        known = Measurements.from_document(Domain.from_document(described).modelled, measured)
+        probability = None if not split else probability_of(known, split)
+        for number, (own, right) in enumerate(zip_longest(rows, _rows(known, probability)), 1):
+            if own is None or right is None or len(own) != len(right):
+                yield f"{FILE}: line {number} is missing, or is one too many"
+                return
+            if number == 1 and own != right:
+                yield f"{FILE}: its first line must name the columns"
+                return
+            if number > 1 and not _is_same(own, right):
+                yield f"{FILE}: line {number} does not follow from measured.json"
+
+    return Check(_FOLLOWS, found(faults), f"{max(len(rows) - 1, 0):,} cells")
+
+
+def _is_same(own: Sequence[str], right: Sequence[str]) -> bool:
+    """Whether two lines say the same, up to the rounding of another machine."""
+    first = len(right) - len(_NUMBERS) - 3
+    last = first + len(_NUMBERS)
+    if [*own[:first], *own[last:]] != [*right[:first], *right[last:]]:
+        return False
+    stated, expected = ([float(each) for each in line[first:last]] for line in (own, right))
+    scales = [expected[3]] * 4 + [expected[7]] * 4
+    return all(
+        abs(one - other) <= _TOLERANCE * (scale + abs(other) + 1e-6)
+        for one, other, scale in zip(stated, expected, scales, strict=True)
+    )

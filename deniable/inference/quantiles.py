@@ -1,0 +1,137 @@
+"""Cumulative shares and quantiles of numeric attributes, with intervals.
+
+A quantile's interval has the values at which the cumulative share can be the wanted probability, by the interval of
+each cumulative share (Woodruff 1952). Values that were counted together in buckets are distinguished only where the
+attribute's own counts allow it.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deniable.foundation.errors import InvalidInput
+from deniable.inference.answers import Answer, Asked, TableAnswer
+from deniable.inference.estimation import Inference
+from deniable.inference.intervals import Interval
+from deniable.measurements.noisy_tables import Cells
+
+
+def cumulative(inference: Inference, attribute: str, given: str = "", asked: Asked | None = None) -> TableAnswer:
+    """The share of records whose value of a numeric attribute is at most each value, or each bucket's last one.
+
+    Args:
+        inference: the release.
+        attribute: its name.
+        given: a condition that all records fulfil.
+        asked: how to answer.
+
+    Raises:
+        InvalidInput, Refused: as of a share; or the attribute is nominal.
+    """
+    asked = asked or Asked()
+    i, values, ends = _places(inference, attribute, given, asked)
+    name = inference.measured.domain.names[i]
+    answers = [_share_up_to(inference, i, values, end, given, asked) for end in ends]
+    return TableAnswer(
+        question=f"cumulative shares of {name}" + (f" among those with {given}" if given.strip() else ""),
+        columns=(name,),
+        cells=tuple((f"<={_text(end)}",) for end in ends),
+        answers=tuple(answers),
+    )
+
+
+def quantile(
+    inference: Inference, attribute: str, probability: float = 0.5, given: str = "", asked: Asked | None = None
+) -> Answer:
+    """The least value that at least a share of records does not exceed; the median by default.
+
+    Args:
+        inference: the release.
+        attribute: name of a numeric attribute.
+        probability: the share, in (0, 1).
+        given: a condition that all records fulfil.
+        asked: how to answer.
+
+    Raises:
+        InvalidInput: the probability is out of range, or as of `cumulative`.
+        Refused: as of a share.
+    """
+    asked = asked or Asked()
+    if not 0 < probability < 1:
+        raise InvalidInput(f"a quantile must be of a share in (0, 1), got {probability:g}; the median is 0.5.")
+    i, values, ends = _places(inference, attribute, given, asked)
+    found = cache(lambda place: _share_up_to(inference, i, values, float(ends[place]), given, asked))
+    last = len(ends) - 1
+    estimate = _first(lambda place: found(place).estimate >= probability, last)
+    low = _first(lambda place: _high(found(place)) >= probability, last)
+    # Noise can make cumulative shares fall: the last place counts that may be too low.
+    high = min(last, 1 + max((place for place in range(last + 1) if _low(found(place)) < probability), default=-1))
+    # Below the end of a bucket its values cannot be distinguished.
+    starts = np.sort(values)
+    least = float(starts[0]) if low == 0 else float(starts[starts > ends[low - 1]][0])
+    name = inference.measured.domain.names[i]
+    question = f"{probability:g} quantile of {name}" + (f" among those with {given}" if given.strip() else "")
+    answer = found(estimate)
+    resolution = (
+        "" if len(ends) == len(values) else "; values in one bucket are not distinguished, and its last is given"
+    )
+    return replace(
+        answer,
+        question=question,
+        kind="quantile",
+        estimate=float(ends[estimate]),
+        interval=Interval(least, float(ends[high])),
+        condition=answer.condition.rstrip(".") + resolution + ".",
+        noise_deviation=0.0,
+        sampling_deviation=0.0,
+    )
+
+
+def _places(inference: Inference, attribute: str, given: str, asked: Asked) -> tuple[int, Cells, NDArray[np.float64]]:
+    """Column number, values, and the values at which cumulative shares are known, ascending."""
+    i = inference.conditions.attribute(attribute)
+    values = inference.conditions.numbers(i)
+    ordered = np.sort(values)
+    if len(ordered) > 1:
+        try:
+            _share_up_to(inference, i, values, float(ordered[0]), given, replace(asked, grade="measured"))
+        except InvalidInput:
+            buckets = inference.system.buckets[i]
+            return i, values, _ends(values, buckets)
+    return i, values, ordered
+
+
+def _ends(values: Cells, buckets: NDArray[np.integer]) -> NDArray[np.float64]:
+    """The values at which no bucket is divided."""
+    ordered = np.sort(values)
+    kept = []
+    for end in ordered:
+        up_to = values <= end
+        inside, held = np.bincount(buckets, weights=up_to.astype(np.float64)), np.bincount(buckets)
+        if ((inside == 0) | (inside == held)).all():
+            kept.append(end)
+    return np.asarray(kept)
+
+
+def _share_up_to(inference: Inference, i: int, values: Cells, end: float, given: str, asked: Asked) -> Answer:
+    name = inference.measured.domain.names[i]
+    return inference.share_of({i: (values <= end).astype(np.float64)}, f"{name}<={_text(end)}", given, asked)
+
+
+def _first(holds: Callable[[int], bool], last: int) -> int:
+    return next((place for place in range(last + 1) if holds(place)), last)
+
+
+def _low(answer: Answer) -> float:
+    return 0.0 if answer.interval is None else answer.interval.low
+
+
+def _high(answer: Answer) -> float:
+    return 1.0 if answer.interval is None else answer.interval.high
+
+
+def _text(number: float) -> str:
+    return f"{number:.10g}"

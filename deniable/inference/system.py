@@ -1,0 +1,321 @@
+"""What the noisy tables of a release say together: the estimate of every linear query, with its variance and its parts.
+
+An attribute that was counted by values in one table and by buckets in another is divided into two: its buckets, and the
+contrasts of values within buckets. A table by values then says something of both, with uncorrelated noise: sums of
+buckets are constant within each, and contrasts sum to 0 there. All are estimated by the generalized least squares of
+`deniable.measurements.consistency`. Intervals do not belong here.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import combinations, product
+from math import sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deniable.foundation.errors import InvalidInput
+from deniable.inference.queries import Product, Query
+from deniable.measurements.consistency import (
+    ConsistentTables,
+    Estimate,
+    Functional,
+    Observation,
+    Subset,
+    contrasts,
+    solvable,
+)
+from deniable.measurements.document import Measurements
+from deniable.measurements.estimates import LARGEST_SYSTEM, added_up, public_observations
+from deniable.measurements.noisy_tables import Cells, MeasuredTable
+
+PUBLIC_TOTALS = ("public totals",)
+"""The source of what follows from public totals of the table."""
+_ALL = Query.product({})
+_MOST_DIVIDED = 6
+"""Attributes of a table that are counted by values, and elsewhere by buckets, of which all contrasts are used."""
+_MOST_ATTRIBUTES = 10
+_NOTHING = 1e-12
+"""Share of a function's size below which a part of it counts as rounding."""
+
+
+class NotMeasured(InvalidInput):
+    """A query needs what no table measured.
+
+    Attributes:
+        split: attributes of which the query separates values that were counted together; column numbers.
+        relation: the attributes that were not counted together, if any; column numbers.
+    """
+
+    def __init__(self, sentence: str, split: Subset = (), relation: Subset = ()) -> None:
+        super().__init__(sentence)
+        self.split = split
+        self.relation = relation
+
+
+@dataclass(frozen=True, eq=False)
+class _Source:
+    """An observation, and the table that it comes from; None for public totals."""
+
+    observation: Observation
+    table: MeasuredTable | None = None
+    inner: Subset = ()
+
+
+class MeasuredSystem:
+    """The estimates of all that noisy tables say together.
+
+    Attributes:
+        measured: what was measured.
+        buckets: bucket of each value of each attribute, at the resolution at which relations of attributes are known.
+        sizes: number of these buckets of each attribute.
+
+    Args:
+        measured: what was measured.
+        probability: with which a record of the whole table is among the measured rows; if it is given, the domain's
+            public totals are used.
+    """
+
+    def __init__(self, measured: Measurements, probability: Fraction | None = None) -> None:
+        self.measured = measured
+        self.buckets = tuple(_partition(measured, i) for i in range(len(measured.domain)))
+        self.sizes = tuple(int(own.max()) + 1 for own in self.buckets)
+        self._values_in = tuple(np.bincount(own).astype(np.float64) for own in self.buckets)
+        self._inner = tuple(_contrasts_within(own) for own in self.buckets)
+        sizes = (*self.sizes, *(inner.shape[1] + 1 for inner in self._inner))
+        found = [each for table in measured.tables for each in self._sources_in(table)]
+        if probability is not None:
+            found += map(_Source, public_observations(measured.domain, self.buckets, probability))
+        used = set(map(id, solvable(sizes, [each.observation for each in found], (), LARGEST_SYSTEM)))
+        self._sources = [each for each in found if id(each.observation) in used]
+        self._tables = ConsistentTables(sizes, [each.observation for each in self._sources])
+        self._latest: tuple[Functional, list[Cells]] | None = None
+
+    @cached_property
+    def records(self) -> float:
+        """The estimated number of measured rows.
+
+        Raises:
+            NotMeasured: no table says how many there are.
+        """
+        return self.value(self.functional(_ALL))
+
+    def is_measured(self, attributes: Sequence[int]) -> bool:
+        """Whether the table of some attributes, by buckets, can be estimated."""
+        return self._tables.has(tuple(sorted(attributes)))
+
+    def table(self, attributes: Sequence[int]) -> Estimate:
+        """The estimated counts of a table by buckets, attributes ascending, and the variances that the noise leaves."""
+        return self._tables.table(tuple(attributes))
+
+    def shared_with_records(self, attributes: Sequence[int]) -> Cells:
+        """The covariance of each estimate of a table with that of the number of records."""
+        return self._tables.shared_with_records(tuple(attributes))
+
+    def functional(self, query: Query) -> Functional:
+        """A query as a linear function of what was measured.
+
+        Raises:
+            NotMeasured: a part of it was not measured.
+            InvalidInput: it depends on more than ten attributes.
+        """
+        found: dict[Subset, Cells] = {}
+        for term in query.terms:
+            if len(term.of) > _MOST_ATTRIBUTES:
+                raise InvalidInput(f"a question may name at most {_MOST_ATTRIBUTES} attributes, got {len(term.of)}.")
+            for subset, own in self._components(term):
+                found[subset] = found[subset] + own if subset in found else own
+        scale = max((float(np.abs(own).max()) for own in found.values()), default=0.0)
+        kept = {subset: own for subset, own in found.items() if float(np.abs(own).max()) > _NOTHING * scale}
+        missing = kept.keys() - self._tables.measured
+        if missing:
+            raise self._not_measured(min(missing, key=lambda subset: (len(subset), subset)))
+        return kept
+
+    def value(self, functional: Functional) -> float:
+        """The estimate of a linear function."""
+        return self._tables.value(functional)
+
+    def variance(self, functional: Functional) -> float:
+        """The variance that the noise leaves in the estimate of a linear function."""
+        return max(self._tables.covariance(functional, functional), 0.0)
+
+    def covariance(self, one: Functional, other: Functional) -> float:
+        """The covariance of the estimates of two linear functions."""
+        return self._tables.covariance(one, other)
+
+    def weights(self, functional: Functional) -> list[tuple[MeasuredTable, Cells]]:
+        """The weight of each released entry of each table in an estimate, in the shape of `MeasuredTable.values`.
+
+        Without public totals, the estimate is the sum of all entries times their weights.
+        """
+        found: dict[int, tuple[MeasuredTable, Cells]] = {}
+        for source, own in zip(self._sources, self._weights(functional), strict=True):
+            table = source.table
+            if table is not None:
+                back = self._of_entries(source, table, own)
+                found[id(table)] = (table, found[id(table)][1] + back if id(table) in found else back)
+        return list(found.values())
+
+    def variance_of_public_totals(self, functional: Functional) -> float:
+        """The part of an estimate's variance that comes from public totals of more rows than were measured."""
+        if all(source.table is not None for source in self._sources):
+            return 0.0
+        found = zip(self._sources, self._weights(functional), strict=True)
+        return sum(_spread(source.observation, own) for source, own in found if source.table is None)
+
+    def sources(self, functional: Functional) -> dict[tuple[str, ...], float]:
+        """The tables that an estimate comes from, by names of attributes, with their shares of its variance.
+
+        Returns:
+            The shares, which sum to 1, largest first; nothing if there is no variance.
+        """
+        names = self.measured.domain.names
+        parts: dict[tuple[str, ...], float] = {}
+        for source, own in zip(self._sources, self._weights(functional), strict=True):
+            key = PUBLIC_TOTALS if source.table is None else tuple(names[i] for i in source.table.attributes)
+            parts[key] = parts.get(key, 0.0) + _spread(source.observation, own)
+        total = sum(parts.values())
+        kept = {key: part / total for key, part in parts.items() if part > _NOTHING * total}
+        return dict(sorted(kept.items(), key=lambda each: (-each[1], each[0])))
+
+    def _weights(self, functional: Functional) -> list[Cells]:
+        """The weights of all observations; those of the last function are kept, for its law and its sources."""
+        if self._latest is None or self._latest[0] is not functional:
+            self._latest = (functional, self._tables.weights(functional))
+        return self._latest[1]
+
+    def _components(self, term: Product) -> Iterator[tuple[Subset, Cells]]:
+        """The coefficients of a product: of each component, one for each of its contrasts."""
+        levels = [self._levels(i, values) for i, values in sorted(term.of.items())]
+        for chosen in product(*levels):
+            factor, parts = term.factor, []
+            for key, own in chosen:
+                if key is None:
+                    factor *= float(own[0])
+                else:
+                    parts.append((key, own))
+            found: Cells = np.asarray(factor)
+            for _, own in sorted(parts, key=lambda part: part[0]):
+                found = found[..., np.newaxis] * own
+            yield tuple(sorted(key for key, _ in parts)), found
+
+    def _levels(self, i: int, values: Cells) -> list[tuple[int | None, Cells]]:
+        """A function of an attribute as its mean, contrasts of buckets, and contrasts within buckets."""
+        if len(values) != len(self.buckets[i]):
+            name = self.measured.domain.names[i]
+            raise InvalidInput(f"a function of {name} must have {len(self.buckets[i])} values, got {len(values)}.")
+        means = np.bincount(self.buckets[i], weights=values) / self._values_in[i]
+        parts = [
+            (None, np.asarray([means.mean()])),
+            (i, np.einsum("ij,i->j", contrasts(self.sizes[i]), means)),
+            (i + len(self.sizes), np.einsum("ij,i->j", self._inner[i], values)),
+        ]
+        least = _NOTHING * float(np.abs(values).max())
+        return [(key, own) for key, own in parts if own.size and float(np.abs(own).max()) > least] or parts[:1]
+
+    def _sources_in(self, table: MeasuredTable) -> Iterator[_Source]:
+        """What a table says of buckets, and of contrasts of values within buckets."""
+        divided = [i for i in table.attributes if i in table.by_values and self._inner[i].shape[1]]
+        if len(divided) > _MOST_DIVIDED:
+            # There are too many contrasts to be looked at; sums over buckets are used.
+            if not set(table.differences) & set(divided):
+                yield self._source(table, ())
+            return
+        for size in range(len(divided) + 1):
+            for inner in combinations(divided, size):
+                if set(table.differences) & set(divided) <= set(inner):
+                    yield self._source(table, inner)
+
+    def _source(self, table: MeasuredTable, inner: Subset) -> _Source:
+        counts, variance = table.values, table.variance
+        spread: dict[int, Cells] = {}
+        for axis, i in enumerate(table.attributes):
+            if i in table.differences or i not in table.by_values or not self._inner[i].shape[1]:
+                # Also the difference of two values in one bucket, which is their only contrast.
+                continue
+            if i in inner:
+                # Orthonormal contrasts, times the root of 2 as the difference of two values is.
+                counts = _along(counts, sqrt(2.0) * self._inner[i].T, axis)
+                variance *= 2.0
+            else:
+                counts = added_up(counts, self.buckets[i], axis)
+                if np.ptp(self._values_in[i]) == 0:
+                    variance *= float(self._values_in[i][0])
+                else:
+                    spread[i] = self._values_in[i]
+        keys = self._keys(table, inner)
+        order = np.argsort(keys)
+        contrasted = tuple(sorted(self._key(i, inner) for i in {*table.differences, *inner}))
+        observation = Observation(
+            tuple(sorted(keys)), np.ascontiguousarray(counts.transpose(order)), variance, spread, contrasted
+        )
+        return _Source(observation, table, inner)
+
+    def _of_entries(self, source: _Source, table: MeasuredTable, own: Cells) -> Cells:
+        """Weights of a table's entries, of those of an observation that was made of it."""
+        back = own.transpose(np.argsort(np.argsort(self._keys(table, source.inner))))
+        for axis, i in enumerate(table.attributes):
+            if i in table.differences or i not in table.by_values or not self._inner[i].shape[1]:
+                continue
+            if i in source.inner:
+                back = _along(back, sqrt(2.0) * self._inner[i], axis)
+            else:
+                back = np.take(back, self.buckets[i], axis=axis)
+        return back
+
+    def _key(self, i: int, inner: Subset) -> int:
+        return i + len(self.sizes) if i in inner else i
+
+    def _keys(self, table: MeasuredTable, inner: Subset) -> list[int]:
+        return [self._key(i, inner) for i in table.attributes]
+
+    def _not_measured(self, subset: Subset) -> NotMeasured:
+        """What was not measured, by the smallest component that is missing."""
+        names, several = self.measured.domain.names, len(self.sizes)
+        base = tuple(sorted({key % several for key in subset}))
+        split = tuple(key - several for key in subset if key >= several)
+        said = " and ".join(names[i] for i in base) if base else "the number of records"
+        if split and self.is_measured(base):
+            named = " and ".join(names[i] for i in split)
+            return NotMeasured(f"{named} must be divided as it was counted with others, in buckets.", split)
+        together = " together" if len(base) > 1 else ""
+        return NotMeasured(f"{said} must have been measured{together}, and was not.", split, base)
+
+
+def _spread(observation: Observation, weights: Cells) -> float:
+    """The variance of a weighted sum of a table's entries."""
+    squared = weights**2 * observation.variance
+    for axis, i in enumerate(observation.attributes):
+        if i in observation.spread:
+            shape = [-1 if other == axis else 1 for other in range(squared.ndim)]
+            squared = squared * observation.spread[i].reshape(shape)
+    return float(squared.sum())
+
+
+def _partition(measured: Measurements, i: int) -> NDArray[np.integer]:
+    """Buckets of an attribute's values; values themselves, if every table that has it is by values."""
+    own = measured.buckets[i]
+    tables = [table for table in measured.tables if i in table.attributes]
+    if tables and all(i in table.by_values for table in tables):
+        return np.arange(len(own))
+    return own
+
+
+def _contrasts_within(buckets: NDArray[np.integer]) -> Cells:
+    """Orthonormal contrasts of values within buckets, shape (values, values - buckets)."""
+    found = np.zeros((len(buckets), len(buckets) - int(buckets.max()) - 1))
+    column = 0
+    for bucket in range(int(buckets.max()) + 1):
+        [own] = np.nonzero(buckets == bucket)
+        found[own, column : column + len(own) - 1] = contrasts(len(own))
+        column += len(own) - 1
+    return found
+
+
+def _along(table: Cells, matrix: Cells, axis: int) -> Cells:
+    """Multiply a table by a matrix along an axis."""
+    moved = np.einsum("ij,j...->i...", matrix, np.moveaxis(table, axis, 0))
+    return np.asarray(np.moveaxis(moved, 0, axis), np.float64)

@@ -1,0 +1,223 @@
+"""A schema is drafted from a codebook and held against a table, and questions lead to both, without a release."""
+
+import io
+from pathlib import Path
+
+import pytest
+
+from deniable.foundation.errors import InvalidInput
+from flows.cli.tables.questions import Questions
+from schemas.spec.release_spec import load_spec
+from schemas.table import domain_of
+from tests.flows.command import left_of_a_release, run
+
+CODEBOOK = """variable,type,label,values,missing
+id,identifier,number of the person,,
+age,integer,age in years,18 to 37,
+sex,nominal,sex,f | m,
+school,ordered,school,none | some | degree,?
+note,text,what they said,,
+"""
+TABLE = """id,age,sex,school,note,Secret
+1,20,f,none,well,x
+2,37,m,?,well,x
+3,99,m,some,well,x
+4,30,Quux,some,well,x
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "book.csv").write_text(CODEBOOK)
+    (tmp_path / "people.csv").write_text(TABLE)
+    return tmp_path
+
+
+def draft(folder: Path, *more: str) -> tuple[int, str, str]:
+    done = run("schema", "draft", "book.csv", "--name", "people", "--state", folder / "state", *more, home=folder)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_a_draft_is_a_schema_and_a_spec_that_load(folder: Path) -> None:
+    status, said, _ = draft(folder, "--epsilon", "0.5")
+    assert status == 0
+    assert "people.py: 4 columns (1 nominal, 1 ordered, 1 numeric, 1 never released)" in said
+    assert "  note: free text can say anything about a person and is never released" in said
+    assert "Only the codebook was read." in said
+    spec = load_spec(folder / "people.yaml")
+    assert domain_of(spec.schema).names == ("age", "sex", "school")
+    assert spec.budget is not None
+    assert float(spec.budget.epsilon) == 0.5
+    assert len((folder / "people.yaml").read_text().splitlines()) <= 10
+
+
+def test_a_draft_never_reads_the_table(folder: Path) -> None:
+    (folder / "people.csv").unlink()
+    (folder / "people.csv").mkdir()
+    assert draft(folder)[0] == 0
+
+
+def test_column_names_of_the_table_are_compared_and_no_others_are_printed(folder: Path) -> None:
+    (folder / "people.csv").write_text(TABLE.replace("school", "School", 1))
+    status, said, _ = draft(folder, "--check-header")
+    assert status == 0
+    assert "Of people.csv only the column names were read; 3 of 4 are in it." in said
+    assert "  school: not a column of the table; it has School" in said
+    assert "  not in the codebook, and never read: 1 column of the table" in said
+    assert "Secret" not in said
+
+
+def test_a_first_row_that_names_no_columns_is_not_printed(folder: Path) -> None:
+    (folder / "people.csv").write_text("7,Mary of the Hill,f\n")
+    _, said, _ = draft(folder, "--check-header")
+    assert "none is in it; check that the first row of the table names its columns" in said
+    assert "Mary" not in said
+
+
+def test_a_draft_does_not_replace_what_a_person_wrote(folder: Path) -> None:
+    assert draft(folder)[0] == 0
+    (folder / "people.py").write_text("mine")
+    status, _, complaint = draft(folder)
+    assert (status, (folder / "people.py").read_text()) == (1, "mine")
+    assert "must not replace what a person wrote, and people.py and people.yaml exists" in complaint
+    assert draft(folder, "--replace")[0] == 0
+
+
+def test_many_columns_are_named_in_a_line_or_in_a_file(folder: Path) -> None:
+    names = [f"a_variable_with_a_long_name_{number}" for number in range(40)]
+    (folder / "book.csv").write_text("variable,values\n" + "".join(f"{name},1 | 2\n" for name in [*names, "other"]))
+    assert draft(folder, "--columns", ",".join(names))[0] == 0
+    assert domain_of(load_spec(folder / "people.yaml").schema).names == tuple(names)
+    (folder / "names.txt").write_text("\n".join(names[:2]))
+    assert draft(folder, "--columns", "names.txt", "--replace")[0] == 0
+    assert domain_of(load_spec(folder / "people.yaml").schema).names == tuple(names[:2])
+
+
+@pytest.mark.parametrize(
+    ("more", "complaint"),
+    [
+        (("--columns", "age,sexx"), "the codebook must describe sexx, and does not; did you mean sex?"),
+        (("--name", "My People"), "the name of a release must be small letters"),
+        (("--epsilon", "1\nkey: x"), "epsilon must be a number above 0"),
+        (("--columns", "note"), "a schema must have an attribute"),
+        (("--source", "book.csv"), "the codebook must be a public document, and book.csv is the source itself"),
+        (("--to", "book.csv"), "the folder of a draft must be writable, got book.csv"),
+        (("--title", "two\nlines"), "must be one line of visible text"),
+    ],
+)
+def test_what_cannot_be_drafted_is_refused_and_leaves_nothing(
+    folder: Path, more: tuple[str, ...], complaint: str
+) -> None:
+    status, _, said = draft(folder, *more)
+    assert status == 1
+    assert complaint in said
+    assert sorted(path.name for path in folder.iterdir() if path.suffix) == ["book.csv", "people.csv"]
+
+
+def test_a_check_counts_what_does_not_fit_and_shows_no_value(folder: Path) -> None:
+    draft(folder)
+    done = run("schema", "check", "people.yaml", "--state", folder / "state", home=folder)
+    assert done.returncode == 1
+    assert "4 rows: 2 kept, 2 left out" in done.stdout
+    assert "50.00%, TOO MANY: more than the 5.00% of max_dropped_share" in done.stdout
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert ["age", "0", "1", "1"] in lines
+    assert ["sex", "1", "0", "1"] in lines
+    assert "1 of 3 columns fit in every row" in done.stdout
+    assert "Quux" not in done.stdout + done.stderr
+    examples = folder / "state" / "vault" / "checks" / "people.csv"
+    assert f"{examples} (restricted" in done.stdout
+    assert "sex,out of domain,Quux,1" in examples.read_text().splitlines()
+
+
+def test_a_check_draws_charges_and_tracks_nothing(folder: Path) -> None:
+    draft(folder)
+    (folder / "people.csv").write_text("\n".join(TABLE.splitlines()[:3]) + "\n")
+    done = run("schema", "check", "people.yaml", "--state", folder / "state", home=folder)
+    assert done.returncode == 0, done.stdout
+    assert "All 3 columns fit in every row" in done.stdout
+    assert left_of_a_release(folder / "state") == []
+    assert not (folder / "state" / "ledger").exists()
+    assert list((folder / "state" / "mlflow").iterdir()) == []
+
+
+ANSWERS = ["people", "book.csv", "people.csv", "made", "no", "The people", "0.5", "yes", "no", "no"]
+
+
+def test_questions_lead_to_a_schema_a_spec_and_a_plan(folder: Path) -> None:
+    answers = "".join(f"{answer}\n" for answer in ANSWERS)
+    done = run("new", "--state", folder / "state", home=folder, answers=answers)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Written: made/people.py, made/people.yaml. Nothing of the table was read." in done.stdout
+    assert "4 of 4 are in it" in done.stdout
+    assert "The budget allows this release." in done.stdout
+    assert "When you are ready: python -m flows release made/people.yaml" in done.stdout
+    spec = load_spec(folder / "made" / "people.yaml")
+    assert spec.title == "The people"
+    assert (spec.folder / "../people.csv").resolve() == folder / "people.csv"
+
+
+def test_columns_can_be_described_in_answers(folder: Path) -> None:
+    answers = [
+        "town",
+        "",
+        "age",
+        "integer",
+        "0 to 99",
+        "-9",
+        "sex",
+        "nominal",
+        "f | m",
+        "",
+        "",
+        "people.csv",
+        "",
+        "",
+        "1",
+    ]
+    answers += ["no", "no", "no"]
+    done = run("new", "--state", folder / "state", home=folder, answers="".join(f"{each}\n" for each in answers))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert {each.name: len(each.values) for each in domain_of(load_spec(folder / "town.yaml").schema).attributes} == {
+        "age": 101,
+        "sex": 2,
+    }
+
+
+@pytest.mark.parametrize(
+    ("answers", "complaint"),
+    [
+        (ANSWERS[:5], "each question must be answered, and the answers end before: Title"),
+        (["My People"], "Name of the release, such as hospital: the name of a release must be small letters"),
+        (["people", "none.csv"], "the codebook must be a file, and none.csv does not exist"),
+        ([*ANSWERS[:6], "much"], "epsilon must be a number above 0"),
+    ],
+)
+def test_answers_that_do_not_fit_end_the_command_and_leave_nothing(
+    folder: Path, answers: list[str], complaint: str
+) -> None:
+    done = run("new", "--state", folder / "state", home=folder, answers="".join(f"{each}\n" for each in answers))
+    assert done.returncode == 1
+    assert complaint in done.stderr
+    assert not (folder / "made").exists()
+
+
+class Terminal(io.StringIO):
+    """A person who types."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_person_is_asked_again_and_piped_answers_are_not() -> None:
+    shown = io.StringIO()
+    assert Questions(Terminal("perhaps\nyes\n"), shown).yes("Well?", default=False)
+    assert "the answer must be yes or no, got 'perhaps'" in shown.getvalue()
+    with pytest.raises(InvalidInput, match="the answer must be yes or no"):
+        Questions(io.StringIO("perhaps\nyes\n"), shown).yes("Well?", default=False)
+
+
+def test_an_empty_line_is_the_default() -> None:
+    assert Questions(io.StringIO("\n"), io.StringIO()).text("Name", default="x") == "x"
+    with pytest.raises(InvalidInput, match="must be given"):
+        Questions(io.StringIO("\n"), io.StringIO()).text("Name")
