@@ -155,20 +155,34 @@ def _compare(values, before, agrees, shared):
 
 
 @numba.njit(nogil=True, cache=True)
-def _keep(block, attempt, live, released, passed):
-    """Move the candidates that pass to the released records; returns their new number."""
+def _keep(block, attempt, live, positions, released, passed):
+    """Move the candidates that pass to the released records, columns as in the domain; returns their new number."""
     plausible, noise, records = block.plausible, block.noise, block.records
     for i in range(live):
         if plausible[i] >= attempt.k + noise[i]:
-            for p in range(released.shape[1]):
-                released[passed, p] = records[p, i]
+            record = released[passed]
+            for column in range(len(positions)):
+                record[column] = records[positions[column], np.uint64(i)]
             passed += 1
     return passed
 
 
 @numba.njit(nogil=True, cache=True)
-def run(net, index, classes, choice, attempt, thresholds, words, attempts, released, block):
+def run(net, index, classes, choice, attempt, thresholds, words, attempts, positions, released, block):
     """Make attempts until all are done, the words run out, or noise meets a tie.
+
+    Args:
+        net: the network's arrays.
+        index: the seed index's arrays.
+        classes: the probability classes' arrays.
+        choice: how many attributes are copied.
+        attempt: the mechanism's public parameters.
+        thresholds: the distribution of the noise.
+        words: words of a stream.
+        attempts: number of attempts.
+        positions: position of each column of the domain in the network's order, shape (m,).
+        released: room for the records of all attempts, columns as in the domain, shape (attempts, m).
+        block: working memory.
 
     Returns:
         Number of attempts made, of words used, of records released, and the position after the last attempt or the
@@ -197,5 +211,5 @@ def run(net, index, classes, choice, attempt, thresholds, words, attempts, relea
         for p in range(levels[-1], m):
             draw_column(net, p, block, words, live, scored)
         count_plausible_of_block(index, classes, block, live)
-        passed = _keep(block, attempt, live, released, passed)
+        passed = _keep(block, attempt, live, positions, released, passed)
     return made, used, passed, position

@@ -122,14 +122,15 @@ def test_the_scan_releases_the_same_records_with_every_kind_of_model(kind: str) 
     net: Any = junction_tree_net() if kind == "junction" else random_constrained_net(kind)
     net = random_bayes_net("scan", 6) if kind == "bayes" else net
     m = len(net.domain)
-    omega = {1: 1, m - 1: 1, m: 1}
     seeds = net.in_order(net.sample(stream(f"{kind} scanned").take(400 * m)))
     attempt = MechanismOne(PrivacyTest(20, Fraction(4), Fraction(1, 4), randomized=True), Fraction(1, 50), 420)
-    model = SeedResampler(net, omega)
-    fast = synthesize(model, SeedIndex.build(seeds, omega), attempt, stream(kind), 200)
-    slow = synthesize_by_scan(model, seeds, attempt, stream(kind), 200)
-    np.testing.assert_array_equal(fast, net.in_columns(slow))
-    assert 0 < len(fast) < 200
+    # All attributes but one may be copied, or no more than one.
+    for omega, attempts in (({1: 1, m - 1: 1, m: 1}, 200), ({m - 1: 1, m: 1}, 60)):
+        model = SeedResampler(net, omega)
+        fast = synthesize(model, SeedIndex.build(seeds, omega), attempt, stream(kind), attempts)
+        slow = synthesize_by_scan(model, seeds, attempt, stream(kind), attempts)
+        np.testing.assert_array_equal(fast, net.in_columns(slow))
+        assert 0 < len(fast) < attempts
 
 
 def test_a_candidate_whose_probability_is_too_small_for_a_float_has_no_plausible_seed() -> None:
