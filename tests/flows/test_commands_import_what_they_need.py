@@ -114,7 +114,7 @@ def watched(state: Path, home: Path, *arguments: str, **variables: str) -> dict[
     ("arguments", "needs", "modules"),
     [
         (["held"], set(), 600),
-        (["ledger", "show"], set(), 800),
+        (["ledger", "show"], set(), 950),
         (["keys", "show"], set(), 700),
         (["find"], {"mlflow", "pandas", "pyarrow", "scipy"}, 2700),
         # Schemas are pandera's, and the cost is dp-accounting's.

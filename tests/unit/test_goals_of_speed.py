@@ -51,9 +51,10 @@ def test_the_table_has_what_was_timed_the_median_its_spread_the_limit_and_the_ra
 def test_a_part_is_measured_in_the_checkout_that_is_named(tmp_path: Path) -> None:
     checkout = tmp_path / "benchmarks"
     checkout.mkdir()
-    # Names the part that is measured there, instead of measuring.
-    (checkout / "population.py").write_text("raise SystemExit('measured here')")
-    with pytest.raises(subprocess.CalledProcessError):
+    (checkout / "__init__.py").touch()
+    # Instead of measuring, it says that it was asked.
+    (checkout / "population.py").write_text("import sys\nsys.exit(77)")
+    with pytest.raises(subprocess.CalledProcessError, match="77"):
         measured("candidates", 1, tmp_path)
 
 
