@@ -38,7 +38,7 @@ PINNED: dict[str, str] = {
     "learn_structure/1": "1bd514c2fd0aaacca1c02269f1411c4e3074cbf4e85bb792a83f0a558d69e84c",
     "learn_parameters/1": "c9d9c955ac865eaebc5ec1c2721e6d906733f44b4638669ba1e35238b10ff4be",
     "learn_loglinear/2": "b2287012502d773628a99fb6691a91408a5b448e4561d73e97006be1d072b5d8",
-    "learn_loglinear/3": "9985f5b7134a94d2197aa58e7ac707b6db83556b7ee6ed96ad358c5185d7aefc",
+    "learn_loglinear/3": "c7c92f24c1883786119434a06883f61861093828bb7cd6c77d8c72780b304b59",
     "noise_seeds/1": "5cc6c68abdb3041ca7ea33843b68acbc64a4965838ad66ab39cfffac7dc368cb",
     "synthesize/1": "ced796830f0df753b570d097e44d5830714e1c9995c4768219dea4b3dae5f372",
     "draw_records/1": "ae9489ed0dc6415f40ea2d405a057f068339ce46b70aac905dac1c6d197fdb26",

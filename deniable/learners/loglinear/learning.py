@@ -46,7 +46,7 @@ MANY_ATTRIBUTES = 30
 """Number of attributes above which drafts have fewer records: their work grows with its square."""
 FEWEST_RECORDS = 10_000
 
-_SIGNAL_OF_A_TABLE = {"gaussian": 200.0, "laplace": 400.0}
+_SIGNAL_OF_A_TABLE = {"gaussian": 300.0, "laplace": 400.0}
 """Signal above which there is one more extra table per attribute; Laplace noise grows faster with their number."""
 _FEWEST_WITH_VALUES = 4
 """Smallest number of tables in a batch for one of them to be of values within buckets."""
