@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable.foundation.checks import Check
 from deniable.foundation.domain import Domain
 from deniable.foundation.errors import DeniableError, InvalidInput, Refused
 from deniable.foundation.strict_json import parsed
@@ -72,18 +71,13 @@ class ReadRelease:
 
     Attributes:
         inference: the answers.
-        checks: what was checked of the folder: the signature, and the digests of the files that were read.
+        notes: what was not checked, in sentences; digests of the files that are read are, if there is a record.
         name: the release's name; empty if it has no record.
     """
 
     inference: Inference | OtherRelease
-    checks: tuple[Check, ...]
+    notes: tuple[str, ...]
     name: str = ""
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What was not checked, in sentences."""
-        return tuple(check.note for check in self.checks if not check.made)
 
 
 def read_release(folder: Folder, trust: Trust | None = None, people: int | None = None) -> ReadRelease:
@@ -100,7 +94,7 @@ def read_release(folder: Folder, trust: Trust | None = None, people: int | None 
     """
     names = folder.members()
     files = _Files(folder, names)
-    checks: list[Check] = []
+    notes: list[str] = []
     split: Mapping[str, Any] | None = None
     record: Mapping[str, Any] = {}
     name, effect = "", 1.0
@@ -122,17 +116,14 @@ def read_release(folder: Folder, trust: Trust | None = None, people: int | None 
             signed = signature_check(envelope, record, trust)
             if not signed.holds:
                 raise Refused(f"the record must be signed by a trusted key: {signed.faults[0]}.")
-            checks.append(signed)
         else:
-            checks.append(
-                Check("signature", (), "The signature was not checked: give trusted keys with --keys.", made=False)
-            )
+            notes.append("The signature was not checked: give trusted keys with --keys.")
     else:
-        checks.append(Check("signature", (), f"The folder has no {RECORD}: nothing shows who made it.", made=False))
+        notes.append(f"The folder has no {RECORD}: nothing shows who made it.")
     if "survey" in record:
-        return ReadRelease(_survey(files), tuple(checks), name)
+        return ReadRelease(_survey(files), tuple(notes), name)
     if MEASURED not in names:
-        return ReadRelease(_other(files, names, record, people), tuple(checks), name)
+        return ReadRelease(_other(files, names, record, people), tuple(notes), name)
     described = files.document(DOMAIN)
     domain = _formed(DOMAIN, lambda: Domain.from_document(described))
     written = files.document(MEASURED)
@@ -148,7 +139,7 @@ def read_release(folder: Folder, trust: Trust | None = None, people: int | None 
         model=SyntheticRecords(files, domain, measured.domain.names) if CSV in names else None,
         certificate=_certificate(files, measured.domain) if CERTIFICATE in names else None,
     )
-    return ReadRelease(inference, tuple(checks), name)
+    return ReadRelease(inference, tuple(notes), name)
 
 
 def _other(files: "_Files", names: Mapping[str, str], record: Mapping[str, Any], people: int | None) -> OtherRelease:

@@ -22,6 +22,8 @@ Words = NDArray[np.uint32]
 Parameter: TypeAlias = "str | int | bool | Fraction | Sequence[Parameter]"
 
 _KEY_BYTES = 32
+# A keystream is what zeros are encrypted to.
+_ZEROS = memoryview(bytes(1 << 16))
 # Values derived for different uses differ: each derivation has its own prefix.
 _STREAM = b"deniable/v1/stream\0"
 _DIGEST = b"deniable/v1/digest\0"
@@ -55,7 +57,10 @@ class WordStream:
         missing = count - len(self._ahead)
         if missing > 0:
             fresh = np.empty(missing, "<u4")
-            self._keystream.update_into(bytes(fresh.nbytes), fresh.data.cast("B"))
+            room = fresh.data.cast("B")
+            for start in range(0, len(room), len(_ZEROS)):
+                part = room[start : start + len(_ZEROS)]
+                self._keystream.update_into(_ZEROS[: len(part)], part)
             words = fresh.astype(np.uint32, copy=False)
             self._ahead = np.concatenate([self._ahead, words]) if len(self._ahead) else words
         return self._ahead[:count]

@@ -25,7 +25,7 @@ _UNCERTAIN = 0.25
 
 
 @dataclass(frozen=True, eq=False)
-class _Regressor:
+class _Column:
     """A column of the design: its name, and its value for each value of an attribute; None for the constant."""
 
     name: str
@@ -106,7 +106,7 @@ def regress(
 class _Moments:
     """The sums of products."""
 
-    def __init__(self, inference: Inference, design: Sequence[_Regressor], y: Query) -> None:
+    def __init__(self, inference: Inference, design: Sequence[_Column], y: Query) -> None:
         system = inference.system
         size = len(design)
         self.square: Cells = np.zeros((size, size))
@@ -151,9 +151,9 @@ def _outcome(inference: Inference, text: str, notes: list[str]) -> tuple[int, Qu
     return i, Query.product(factors)
 
 
-def _design(inference: Inference, names: Sequence[str], outcome: int, notes: list[str]) -> list[_Regressor]:
+def _design(inference: Inference, names: Sequence[str], outcome: int, notes: list[str]) -> list[_Column]:
     words, domain = inference.conditions, inference.measured.domain
-    found = [_Regressor("constant", None, np.ones(1))]
+    found = [_Column("constant", None, np.ones(1))]
     used = {outcome}
     for name in names:
         i = words.attribute(name)
@@ -161,12 +161,12 @@ def _design(inference: Inference, names: Sequence[str], outcome: int, notes: lis
             raise InvalidInput(f"outcome and regressors must be different attributes, got {domain.names[i]} twice.")
         used.add(i)
         if domain.attributes[i].kind == "numeric":
-            found.append(_Regressor(domain.names[i], i, _scores(inference, i, notes)))
+            found.append(_Column(domain.names[i], i, _scores(inference, i, notes)))
             continue
         for codes in inference.groups(i)[1:]:
             indicator = np.zeros(len(inference.system.buckets[i]))
             indicator[codes] = 1.0
-            found.append(_Regressor(words.named(i, codes), i, indicator))
+            found.append(_Column(words.named(i, codes), i, indicator))
     if len(found) > _MOST:
         raise InvalidInput(
             f"a regression may have at most {_MOST} coefficients, got {len(found)}; leave attributes out."
@@ -188,7 +188,7 @@ def _scores(inference: Inference, i: int, notes: list[str]) -> Cells:
     return found
 
 
-def _residual(design: Sequence[_Regressor], y: Query, coefficients: Cells) -> Query:
+def _residual(design: Sequence[_Column], y: Query, coefficients: Cells) -> Query:
     return y.minus(_sum([each.query.times(float(own)) for each, own in zip(design, coefficients, strict=True)]))
 
 

@@ -61,7 +61,7 @@ class _Source:
 
     observation: Observation
     table: MeasuredTable | None = None
-    inner: Subset = ()
+    within: Subset = ()
 
 
 class MeasuredSystem:
@@ -256,11 +256,11 @@ class MeasuredSystem:
 
     def _of_entries(self, source: _Source, table: MeasuredTable, own: Cells) -> Cells:
         """Weights of a table's entries, of those of an observation that was made of it."""
-        back = own.transpose(np.argsort(np.argsort(self._keys(table, source.inner))))
+        back = own.transpose(np.argsort(np.argsort(self._keys(table, source.within))))
         for axis, i in enumerate(table.attributes):
             if i in table.differences or i not in table.by_values or not self._inner[i].shape[1]:
                 continue
-            if i in source.inner:
+            if i in source.within:
                 back = _along(back, sqrt(2.0) * self._inner[i], axis)
             else:
                 back = np.take(back, self.buckets[i], axis=axis)

@@ -30,7 +30,7 @@ from deniable.plausible_deniability.resampling import Model, SeedResampler
 from deniable.privacy.common_events import WORDS
 
 # Number of attempts whose words are generated together, so that they stay in the processor's cache.
-_AT_A_TIME = 8192
+_AT_A_TIME = 16_384
 _WORDS_AHEAD = 256
 _WORDS_BESIDE = 6
 """Words per attempt in addition to those of the re-sampled values, rarely more: drop, place, their number, noise."""
@@ -135,33 +135,37 @@ def synthesize(
     def count(candidate: Codes, seed: int) -> int:
         return int(count_plausible(net.arrays, index.arrays, classes, candidate, seed, scratch))
 
-    batches = [np.empty((0, m), np.uint16)]
+    net_arrays, attempt_arrays, thresholds = net.arrays, attempt.arrays, attempt.noise.thresholds
+    positions = np.argsort(net.order).astype(np.uint64)
+    released = np.empty((candidates, m), np.uint16)
     block = BlockArrays.empty(m)
-    left = candidates
+    passed, left = 0, candidates
     while left:
         some = min(left, _AT_A_TIME)
-        room = np.empty((some, m), np.uint16)
         words = stream.peek(some * (max(model.omega) + _WORDS_BESIDE) + _WORDS_AHEAD)
-        made, used, passed, position = run(
-            net.arrays,
+        made, used, more, position = run(
+            net_arrays,
             index.arrays,
             classes,
             model.choice,
-            attempt.arrays,
-            attempt.noise.thresholds,
+            attempt_arrays,
+            thresholds,
             words,
             some,
-            room,
+            positions,
+            released[passed:],
             block,
         )
         stream.take(used)
-        batches.append(room[:passed].copy())
+        passed += more
         left -= made
         if position == TIE:
             record = _make_attempt(model, index.arrays.seeds, attempt, count, stream)
-            batches.append(np.asarray([] if record is None else [record], np.uint16).reshape(-1, m))
+            if record is not None:
+                released[passed] = net.in_columns(record[None])[0]
+                passed += 1
             left -= 1
-    return net.in_columns(np.concatenate(batches))
+    return released[:passed]
 
 
 @dataclass(frozen=True)

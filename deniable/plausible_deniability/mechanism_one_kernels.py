@@ -42,8 +42,8 @@ class BlockArrays(NamedTuple):
         noise: noise on the threshold.
         shared: number of attributes, from the first that any attempt draws, up to which candidate and seed agree.
         plausible: number of plausible seeds.
-        records: the seeds' values and, where they are drawn, the candidates'; positions in topological order, shape
-            (m, ATTEMPTS_A_BLOCK).
+        records: the seeds' values, as far as any attempt copies them, and where they are drawn, the candidates';
+            positions in topological order, shape (m, ATTEMPTS_A_BLOCK).
         factors: probability of each value given the earlier ones, shape (m, ATTEMPTS_A_BLOCK).
     """
 
@@ -132,18 +132,17 @@ def _part_words(block, choice, attempt, thresholds, size, m, words, used, attemp
 
 
 @numba.njit(nogil=True, cache=True)
-def _fetch(block, index, live):
-    """Copy the whole of each seed; resampled values are overwritten later."""
+def _fetch(block, index, copied, live):
+    """Copy the first values of each seed, as many as any attempt copies; values drawn anew are overwritten later."""
     records, seeds, nodes = block.records, index.seeds, index.nodes
     those, plausible = block.seed, block.plausible
-    m = len(records)
     # The first entry of each, so that all fetches are under way before one is awaited.
     for i in range(live):
         seed = np.uint64(those[i])
         plausible[i] = seeds[seed, 0] + nodes[seed, 0]
     for i in range(live):
         seed = np.uint64(those[i])
-        for p in range(m):
+        for p in range(copied):
             records[p, i] = seeds[seed, p]
 
 
@@ -156,20 +155,34 @@ def _compare(values, before, agrees, shared):
 
 
 @numba.njit(nogil=True, cache=True)
-def _keep(block, attempt, live, released, passed):
-    """Move the candidates that pass to the released records; returns their new number."""
+def _keep(block, attempt, live, positions, released, passed):
+    """Move the candidates that pass to the released records, columns as in the domain; returns their new number."""
     plausible, noise, records = block.plausible, block.noise, block.records
     for i in range(live):
         if plausible[i] >= attempt.k + noise[i]:
-            for p in range(released.shape[1]):
-                released[passed, p] = records[p, i]
+            record = released[passed]
+            for column in range(len(positions)):
+                record[column] = records[positions[column], np.uint64(i)]
             passed += 1
     return passed
 
 
 @numba.njit(nogil=True, cache=True)
-def run(net, index, classes, choice, attempt, thresholds, words, attempts, released, block):
+def run(net, index, classes, choice, attempt, thresholds, words, attempts, positions, released, block):
     """Make attempts until all are done, the words run out, or noise meets a tie.
+
+    Args:
+        net: the network's arrays.
+        index: the seed index's arrays.
+        classes: the probability classes' arrays.
+        choice: how many attributes are copied.
+        attempt: the mechanism's public parameters.
+        thresholds: the distribution of the noise.
+        words: words of a stream.
+        attempts: number of attempts.
+        positions: position of each column of the domain in the network's order, shape (m,).
+        released: room for the records of all attempts, columns as in the domain, shape (attempts, m).
+        block: working memory.
 
     Returns:
         Number of attempts made, of words used, of records released, and the position after the last attempt or the
@@ -188,14 +201,15 @@ def run(net, index, classes, choice, attempt, thresholds, words, attempts, relea
             block, choice, attempt, thresholds, len(index.seeds), m, words, used, attempts - made
         )
         made += more
-        _fetch(block, index, live)
+        _fetch(block, index, levels[-1], live)
         agrees[:] = 1
         block.shared[:] = 0
-        for p in range(levels[0], m):
+        for p in range(levels[0], levels[-1]):
             before[:] = block.records[p]
             draw_column(net, p, block, words, live, scored)
-            if p < levels[-1]:
-                _compare(block.records[p], before, agrees, block.shared)
+            _compare(block.records[p], before, agrees, block.shared)
+        for p in range(levels[-1], m):
+            draw_column(net, p, block, words, live, scored)
         count_plausible_of_block(index, classes, block, live)
-        passed = _keep(block, attempt, live, released, passed)
+        passed = _keep(block, attempt, live, positions, released, passed)
     return made, used, passed, position

@@ -113,16 +113,18 @@ def _column_names(names: Sequence[str], x: float, y: float) -> Markup:
 
 
 def draw_ratios(tables: Sequence[Ratios]) -> Figure:
-    """Tables below each other, each before and after denoising."""
+    """Tables below each other, each before and after denoising, with the names of its rows once."""
     figure = make_figure(10, _HEIGHT_IN * len(tables))
     colours = LinearSegmentedColormap.from_list("ratios", [BASELINE, PAPER, RELEASED])
-    for row, table in zip(figure.subplots(len(tables), 2, squeeze=False), tables, strict=True):
+    panels = figure.subplots(len(tables), 2, sharey="row", squeeze=False)
+    for row, table in zip(panels, tables, strict=True):
         for axes, ratios, name in zip(row, (table.noisy, table.denoised), ("noisy", "denoised"), strict=True):
             plain_axes(axes)
             axes.imshow(np.clip(ratios, -_FULL, _FULL), cmap=colours, vmin=-_FULL, vmax=_FULL, aspect="auto")
-            axes.set(ylabel=table.line.names[0], xlabel=table.line.names[1])
+            axes.set_xlabel(table.line.names[1])
             _name_ticks(axes, table.names)
             set_title(axes, f"{' and '.join(table.line.names)}, {name}")
+        row[0].set_ylabel(table.line.names[0])
     return figure
 
 

@@ -118,11 +118,15 @@ class StepRecord:
                 client.log_artifact(run_id, str(path), folder)
 
     def plot(self, figure: "Figure", file_name: str, audience: Audience) -> None:
-        """Record a matplotlib figure in the folder of its audience.
+        """Record a matplotlib figure in the folder of its audience; it is arranged here, and drawn once.
 
         Raises:
             Refused: the figure is restricted.
         """
+        if (arranging := figure.get_layout_engine()) is not None:
+            # With a layout engine, matplotlib draws every figure twice to save it.
+            arranging.execute(figure)
+            figure.set_layout_engine(None)
         self._made(file_name, audience, figure.savefig)
 
     def document(self, value: Any, file_name: str, audience: Audience) -> None:

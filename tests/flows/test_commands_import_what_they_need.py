@@ -14,6 +14,7 @@ import pytest
 from stores.vault.pending_approval import HeldNote
 from stores.vault.workspace import file_digest
 from tests.flows.command import environment, run
+from tests.small_release import write_small_release
 
 # Each of these takes about a second, or several, before it does anything.
 HEAVY = {"prefect", "mlflow", "pandas", "scipy", "numba", "sklearn", "matplotlib", "pyarrow", "distributed"}
@@ -25,7 +26,7 @@ sys.addaudithook(lambda event, given: started.append(str(given[0])) if event in 
 from flows.__main__ import main
 status = main(sys.argv[1:])
 loaded = sorted({name.partition(".")[0] for name in sys.modules})
-print(json.dumps({"status": status, "loaded": loaded, "started": started}))
+print(json.dumps({"status": status, "loaded": loaded, "modules": len(sys.modules), "started": started}))
 """
 
 
@@ -110,21 +111,26 @@ def watched(state: Path, home: Path, *arguments: str, **variables: str) -> dict[
 
 
 @pytest.mark.parametrize(
-    ("arguments", "needs"),
+    ("arguments", "needs", "modules"),
     [
-        (["held"], set()),
-        (["ledger", "show"], set()),
-        (["keys", "show"], set()),
-        (["find"], {"mlflow", "pandas", "pyarrow", "scipy"}),
+        (["held"], set(), 600),
+        (["ledger", "show"], set(), 950),
+        (["keys", "show"], set(), 700),
+        (["find"], {"mlflow", "pandas", "pyarrow", "scipy"}, 2700),
+        # Schemas are pandera's, and the cost is dp-accounting's.
+        (["plan", "spec"], {"numba", "pandas", "pyarrow", "scipy"}, 2500),
     ],
 )
 def test_a_question_needs_no_server_and_few_libraries(
-    arguments: list[str], needs: set[str], state: Path, tmp_path: Path
+    arguments: list[str], needs: set[str], modules: int, state: Path, tmp_path: Path
 ) -> None:
-    said = watched(state, tmp_path, *arguments)
+    spec = write_small_release(tmp_path / "release")
+    said = watched(state, tmp_path, *(str(spec) if word == "spec" else word for word in arguments))
     # MLflow asks the system for its name.
     assert set(said["started"]) <= {"uname"}  # type: ignore[call-overload]
     assert HEAVY.intersection(said["loaded"]) <= needs  # type: ignore[arg-type]
+    # A library that is imported for one of its functions shows here first.
+    assert said["modules"] <= modules  # type: ignore[operator]
 
 
 def test_a_decision_needs_neither_prefect_nor_mlflow(

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
+from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from prefect import flow
 from deniable.foundation.errors import Refused
 from deniable.foundation.keys import ReleaseKey
 from deniable.privacy.loss import DiscreteLaplaceEvent, Guarantee
+from reports.plots.theme import make_figure
 from schemas.references import Audience, Reference
 from schemas.spec.flow_steps import flow_steps
 from schemas.spec.plan import planned_steps
@@ -185,6 +187,20 @@ def test_artifacts_and_plots_lie_in_the_folder_of_their_audience(
     run_id = steps_of(workspace, client)["report"].info.run_id
     assert artifacts_of(run_id, client) == {"internal/report.html", "public/graph.png"}
     assert artifacts_of(workspace.mlflow_run_id, client) == {"internal/report.html"}
+
+
+def test_a_plot_is_arranged_and_drawn_once(state: Path, client: MlflowClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    figure, drawn = make_figure(2, 1), []
+    figure.subplots(1, 2)
+    draw = Figure.draw
+    monkeypatch.setattr(Figure, "draw", lambda self, renderer: (drawn.append(self), draw(self, renderer)))
+    with release_named("drawn", state) as workspace, recorded_step(workspace, "report") as step:
+        step.plot(figure, "graph.png", Audience.PUBLIC)
+    assert len(drawn) == 1
+    # What saves a figure that arranges itself, draws it twice: the count sees it.
+    figure.set_layout_engine("constrained")
+    figure.savefig(BytesIO())
+    assert len(drawn) == 3
 
 
 def artifacts_of(run_id: str, client: MlflowClient) -> set[str]:

@@ -15,6 +15,10 @@ from deniable.verification.release import Trust, verify_release
 from tests.published import InMemory, Published, folder_in
 from tests.whole_release import drawn_release
 
+MAKERS = {"prefect", "mlflow", "pandera", "pydantic", "scipy", "numba", "sklearn", "matplotlib", "dp_accounting"}
+MODULES = 900
+"""Modules of a process that verifies, those of pyarrow and pandas included."""
+
 # Refuses to import whatever is neither of Python nor of the wheel and its two requirements.
 ISOLATED = """
 import sys
@@ -60,6 +64,24 @@ def release(published: Published, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     own_keys(tmp_path).write_text(published.keys.to_text(), encoding="utf-8")
     (tmp_path / "ledger.jsonl").write_text("".join(f"{line}\n" for line in published.ledger), encoding="utf-8")
     return folder_in(tmp_path / "releases" / "people-1", published)
+
+
+def test_verifying_imports_nothing_that_makes_releases_where_all_is_installed(release: Path) -> None:
+    code = """
+import sys
+from deniable.__main__ import main
+
+status = main(sys.argv[1:])
+print(len(sys.modules), *sorted({name.partition(".")[0] for name in sys.modules}))
+sys.exit(status)
+"""
+    command = [sys.executable, "-c", code, "verify", str(release)]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    modules, *loaded = done.stdout.splitlines()[-1].split()
+    # pyarrow reads the Parquet file, and imports pandas where it is installed.
+    assert not MAKERS.intersection(loaded)
+    assert int(modules) <= MODULES
 
 
 def test_a_release_that_holds_exits_with_0_and_says_a_line_a_check(

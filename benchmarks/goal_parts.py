@@ -1,0 +1,302 @@
+"""`python benchmarks/goal_parts.py PART RUNS FIGURES`: measure one part of the goals of speed, in a process of its own.
+
+The part is measured in the checkout that PYTHONPATH names, which need not be the one that this file is in: `goals`
+measures two commits by turns this way. FIGURES receives, as JSON, every figure of the part by name, one value per run,
+and the data that they were measured on.
+
+Whole commands are metered as processes, their servers included: seconds of all cores by the kernel's own account
+(`wait4`). Everything else is metered as the seconds of one thread, after a first call that is not counted.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+Figures = dict[str, list[float]]
+
+ROOT: Final = Path(os.environ.get("PYTHONPATH", "").split(os.pathsep)[0] or Path(__file__).resolve().parent.parent)
+"""The checkout that is measured."""
+MILLION: Final = 1_000_000
+CANDIDATES: Final = 262_144
+ROWS_STREAMED: Final = 10_000_000
+MADE_UP: Final = "made-up people"
+_ACS2024 = "data/acs2024/acs2024_persons_49states.parquet"
+
+
+@dataclass(frozen=True)
+class Metered:
+    """What a process took, with the processes that it waited for.
+
+    Attributes:
+        cpu: seconds of all cores.
+        clock: seconds by the clock.
+        mib: the most memory that one of the processes held.
+    """
+
+    cpu: float
+    clock: float
+    mib: float
+
+
+def metered(command: list[str], environment: dict[str, str]) -> Metered:
+    """Run a command quietly to its end, in the checkout that is measured.
+
+    Raises:
+        SystemExit: it failed; a failure is not a measurement.
+    """
+    start = time.perf_counter()
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen(command, env=environment, cwd=ROOT, stdout=said, stderr=said)
+        _, status, used = os.wait4(process.pid, 0)
+        clock, process.returncode = time.perf_counter() - start, os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            said.seek(0)
+            raise SystemExit(f"{' '.join(command[1:])} must succeed to be measured:\n{said.read().decode()}")
+    return Metered(used.ru_utime + used.ru_stime, clock, used.ru_maxrss / 2**10)
+
+
+def seconds_of(work: Callable[[], object], runs: int) -> list[float]:
+    """Seconds of this thread's core for each of several calls, after one that is not counted."""
+    work()
+    return [_seconds(work) for _ in range(runs)]
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    start = time.thread_time()
+    work()
+    return time.thread_time() - start
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="deniable-goals-") as folder:
+        yield Path(folder)
+
+
+def release(runs: int) -> tuple[Figures, str]:
+    """The release of `make release`, and the commands that only look, in a state folder of their own."""
+    with _folder() as folder:
+        state = folder / "var"
+        cached = ROOT / "var/cache"
+        if cached.is_dir():
+            shutil.copytree(cached, state / "cache")
+        environment = os.environ | {"DENIABLE_STATE": str(state)}
+        flows = [sys.executable, "-m", "flows"]
+        begin = [*flows, "release", "deployments/specs/acs_ma.yaml", "--new"]
+        # The first makes the databases, and whatever is not compiled yet.
+        first = metered(begin, environment)
+        warm = [metered(begin, environment) for _ in range(runs)]
+        cold = metered(begin, environment | {"NUMBA_CACHE_DIR": str(folder / "kernels")})
+        published = max((state / "releases").iterdir())
+        verify = [sys.executable, "-m", "deniable", "verify", str(published)]
+        looks = {
+            "plan": [*flows, "plan", "deployments/specs/acs_ma.yaml"],
+            "find": [*flows, "find"],
+            "held": [*flows, "held"],
+            "ledger_show": [*flows, "ledger", "show"],
+            "verify": [*verify, "--keys", str(state / "keys/trusted.json")],
+        }
+        looked = {name: [metered(command, environment).cpu for _ in range(runs)] for name, command in looks.items()}
+    return {
+        "release_cpu": [one.cpu for one in warm],
+        "release_clock": [one.clock for one in warm],
+        "release_first_cpu": [first.cpu],
+        "kernels_cpu": [cold.cpu - median(one.cpu for one in warm)],
+        **looked,
+    }, "persons of Massachusetts, ACS 2015-2018"
+
+
+def million(runs: int) -> tuple[Figures, str]:
+    """A release of a million records from 1.4 million, at most five times, after one that is not counted."""
+    # The cap on what may be spent would end more of them.
+    runs = min(runs, 5)
+    with _folder() as folder:
+        environment = os.environ | {"DENIABLE_STATE": str(folder / "var")}
+        real = Path(os.environ.get("DENIABLE_ACS2024") or ROOT.parent / "shared" / _ACS2024)
+        spec = ROOT / "benchmarks/specs/acs2024_million.yaml"
+        if real.is_file():
+            environment["DENIABLE_ACS2024"] = str(real)
+        else:
+            spec = ROOT / "benchmarks/specs/people_million.yaml"
+            environment["DENIABLE_PEOPLE"] = str(_people(folder))
+        figures = folder / "figures.json"
+        found: list[Metered] = []
+        steps: list[dict[str, Any]] = []
+        for _ in range(runs + 1):
+            found.append(metered([sys.executable, "-m", "benchmarks.metered", str(spec), str(figures)], environment))
+            steps.append(json.loads(figures.read_text()))
+    return {
+        "million_cpu": [one.cpu for one in found[1:]],
+        "million_clock": [one.clock for one in found[1:]],
+        "million_mib": [one.mib for one in found[1:]],
+        "million_evaluated": [one["evaluate_utility"]["core_seconds"] for one in steps[1:]],
+    }, "persons of 2024" if real.is_file() else MADE_UP
+
+
+def _people(folder: Path) -> Path:
+    import pyarrow as pa  # noqa: PLC0415 - here and below: a part imports what it measures, and no more
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    from benchmarks.population import DOMAIN, people  # noqa: PLC0415
+
+    codes = people(1_400_000)
+    pq.write_table(pa.table({name: codes[:, i] for i, name in enumerate(DOMAIN.names)}), folder / "people.parquet")
+    return folder / "people.parquet"
+
+
+def candidates(runs: int) -> tuple[Figures, str]:
+    """Candidates drawn and tested from a million seeds, in millions a second."""
+    from benchmarks.population import network, people, stream  # noqa: PLC0415
+    from benchmarks.synthesis import ATTEMPT, OMEGAS  # noqa: PLC0415
+    from deniable.plausible_deniability.mechanism_one import synthesize  # noqa: PLC0415
+    from deniable.plausible_deniability.plausible_seeds import SeedIndex  # noqa: PLC0415
+    from deniable.plausible_deniability.resampling import SeedResampler  # noqa: PLC0415
+
+    net = network()
+    seeds = net.in_order(people(MILLION))
+    found: Figures = {}
+    for name, omega in zip(("candidates_9", "candidates_9_11", "candidates_5_11"), OMEGAS.values(), strict=True):
+        model, index = SeedResampler(net, omega), SeedIndex.build(seeds, omega)
+        work = partial(_draw, synthesize, model, index, ATTEMPT, stream)
+        found[name] = [CANDIDATES / one / MILLION for one in seconds_of(work, runs)]
+    return found, MADE_UP
+
+
+def _draw(synthesize: Callable[..., Any], model: Any, index: Any, attempt: Any, stream: Callable[[str], Any]) -> None:
+    synthesize(model, index, attempt, stream("run"), CANDIDATES)
+
+
+def _recipe(domain: Any) -> Any:
+    from deniable.learners.loglinear.plan import LoglinearRecipe  # noqa: PLC0415
+
+    return LoglinearRecipe(epsilon=Fraction(1), delta=Fraction(1, 10**9), noise="gaussian").calibrate(domain)
+
+
+def _learnt(plan: Any, chunks: Callable[[], Any]) -> Any:
+    from deniable.foundation.keys import ReleaseKey  # noqa: PLC0415
+    from deniable.learners.loglinear.estimation.counting import RowCounter  # noqa: PLC0415
+    from deniable.learners.loglinear.mechanism import learn_network  # noqa: PLC0415
+
+    return learn_network(plan, RowCounter(chunks), partial(ReleaseKey(bytes(32)).stream, step="benchmark", inputs=""))[
+        0
+    ]
+
+
+def _wide(attributes: int, rows: int) -> Any:
+    from benchmarks import wide  # noqa: PLC0415
+    from benchmarks.population import stream  # noqa: PLC0415
+
+    return wide.domain(attributes), wide.network(attributes).sample(stream("wide").take(rows * attributes))
+
+
+def records(runs: int) -> tuple[Figures, str]:
+    """Records drawn from a log-linear network as releases draw them, in millions a second."""
+    from benchmarks.population import stream  # noqa: PLC0415
+
+    found: Figures = {}
+    for attributes in (11, 15):
+        domain, codes = _wide(attributes, 200_000)
+        net = _learnt(_recipe(domain), partial(_once, codes))
+        words = stream("run").take(CANDIDATES * attributes)
+        seconds = seconds_of(partial(net.sample_evenly, words), runs)
+        found[f"records_{attributes}"] = [CANDIDATES / one / MILLION for one in seconds]
+    return found, MADE_UP
+
+
+def _once(codes: Any) -> list[Any]:
+    return [codes]
+
+
+def streamed(runs: int) -> tuple[Figures, str]:
+    """Fits to ten million rows, read chunk by chunk."""
+    domain, codes = _wide(11, MILLION)
+    plan = _recipe(domain)
+    return {
+        "fit_streamed": seconds_of(lambda: _learnt(plan, lambda: [codes] * (ROWS_STREAMED // MILLION)), runs)
+    }, MADE_UP
+
+
+def attributes(_: int) -> tuple[Figures, str]:
+    """Fits to tables of 80 and 160 attributes, once each, with every kernel compiled by a small one before."""
+    small, codes = _wide(11, 20_000)
+    _learnt(_recipe(small), partial(_once, codes))
+    took = {}
+    for size in (80, 160):
+        domain, codes = _wide(size, 50_000)
+        plan = _recipe(domain)
+        took[size] = _seconds(partial(_learnt, plan, partial(_once, codes)))
+    return {"fit_80": [took[80]], "fit_160": [took[160] / took[80]]}, MADE_UP
+
+
+def adult(runs: int) -> tuple[Figures, str]:
+    """Fits to half of Adult, warm; and cold, from the import to as many records, in processes of their own."""
+    domain, codes = _adult()
+    plan = _recipe(domain)
+    warm = seconds_of(partial(_learnt, plan, partial(_once, codes)), runs)
+    cold = [
+        metered(
+            [sys.executable, "-P", str(Path(__file__).resolve()), "adult_once", "1", os.devnull], dict(os.environ)
+        ).cpu
+        for _ in range(runs)
+    ]
+    return {"fit_adult": warm, "fit_adult_cold": cold}, "half of Adult"
+
+
+def adult_once(_: int) -> tuple[Figures, str]:
+    """One fit to half of Adult, and as many records drawn."""
+    from benchmarks.population import stream  # noqa: PLC0415
+
+    domain, codes = _adult()
+    net = _learnt(_recipe(domain), partial(_once, codes))
+    net.sample_evenly(stream("run").take(codes.size))
+    return {}, ""
+
+
+def _adult() -> tuple[Any, Any]:
+    """Domain and codes of the half to learn from, made once from the records' package and kept as arrays."""
+    import numpy as np  # noqa: PLC0415
+
+    from deniable.foundation.domain import Attribute, Domain  # noqa: PLC0415
+
+    kept = ROOT / "var/utility/adult_codes.npz"
+    if not kept.is_file():
+        from benchmarks.utility import Half, prepare  # noqa: PLC0415
+
+        prepare(Path(os.environ.get("DENIABLE_EVALUATION") or ROOT.parent / "shared"), kept.parent)
+        np.savez(kept, codes=Half.read(kept.parent, "adult").train.to_numpy(np.uint16))
+    meta = json.loads((kept.parent / "adult_meta.json").read_text())
+    columns = {name: column["size"] for name, column in meta["columns"].items()}
+    kinds = {name: "numeric" if column["kind"] == "numeric" else "nominal" for name, column in meta["columns"].items()}
+    described = tuple(
+        Attribute(name, tuple(range(size)), kinds[name], tuple(range(size)))  # type: ignore[arg-type]
+        for name, size in columns.items()
+    )
+    return Domain(described, target=meta["target"]), np.load(kept)["codes"]
+
+
+PARTS: Final[dict[str, Callable[[int], tuple[Figures, str]]]] = {
+    "release": release,
+    "million": million,
+    "candidates": candidates,
+    "records": records,
+    "streamed": streamed,
+    "attributes": attributes,
+    "adult": adult,
+}
+
+if __name__ == "__main__":
+    part, times, place = sys.argv[1:]
+    made, of = {**PARTS, "adult_once": adult_once}[part](int(times))
+    Path(place).write_text(json.dumps({"figures": made, "data": of}), encoding="utf-8")

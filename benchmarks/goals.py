@@ -1,0 +1,208 @@
+"""`python -m benchmarks.goals`: every goal of speed, with what was measured, its limit and their ratio.
+
+Figures are kept in `benchmarks/goals.json`, from which the table of `docs/developer/speed.md` is written; a run of part
+of the goals replaces their figures alone. With `--beside FOLDER`, another checkout is measured by turns with this one,
+with the same interpreter, and nothing is kept: on a machine that does other work too, only such ratios mean anything.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+from benchmarks import goal_parts
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+KEPT: Final = Path(__file__).with_suffix(".json")
+PAGE: Final = ROOT / "docs/developer/speed.md"
+
+_BEGIN, _END = "<!-- figures: begin; written by make bench-goals -->", "<!-- figures: end -->"
+_RATE = "million/s"
+_WHOLE = 100
+"""Figures from here on are shown without decimals."""
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A limit on one figure.
+
+    Attributes:
+        name: the figure's name.
+        part: the part that measures it, of `goal_parts.PARTS`.
+        what: what is measured, and how.
+        unit: its unit.
+        limit: the limit, which a rate should reach and anything else keep to.
+    """
+
+    name: str
+    part: str
+    what: str
+    unit: str
+    limit: float
+
+    @property
+    def is_rate(self) -> bool:
+        """Whether the figure should be at least the limit, instead of at most."""
+        return self.unit == _RATE
+
+    def ratio(self, runs: Sequence[float]) -> float:
+        """The median's cost divided by what it may cost: the goal is met at 1 or less."""
+        middle = median(runs)
+        return self.limit / middle if self.is_rate else middle / self.limit
+
+
+GOALS: Final = (
+    Goal("release_cpu", "release", "`make release`, warm: all its processes, from the command to its end", "CPU s", 12),
+    Goal("release_clock", "release", "the same by the clock", "s", 10),
+    Goal("kernels_cpu", "release", "the same with no kernel compiled before, less a warm one", "CPU s", 4),
+    Goal("plan", "release", "`plan`, the whole process", "CPU s", 2),
+    Goal("find", "release", "`find`, likewise", "CPU s", 2),
+    Goal("held", "release", "`held`, likewise", "CPU s", 2),
+    Goal("ledger_show", "release", "`ledger show`, likewise", "CPU s", 2),
+    Goal("verify", "release", "`verify` of that release, likewise", "CPU s", 2),
+    Goal("million_evaluated", "million", "evaluation of the utility of a million records, warm: the step", "CPU s", 8),
+    Goal(
+        "million_cpu", "million", "release of a million records from 1.4 million, warm: all its processes", "CPU s", 22
+    ),
+    Goal("million_clock", "million", "the same by the clock", "s", 15),
+    Goal("million_mib", "million", "the most memory that one of its processes holds", "MiB", 900),
+    Goal(
+        "candidates_9",
+        "candidates",
+        "candidates, 11 attributes, a million seeds, warm, one thread; 9 drawn anew",
+        _RATE,
+        9,
+    ),
+    Goal("candidates_9_11", "candidates", "the same; 9, 10 or 11 drawn anew", _RATE, 7.5),
+    Goal("candidates_5_11", "candidates", "the same; 5 to 11 drawn anew", _RATE, 6),
+    Goal(
+        "records_11", "records", "log-linear records as releases draw them, warm, one thread; 11 attributes", _RATE, 6
+    ),
+    Goal("records_15", "records", "the same; 15 attributes", _RATE, 5),
+    Goal("fit_adult", "adult", "fit to half of Adult, warm, one thread", "CPU s", 0.25),
+    Goal("fit_adult_cold", "adult", "the same and as many records, cold: a process from the import on", "CPU s", 1.2),
+    Goal("fit_80", "attributes", "fit to 50,000 rows of 80 attributes, warm, one thread", "CPU s", 5),
+    Goal("fit_160", "attributes", "the same of 160 attributes, which are four times the pairs", "times that of 80", 4),
+    Goal(
+        "fit_streamed", "streamed", "fit to ten million rows of 11 attributes, in chunks, warm, one thread", "CPU s", 6
+    ),
+)
+
+Kept = dict[str, dict[str, Any]]
+
+
+def measured(part: str, runs: int, root: Path = ROOT) -> Kept:
+    """Measure a part in a process of its own: the runs of each figure, and the data.
+
+    Args:
+        part: the part.
+        runs: how many runs of each figure.
+        root: the checkout to measure.
+
+    Raises:
+        CalledProcessError: something could not be measured.
+    """
+    others = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    paths = [str(root), *(path for path in others if path not in {"", str(ROOT), str(root)})]
+    with tempfile.TemporaryDirectory(prefix="deniable-goals-") as folder:
+        figures = Path(folder) / "figures.json"
+        command = [sys.executable, "-P", goal_parts.__file__, part, str(runs), str(figures)]
+        subprocess.run(command, cwd=root, env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)}, check=True)
+        found = json.loads(figures.read_text(encoding="utf-8"))
+    return {name: {"runs": values, "data": found["data"]} for name, values in found["figures"].items()}
+
+
+def table(found: Mapping[str, Mapping[str, Any]], beside: Mapping[str, Mapping[str, Any]] | None = None) -> str:
+    """The goals that were measured, as a Markdown table.
+
+    Args:
+        found: the runs of each figure, by its name.
+        beside: the same of another checkout, of the same run.
+    """
+    heads = ["what is timed", "data", "median (least to most; runs)", "limit", "ratio"]
+    if beside is not None:
+        heads += ["the other checkout", "to the other"]
+    rows = [heads, ["---"] * len(heads)]
+    for goal in GOALS:
+        if goal.name not in found:
+            continue
+        runs = found[goal.name]["runs"]
+        limit = f"{'at least' if goal.is_rate else 'at most'} {goal.limit:g} {goal.unit}"
+        row = [goal.what, found[goal.name]["data"], _in_words(runs), limit, f"{goal.ratio(runs):.2f}"]
+        if beside is not None:
+            other = beside[goal.name]["runs"]
+            row += [_in_words(other), f"{goal.ratio(runs) / goal.ratio(other):.2f}"]
+        rows.append(row)
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _in_words(runs: Sequence[float]) -> str:
+    least, middle, most = (_digits(value) for value in (min(runs), median(runs), max(runs)))
+    return f"{middle} ({least} to {most}; {len(runs)})" if len(runs) > 1 else f"{middle} (1)"
+
+
+def _digits(value: float) -> str:
+    return f"{value:,.0f}" if value >= _WHOLE else f"{value:.3g}"
+
+
+def page(text: str, found: Mapping[str, Mapping[str, Any]]) -> str:
+    """The page with the table in its place.
+
+    Raises:
+        ValueError: the page has no place for it.
+    """
+    before, _, rest = text.partition(_BEGIN)
+    _, _, after = rest.partition(_END)
+    if not rest or not after:
+        raise ValueError(f"the page must have the lines {_BEGIN} and {_END}.")
+    return f"{before}{_BEGIN}\n\n{table(found)}\n\n{_END}{after}"
+
+
+def _merged(rounds: Sequence[Kept]) -> Kept:
+    """The runs of several rounds together."""
+    return {
+        name: {**own, "runs": [run for one in rounds for run in one[name]["runs"]]} for name, own in rounds[0].items()
+    }
+
+
+def main() -> None:
+    """Measure, print the table, keep the figures and write the page."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.goals", description=__doc__)
+    every = list(goal_parts.PARTS)
+    parser.add_argument("parts", nargs="*", choices=[[], *every], metavar="PART", help=", ".join(every))
+    parser.add_argument("--runs", type=int, default=5, help="runs of each figure (default: 5)")
+    parser.add_argument(
+        "--beside", type=Path, metavar="FOLDER", help="another checkout, measured by turns with this one"
+    )
+    parser.add_argument("--print-only", action="store_true", help="neither keep the figures nor write the page")
+    asked = parser.parse_args()
+    if asked.runs < 1:
+        parser.error(f"the number of runs must be 1 or more, got {asked.runs}.")
+    if asked.beside is not None and not (asked.beside / "benchmarks").is_dir():
+        parser.error(f"--beside must name a checkout, got {asked.beside}, which has no folder benchmarks.")
+    found: Kept = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
+    now: Kept = {}
+    there: Kept = {}
+    for part in asked.parts or every:
+        if asked.beside is None:
+            now |= measured(part, asked.runs)
+        else:
+            turns = [(measured(part, 1, asked.beside.resolve()), measured(part, 1)) for _ in range(asked.runs)]
+            there |= _merged([other for other, _ in turns])
+            now |= _merged([own for _, own in turns])
+    print(table(now, there if asked.beside is not None else None))
+    if asked.beside is None and not asked.print_only:
+        found |= now
+        KEPT.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        PAGE.write_text(page(PAGE.read_text(encoding="utf-8"), found), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

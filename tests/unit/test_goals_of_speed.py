@@ -1,0 +1,75 @@
+"""`make bench-goals` prints each goal with its figure, its limit and their ratio, and its page has what it kept."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks import goal_parts, goals
+from benchmarks.goals import GOALS, KEPT, PAGE, Goal, measured, page, table
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_the_page_has_the_figures_that_were_kept() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    assert page(text, json.loads(KEPT.read_text(encoding="utf-8"))) == text
+
+
+def test_a_page_without_a_place_for_the_table_is_refused() -> None:
+    with pytest.raises(ValueError, match="must have the lines"):
+        page("# Speed", {})
+
+
+def test_every_goal_has_a_name_of_its_own_and_a_part_that_exists() -> None:
+    assert len({goal.name for goal in GOALS}) == len(GOALS)
+    assert {goal.part for goal in GOALS} == set(goal_parts.PARTS)
+    assert set(json.loads(KEPT.read_text(encoding="utf-8"))) >= {
+        goal.name for goal in GOALS if goal.part == "candidates"
+    }
+
+
+@pytest.mark.parametrize(
+    ("unit", "runs", "ratio"), [("CPU s", [9.0, 6.0, 30.0], 0.9), ("million/s", [20.0, 1.0, 5.0], 2.0)]
+)
+def test_a_goal_is_met_at_a_ratio_of_1_or_less_and_the_median_decides(
+    unit: str, runs: list[float], ratio: float
+) -> None:
+    assert Goal("a", "a part", "a thing", unit, 10.0).ratio(runs) == pytest.approx(ratio)
+
+
+def test_the_table_has_what_was_timed_the_median_its_spread_the_limit_and_the_ratio() -> None:
+    found = {"candidates_9": {"runs": [10.0, 12.0, 9.0], "data": "made-up people"}}
+    line = table(found).splitlines()[-1]
+    assert line.endswith("| made-up people | 10 (9 to 12; 3) | at least 9 million/s | 0.90 |")
+    beside = table(found, {"candidates_9": {"runs": [5.0, 5.0, 5.0], "data": "made-up people"}}).splitlines()[-1]
+    assert beside.endswith("| 0.90 | 5 (5 to 5; 3) | 0.50 |")
+
+
+def test_a_part_is_measured_in_the_checkout_that_is_named(tmp_path: Path) -> None:
+    checkout = tmp_path / "benchmarks"
+    checkout.mkdir()
+    (checkout / "__init__.py").touch()
+    # Instead of measuring, it says that it was asked.
+    (checkout / "population.py").write_text("import sys\nsys.exit(77)")
+    with pytest.raises(subprocess.CalledProcessError, match="77"):
+        measured("candidates", 1, tmp_path)
+
+
+def test_processes_that_a_command_waits_for_are_metered_too() -> None:
+    inner = "import time\nwhile time.process_time() < 0.2: pass"
+    command = [sys.executable, "-c", f"import subprocess, sys; subprocess.run([sys.executable, '-c', {inner!r}])"]
+    assert goal_parts.metered(command, {}).cpu > 0.2
+    with pytest.raises(SystemExit, match="must succeed to be measured"):
+        goal_parts.metered([sys.executable, "-c", "raise SystemExit(3)"], {})
+
+
+def test_a_number_of_runs_that_measures_nothing_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["goals", "--runs", "0"])
+    with pytest.raises(SystemExit):
+        goals.main()
+    assert "the number of runs must be 1 or more, got 0." in capsys.readouterr().err
