@@ -77,8 +77,11 @@ def test_ends_of_an_interval_are_those_whose_tails_are_enumerated() -> None:
     assert unsure.high >= interval.high
     assert (unsure.low, unsure.high) == (
         min(_numbers(own, 5)[0] / 6, _numbers(own, 6)[0] / 7, _numbers(own, 7)[0] / 7),
-        max(_numbers(own, 5)[1] / 5, _numbers(own, 6)[1] / 5, _numbers(own, 7)[1] / 6),
+        min(max(_numbers(own, 5)[1] / 5, _numbers(own, 6)[1] / 5, _numbers(own, 7)[1] / 6), 1.0),
     )
+    large = UrnDraws(drawn=210, trials=200, urns=2, inside=1e-4, outside=1e-4, rows=(850, 950)).share(0.95).interval
+    assert 0.46 < large.low < 0.47
+    assert 0.57 < large.high < 0.6
 
 
 def _numbers(draws: UrnDraws, rows: int) -> tuple[float, float]:
