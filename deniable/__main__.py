@@ -40,7 +40,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         0 if everything holds, 1 if something does not, 2 if something cannot be read.
     """
-    asked = _parser().parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else arguments
+    asked = _parser(given[0] if given else "").parse_args(given)
     command: Callable[[argparse.Namespace], int] = asked.carry_out
     try:
         status = command(asked)
@@ -254,7 +255,8 @@ def _say(lines: Sequence[str], *, holds: bool) -> int:
     return HOLDS if holds else DOES_NOT_HOLD
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(command: str = "") -> argparse.ArgumentParser:
+    """The parser of all commands; questions to a release, which take long to import, only if they may be wanted."""
     parser = argparse.ArgumentParser(
         prog="python -m deniable", description="Check what a release claims, offline, or respond to a survey."
     )
@@ -311,10 +313,10 @@ def _parser() -> argparse.ArgumentParser:
     posterior.add_argument("--people", type=int, metavar="N", help="number of people, if the release does not state it")
     posterior.add_argument("--level", type=float, default=0.95, metavar="P", help="level of intervals (default: 0.95)")
     posterior.set_defaults(carry_out=_show_posterior)
-    # Its questions are many; the parser of other commands need not know them.
-    from deniable.data_user import add_infer_command  # noqa: PLC0415
+    if command not in {*commands.choices, "respond"}:
+        from deniable.data_user import add_infer_command  # noqa: PLC0415 - slow to import
 
-    add_infer_command(commands, _infer, "as for verify")
+        add_infer_command(commands, _infer, "as for verify")
     others = commands.add_parser(
         "from-measurements",
         help="a model and synthetic records from noisy tables that others published",

@@ -62,7 +62,7 @@ def check_measurements(
         yield from made[0].faults()
         if made[0].learner != learner:
             yield f"{FILE} must be of the learner {learner}, got {made[0].learner}"
-        stated = (record["spec"]["document"].get("sampling") or {}).get("kind", "unknown")
+        stated = (record.get("spec", {}).get("document", {}).get("sampling") or {}).get("kind", "unknown")
         if made[0].universe.sampling != stated:
             yield f"{FILE} must state the sampling of the spec, {stated}, got {made[0].universe.sampling}"
         if form is not None:
