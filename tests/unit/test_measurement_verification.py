@@ -95,7 +95,8 @@ def law_of(document: Document) -> str:
 
 def checks(document: Document, plan: LoglinearPlan | None = None, domain: Domain = DOMAIN) -> tuple[Check, ...]:
     events = [event.to_record() for event in (plan or plan_of(law_of(document))).events]
-    record = {"cost": {"steps": [{"step": "learn_parameters", "events": json.loads(json.dumps(events))}]}}
+    steps = [{"step": "learn_parameters", "events": json.loads(json.dumps(events))}]
+    record = {"spec": {"document": {}}, "cost": {"steps": steps}}
     return check_measured(record, json.loads(json.dumps(describe_domain(domain, {}, {}))), document)
 
 
