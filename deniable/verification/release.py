@@ -200,7 +200,9 @@ def _certificate(
     folder: Folder, names: Mapping[str, str], described: Mapping[str, Any], record: Mapping[str, Any]
 ) -> tuple[Check, ...]:
     """The check of the certificate, if the spec asks for one, or the folder has one."""
-    if record["spec"]["document"]["learner"].get("certificate") is None and CERTIFICATE not in names:
+    learner = record["spec"]["document"].get("learner")
+    asked = learner.get("certificate") if isinstance(learner, dict) else None
+    if asked is None and CERTIFICATE not in names:
         return ()
     measured, certificate = (_document(folder, names, name) for name in (MEASURED, CERTIFICATE))
     return (check_certificate(record, described, measured, certificate),)
