@@ -21,6 +21,8 @@ from deniable.privacy.urn_costs import UNIT
 PEOPLE = 100
 SETS = (1, 2, 5, 10)
 SHARES = (0.25, 0.5)
+PRIOR = None
+"""Instead of a share: one drawn for each survey from the posterior's own prior, for which its coverage is as stated."""
 LARGE = 250
 """An epsilon at which the sets are nearly those without noise."""
 
@@ -55,23 +57,23 @@ def print_moments() -> None:
 def print_coverage(runs: int) -> None:
     """How often 95 % intervals cover the share: the rule T_M*, and the posterior that models the synthesis."""
     print("\nshare | epsilon | sets | urns | T_M* covers | posterior covers | half-width of the posterior")
-    for share in SHARES:
+    for share in (*SHARES, PRIOR):
         for epsilon in (1, 2, 3, 10):
             for sets in SETS:
                 for shared in (False, True) if sets > 1 else (False,):
                     star, covers, half = coverage(share, Fraction(epsilon), sets, runs, shared=shared)
                     urns = "shared" if shared else "own"
                     rule = "-" if star is None else f"{star:.3f}"
-                    print(f"{share} | {epsilon} | {sets} | {urns} | {rule} | {covers:.3f} | {half:.3f}")
+                    print(f"{share or 'prior'} | {epsilon} | {sets} | {urns} | {rule} | {covers:.3f} | {half:.3f}")
 
 
 def coverage(
-    share: float, epsilon: Fraction, sets: int, runs: int, *, shared: bool = False
+    share: float | None, epsilon: Fraction, sets: int, runs: int, *, shared: bool = False
 ) -> tuple[float | None, float, float]:
     """Coverage of T_M* (None for one set) and of the posterior, and the posterior's median half-width.
 
     Args:
-        share: share of the first category in the population.
+        share: share of the first category in the population; PRIOR if it is drawn.
         epsilon: total epsilon.
         sets: number of sets.
         runs: number of simulated surveys.
@@ -81,27 +83,28 @@ def coverage(
     stream = ReleaseKey(bytes(range(32))).stream(
         step="benchmark", mechanism="sets", inputs=str(share), parameters={"epsilon": epsilon, "sets": sets}
     )
-    sums = np.cumsum(binomial_law(PEOPLE, share))
+    sums = None if share is None else np.cumsum(binomial_law(PEOPLE, share))
     star, covered, halves = 0, 0, []
-    known: dict[tuple[int, ...], tuple[bool, float]] = {}
+    known: dict[tuple[int, ...], tuple[float, float]] = {}
     for _ in range(runs):
-        count = min(int(np.searchsorted(sums, uniform(stream))), PEOPLE)
+        own = uniform(stream) if share is None else share
+        laws = np.cumsum(binomial_law(PEOPLE, own)) if sums is None else sums
+        count = min(int(np.searchsorted(laws, uniform(stream))), PEOPLE)
         drawn = draw_sets(stream, plan, count)
         counts = tuple(int(number) for number in np.sort((drawn == 0).sum(axis=1)))
         each = (sum(counts),) if shared else counts
         if each not in known:
             alpha = plan.prior / UNIT
             size = PEOPLE * sets if shared else PEOPLE
-            found = binary_posterior(each, size=size, people=PEOPLE, alpha=alpha)
-            low, high = found.interval()
-            known[each] = low <= share <= high, (high - low) / 2
-        covered += known[each][0]
-        halves.append(known[each][1])
+            known[each] = binary_posterior(each, size=size, people=PEOPLE, alpha=alpha).interval()
+        low, high = known[each]
+        covered += low <= own <= high
+        halves.append((high - low) / 2)
         if sets > 1:
             q = [number / PEOPLE for number in counts]
             v = [each_q * (1 - each_q) / PEOPLE for each_q in q]
             interval = combine(q, v, "T_M*", size=PEOPLE, people=PEOPLE).interval
-            star += interval is not None and interval[0] <= share <= interval[1]
+            star += interval is not None and interval[0] <= own <= interval[1]
     return (star / runs if sets > 1 else None), covered / runs, float(np.median(halves))
 
 
