@@ -23,7 +23,8 @@ from reports.plots.theme import (
 
 _WIDTH_IN, _HEIGHT_IN = 11.0, 7.6
 _COLOURS = (RELEASED, TRAINING, TARGET, BASELINE, INK, MUTED)
-_MARKERS = "ovs^Dx"
+_MARKERS = "ovs^Dxp"
+# One marker more than colours, so that curves beyond the sixth differ from all before them.
 _VACUOUS = 5.0
 
 
@@ -67,7 +68,8 @@ def _draw_panel(axes: Axes, shown: ConfidentialityMap, number: int) -> None:
         totals = [point.total or 0.0 for point in points]
         heights = [point.distances[number] for point in points]
         colour, marker = _COLOURS[place % len(_COLOURS)], _MARKERS[place % len(_MARKERS)]
-        axes.plot(totals, heights, color=colour, marker=marker, markersize=4.5, linewidth=1.6, label=curve)
+        line = "-" if place < len(_COLOURS) else "--"
+        axes.plot(totals, heights, line, color=colour, marker=marker, markersize=4.5, linewidth=1.6, label=curve)
     for place, (curve, points) in enumerate(shown.models.items()):
         totals = [point.total or 0.0 for point in points]
         heights = [point.distances[number] for point in points]
