@@ -60,7 +60,8 @@ def _rows(measured: Measurements, probability: Fraction | None) -> Iterator[list
     several = dict.fromkeys(each.attributes for each in measured.tables if len(each.attributes) > 1)
     for attributes in [*alone, *several]:
         size = prod(inference.system.sizes[i] for i in attributes)
-        if size > MOST_CELLS or not inference.system.is_measured(attributes):
+        is_too_large = size > MOST_CELLS or any(inference.system.is_large[i] for i in attributes)
+        if is_too_large or not inference.system.is_measured(attributes):
             continue
         own = [names[i] for i in attributes]
         counts, shares = (table(inference, own, kind, asked) for kind in ("count", "share"))

@@ -37,6 +37,8 @@ _ALL = Query.product({})
 _MOST_DIVIDED = 6
 """Attributes of a table that are counted by values, and elsewhere by buckets, of which all contrasts are used."""
 _MOST_ATTRIBUTES = 10
+_MOST_VALUES = 2_000
+"""Attributes with more values are summed over: their contrasts would fill matrices of the square of that number."""
 _NOTHING = 1e-12
 """Share of a function's size below which a part of it counts as rounding."""
 
@@ -71,6 +73,7 @@ class MeasuredSystem:
         measured: what was measured.
         buckets: bucket of each value of each attribute, at the resolution at which relations of attributes are known.
         sizes: number of these buckets of each attribute.
+        is_large: whether an attribute has so many values that it is summed over.
 
     Args:
         measured: what was measured.
@@ -83,7 +86,11 @@ class MeasuredSystem:
         self.buckets = tuple(_partition(measured, i) for i in range(len(measured.domain)))
         self.sizes = tuple(int(own.max()) + 1 for own in self.buckets)
         self._values_in = tuple(np.bincount(own).astype(np.float64) for own in self.buckets)
-        self._inner = tuple(_contrasts_within(own) for own in self.buckets)
+        self.is_large = tuple(len(own) > _MOST_VALUES for own in self.buckets)
+        self._inner = tuple(
+            np.zeros((len(own), 0)) if is_large else _contrasts_within(own)
+            for own, is_large in zip(self.buckets, self.is_large, strict=True)
+        )
         sizes = (*self.sizes, *(inner.shape[1] + 1 for inner in self._inner))
         found = [each for table in measured.tables for each in self._sources_in(table)]
         if probability is not None:
@@ -207,6 +214,12 @@ class MeasuredSystem:
         if len(values) != len(self.buckets[i]):
             name = self.measured.domain.names[i]
             raise InvalidInput(f"a function of {name} must have {len(self.buckets[i])} values, got {len(values)}.")
+        if self.is_large[i] and float(np.ptp(values)) > 0:
+            name, most = self.measured.domain.names[i], f"{_MOST_VALUES:,}"
+            raise InvalidInput(
+                f"a question must be about attributes of at most {most} values, got {name} with {len(values):,}; its "
+                "noisy counts are in measured.json."
+            )
         means = np.bincount(self.buckets[i], weights=values) / self._values_in[i]
         parts = [
             (None, np.asarray([means.mean()])),
@@ -218,6 +231,8 @@ class MeasuredSystem:
 
     def _sources_in(self, table: MeasuredTable) -> Iterator[_Source]:
         """What a table says of buckets, and of contrasts of values within buckets."""
+        if any(self.is_large[i] and (i in table.differences or i not in table.by_values) for i in table.attributes):
+            return
         divided = [i for i in table.attributes if i in table.by_values and self._inner[i].shape[1]]
         if len(divided) > _MOST_DIVIDED:
             # There are too many contrasts to be looked at; sums over buckets are used.
@@ -233,7 +248,7 @@ class MeasuredSystem:
         counts, variance = table.values, table.variance
         spread: dict[int, Cells] = {}
         for axis, i in enumerate(table.attributes):
-            if i in table.differences or i not in table.by_values or not self._inner[i].shape[1]:
+            if i in table.differences or i not in table.by_values or not self._is_divided(i):
                 # Also the difference of two values in one bucket, which is their only contrast.
                 continue
             if i in inner:
@@ -254,11 +269,15 @@ class MeasuredSystem:
         )
         return _Source(observation, table, inner)
 
+    def _is_divided(self, i: int) -> bool:
+        """Whether values of an attribute that a table counts one by one are together in buckets here."""
+        return self.is_large[i] or self._inner[i].shape[1] > 0
+
     def _of_entries(self, source: _Source, table: MeasuredTable, own: Cells) -> Cells:
         """Weights of a table's entries, of those of an observation that was made of it."""
         back = own.transpose(np.argsort(np.argsort(self._keys(table, source.within))))
         for axis, i in enumerate(table.attributes):
-            if i in table.differences or i not in table.by_values or not self._inner[i].shape[1]:
+            if i in table.differences or i not in table.by_values or not self._is_divided(i):
                 continue
             if i in source.within:
                 back = _along(back, sqrt(2.0) * self._inner[i], axis)
@@ -298,6 +317,8 @@ def _spread(observation: Observation, weights: Cells) -> float:
 def _partition(measured: Measurements, i: int) -> NDArray[np.integer]:
     """Buckets of an attribute's values; values themselves, if every table that has it is by values."""
     own = measured.buckets[i]
+    if len(own) > _MOST_VALUES:
+        return np.zeros_like(own)
     tables = [table for table in measured.tables if i in table.attributes]
     if tables and all(i in table.by_values for table in tables):
         return np.arange(len(own))
