@@ -35,7 +35,7 @@ def public_lines(released: "Released") -> Iterator[tuple[str, str]]:
     yield "released", _records(released.published.rows or 0, workspace.spec.synthesis.records)
     yield "model", _words(accounts.model)
     if accounts.tested:
-        yield "one record", _words(accounts.record)
+        yield "one attempt", _words(accounts.record)
         yield "all candidates", _words(accounts.candidates)
     if accounts.histogram is not None:
         yield "histogram", _words(accounts.histogram)

@@ -317,7 +317,7 @@ def _costs(one: Cost, other: Cost) -> tuple[CostPair, ...]:
         for name in names
     ]
     of_records = [next((step.record for step in cost.steps if step.record), None) for cost in (one, other)]
-    pairs = [*of_steps, CostPair("model", one.model, other.model), CostPair("one record", *of_records)]
+    pairs = [*of_steps, CostPair("model", one.model, other.model), CostPair("one attempt", *of_records)]
     whole = CostPair("whole release", one.total, other.total)
     return *(pair for pair in pairs if pair.one or pair.other), whole
 

@@ -61,8 +61,8 @@ def kind_of(word: str) -> tuple[Kind | None, bool | None]:
 
 
 def known_kinds() -> str:
-    """The kinds, as in a sentence."""
-    return ", ".join(_KINDS)
+    """The kinds, as in a sentence, with the words for whole and for other numbers."""
+    return ", ".join(each for kind in _KINDS for each in (kind, *(("integer", "float") if kind == "numeric" else ())))
 
 
 def read_csv(text: str) -> Codebook:

@@ -200,3 +200,23 @@ def test_a_question_and_all_tables_of_pairs_take_little_work() -> None:
     system.value(functional), system.variance(functional)
     assert system._latest is None, "weights are worked out for laws and sources alone"
     assert len(functional) == 4
+
+
+def test_an_attribute_of_very_many_values_is_summed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its contrasts would fill a matrix of the square of their number; what is known of the others stays."""
+    monkeypatch.setattr("deniable.inference.system._MOST_VALUES", 4)
+    found = made_up([((0,), (0,), ()), ((0, 1), (0, 1), ()), ((0, 2), (2,), ())])
+    alone, pair, _ = found.tables
+    system = MeasuredSystem(found)
+    assert system.is_large == (True, False, False, False, False)
+    functional = system.functional(Query.product({1: np.array([1.0, 0, 0])}))
+    weights = {table.attributes: own for table, own in system.weights(functional)}
+    assert set(weights) == {(0,), (0, 1)}, "a table that has it by buckets says nothing more"
+    assert np.ptp(weights[0,]) == pytest.approx(0, abs=1e-12), "all its values count alike"
+    # The total is in both tables: their precisions are 1 over five and over fifteen variances.
+    share = (1 / (5 * alone.variance)) / (1 / (5 * alone.variance) + 1 / (15 * pair.variance))
+    in_pair = float(pair.values.sum())
+    total = share * float(alone.values.sum()) + (1 - share) * in_pair
+    assert system.value(functional) == pytest.approx(float(pair.values[:, 0].sum()) + (total - in_pair) / 3)
+    with pytest.raises(InvalidInput, match="must be about attributes of at most 4 values, got a0 with 5"):
+        system.functional(Query.product({0: np.arange(5.0)}))

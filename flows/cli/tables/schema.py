@@ -356,7 +356,8 @@ def fit_lines(spec: "ReleaseSpec", fit: "Fit") -> Iterator[str]:
         yield f"of the rows kept, a release uses {person.most_records} of each {person.column}, chosen at random"
     for share, allowed, entry in _limits(spec, fit):
         verdict = "at most" if share <= allowed else "TOO MANY: more than"
-        yield f"{share:.2%}, {verdict} the {allowed:.2%} of {entry}"
+        what = "left out" if entry == "max_dropped_share" else "invalid"
+        yield f"{share:.2%} {what}, {verdict} the {allowed:.2%} of {entry}"
     found = fit.by_finding
     if found:
         yield ""
