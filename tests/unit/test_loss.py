@@ -18,6 +18,7 @@ from deniable.privacy.loss import (
     Guarantee,
     MechanismEvent,
     PrivacyTestEvent,
+    SampledTestEvent,
     StabilityHistogramEvent,
     discrete_laplace_tail,
     from_record,
@@ -44,9 +45,22 @@ CANDIDATES = PrivacyTestEvent(
     drop_probability=Fraction(1, 100),
     sampling_rate=Fraction(1, 2),
 )
+SAMPLED = SampledTestEvent(
+    query="candidates",
+    part="seeds",
+    outputs=10_000,
+    k=50,
+    gamma=Fraction(4),
+    eps0=Fraction(1),
+    public_rows=100_000,
+    drop_probability=Fraction(1, 100),
+    sampling_rate=Fraction(1, 2),
+    check_probability=Fraction(1, 10),
+    max_plausible=100,
+)
 PREFIXES = StabilityHistogramEvent(query="prefixes", part="seeds", outputs=1, scale=Fraction(2), threshold=28)
 ROUNDS = ConcentratedEvent(query="rounds", part="parameters", outputs=1, rho_per_output=Fraction(3, 200))
-EVENTS = [LAPLACE, GAUSSIAN, CHOICES, OTHER, CANDIDATES, PREFIXES, ROUNDS]
+EVENTS = [LAPLACE, GAUSSIAN, CHOICES, OTHER, CANDIDATES, SAMPLED, PREFIXES, ROUNDS]
 
 
 def test_every_kind_of_event_is_tried_here() -> None:
