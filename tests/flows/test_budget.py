@@ -72,8 +72,8 @@ def test_the_plan_of_many_tables_says_of_like_ones_in_one_line_how_many_there_ar
         "gaussian": (
             "counts of age: discrete_gaussian, sigma",
             "counts of employed: discrete_gaussian, sigma",
-            "18 events, choice of tree table 1 … choice of extra table, batch 3, 6: exponential, epsilon",
-            "16 events, extra table, batch 1, 1 … extra table, batch 3, 6: discrete_gaussian",
+            "18 events, choice of tree table 1 … choice of extra table, batch 6, 3: exponential, epsilon",
+            "16 events, extra table, batch 1, 1 … extra table, batch 6, 3: discrete_gaussian",
             "counts of sex and employed: discrete_gaussian",
             "as earlier answers divide them: discrete_gaussian",
         ),

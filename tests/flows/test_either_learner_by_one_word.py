@@ -42,7 +42,7 @@ def test_one_word_changes_the_learner(
     synthesis: dict[str, Any], state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # With noise of another key all people may seem to be in what was kept, and nothing begins elsewhere.
-    key = ReleaseKey(sha256(synthesis["guarantee"].encode()).digest())
+    key = ReleaseKey(sha256(f"{synthesis['guarantee']} 2".encode()).digest())
     monkeypatch.setattr(ReleaseKey, "generate", lambda: key)
     path = write_small_release(tmp_path / synthesis["guarantee"], learner__kind="loglinear", synthesis=synthesis)
     released = release(path, state, anew=True)
