@@ -103,12 +103,14 @@ def _content(path: Path) -> bytes | None:
 
 
 def _in_short(error: BaseException) -> str:
-    """The message of an error in a user's code, shortened."""
+    """The message of an error in a user's code, shortened unless it is one of ours, which may name many columns."""
     try:
         said = " ".join(str(error).split())
     except Exception:  # noqa: BLE001 - it is a user's code
         said = ""
     kind = type(error).__name__
+    if isinstance(error, InvalidInput):
+        return printable(said.rstrip("."))
     return printable(f"{kind}: {said[:_SHOWN]}" if said else kind)
 
 
