@@ -119,7 +119,7 @@ def test_a_check_counts_what_does_not_fit_and_shows_no_value(folder: Path) -> No
     done = run("schema", "check", "people.yaml", "--state", folder / "state", home=folder)
     assert done.returncode == 1
     assert "4 rows: 2 kept, 2 left out" in done.stdout
-    assert "50.00%, TOO MANY: more than the 5.00% of max_dropped_share" in done.stdout
+    assert "50.00% left out, TOO MANY: more than the 5.00% of max_dropped_share" in done.stdout
     lines = [line.split() for line in done.stdout.splitlines()]
     assert ["age", "0", "1", "1"] in lines
     assert ["sex", "1", "0", "1"] in lines

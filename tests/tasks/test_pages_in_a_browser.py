@@ -236,8 +236,8 @@ def test_a_reader_picks_a_pair_and_sees_estimates_with_intervals(chromium: Brows
         if first == "employed":
             by = [row for value in ("no", "yes") for row in rows if row["values_2"] == value]
         shown = [[float(part.rstrip("%")) for part in text.split() if part != "to"] for text in seen]
-        # To two decimals; halves may be rounded either way.
-        assert shown == [pytest.approx(_shares(row), abs=0.00501) for row in by]
+        # To two decimals, of shares that the page has to five.
+        assert shown == [pytest.approx(_shares(row), abs=0.0056) for row in by]
     assert "Grade: measured" in page.inner_text("#estimates-about")
     page.select_option("#shown", "counts")
     assert page.locator("#estimates tbody td").nth(0).inner_text().split()[0].replace(",", "").isdigit()
