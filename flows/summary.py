@@ -62,7 +62,7 @@ def internal_lines(released: "Released") -> Iterator[str]:
         yield "utility was not measured on held-out records: none was held out"
     for name, meaning in _HEADLINES.items():
         if name in figures:
-            yield f"{figures[name]:.4f} {meaning}"
+            yield f"{figures[name]:z.4f} {meaning}"
     missed = [verdict for verdict in released.verdicts if not verdict.met]
     yield f"{len(released.verdicts) - len(missed)} of {len(released.verdicts)} thresholds met"
     for verdict in missed:
