@@ -298,7 +298,10 @@ def _take_steps(told: _Told, workspace: Workspace, rows: Reference | None) -> _A
         if told.internal is not None:
             judge(workspace, drawn)
         day = told.record.release.published
-        files = restage_task(workspace, drawn.released, drawn.learnt, accounts, so_far=spent_so_far_in(said), day=day)
+        so_far, approved = spent_so_far_in(said), told.record.people.approval is not None
+        files = restage_task(
+            workspace, drawn.released, drawn.learnt, accounts, so_far=so_far, approved=approved, day=day
+        )
     except BaseException as error:
         # The steps of other threads must be over before the scratch folder goes.
         stop_steps(workspace.release_id, _PATIENCE_S)

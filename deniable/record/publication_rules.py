@@ -10,6 +10,7 @@ from typing import Any
 from deniable.samplers.registry import words_of
 
 NOBODY = "nobody: it publishes by itself, whatever was measured of utility and risk"
+APPROVED = "the person who approved it, as the record says, and who may have seen figures of the real records"
 PERSON = "a person, who is asked whatever was measured, and may see figures of the real records"
 EXACT = "exact figures of the real records, and a person where they leave it open"
 
@@ -66,11 +67,12 @@ def _limits(spec: Mapping[str, Any]) -> dict[str, tuple[float, str]]:
     return {name: (float(Fraction(share)), said) for name, (share, said) in known.items() if share is not None}
 
 
-def publication(spec: Mapping[str, Any]) -> dict[str, Any]:
+def publication(spec: Mapping[str, Any], *, approved: bool = False) -> dict[str, Any]:
     """What the fact of publication discloses about the real records, not covered by any epsilon.
 
     Args:
         spec: the spec, as the record has it.
+        approved: whether a person approved the release; without a policy, one does if noise hides most of it.
     """
     policy, synthesis = spec.get("decision"), spec["synthesis"]
     by_itself = policy is not None and bool(policy["publish_within"]) and not policy["always_ask"]
@@ -85,7 +87,8 @@ def publication(spec: Mapping[str, Any]) -> dict[str, Any]:
         tells.append(_EXACT.format(bounds=_bounds(policy["refuse_beyond"])))
     if policy is not None and by_itself:
         tells.append(_ASKED.format(bounds=_bounds(policy["publish_within"])))
-    return {"decided_by": NOBODY if policy is None else EXACT if exact else PERSON, "tells": tells}
+    alone = APPROVED if approved else NOBODY
+    return {"decided_by": alone if policy is None else EXACT if exact else PERSON, "tells": tells}
 
 
 def _bounds(thresholds: Mapping[str, float]) -> str:

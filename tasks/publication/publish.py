@@ -48,6 +48,7 @@ from stores.record.provenance import public_record, with_publication
 from stores.statement.statement import TEMPLATES, statement, statement_in_words
 from stores.tables.tables import read_codes
 from stores.tracking.step_run import StepRecord, recorded_step
+from stores.vault.actors import people_of
 from stores.vault.private_files import PRIVATE_FOLDER
 from stores.vault.step_log import note_step
 from stores.vault.workspace import Workspace, file_digest
@@ -110,7 +111,10 @@ def publish(
         within = WithinBins(domain, workspace.key(), codes.digest)
         records = write_table(folder, domain, read_codes(codes.path, domain), within)
         so_far = spent_so_far(workspace)
-        documents = write_documents(workspace, folder, learnt, accounts, so_far=so_far, records=records, day=signed.day)
+        approved = people_of(workspace).approval is not None
+        documents = write_documents(
+            workspace, folder, learnt, accounts, so_far=so_far, approved=approved, records=records, day=signed.day
+        )
         check_files(folder, [PARQUET, CSV, *documents])
         for name in documents:
             step.artifact(folder / name, Audience.PUBLIC)
@@ -146,6 +150,7 @@ def write_documents(
     accounts: Accounts,
     *,
     so_far: SpentSoFar | None,
+    approved: bool,
     records: int,
     day: str,
 ) -> tuple[str, ...]:
@@ -157,6 +162,7 @@ def write_documents(
         learnt: the public products of learning.
         accounts: what accounting found.
         so_far: the total cost of all releases of the dataset.
+        approved: whether a person approved the release.
         records: number of records.
         day: day of publication.
 
@@ -168,8 +174,8 @@ def write_documents(
         shutil.copyfile(item.path, folder / item.path.name)
     estimates = write_estimates(folder, domain, spec.split.probabilities)
     write_document(folder / SCHEMA, describe_domain(domain, spec.titles, spec.labels))
-    write_document(folder / "privacy.json", statement(workspace.release_id, spec, accounts, so_far))
-    in_words = statement_in_words(workspace.release_id, spec, accounts, so_far)
+    write_document(folder / "privacy.json", statement(workspace.release_id, spec, accounts, so_far, approved=approved))
+    in_words = statement_in_words(workspace.release_id, spec, accounts, so_far, approved=approved)
     (folder / PRIVACY).write_text(in_words, encoding="utf-8")
     readme = TEMPLATES.get_template("README.md.jinja").render(
         title=spec.title,

@@ -7,6 +7,7 @@ from ruamel.yaml import YAML
 
 from flows.audit import audit_here
 from flows.release import release
+from flows.replay import replay
 from schemas.provenance import RECORD
 from stores.keys.signed_record import read_signed
 from stores.releases.deciding import decide
@@ -45,5 +46,8 @@ def test_it_is_held_and_published_once_a_person_approves_it(tmp_path: Path, monk
     approval = read_signed(workspace.release_folder / RECORD).record.people.approval
     assert approval is not None
     assert (approval.by, approval.decision) == ("ines", "approved")
+    for name in ("privacy.json", "PRIVACY.md"):
+        assert "the person who approved it, as the record says" in (workspace.release_folder / name).read_text(), name
+    assert replay(workspace.release_folder, state).same
     audited = audit_here(workspace.release_id, state)
     assert audited.holds, audited

@@ -100,7 +100,8 @@ def test_what_publication_tells_is_said_of_each_spec() -> None:
     assert alone["decided_by"].startswith("nobody")
     assert "At most 0.01 of the rows in scope were invalid" in alone["tells"][0]
     assert not any("exact figures" in each.lower() for each in alone["tells"])
-    asked = publication({**SPEC, "decision": POLICY})
+    assert publication(SPEC, approved=True)["decided_by"].startswith("the person who approved it")
+    asked = publication({**SPEC, "decision": POLICY}, approved=True)
     assert asked["decided_by"].startswith("a person, who is asked whatever was measured")
     assert asked["tells"] == alone["tells"]
     bounds = {"publish_within": {"tvd_2way_max": 0.1}, "refuse_beyond": {"accuracy_tree_min": 0.5}}
