@@ -44,6 +44,7 @@ from stores.record.replay_comparison import Finding, Reason, Replayed, compared,
 from stores.statement.statement import spent_so_far_in
 from stores.tracking.release_run import recorded_release
 from stores.vault.custody import fetch_key
+from stores.vault.exact_counts import RefusedByCounts
 from stores.vault.private_files import make_private_folder
 from stores.vault.runtime_environment import code_that_runs, environment_here
 from stores.vault.scratch import scratch_folder
@@ -342,6 +343,8 @@ def _failing(name: str, failure: DeniableError, workspace: Workspace) -> Finding
         return Finding(name, "differs", "it drew something other than was charged")
     if isinstance(failure, BudgetExceeded):
         return Finding(name, "failed", "what it would draw is not what was charged, so that nothing was drawn")
+    if isinstance(failure, RefusedByCounts):
+        return Finding(name, "failed", failure.sentence)
     if (workspace.vault / "errors").is_dir():
         return Finding(name, "failed", "it met an error, whose details --keep keeps")
     return Finding(name, "failed", str(failure).rstrip("."))

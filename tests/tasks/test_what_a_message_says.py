@@ -9,15 +9,19 @@ import pytest
 
 from deniable.foundation.errors import InvalidInput
 from flows import __main__ as command
+from flows import replay
 from flows.cli.discard import discard_release
 from schemas.spec.accounts import accounts_of
 from schemas.spec.release_spec import load_spec
 from stores.ledger import charging
 from stores.ledger.database import LedgerUnavailable
+from stores.record.replay_comparison import Finding
 from stores.releases.resumable_releases import ResumableRelease
 from stores.statement import statement as privacy_statement
 from stores.statement.statement import TEMPLATES, as_text, statement_in_words
 from stores.vault.decisions import take_decision
+from stores.vault.exact_counts import refused_by_counts
+from stores.vault.workspace import Workspace
 from tests.small_release import write_small_release
 
 HOSTILE = "<script>x</script> [a](http://b) `c` **d** _e_ | f & \\ ~g~ # h"
@@ -117,3 +121,12 @@ def test_a_decision_is_signed_and_reasoned_in_visible_text(tmp_path: Path, by: s
     with pytest.raises(InvalidInput, match=r"^a decision must have a name and a reason that can be shown, and one of"):
         take_decision(tmp_path, Mock(), "approved", by=by, identity="account", reason=reason)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_replay_says_why_counts_stopped_it_and_shows_none_of_them(tmp_path: Path) -> None:
+    spec = load_spec(write_small_release(tmp_path / "spec", people=[]))
+    workspace = Workspace(state=tmp_path / "state", release_id="small-1", spec=spec, mlflow_run_id="none")
+    refused = refused_by_counts(workspace, "validate", "rows must be valid, got others", ["61 of 3,000 rows"])
+    finding = replay._failing("validate", refused, workspace)
+    assert finding == Finding("validate", "failed", "rows must be valid, got others")
+    assert "61" in refused.counts()
