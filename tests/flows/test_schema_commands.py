@@ -1,6 +1,7 @@
 """A schema is drafted from a codebook and held against a table, and questions lead to both, without a release."""
 
 import io
+import stat
 from pathlib import Path
 
 import pytest
@@ -128,6 +129,24 @@ def test_a_check_counts_what_does_not_fit_and_shows_no_value(folder: Path) -> No
     examples = folder / "state" / "vault" / "checks" / "people.csv"
     assert f"{examples} (restricted" in done.stdout
     assert "sex,out of domain,Quux,1" in examples.read_text().splitlines()
+
+
+def test_an_error_that_quotes_a_record_stays_in_the_vault(folder: Path) -> None:
+    draft(folder)
+    schema = folder / "people.py"
+    code = 'def by(code):\n    return {"f": "f", "m": "m"}[code]\n\n\nschema = table('
+    given = schema.read_text()
+    changed = given.replace("schema = table(", code).replace('nominal(["f", "m"]', 'nominal(["f", "m"], by=by')
+    assert changed.count("by=by") == 1
+    schema.write_text(changed)
+    state = folder / "state"
+    done = run("schema", "check", "people.yaml", "--state", state, home=folder)
+    assert done.returncode == 1
+    kept = state / "vault" / "checks" / "people.error.txt"
+    assert f"got one (KeyError), which may quote confidential values; cleared staff find it in {kept}." in done.stderr
+    assert "Quux" not in done.stdout + done.stderr
+    assert [path for path in state.rglob("*") if path.is_file() and b"Quux" in path.read_bytes()] == [kept]
+    assert (stat.S_IMODE(kept.stat().st_mode), stat.S_IMODE(kept.parent.stat().st_mode)) == (0o600, 0o700)
 
 
 def test_a_check_draws_charges_and_tracks_nothing(folder: Path) -> None:

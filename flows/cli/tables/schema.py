@@ -317,7 +317,7 @@ def _check(asked: argparse.Namespace, state: Path) -> int:
     from tasks.data.fit import fit_of, write_examples  # noqa: PLC0415 - imports pandas
 
     with at_work("Reading the table"):
-        fit = fit_of(spec, state / "cache")
+        fit = fit_of(spec, state / "cache", state / "vault")
     _say(*fit_lines(spec, fit))
     if fit.examples:
         place = write_examples(fit, state / "vault", spec.name)
