@@ -101,6 +101,10 @@ def test_many_columns_are_named_in_a_line_or_in_a_file(folder: Path) -> None:
         (("--name", "My People"), "the name of a release must be small letters"),
         (("--epsilon", "1\nkey: x"), "epsilon must be a number above 0"),
         (("--columns", "note"), "a schema must have an attribute"),
+        (
+            ("--columns", "people.csv"),
+            "the list of names must be a public document, and people.csv is the source",
+        ),
         (("--source", "book.csv"), "the codebook must be a public document, and book.csv is the source itself"),
         (("--to", "book.csv"), "the folder of a draft must be writable, got book.csv"),
         (("--title", "two\nlines"), "must be one line of visible text"),
@@ -209,6 +213,10 @@ def test_columns_can_be_described_in_answers(folder: Path) -> None:
         (ANSWERS[:5], "each question must be answered, and the answers end before: Title"),
         (["My People"], "Name of the release, such as hospital: the name of a release must be small letters"),
         (["people", "none.csv"], "the codebook must be a file, and none.csv does not exist"),
+        (
+            ["people", "book.csv", "book.csv"],
+            "the codebook must be a public document, and book.csv is the source itself",
+        ),
         ([*ANSWERS[:6], "much"], "epsilon must be a number above 0"),
     ],
 )
