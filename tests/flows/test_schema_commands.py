@@ -8,8 +8,10 @@ import pytest
 
 from deniable.foundation.errors import InvalidInput
 from flows.cli.tables.questions import Questions
+from flows.cli.tables.schema import fit_lines, fits
 from schemas.spec.release_spec import load_spec
 from schemas.table import domain_of
+from tasks.data.fit import Fit
 from tests.flows.command import left_of_a_release, run
 
 CODEBOOK = """variable,type,label,values,missing
@@ -135,6 +137,15 @@ def test_a_check_counts_what_does_not_fit_and_shows_no_value(folder: Path) -> No
     assert "sex,out of domain,Quux,1" in examples.read_text().splitlines()
 
 
+def test_rows_with_too_few_fields_are_left_out_and_a_table_without_others_does_not_fit(folder: Path) -> None:
+    draft(folder)
+    spec = load_spec(folder / "people.yaml")
+    fit = Fit(rows=2, malformed=1)
+    fit.missing = 2
+    assert "3 rows: 0 kept, 3 left out" in list(fit_lines(spec, fit))
+    assert not fits(spec.model_copy(update={"max_dropped_share": None, "max_invalid_share": None}), fit)
+
+
 def test_an_error_that_quotes_a_record_stays_in_the_vault(folder: Path) -> None:
     draft(folder)
     schema = folder / "people.py"
@@ -216,6 +227,10 @@ def test_columns_can_be_described_in_answers(folder: Path) -> None:
         (
             ["people", "book.csv", "book.csv"],
             "the codebook must be a public document, and book.csv is the source itself",
+        ),
+        (
+            ["town", "", "x", "nominal", "1 | 1"],
+            "yes | no: x must have each value once, got '1' twice",
         ),
         ([*ANSWERS[:6], "much"], "epsilon must be a number above 0"),
     ],

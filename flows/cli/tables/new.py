@@ -152,6 +152,7 @@ def _column(ask: Questions, name: str) -> Variable:
 def _stated(ask: Questions, variable: Variable, *, or_leave: bool = False) -> Variable:
     """The variable with the values or the range that a person states; as it is if none is stated."""
     from schemas.codebooks.csv_codebook import stated_entries  # noqa: PLC0415 - as above
+    from schemas.codebooks.settling import settle  # noqa: PLC0415 - as above
 
     def read(answer: str) -> Variable:
         if not answer:
@@ -159,7 +160,10 @@ def _stated(ask: Questions, variable: Variable, *, or_leave: bool = False) -> Va
         entries, step = stated_entries(answer, variable.kind)
         if variable.kind in {"numeric", "date"} and not any(entry.high is not None for entry in entries):
             raise InvalidInput(f"a range must be written as {_example(variable)}, got {answer!r}.")
-        return replace(variable, entries=entries, step=step or variable.step)
+        stated = replace(variable, entries=entries, step=step or variable.step)
+        # A contradiction is told now, while it can be corrected.
+        settle(stated)
+        return stated
 
     what = {"numeric": "Range", "date": "First and last day"}.get(variable.kind or "", "Values")
     leave = "; empty leaves it out" if or_leave else ""
