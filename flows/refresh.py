@@ -1,7 +1,6 @@
 """The refresh: new data of a dataset are released, unless they were released before or exceed the refresh's share."""
 
 import logging
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -32,7 +31,7 @@ from stores.releases.snapshots import Snapshots, published_releases
 from stores.servers.webhook import Message, tell
 from stores.vault.lease import leased
 from stores.vault.pending_approval import Held, NotPublished
-from stores.vault.private_files import PRIVATE_FILE, make_private_folder
+from stores.vault.private_files import keep_error
 from stores.vault.workspace import discard_folders
 
 _TOLD = "__told_of__"
@@ -203,10 +202,9 @@ def _guarded(state: Path) -> Iterator[None]:
     except DeniableError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever it is, its message may quote a record
-        details = make_private_folder(state / "vault" / "refresh.errors") / "arrival.txt"
+        details = state / "vault" / "refresh.errors" / "arrival.txt"
         with suppress(OSError):
-            details.touch(mode=PRIVATE_FILE)
-            details.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
+            keep_error(error, details)
         failure = RefreshFailed(
             f"the data that arrived could not be identified; the error may quote confidential values, and is in "
             f"{details}."

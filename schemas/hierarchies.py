@@ -62,7 +62,7 @@ ICD10_CHAPTERS: Mapping[str, str] = {
 }
 """The chapters of ICD-10 and ICD-10-CM, by their codes. Source: WHO, ICD-10 version 2019; CDC, ICD-10-CM 2024."""
 
-_ICD9 = re.compile(r"(E|V|)(\d+)(?:\.\d*)?", re.IGNORECASE)
+_ICD9 = re.compile(r"(E|V|)(\d{1,9})(?:\.\d*)?", re.IGNORECASE)
 _ICD10 = re.compile(r"([A-Z])(\d)([0-9A-Z]).*", re.IGNORECASE)
 _ICD9_STARTS = [(int(chapter[:3]), chapter) for chapter in ICD9_CHAPTERS if chapter[0].isdigit()]
 

@@ -27,7 +27,9 @@ class WithinBins:
     def __init__(self, domain: Domain, key: ReleaseKey, inputs: str) -> None:
         self._key = key
         self._inputs = inputs
-        self._columns = [(column, of) for column, of in enumerate(domain.attributes) if of.bins is not None]
+        self._columns = [
+            (column, of, _digest(of)) for column, of in enumerate(domain.attributes) if of.bins is not None
+        ]
 
     def numbers(self, codes: Codes, chunk: int) -> dict[int, NDArray[Any]]:
         """The numbers of all attributes with bins, by column number.
@@ -39,17 +41,22 @@ class WithinBins:
         return {
             column: attribute.numbers_in(
                 codes[:, column],
-                uniform_below(self._stream(attribute, chunk), attribute.bin_sizes[codes[:, column]]),
+                uniform_below(self._stream(bins, chunk), attribute.bin_sizes[codes[:, column]]),
             )
-            for column, attribute in self._columns
+            for column, attribute, bins in self._columns
         }
 
-    def _stream(self, attribute: Attribute, chunk: int) -> WordStream:
-        said = [attribute.name, [repr(value) for value in attribute.values], repr(attribute.bins)]
+    def _stream(self, bins: str, chunk: int) -> WordStream:
         return self._key.stream(
             step="publish",
             mechanism="number of a bin",
             inputs=self._inputs,
-            parameters={"bins": hashlib.sha256(json.dumps(said).encode()).hexdigest()},
+            parameters={"bins": bins},
             chunk=chunk,
         )
+
+
+def _digest(attribute: Attribute) -> str:
+    """A digest of an attribute with bins."""
+    said = [attribute.name, [repr(value) for value in attribute.values], repr(attribute.bins)]
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()

@@ -87,12 +87,10 @@ def read_csv(text: str) -> Codebook:
     by_value = _is_by_value(cells)
     for line, first_of, rest in _grouped(cells, codebook):
         variable = _variable(line, first_of, codebook, by_value=by_value)
+        entries = list(variable.entries)
         for number_of, each in rest:
-            variable = replace(
-                variable,
-                entries=variable.entries + _entries(number_of, each, codebook, variable.kind, by_value=True)[0],
-            )
-        codebook.add(variable, f"line {line}")
+            entries += _entries(number_of, each, codebook, variable.kind, by_value=True)[0]
+        codebook.add(replace(variable, entries=tuple(entries)), f"line {line}")
     return codebook
 
 
@@ -129,7 +127,9 @@ def _cells(
         if not any(field.strip() for field in fields):
             continue
         padded = [*fields, *[""] * (width - len(fields))]
-        yield line, {name: padded[place].strip() for name, place in places.items()}
+        cells = {name: padded[place].strip() for name, place in places.items()}
+        # Messages quote the name.
+        yield line, {**cells, "variable": one_line(cells["variable"])}
 
 
 def _is_by_value(cells: list[tuple[int, dict[str, str]]]) -> bool:
@@ -189,7 +189,7 @@ def _variable(line: int, cells: dict[str, str], codebook: Codebook, *, by_value:
         "" if _labels_values(cells, by_value=by_value) else cells.get("label", "")
     )
     return Variable(
-        name=one_line(cells["variable"]),
+        name=cells["variable"],
         kind=kind,
         label=one_line(own_label),
         entries=entries,

@@ -3,6 +3,7 @@
 Only the codebook decides. What it does not state, such as the range of a number, is left to a person.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
@@ -98,6 +99,9 @@ def settle(variable: Variable) -> Described | LeftOut:
     """
     if fault := fault_of_name(variable.name):
         raise ValueError(f"the name of {variable.name!r} {fault}.")
+    for code in variable.missing:
+        if fault := fault_of_line(code):
+            raise ValueError(f"the codes for missing values of {variable.name} {fault}.")
     return _settled(_without_missing(variable), _shortened(variable.label))
 
 
@@ -148,7 +152,7 @@ def _names(variable: Variable, entries: Sequence[Entry], label: str, form: Form)
     """A column of names or codes."""
     values = [entry.value for entry in entries] + [entry.value for entry in variable.also]
     texts = [entry.label for entry in entries] + [entry.label for entry in variable.also]
-    twice = next((value for place, value in enumerate(values) if value in values[:place]), None)
+    twice = next((value for value, times in Counter(values).items() if times > 1), None)
     if twice is not None:
         raise ValueError(f"{variable.name} must have each value once, got {twice!r} twice; remove one.")
     if len(values) > MAX_CARDINALITY:
@@ -187,8 +191,11 @@ def _numbers(variable: Variable, ranges: Sequence[Entry], label: str) -> Describ
             low, high = min(low, value), max(high, value)
         else:
             special.append(entry)
+    _require_exact(variable, low, high)
     if variable.whole is False and variable.step is None:
         return _measured(variable, low, high, special, label)
+    if step < _FINEST:
+        raise ValueError(f"the step of {variable.name} must be at least {_FINEST:f}, got {step}; round its numbers.")
     if (high - low) % step:
         raise ValueError(
             f"{variable.name} must go from its lowest to its highest number in whole steps, got {low} to {high} in "
@@ -214,15 +221,11 @@ def _numeric(
     label: str,
 ) -> Described:
     """A column of numbers from low to high in steps."""
-    if max(abs(low), abs(high)) > _LARGEST:
-        raise ValueError(
-            f"{variable.name} must be within {-_LARGEST:,} to {_LARGEST:,}, where numbers are read exactly, got a "
-            f"larger bound; describe it as an identifier, or by codes."
-        )
+    _require_exact(variable, low, high)
     bins: Number | tuple[Number, ...] | None = None
     remark = ""
     if (high - low) / step >= _MOST_STEPS:
-        if low <= 0 < high:
+        if low <= 0 < high and low % step == 0:
             below = [-start for start in _growing(-low, step) if -start > low]
             starts = [*reversed(below), *([Decimal(0)] if low else []), *_growing(high, step)]
             bins = tuple(map(_python, starts))
@@ -255,6 +258,15 @@ def _numeric(
         missing_as=missing_as,
         remark=remark,
     )
+
+
+def _require_exact(variable: Variable, low: Decimal, high: Decimal) -> None:
+    """Refuse numbers that files do not hold exactly."""
+    if max(abs(low), abs(high)) > _LARGEST:
+        raise ValueError(
+            f"{variable.name} must be within {-_LARGEST:,} to {_LARGEST:,}, where numbers are read exactly, got a "
+            f"larger bound; describe it as an identifier, or by codes."
+        )
 
 
 def _numbers_without_range(variable: Variable, label: str) -> Described | LeftOut:
@@ -292,6 +304,12 @@ def _dates(variable: Variable, label: str) -> Described | LeftOut:
     span = next((entry for entry in variable.entries if entry.high is not None), None)
     if span is None:
         return LeftOut(variable.name, "the codebook states no first and last day of its dates", "days")
+    if variable.pattern is not None:
+        fault = fault_of_line(variable.pattern)
+        if fault is None and "%" not in variable.pattern:
+            fault = f"must be stated as in %d.%m.%Y, got {variable.pattern!r}; correct it"
+        if fault is not None:
+            raise ValueError(f"the form of the dates of {variable.name} {fault}.")
     days = [_day(text, variable) for text in (span.value, span.high or "")]
     if days[0] > days[1]:
         raise ValueError(

@@ -1,5 +1,6 @@
-"""Files and folders that only their owner may read: their modes, and the creation of such folders."""
+"""Files and folders that only their owner may read: their modes, such folders, and errors that are kept there."""
 
+import traceback
 from pathlib import Path
 
 PRIVATE_FOLDER = 0o700
@@ -11,3 +12,18 @@ def make_private_folder(path: Path) -> Path:
     path.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
     path.chmod(PRIVATE_FOLDER)
     return path
+
+
+def keep_error(error: Exception, path: Path) -> None:
+    """Write the details of an error, which may quote records, to a file that only its owner may read.
+
+    Args:
+        error: the error.
+        path: the file, in a private folder of the vault; an earlier one is replaced.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    make_private_folder(path.parent)
+    path.touch(mode=PRIVATE_FILE)
+    path.write_text("".join(traceback.format_exception(error)), encoding="utf-8")

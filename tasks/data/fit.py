@@ -7,6 +7,7 @@ restricted, and are written to the vault alone.
 import csv
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,10 +15,11 @@ import pandas as pd
 import pyarrow as pa
 from pandera.pandas import DataFrameSchema
 
+from deniable.foundation.errors import DeniableError, Refused
 from schemas.spec.release_spec import ReleaseSpec
 from stores.tables.sources import opened_source
 from stores.tables.tables import VALID
-from stores.vault.private_files import PRIVATE_FILE, make_private_folder
+from stores.vault.private_files import PRIVATE_FILE, keep_error, make_private_folder
 from tasks.data.validate import Findings, examine
 
 _MOST_EXAMPLES = 20
@@ -103,22 +105,38 @@ def finding_of(check: str) -> str:
     return {"isin": "out of domain", "in_range": "out of range", "number": "not a number"}.get(check, check)
 
 
-def fit_of(spec: ReleaseSpec, cache: Path) -> Fit:
+def fit_of(spec: ReleaseSpec, cache: Path, vault: Path) -> Fit:
     """Check how the source of a spec fits its schema.
 
     Args:
         spec: the spec; only its source and its schema are used.
         cache: folder for downloads that anyone may read.
+        vault: folder of restricted files; an error of the schema's own code, which may quote records, is kept there.
 
     Raises:
         InvalidInput: the source is missing or lacks columns, or the schema does not fit it.
+        Refused: code of the schema failed.
     """
     fit = Fit()
-    with opened_source(spec, cache) as source:
-        for batch in source.batches():
-            fit.take(spec.schema, pa.Table.from_batches([batch]).to_pandas())
-        fit.malformed = source.malformed_rows
-    return fit
+    try:
+        with opened_source(spec, cache) as source:
+            for batch in source.batches():
+                fit.take(spec.schema, pa.Table.from_batches([batch]).to_pandas())
+            fit.malformed = source.malformed_rows
+    except DeniableError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever it is, its message may quote a record
+        details = vault / "checks" / f"{spec.name}.error.txt"
+        with suppress(OSError):
+            make_private_folder(vault)
+            keep_error(error, details)
+        failure = Refused(
+            f"the table must be read and recoded without an error, got one ({type(error).__name__}), which may quote "
+            f"confidential values; cleared staff find it in {details}."
+        )
+    else:
+        return fit
+    raise failure
 
 
 def write_examples(fit: Fit, vault: Path, name: str) -> Path:

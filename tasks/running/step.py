@@ -1,7 +1,6 @@
 """Binds a plain function to a Prefect task: Prefect stores no result of it, and no failure of it quotes a record."""
 
 import errno
-import traceback
 from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast, get_type_hints
@@ -15,7 +14,7 @@ from deniable.foundation.errors import DeniableError
 from stores.servers.prefect_failures import PrefectDown, prefect_failure
 from stores.vault.disk import DISK_FULL
 from stores.vault.journal import Journal
-from stores.vault.private_files import PRIVATE_FILE, make_private_folder
+from stores.vault.private_files import keep_error
 from stores.vault.workspace import Workspace
 from tasks.running.data_flow import Step
 from tasks.running.progress import announced
@@ -157,9 +156,7 @@ def _remedy(error: Exception, workspace: Workspace) -> str | None:
 def _keep(error: Exception, step: str, workspace: Workspace) -> str:
     """Write the traceback into the vault and return where it is; a full disk has no room for it."""
     try:
-        path = make_private_folder(workspace.vault / "errors") / f"{step}.txt"
-        path.touch(mode=PRIVATE_FILE)
-        path.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
+        keep_error(error, path := workspace.vault / "errors" / f"{step}.txt")
     except OSError:
         return "its error may quote confidential values, and could not be written to the vault."
     return f"its error may quote confidential values; cleared staff find it in {path}."

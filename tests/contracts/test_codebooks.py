@@ -195,6 +195,31 @@ def test_a_table_of_records_is_no_codebook_and_is_not_quoted(tmp_path: Path, tab
     assert "Mary" not in fault
 
 
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        ("x,numeric,0,1e30", "x must be within -9,007,199,254,740,992 to 9,007,199,254,740,992"),
+        ("x,float,0,1e99", "x must be within -9,007,199,254,740,992 to 9,007,199,254,740,992"),
+        ("x,numeric,0,1e-60", "the step of x must be at least 0.000000001, got 1E-60"),
+        ("x,numeric,0,900719925474099.0000000000001", "the step of x must be at least"),
+    ],
+)
+def test_numbers_that_files_do_not_hold_exactly_are_refused(tmp_path: Path, line: str, fault: str) -> None:
+    (found,) = refused(tmp_path, "book.csv", f"variable,type,low,high\n{line}\n")
+    assert found.startswith(fault)
+
+
+def test_the_form_of_dates_is_refused_if_no_date_could_have_it(tmp_path: Path) -> None:
+    text = "variable,type,values,format\nx,date,2019-01-01 to 2019-02-01,YYYY-MM-DD\n"
+    (found,) = refused(tmp_path, "book.csv", text)
+    assert found == "the form of the dates of x must be stated as in %d.%m.%Y, got 'YYYY-MM-DD'; correct it."
+
+
+def test_bins_of_numbers_that_miss_zero_are_numbers_of_the_column(tmp_path: Path) -> None:
+    text = "variable,type,values,step\nx,numeric,-0.5 to 20000.5,1\n"
+    assert drafted(tmp_path, "book.csv", text)["x"].values[:2] == (-0.5, 499.5)
+
+
 GRADES = [{"value": "a", "label": "low"}, "b"]
 FRICTIONLESS = {
     "fields": [
@@ -435,6 +460,33 @@ def test_no_text_of_a_codebook_becomes_code(name: str, label: str, value: str, m
     assert all(isinstance(node, ALLOWED) for node in ast.walk(tree))
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     assert names <= {"schema", "table", "nominal", "ordered", "numeric", "dates", "identifier"}
+
+
+UNSEEN = ("\x1b[31m", "\x9b31m", "\u202e")
+
+
+@pytest.mark.parametrize("unseen", UNSEEN)
+@pytest.mark.parametrize(
+    "line",
+    [
+        "x{},years,a | b,,,",
+        "x{},nominal,a | b,,,a",
+        "x{},integer,0 to 9,,none,",
+        "x,nominal,a{} | b,,,",
+        "x,nominal,a | b,?{},,",
+        "x,integer,0 to 9 | a{},,,",
+        "x,date,2019-01-01 to 2019-01-02,,,%Y{}-%m-%d",
+        "x,date,2019-01-01{} to 2019-01-02,,,%Y-%m-%d",
+        "x,numeric,0 to 9,,{},",
+    ],
+)
+def test_no_text_of_a_codebook_steers_a_terminal(tmp_path: Path, line: str, unseen: str) -> None:
+    text = "variable,type,values,missing,step,pattern\n" + line.format(unseen) + "\n"
+    try:
+        shown = schema_text(draft_of(codebook(tmp_path, "book.csv", text), ""), sources=[f"{unseen}.csv"])
+    except InvalidInput as error:
+        shown = str(error)
+    assert all(each.isprintable() or each == "\n" for each in shown)
 
 
 def test_a_text_made_to_be_code_stays_a_text(tmp_path: Path) -> None:

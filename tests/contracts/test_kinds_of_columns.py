@@ -274,6 +274,13 @@ def test_chapters_of_diagnoses() -> None:
     assert len(ICD10_CHAPTERS) == 22
 
 
+@pytest.mark.parametrize("code", ["9" * 5000, "E" + "9" * 5000, "250." + "8" * 5000, "", ".", "\u0661", "V" * 5000])
+def test_a_code_of_any_length_has_a_chapter_or_none(code: str) -> None:
+    assert icd9_chapter(code) in {None, *ICD9_CHAPTERS}
+    assert icd10_chapter(code) in {None, *ICD10_CHAPTERS}
+    assert starting_at({1: "one"}, last=9)(code) in {None, "one"}
+
+
 def test_ordered_names_keep_their_order_in_all_that_describes_them() -> None:
     schema = table({"school": ordered(["none", "some", "degree"])})
     domain = domain_of(schema)

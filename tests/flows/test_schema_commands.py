@@ -1,14 +1,17 @@
 """A schema is drafted from a codebook and held against a table, and questions lead to both, without a release."""
 
 import io
+import stat
 from pathlib import Path
 
 import pytest
 
 from deniable.foundation.errors import InvalidInput
 from flows.cli.tables.questions import Questions
+from flows.cli.tables.schema import fit_lines, fits
 from schemas.spec.release_spec import load_spec
 from schemas.table import domain_of
+from tasks.data.fit import Fit
 from tests.flows.command import left_of_a_release, run
 
 CODEBOOK = """variable,type,label,values,missing
@@ -100,6 +103,10 @@ def test_many_columns_are_named_in_a_line_or_in_a_file(folder: Path) -> None:
         (("--name", "My People"), "the name of a release must be small letters"),
         (("--epsilon", "1\nkey: x"), "epsilon must be a number above 0"),
         (("--columns", "note"), "a schema must have an attribute"),
+        (
+            ("--columns", "people.csv"),
+            "the list of names must be a public document, and people.csv is the source",
+        ),
         (("--source", "book.csv"), "the codebook must be a public document, and book.csv is the source itself"),
         (("--to", "book.csv"), "the folder of a draft must be writable, got book.csv"),
         (("--title", "two\nlines"), "must be one line of visible text"),
@@ -128,6 +135,33 @@ def test_a_check_counts_what_does_not_fit_and_shows_no_value(folder: Path) -> No
     examples = folder / "state" / "vault" / "checks" / "people.csv"
     assert f"{examples} (restricted" in done.stdout
     assert "sex,out of domain,Quux,1" in examples.read_text().splitlines()
+
+
+def test_rows_with_too_few_fields_are_left_out_and_a_table_without_others_does_not_fit(folder: Path) -> None:
+    draft(folder)
+    spec = load_spec(folder / "people.yaml")
+    fit = Fit(rows=2, malformed=1)
+    fit.missing = 2
+    assert "3 rows: 0 kept, 3 left out" in list(fit_lines(spec, fit))
+    assert not fits(spec.model_copy(update={"max_dropped_share": None, "max_invalid_share": None}), fit)
+
+
+def test_an_error_that_quotes_a_record_stays_in_the_vault(folder: Path) -> None:
+    draft(folder)
+    schema = folder / "people.py"
+    code = 'def by(code):\n    return {"f": "f", "m": "m"}[code]\n\n\nschema = table('
+    given = schema.read_text()
+    changed = given.replace("schema = table(", code).replace('nominal(["f", "m"]', 'nominal(["f", "m"], by=by')
+    assert changed.count("by=by") == 1
+    schema.write_text(changed)
+    state = folder / "state"
+    done = run("schema", "check", "people.yaml", "--state", state, home=folder)
+    assert done.returncode == 1
+    kept = state / "vault" / "checks" / "people.error.txt"
+    assert f"got one (KeyError), which may quote confidential values; cleared staff find it in {kept}." in done.stderr
+    assert "Quux" not in done.stdout + done.stderr
+    assert [path for path in state.rglob("*") if path.is_file() and b"Quux" in path.read_bytes()] == [kept]
+    assert (stat.S_IMODE(kept.stat().st_mode), stat.S_IMODE(kept.parent.stat().st_mode)) == (0o600, 0o700)
 
 
 def test_a_check_draws_charges_and_tracks_nothing(folder: Path) -> None:
@@ -190,6 +224,14 @@ def test_columns_can_be_described_in_answers(folder: Path) -> None:
         (ANSWERS[:5], "each question must be answered, and the answers end before: Title"),
         (["My People"], "Name of the release, such as hospital: the name of a release must be small letters"),
         (["people", "none.csv"], "the codebook must be a file, and none.csv does not exist"),
+        (
+            ["people", "book.csv", "book.csv"],
+            "the codebook must be a public document, and book.csv is the source itself",
+        ),
+        (
+            ["town", "", "x", "nominal", "1 | 1"],
+            "yes | no: x must have each value once, got '1' twice",
+        ),
         ([*ANSWERS[:6], "much"], "epsilon must be a number above 0"),
     ],
 )

@@ -11,7 +11,7 @@ ALL = [*VALID, *MISSING, *OUT_OF_SCOPE, *INVALID, *UNREADABLE]
 
 
 def fit(tmp_path: Path, suffix: str = ".csv") -> Fit:
-    return fit_of(load_spec(write_people(tmp_path, ALL, suffix=suffix)), tmp_path / "cache")
+    return fit_of(load_spec(write_people(tmp_path, ALL, suffix=suffix)), tmp_path / "cache", tmp_path / "vault")
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])

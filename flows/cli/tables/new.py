@@ -51,14 +51,28 @@ def begin_release(state: Path) -> Path | None:
         DeniableError: an answer does not fit, or the table cannot be read.
     """
     from flows.cli.plan import FITS, show_plan  # noqa: PLC0415 - here and below: only what the command needs
-    from flows.cli.tables.schema import header_lines, is_file, read_epsilon, relative_source, require_name, write_draft  # noqa: PLC0415
+    from flows.cli.tables.schema import (  # noqa: PLC0415
+        header_lines,
+        is_file,
+        read_epsilon,
+        relative_source,
+        require_name,
+        require_other,
+        write_draft,
+    )
     from schemas.spec.release_spec import load_spec  # noqa: PLC0415
 
     ask = Questions()
     ask.say("A new release, from a codebook and a table. An empty line takes what stands in brackets.", "")
     name = ask.ask("Name of the release, such as hospital", _checked(require_name))
     book = _codebook(ask)
-    source = ask.text("Where the table is: a .csv, .csv.gz or .parquet file", default=f"{name}.csv")
+
+    def other(answer: str) -> str:
+        if is_file(answer):
+            require_other(book[1], Path(answer))
+        return answer
+
+    source = ask.ask("Where the table is: a .csv, .csv.gz or .parquet file", other, default=f"{name}.csv")
     folder = Path(ask.text("Folder for the schema and the spec", default="."))
     draft, person = _draft(ask, *book)
     title = ask.text("Title, for readers of the release", default=name.replace("_", " ").replace("-", " ").capitalize())
@@ -138,6 +152,7 @@ def _column(ask: Questions, name: str) -> Variable:
 def _stated(ask: Questions, variable: Variable, *, or_leave: bool = False) -> Variable:
     """The variable with the values or the range that a person states; as it is if none is stated."""
     from schemas.codebooks.csv_codebook import stated_entries  # noqa: PLC0415 - as above
+    from schemas.codebooks.settling import settle  # noqa: PLC0415 - as above
 
     def read(answer: str) -> Variable:
         if not answer:
@@ -145,7 +160,10 @@ def _stated(ask: Questions, variable: Variable, *, or_leave: bool = False) -> Va
         entries, step = stated_entries(answer, variable.kind)
         if variable.kind in {"numeric", "date"} and not any(entry.high is not None for entry in entries):
             raise InvalidInput(f"a range must be written as {_example(variable)}, got {answer!r}.")
-        return replace(variable, entries=entries, step=step or variable.step)
+        stated = replace(variable, entries=entries, step=step or variable.step)
+        # A contradiction is told now, while it can be corrected.
+        settle(stated)
+        return stated
 
     what = {"numeric": "Range", "date": "First and last day"}.get(variable.kind or "", "Values")
     leave = "; empty leaves it out" if or_leave else ""

@@ -27,6 +27,7 @@ OK, DOES_NOT_FIT = 0, 1
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _LONGEST_NAME = 100
 _MOST_SHOWN = 40
+_LONGEST_LIST = 1 << 20
 
 
 def add_schema_commands(subparsers: Subcommands, parents: Sequence[argparse.ArgumentParser] = ()) -> None:
@@ -102,7 +103,9 @@ def _draft(asked: argparse.Namespace) -> int:
     name = asked.name or re.sub(r"[^a-z0-9_-]+", "_", asked.codebooks[0].stem.lower()).strip("_-")
     require_name(name)
     source = asked.source or str(_default_source(asked.to, name, asked.codebooks))
-    _require_other(asked.codebooks, Path(source))
+    require_other(asked.codebooks, Path(source))
+    if asked.columns and is_file(asked.columns):
+        require_other([Path(asked.columns)], Path(source), what="list of names")
     codebook = read_codebooks(asked.codebooks, asked.format)
     draft = draft_of(codebook, " and ".join(map(str, asked.codebooks)), wanted_columns(asked.columns))
     files = write_draft(
@@ -149,12 +152,21 @@ def _default_source(folder: Path, name: str, codebooks: Sequence[Path]) -> Path:
     return folder / f"{name}_records.csv" if is_codebook else usual
 
 
-def _require_other(codebooks: Sequence[Path], source: Path) -> None:
-    """Refuse the confidential table as a codebook."""
-    for path in codebooks:
+def require_other(documents: Sequence[Path], source: Path, what: str = "codebook") -> None:
+    """Refuse the confidential table as a codebook, or as a list of names.
+
+    Args:
+        documents: files that are to be read as public ones.
+        source: the table.
+        what: what the files are.
+
+    Raises:
+        InvalidInput: one of them is the table.
+    """
+    for path in documents:
         if path.exists() and source.exists() and path.samefile(source):
             raise InvalidInput(
-                f"the codebook must be a public document, and {path} is the source itself; a schema that depends on "
+                f"the {what} must be a public document, and {path} is the source itself; a schema that depends on "
                 f"the records discloses them."
             )
 
@@ -183,8 +195,11 @@ def wanted_columns(stated: str | None) -> list[str]:
     """The names that `--columns` states, or that the file that it names lists."""
     if not stated:
         return []
+    from schemas.regular_files import read_regular  # noqa: PLC0415 - as above
+
     if is_file(stated):
-        stated = Path(stated).read_text(encoding="utf-8-sig", errors="replace").replace("\n", ",")
+        content = read_regular(Path(stated), "the list of names", _LONGEST_LIST)
+        stated = content.decode("utf-8-sig", errors="replace").replace("\n", ",")
     names = [name.strip() for name in stated.split(",") if name.strip()]
     return list(dict.fromkeys(names))
 
@@ -317,7 +332,7 @@ def _check(asked: argparse.Namespace, state: Path) -> int:
     from tasks.data.fit import fit_of, write_examples  # noqa: PLC0415 - imports pandas
 
     with at_work("Reading the table"):
-        fit = fit_of(spec, state / "cache")
+        fit = fit_of(spec, state / "cache", state / "vault")
     _say(*fit_lines(spec, fit))
     if fit.examples:
         place = write_examples(fit, state / "vault", spec.name)
