@@ -302,3 +302,17 @@ def test_all_groups_of_a_comparison_are_there() -> None:
     assert [answer.p_value is None for answer in found.answers] == [True] * 3 + [False] * 2
     for (one, _), answer in zip(product(found.answers[1:3], [0]), found.answers[3:], strict=True):
         assert answer.estimate == pytest.approx(one.estimate - found.answers[0].estimate)
+
+
+def test_bounds_of_a_share_are_of_its_own_group() -> None:
+    """The condition is on an attribute of the group's as well: the group is not only of those who fulfil it."""
+    apart = tuple(query for query in EVERYTHING if query[0] != (1, 2))
+    rows = people(3, 4000)
+    inference = Inference(measured(rows, apart, amount=Fraction(50)), probability=Fraction(1))
+    found = inference.share("income=low", "income=low|<=50K & sex=m")
+    group = (rows[:, 2] <= 1) & (rows[:, 1] == 1)
+    assert found.grade == "bounded"
+    assert found.interval is not None
+    assert found.interval.low <= float(np.mean(rows[group, 2] == 0)) <= found.interval.high
+    both, part = int((rows[:, 2] == 0).sum()), int((rows[:, 2] <= 1).sum() + (rows[:, 1] == 1).sum() - len(rows))
+    assert found.interval.high >= min(1.0, both / part)
