@@ -169,8 +169,10 @@ def _other(files: "_Files", names: Mapping[str, str], record: Mapping[str, Any],
 def _survey(files: "_Files") -> OtherRelease:
     """The responses of a survey."""
     survey = _formed(SURVEY_DOCUMENT, lambda: read_survey(files.content(SURVEY_DOCUMENT).decode()))
-    rows = csv.DictReader(io.StringIO(files.content(RESPONSES).decode(), newline=""))
-    found: OtherRelease = _formed(RESPONSES, lambda: survey_release(survey, list(rows)))
+    content = files.content(RESPONSES)
+    found: OtherRelease = _formed(
+        RESPONSES, lambda: survey_release(survey, list(csv.DictReader(io.StringIO(content.decode(), newline=""))))
+    )
     return found
 
 
@@ -240,9 +242,10 @@ class SyntheticRecords:
         return self._codes
 
     def _read(self) -> NDArray[np.int64]:
-        rows = csv.reader(io.StringIO(self._files.content(CSV).decode(), newline=""))
-        head = next(rows, [])
+        content = self._files.content(CSV)
         try:
+            rows = csv.reader(io.StringIO(content.decode(), newline=""))
+            head = next(rows, [])
             places = [head.index(name) for name in self._names]
             codes = [
                 {
@@ -263,7 +266,7 @@ def _formed(name: str, read: Callable[[], Any]) -> Any:
         return read()
     except DeniableError:
         raise
-    except (LookupError, TypeError, ValueError, AttributeError):
+    except (LookupError, TypeError, ValueError, AttributeError, csv.Error):
         raise InvalidInput(
             f"{name} must have the form that a release gives it, and has not; verify the release."
         ) from None

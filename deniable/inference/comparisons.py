@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable.foundation.errors import Refused
-from deniable.inference.answers import HIGHEST_LEVEL, Answer, Asked, TableAnswer
+from deniable.inference.answers import GRADES, HIGHEST_LEVEL, Answer, Asked, TableAnswer
 from deniable.inference.estimation import Inference
 from deniable.inference.intervals import Interval
 from deniable.inference.queries import Query
@@ -102,7 +102,7 @@ def _difference(
     estimate = pair[0].estimate - pair[1].estimate
     one, other = lines
     if one is None or other is None:
-        grade = pair[0].grade if pair[1].grade == "measured" else pair[1].grade
+        grade = max((each.grade for each in pair), key=GRADES.index)
         if test and grade not in _TESTED:
             raise Refused(
                 f"a test needs what was measured or certified, and this difference is {grade}; leave --test out."

@@ -107,7 +107,7 @@ class Conditions:
     def named(self, i: int, codes: Sequence[int] | NDArray[np.integer]) -> str:
         """Values of an attribute in the words of a condition, such as `age=18..24`."""
         attribute = self.domain.attributes[i]
-        return f"{attribute.name}={self.values_named(i, codes)}"
+        return f"{_quoted(attribute.name)}={self.values_named(i, codes)}"
 
     def values_named(self, i: int, codes: Sequence[int] | NDArray[np.integer]) -> str:
         """Values of an attribute: one, a range, or several separated by `|`."""
@@ -159,8 +159,9 @@ class Conditions:
         """Name, operator and value; the longest known name that the text begins with counts."""
         text = text.strip()
         for name in sorted(self.domain.names, key=len, reverse=True):
-            if text.startswith(name) and (found := _OPERATOR.match(text, len(name))):
-                return name, found[1], text[found.end() :].strip()
+            for shown in (name, _quoted(name)):
+                if text.startswith(shown) and (found := _OPERATOR.match(text, len(shown))):
+                    return name, found[1], text[found.end() :].strip()
         found = _OPERATOR.search(text)
         if not found or not text[: found.start()]:
             raise InvalidInput(f"a condition must be attribute=value, or >=, <=, >, <, !=, joined by &; got {text}.")
@@ -201,11 +202,13 @@ class Conditions:
     def _code(self, i: int, text: str) -> int | None:
         attribute = self.domain.attributes[i]
         text = text.strip()
-        plain = text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text
+        plain = text[1:-1].replace('""', '"') if len(text) > 1 and text[0] == text[-1] == '"' else text
         labels = self._labels.get(attribute.name, {})
-        for code, value in enumerate(attribute.values):
-            if plain in {_text(value), labels.get(_text(value))}:
-                return code
+        texts = [_text(value) for value in attribute.values]
+        # A value itself counts before the label of another one.
+        for known in (texts, [labels.get(each) for each in texts]):
+            if plain in known:
+                return known.index(plain)
         number = _number(plain)
         if number is not None:
             for code, value in enumerate(attribute.values):
@@ -285,7 +288,9 @@ def _text(value: Value) -> str:
 
 
 def _quoted(text: str) -> str:
-    return f'"{text}"' if set(text) & set("&|") or ".." in text else text
+    """A value as a condition has it: what would be read as something else is quoted, and its quotes are doubled."""
+    is_plain = not set(text) & set('&|"') and ".." not in text and text == text.strip() and not text.startswith("=")
+    return text if is_plain and text else '"' + text.replace('"', '""') + '"'
 
 
 def _listed(names: Sequence[str]) -> str:

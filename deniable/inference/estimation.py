@@ -192,7 +192,12 @@ class Inference:
             return self._by_model(question, "ratio", one, other, asked, error)
 
     def groups(self, i: int) -> list[np.ndarray]:
-        """Values of an attribute, as they were counted with others: codes of each bucket, in their order."""
+        """Values of an attribute, as they were counted with others: codes of each bucket, in their order.
+
+        Raises:
+            InvalidInput: it has too many values to be divided.
+        """
+        self.system.require_divided(i)
         buckets = self.system.buckets[i]
         return [np.nonzero(buckets == bucket)[0] for bucket in range(self.system.sizes[i])]
 
@@ -439,6 +444,7 @@ class Inference:
         """A count or share of attributes that were not counted together, by bounds and by a certificate."""
         kind = "count" if inside is None else "share"
         [term] = both.terms
+        [of_group] = (both if inside is None else inside).terms
         certified = self._by_certificate(term, asked, of_all=inside is not None)
         grade: Grade = "bounded" if certified is None else "certified"
         if not asked.accepts(grade):
@@ -448,6 +454,9 @@ class Inference:
             raise Refused(f"a condition may have at most {_MOST_TOGETHER} attributes that were not counted together.")
         # The bounds and the certificate each miss with half of the probability that is left, so both hold together.
         level = _level_of_part(asked.level, 1 if certified is None else 2)
+        # A condition on an attribute of the group's makes its counts smaller: the group then has counts of its own.
+        is_narrower = any(not np.array_equal(own, term.of[i]) for i, own in of_group.of.items())
+        level = _level_of_part(level, 2 if is_narrower else 1)
         counts = self._counts(term.of, asked, level, of_all=inside is not None)
         whole, centre = count_bounds(needed[0], counts)
         if certified is not None:
@@ -457,6 +466,8 @@ class Inference:
         if inside is None:
             interval = Interval(whole.low / self.kept, whole.high / self.kept)
             return self.answer(question, kind, centre / self.kept, interval, asked, None, grade=grade)
+        if is_narrower:
+            counts = self._counts(of_group.of, asked, level, of_all=True)
         group, middle = count_bounds(needed[1], counts)
         if group.low <= 0:
             raise Refused(f"the group must have records for a share, and may have none: {group.high:.0f} at most.")
@@ -512,6 +523,8 @@ class Inference:
         """What the model says, without an interval."""
         if not asked.accepts("model") or self.model is None:
             self._refuse("model", error)
+        # Refuses a population whose sampling nobody states; the condition would claim it.
+        self.sampling_factor(asked)
         below = self.model.total(denominator)
         if below <= 0:
             raise Refused("the model has no records in the group; ask for a larger one.")

@@ -89,7 +89,10 @@ def check_intervals(
         content: `intervals.csv`.
         split: probability of each part of the split, as in a spec.
     """
-    rows = list(csv.reader(io.StringIO(content, newline="")))
+    try:
+        rows = list(csv.reader(io.StringIO(content, newline="")))
+    except csv.Error:
+        return Check(_FOLLOWS, (f"{FILE} must be a table of comma-separated values, and is not",))
 
     def faults() -> Iterator[str]:
         known = Measurements.from_document(Domain.from_document(described).modelled, measured)

@@ -94,6 +94,7 @@ def _places(inference: Inference, attribute: str, given: str, asked: Asked) -> t
     """Column number, values, and the values at which cumulative shares are known, ascending."""
     i = inference.conditions.attribute(attribute)
     values = inference.conditions.numbers(i)
+    inference.system.require_divided(i)
     ordered = np.sort(values)
     if len(ordered) > 1:
         try:

@@ -121,6 +121,19 @@ class MeasuredSystem:
         """The covariance of each estimate of a table with that of the number of records."""
         return self._tables.shared_with_records(tuple(attributes))
 
+    def require_divided(self, i: int) -> None:
+        """Refuse a question about an attribute that is summed over.
+
+        Raises:
+            InvalidInput: it has too many values.
+        """
+        if self.is_large[i]:
+            name, most = self.measured.domain.names[i], f"{_MOST_VALUES:,}"
+            raise InvalidInput(
+                f"a question must be about attributes of at most {most} values, got {name} with "
+                f"{len(self.buckets[i]):,}; its noisy counts are in measured.json."
+            )
+
     def functional(self, query: Query) -> Functional:
         """A query as a linear function of what was measured.
 
@@ -214,12 +227,8 @@ class MeasuredSystem:
         if len(values) != len(self.buckets[i]):
             name = self.measured.domain.names[i]
             raise InvalidInput(f"a function of {name} must have {len(self.buckets[i])} values, got {len(values)}.")
-        if self.is_large[i] and float(np.ptp(values)) > 0:
-            name, most = self.measured.domain.names[i], f"{_MOST_VALUES:,}"
-            raise InvalidInput(
-                f"a question must be about attributes of at most {most} values, got {name} with {len(values):,}; its "
-                "noisy counts are in measured.json."
-            )
+        if float(np.ptp(values)) > 0:
+            self.require_divided(i)
         means = np.bincount(self.buckets[i], weights=values) / self._values_in[i]
         parts = [
             (None, np.asarray([means.mean()])),

@@ -64,7 +64,9 @@ def _by_values(inference: Inference, i: int) -> CellEstimates | None:
     system, size = inference.system, len(inference.system.buckets[i])
     everything = system.functional(Query.product({}))
     found = []
-    for row in np.eye(size):
+    for code in range(size):
+        row = np.zeros(size)
+        row[code] = 1.0
         try:
             functional = system.functional(Query.product({i: row}))
         except InvalidInput:

@@ -109,11 +109,14 @@ def _run(
     measured = Measurements.from_document(domain.modelled, made.products[MEASURED.name])
     # Everything up to here was released; what follows from it decides what is asked, and what it is compared with.
     workload, records = workload_of(measured), records_of(measured)
-    partition = Partition(tuple(own.astype("uint16") for own in measured.buckets))
-    population = _population(domain, made.products[MODEL.name], partition, workload, open_stream)
-    model = tuple(scaled(own, records, POPULATION) for own in population)
-    own = modelled_counter(domain, counter) if domain.modelled is not domain else counter
-    counted = own.count(partial(SmallTables, partition, workload.pairs), "certificate").tables
+    counted: Sequence[Counts] = []
+    model: tuple[Counts, ...] = ()
+    if workload.pairs:
+        partition = Partition(tuple(own.astype("uint16") for own in measured.buckets))
+        population = _population(domain, made.products[MODEL.name], partition, workload, open_stream)
+        model = tuple(scaled(own, records, POPULATION) for own in population)
+        own = modelled_counter(domain, counter) if domain.modelled is not domain else counter
+        counted = own.count(partial(SmallTables, partition, workload.pairs), "certificate").tables
     certificate = Certificate(
         domain=domain.modelled,
         part=measured.universe.part,

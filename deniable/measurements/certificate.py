@@ -135,10 +135,14 @@ def scaled(drawn: Counts, records: int, population: int) -> Counts:
 def largest_error(tables: Sequence[Counts], model: Sequence[Counts]) -> int:
     """The largest absolute difference of a count from the model's; an integer that one record changes by at most 1.
 
+    It is 0 if there are no tables, because all are too large.
+
     Args:
         tables: counts of the rows, confidential.
         model: the model's counts, of the same shapes, which must not depend on the rows but by what was released.
     """
+    if not tables:
+        return 0
     return max(int(np.abs(counted - own).max()) for counted, own in zip(tables, model, strict=True))
 
 
@@ -214,15 +218,20 @@ class Certificate:
         held = f"the {pairs:,} pairs of attributes" if pairs > 1 else "the one pair of attributes"
         which = held if self.workload.is_all else f"{held} that {'were' if pairs > 1 else 'was'} not measured"
         begins = "Every pair of attributes was measured. " if self.workload.is_all else ""
+        left = len(self.workload.left_out)
+        ends = f" It says nothing about {left:,} more, whose tables are too large." if left else ""
+        if not pairs:
+            return f"{begins}The certificate says nothing about any pair of attributes: all tables are too large."
         if bound >= self.records:
             return (
                 f"{begins}The certificate says nothing about {which}: its bound is {bound:,} records, of an estimated "
                 f"{self.records:,} that were counted. A larger share of the budget makes it stronger."
+                f"{ends}"
             )
         return (
             f"{begins}With {LEVEL:.0%} confidence, no count of {which} is off by more than {bound:,} records in the "
             f"model, which is {_points(bound / self.records)} percentage points of the estimated {self.records:,} "
-            "records that were counted."
+            f"records that were counted.{ends}"
         )
 
     def document(self) -> dict[str, Any]:

@@ -44,6 +44,10 @@ LARGEST_SYSTEM = 1_000
 """Largest system of normal equations; if it were larger, tables with uneven noise are left out, the largest first."""
 
 
+MOST_BUCKETS: Final = 2_000
+"""Tables with an attribute of more buckets are left out: its contrasts would fill a matrix of the square of these."""
+
+
 @dataclass(frozen=True)
 class KnownTotals:
     """Public totals of the rows that were measured.
@@ -219,14 +223,25 @@ def _solved(
     measured: Measurements, totals: Sequence[KnownTotals], probability: Fraction | None
 ) -> tuple[list[MeasuredTable], ConsistentTables]:
     """The tables that are used, and the estimates from them."""
-    of_tables = [(table, observation) for table in measured.tables if (observation := _observation(measured, table))]
+    of_tables = [
+        (table, observation)
+        for table in measured.tables
+        if (observation := _observation(measured, table)) and _is_small(measured, observation)
+    ]
     constraints = [_constraint(measured, each) for each in totals]
-    public = [] if probability is None else list(public_observations(measured.domain, measured.buckets, probability))
-    observations = [*(observation for _, observation in of_tables), *public]
+    public = [] if probability is None else public_observations(measured.domain, measured.buckets, probability)
+    observations = [
+        *(observation for _, observation in of_tables),
+        *(observation for observation in public if _is_small(measured, observation)),
+    ]
     used = solvable(measured.sizes, observations, constraints, LARGEST_SYSTEM)
     kept = set(map(id, used))
     tables = [table for table, observation in of_tables if id(observation) in kept]
     return tables, ConsistentTables(measured.sizes, used, constraints)
+
+
+def _is_small(measured: Measurements, observation: Observation) -> bool:
+    return all(measured.sizes[i] <= MOST_BUCKETS for i in observation.attributes)
 
 
 def _observation(measured: Measurements, table: MeasuredTable) -> Observation | None:

@@ -3,6 +3,7 @@
 import copy
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -22,6 +23,7 @@ from deniable.measurements.certificate import (
     Certificate,
     Workload,
     check_certificate,
+    largest_error,
     margin,
     records_of,
     scaled,
@@ -243,7 +245,10 @@ def test_a_spec_without_it_is_written_as_before() -> None:
     assert entry_of().model_dump(mode="json", fallback=str)["certificate"] == {"share": "1/100"}
 
 
-def test_a_step_makes_what_is_verified(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("largest", [certificates.LARGEST, 1])
+def test_a_step_makes_what_is_verified(largest: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its cost was reserved before anybody knew which pairs remain: it must not fail where all are too large."""
+    monkeypatch.setattr(certificates, "LARGEST", largest)
     monkeypatch.setattr(certified, "POPULATION", 4_000)
     monkeypatch.setattr(certificates, "POPULATION", 4_000)
     [step] = steps_of(entry_of("0.1"), DOMAIN, lambda delta: delta)
@@ -312,3 +317,17 @@ def test_the_model_is_certified_as_records_are_drawn_from_it_under_the_rules_of_
     if ("a0", "a2") in pairs:
         assert pairs["a0", "a2"][0, 3] == 0
     assert Certificate.from_document(ruled.modelled, json.loads(json.dumps(made))).document() == made
+
+
+def test_a_certificate_of_no_table_is_the_noise_alone_and_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(certificates, "LARGEST", 1)
+    found = workload_of(measured(*ONES))
+    assert (found.pairs, found.left_out) == ((), ALL)
+    made = replace(certificate(measured(*ONES)), workload=found, model=())
+    assert largest_error((), ()) == 0
+    assert made.statement == "The certificate says nothing about any pair of attributes: all tables are too large."
+
+
+def test_pairs_that_are_left_out_are_not_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(certificates, "LARGEST", 18)
+    assert certificate(measured(*ONES)).statement.endswith(" It says nothing about 3 more, whose tables are too large.")

@@ -265,3 +265,12 @@ def test_other_measurements_have_other_estimates() -> None:
     document, other = consistent(found), found.document()
     other["tables"][-1]["releases"][0]["sums"][0][0][0] += 1
     assert not check_consistent(described(), other, document).holds
+
+
+def test_an_attribute_of_very_many_buckets_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its contrasts would fill a matrix of the square of their number; what is known of the others stays."""
+    monkeypatch.setattr(estimates, "MOST_BUCKETS", 2)
+    found = consistent(measured([((0,), (0,), ()), ((0, 2), (), ()), ((2,), (2,), ()), ((2, 3), (2,), ())]))
+    assert [table["attributes"] for table in found["tables"]] == [["a2"], ["a3"], ["a2", "a3"]]
+    assert found["records"] is not None
+    assert consistent(measured([((0,), (0,), ())]))["tables"] == []

@@ -2,7 +2,8 @@
 
 import csv
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,11 @@ import pytest
 
 from deniable.__main__ import main
 from deniable.data_user import lines_of
+from deniable.foundation.domain import Attribute, Domain
 from deniable.foundation.errors import InvalidInput, Refused
 from deniable.inference.answers import Asked
-from deniable.inference.comparisons import compare
+from deniable.inference.comparisons import _difference, compare
+from deniable.inference.conditions import Conditions
 from deniable.inference.estimation import Inference
 from deniable.inference.quantiles import quantile
 from deniable.inference.regression import regress
@@ -263,3 +266,63 @@ def test_values_are_found_by_labels_and_quotes(release: Path) -> None:
     assert words.named(2, [0, 2]) == "income=low|>50K"
     with pytest.raises(InvalidInput, match="is computed from other attributes"):
         Inference(measured(people(1, 5000)), computed=["bmi"]).count("bmi=3")
+
+
+def test_values_come_before_labels_and_every_value_can_be_worded() -> None:
+    values = ("0", "1", 'a "b"', "=c", " d", "e&f", "g..h")
+    domain = Domain((Attribute("R&D", values, "nominal", tuple(range(len(values)))), *DOMAIN.attributes))
+    words = Conditions(domain, {"R&D": {"0": "1", "1": "2"}})
+    for code in range(len(values)):
+        allowed = words.parse(words.named(0, [code]))[0]
+        assert np.flatnonzero(allowed).tolist() == [code], values[code]
+    assert np.flatnonzero(words.parse(words.named(0, [1, 2, 5]))[0]).tolist() == [1, 2, 5]
+    assert np.flatnonzero(words.parse('"R&D"=2')[0]).tolist() == [1], "labels are found where no value is"
+
+
+def test_the_grade_of_a_difference_is_the_lower_of_both(apart: Inference) -> None:
+    answer = apart.share("sex=f")
+    pair = (replace(answer, grade="bounded"), replace(answer, grade="certified"))
+    for own in (pair, pair[::-1]):
+        found = _difference(apart, ("", "difference of shares"), own, (None, None), Asked(), test=False)
+        assert found.grade == "bounded"
+
+
+def test_the_model_does_not_claim_a_sample_that_nobody_states(apart: Inference) -> None:
+    class One:
+        def total(self, _: Any) -> float:
+            return 1.0
+
+    with_model = Inference(apart.measured, model=One())
+    asked = Asked(grade="model", estimand="population")
+    with pytest.raises(Refused, match="does not state how its rows were sampled"):
+        with_model.ratio("sex=f & income=low", "sex=m & income=low", asked)
+    stated = replace(asked, sampling="simple random")
+    found = with_model.ratio("sex=f & income=low", "sex=m & income=low", stated)
+    assert found.condition.endswith("you state that the rows are a simple random sample.")
+
+
+def test_an_attribute_of_very_many_values_is_refused_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("deniable.inference.system._MOST_VALUES", 5)
+    found = Inference(measured(people(1, 5000)))
+    assert found.share("sex=f").grade == "measured"
+    asks: tuple[Callable[[], Any], ...] = (
+        lambda: found.count("age=18"),
+        lambda: found.mean("age"),
+        lambda: quantile(found, "age"),
+        lambda: table(found, ["age"]),
+        lambda: table(found, ["sex", "age"], "share"),
+        lambda: compare(found, "sex=f", "age"),
+        lambda: regress(found, "sex=f", ["age"]),
+    )
+    for ask in asks:
+        with pytest.raises(InvalidInput, match="attributes of at most 5 values, got age with 6; its noisy counts are"):
+            ask()
+
+
+def test_records_that_are_no_text_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = folder_of(tmp_path / "release", measured=measured(people(1, 5000), EVERYTHING[:3]).document())
+    for content in (b"\xff\n", b"age,sex,income\n" + b"x" * 200_000 + b"\n"):
+        (folder / "synthetic.csv").write_bytes(content)
+        asked = ["ratio", "sex=f & income=low", "sex=m & income=low", "--grade", "model"]
+        assert main(["infer", str(folder), *asked]) == 2
+        assert "synthetic.csv must have only values of the public domain" in capsys.readouterr().err

@@ -73,3 +73,9 @@ def test_what_follows_holds_and_what_does_not_is_found() -> None:
     close = [*last[:6], f"{float(last[6]) * (1 + 1e-9)}", *last[7:]]
     same = "\n".join([*lines[:5], ",".join(close), *lines[6:]]) + "\n"
     assert check_intervals(described, found.document(), same, split).holds, "as another machine may round"
+
+
+def test_a_line_that_is_no_table_is_a_fault() -> None:
+    described = json.loads(json.dumps(describe_domain(DOMAIN, {}, {})))
+    check = check_intervals(described, measured(people(2, 3000)).document(), "x" * 200_000, None)
+    assert check.faults == ("intervals.csv must be a table of comma-separated values, and is not",)

@@ -302,3 +302,18 @@ def test_all_groups_of_a_comparison_are_there() -> None:
     assert [answer.p_value is None for answer in found.answers] == [True] * 3 + [False] * 2
     for (one, _), answer in zip(product(found.answers[1:3], [0]), found.answers[3:], strict=True):
         assert answer.estimate == pytest.approx(one.estimate - found.answers[0].estimate)
+
+
+def test_bounds_of_a_share_are_of_its_own_group() -> None:
+    """The condition is on an attribute of the group's as well: the group is not only of those who fulfil it."""
+    apart = tuple(query for query in EVERYTHING if query[0] != (1, 2))
+    rows = people(3, 4000)
+    place = np.arange(4000)
+    # All women have a low income, and so have as many men that it is half of all people.
+    rows[:, 1], rows[:, 2] = place >= 800, place >= 2000
+    inference = Inference(measured(rows, apart, amount=Fraction(50)), probability=Fraction(1))
+    found = inference.share("income=low", "income=low|<=50K & sex=m")
+    assert found.grade == "bounded"
+    assert found.interval is not None
+    assert found.interval.low <= 1200 / 3200 <= found.interval.high
+    assert found.interval.low > 0.3, "1,200 of 3,200 is the least that the counts allow"

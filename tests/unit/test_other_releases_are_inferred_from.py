@@ -183,6 +183,8 @@ def test_shares_of_answers_cover_those_of_the_population() -> None:
             inside(found.share("used=once|often", "", SAMPLE), 0.4),
         ]
     covers_as_often_as_it_says(held)
+    with pytest.raises(Refused, match="there are none"):
+        SurveyInference(survey, [[0, 0, 0]], 0).share("used=once", "", Asked())
     with pytest.raises(Refused, match="not related"):
         found.share("used=once", "used=often", Asked())
     with pytest.raises(Refused, match="shares of the answers to one question"):

@@ -65,6 +65,8 @@ class SurveyInference(OtherRelease):
         p, q = held + (size - 1) * other, size * other
         number = int(sum(count for count, inside in zip(self._counts[place], own, strict=True) if inside))
         n = self._respondents
+        if not n:
+            raise Refused("there must be respondents for a share, and there are none.")
         low, high = binomial_interval(number, n, 1 - asked.level)
         rate = number / n
         share = (rate - q) / (p - q)
