@@ -8,7 +8,6 @@ import argparse
 import errno
 import os
 import sys
-import traceback
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -264,7 +263,7 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
 
 
 def _unexpected(error: Exception, state: Path) -> str:
-    """The message for an error from outside the steps, such as one of Prefect's. The vault is closed by then."""
+    """The message for an error from outside the steps, such as one of Prefect's; its details may quote records."""
     if _cannot_be_written(error, state):
         return f"the state folder must be writable, and {state} no longer is; make it so, or name another by --state."
     from stores.vault.disk import DISK_FULL, disk_is_full  # noqa: PLC0415 - rarely so
@@ -275,10 +274,12 @@ def _unexpected(error: Exception, state: Path) -> str:
 
     if (said := prefect_failure(error)) is not None:
         return said
-    details = state / "last-error.txt"
+    from stores.vault.private_files import keep_error  # noqa: PLC0415 - as above
+
+    details = state / "vault" / "last-error.txt"
     said = f"an unexpected error ended the command ({type(error).__name__})"
     try:
-        details.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
+        keep_error(error, details)
     except OSError as failed:
         return f"{said}; its details must be written to {details}, and cannot be: {failed.strerror}."
     return f"{said}; see {details}."

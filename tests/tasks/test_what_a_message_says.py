@@ -106,7 +106,7 @@ def test_a_state_folder_that_turned_read_only_is_said_to_be_so(
 def test_an_unexpected_error_is_told_though_its_details_cannot_be_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "last-error.txt").mkdir()
+    (tmp_path / "vault" / "last-error.txt").mkdir(parents=True)
     monkeypatch.setattr(command, "_prepared", lambda _: tmp_path)
     monkeypatch.setattr(command, "_carry_out", Mock(side_effect=ZeroDivisionError()))
     monkeypatch.setattr(command, "end_in_order", lambda: None)
@@ -130,3 +130,17 @@ def test_a_replay_says_why_counts_stopped_it_and_shows_none_of_them(tmp_path: Pa
     finding = replay._failing("validate", refused, workspace)
     assert finding == Finding("validate", "failed", "rows must be valid, got others")
     assert "61" in refused.counts()
+
+
+def test_the_details_of_an_unexpected_error_are_for_nobody_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command, "_prepared", lambda _: tmp_path)
+    monkeypatch.setattr(command, "_carry_out", Mock(side_effect=ValueError("Quux of Upper Street")))
+    monkeypatch.setattr(command, "end_in_order", lambda: None)
+    assert command.main(["ledger", "show"]) == command.FAILED
+    assert "Quux" not in capsys.readouterr().err
+    written = tmp_path / "vault" / "last-error.txt"
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [written]
+    assert (written.stat().st_mode & 0o777, written.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+    assert "Quux of Upper Street" in written.read_text()
