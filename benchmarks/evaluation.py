@@ -19,12 +19,9 @@ from typing import Final
 
 import numpy as np
 
-from benchmarks.utility import ROOT, Budget, Half, Rows, prepare
+from benchmarks.utility import ROOT, Budget, Half, prepare, released
 from deniable.evaluation.utility import accuracy, distinguishing_game, predictions
 from deniable.foundation.domain import Codes
-from deniable.foundation.keys import ReleaseKey
-from deniable.learners.registry import steps_of
-from deniable.models.model_formats import model_from_document
 from tasks.evaluation.evaluate_utility import Forest
 
 LEARNERS: Final = ("loglinear", "mst", "privbayes", "marginals", "independent")
@@ -32,19 +29,6 @@ FORESTS: Final = ((100, None), (50, None), (34, None), (100, 0.33), (60, 0.33), 
 """Trees of a forest, and the share of the records that each learns from; with None, a bootstrap sample of all."""
 LIMITS: Final = np.arange(0.5, 1, 0.005)
 TRAIN_ROWS: Final = 20_000
-
-
-def released(half: Half, kind: str, number: int) -> Codes:
-    """The records of a release at epsilon 1, as many as were learnt from."""
-    key = ReleaseKey(number.to_bytes(32, "big"))
-    entry = Budget(Fraction(1), Fraction(1, 10**9)).entry(kind, half.domain, half.public)
-    rows, made = Rows(half.train.to_numpy().astype(np.uint16)), {}
-    for step in steps_of(entry, half.domain, lambda delta: delta):
-        read = {name: made[name] for name in step.reads}
-        made |= step.run(rows, read, partial(key.stream, step=step.name, inputs="benchmark")).products
-    net = model_from_document(half.domain, made["model"])
-    words = key.stream(step="draw", mechanism="sample", inputs="benchmark", parameters={})
-    return net.sample_evenly(words.take(len(half.train) * len(half.domain)))
 
 
 def evaluated(half: Half, records: Codes, kind: tuple[int, float | None], seed: int) -> tuple[float, float]:
@@ -74,8 +58,9 @@ def main() -> None:
     asked = parser.parse_args()
     prepare(asked.shared, asked.work)
     halves = [Half.read(asked.work, name) for name in ("adult", "acs13")]
+    at_epsilon_1 = Budget(Fraction(1), Fraction(1, 10**9))
     tables = [
-        (half, released(half, kind, number))
+        (half, released(half, at_epsilon_1.entry(kind, half.domain, half.public), number).records)
         for half in halves
         for kind in LEARNERS
         for number in range(1, asked.keys + 1)

@@ -202,7 +202,7 @@ def _wide(attributes: int, rows: int) -> Any:
 
 
 def records(runs: int) -> tuple[Figures, str]:
-    """Records drawn from a log-linear network as releases draw them, in millions a second."""
+    """Records drawn from a log-linear network, in millions a second; releases of at most 262,144 match them besides."""
     from benchmarks.population import stream  # noqa: PLC0415
 
     found: Figures = {}

@@ -63,7 +63,7 @@ def _seedless(attributes: int) -> Result:
     net, _ = learn_network(plan, RowCounter(lambda: [codes]), open_stream)
     seconds = core_seconds(lambda: net.sample_evenly(stream("run").take(CHUNK * attributes)))
     return Result(
-        f"records drawn from a log-linear network a second and core, as releases draw them, {attributes} attributes",
+        f"records drawn from a log-linear network a second and core, without matching, {attributes} attributes",
         f"{CHUNK / seconds:,.0f}",
         "2,000,000",
     )

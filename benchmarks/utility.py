@@ -190,8 +190,23 @@ class Rows:
         """Report nothing."""
 
 
-def score(half: Half, evaluate: Callable[..., dict[str, Any]], entry: LearnerEntry, number: int) -> dict[str, float]:
-    """Learn with one key, draw a table of the same size, and score it."""
+@dataclass(frozen=True)
+class Released:
+    """The records of a release.
+
+    Attributes:
+        records: as many as were learnt from.
+        fit: CPU seconds of all steps of the learner.
+        drawn: CPU seconds of drawing.
+    """
+
+    records: Codes
+    fit: float
+    drawn: float
+
+
+def released(half: Half, entry: LearnerEntry, number: int) -> Released:
+    """Learn with one key, and draw a table of the same size."""
     key = ReleaseKey(number.to_bytes(32, "big"))
     counter = Rows(half.train.to_numpy().astype(np.uint16))
     plan = steps_of(entry, half.domain, lambda delta: delta)
@@ -210,10 +225,15 @@ def score(half: Half, evaluate: Callable[..., dict[str, Any]], entry: LearnerEnt
     )
     start = time.process_time()
     records = net.matched(net.sample_evenly(words), more)
-    drawn = time.process_time() - start
-    synthetic = pd.DataFrame(records, columns=half.domain.names)
+    return Released(records, fit, time.process_time() - start)
+
+
+def score(half: Half, evaluate: Callable[..., dict[str, Any]], entry: LearnerEntry, number: int) -> dict[str, float]:
+    """Learn with one key, draw a table of the same size, and score it."""
+    made = released(half, entry, number)
+    synthetic = pd.DataFrame(made.records, columns=half.domain.names)
     found = evaluate(half.meta, half.train, half.holdout, synthetic, n_jobs=1)
-    return {name: found[name] for name in FIGURES} | {"fit": fit, "per_second": rows / drawn}
+    return {name: found[name] for name in FIGURES} | {"fit": made.fit, "per_second": len(half.train) / made.drawn}
 
 
 def budget(written: str) -> Budget:

@@ -520,9 +520,6 @@ def count_plausible_by_scan(
     """
     own = np.empty(1, np.int64)
     _classes_of(probabilities(seeds[seed : seed + 1]), classes, own)
-    # A probability too small for a float has no class: none of the seeds is plausible, whatever they are.
-    if own[0] < 0:
-        return 0
     scored = seeds if among is None else among
     plausible = 0
     for start in range(0, len(scored), block_rows):
@@ -530,4 +527,7 @@ def count_plausible_by_scan(
         found = np.empty(len(block), np.int64)
         _classes_of(probabilities(block), classes, found)
         plausible += int(np.count_nonzero(found == own[0]))
+    # A probability too small for a float has no class: none of the seeds is plausible. All were scored before that.
+    if own[0] < 0:
+        return 0
     return plausible if max_plausible is None else min(plausible, max_plausible)

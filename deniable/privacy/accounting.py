@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
-from math import ceil, expm1, inf, sqrt
-from typing import Any, TypeAlias
+from math import ceil, expm1, inf, log, sqrt
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -35,6 +35,8 @@ __all__ = [
     "calibrate_discrete_gaussian",
     "calibrate_discrete_laplace",
     "compose",
+    "four_digits",
+    "least_noise",
     "pld_by_either",
     "pld_by_library",
 ]
@@ -51,6 +53,9 @@ _SMOOTHNESS = Fraction(1, 10_000)
 # Calibrated noise is a decimal number with this many digits, so that all machines arrive at the same one.
 _DIGITS = 4
 _SMALLEST, _PER_DECADE = 1000, 9000
+# The search for the least noise of a plan: largest number of steps, and the relative slack at which it stops.
+_SEARCH = 6
+_FINE_ENOUGH = 1e-3
 
 
 def pld_by_library(events: Sequence[MechanismEvent], delta: float) -> float:
@@ -213,6 +218,60 @@ def calibrate_discrete_gaussian(
 
     by_zcdp = outputs * sensitivity**2 / (2 * epsilon_to_zcdp(float(budget * (1 - _SMOOTHNESS)), float(delta)))
     return _decimal(_last_that_fits(fits, _index_below(Fraction(by_zcdp)) + 1, -1))
+
+
+class Scaled(Protocol):
+    """A plan whose noise has a scale."""
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Its total cost."""
+
+
+_Plan = TypeVar("_Plan", bound=Scaled)
+
+
+def least_noise(
+    plan: Callable[[float], _Plan], rho: float, epsilon: Fraction, delta: Fraction, *, otherwise: str
+) -> _Plan:
+    """The plan with approximately the least noise within a budget, all its amounts in proportion.
+
+    Args:
+        plan: the plan with a total rho of zero-concentrated differential privacy.
+        rho: a rho that the budget certainly allows. A tight accountant allows about a tenth more.
+        epsilon: total epsilon.
+        delta: total delta, above 0.
+        otherwise: what to do if delta alone covers any noise, for the message.
+
+    Raises:
+        InvalidInput: delta alone covers any noise.
+    """
+    good = rho * (1 - _FINE_ENOUGH)
+    found, step = plan(good), 1.1
+    spent = found.guarantee.epsilon
+    if not spent:
+        raise InvalidInput(
+            "epsilon must be large enough relative to delta to scale Gaussian noise, got epsilon "
+            f"{float(epsilon):g} and delta {float(delta):g}, which alone covers the noise; {otherwise}."
+        )
+    for _ in range(_SEARCH):
+        tried = plan(good * step)
+        cost = tried.guarantee.epsilon
+        # Epsilon grows like a power of rho.
+        power = log(cost / spent) / log(step) if cost > spent else 1.0
+        if cost <= epsilon:
+            good, found, spent = good * step, tried, cost
+            step = (float(epsilon) / cost) ** (1 / power) * (1 - 1e-4)
+        else:
+            step = 1 + (step * (float(epsilon) / cost) ** (1 / power) - 1) * 0.98
+        if step < 1 + _FINE_ENOUGH:
+            break
+    return found
+
+
+def four_digits(value: float, direction: int) -> Fraction:
+    """A number of at least 0 rounded to four digits, up or down: all machines arrive at it, or at its neighbour."""
+    return _decimal(_index_below(Fraction(value)) + (direction > 0)) if value else Fraction(0)
 
 
 def _merged(events: Sequence[MechanismEvent]) -> list[MechanismEvent]:

@@ -311,6 +311,10 @@ def test_public_records_shape_the_prior_weights_at_no_cost() -> None:
         draws(Entry.model_validate({**PEGS, **asked}), DOMAIN, records=10, chunk=10).events for asked in ({}, shaped)
     ]
     assert plans[0] == plans[1]
+    # Weights that wrapped around would draw records as they are.
+    far = Entry.model_validate({**PEGS, **shaped}).model_copy(update={"alpha_shape": {"a2": (0, 0, 5 * 10**12)}})
+    with pytest.raises(InvalidInput, match="must fit into 64 bits"):
+        draws(far, DOMAIN, records=10, chunk=10)
 
 
 def test_records_begin_at_seeds_of_the_pool() -> None:

@@ -78,6 +78,12 @@ MUTANTS = (
     *faults(
         "deniable/learners/origin_destination/draws.py",
         (
+            "plan.require_mass(records, sum(entry.prior_workers.values()))",
+            "plan.require_mass(records)",
+            "weights of public workers wrap around 64 bits",
+            _FLOWS + "test_public_workers_are_drawn_like_confidential_ones_and_are_published",
+        ),
+        (
             "if stays is None else stays[empty]",
             "if stays is None else stays[: len(empty)]",
             "origins stay with each other's probabilities",

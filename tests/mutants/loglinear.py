@@ -186,8 +186,11 @@ MUTANTS = (
             "Gaussian noise is calibrated to twice the budget",
             _PLAN + "test_a_plan_costs_no_more_than_its_recipe_allows_and_wastes_little",
         ),
+    ),
+    *faults(
+        "deniable/privacy/accounting.py",
         (
-            "        if epsilon <= recipe.epsilon:\n",
+            "        if cost <= epsilon:\n",
             "        if True:\n",
             "calibration takes noise that costs more than the recipe allows",
             _WHOLE,

@@ -2,8 +2,9 @@
 
 from tests.mutants.mutant import faults
 
-_CHANGED = "unit/test_measurement_verification.py::test_what_was_changed_is_found"
-_PAID = "unit/test_measurement_verification.py::test_more_than_was_paid_for_is_found"
+_VERIFICATION = "unit/test_measurement_verification.py::"
+_CHANGED = _VERIFICATION + "test_what_was_changed_is_found"
+_PAID = _VERIFICATION + "test_more_than_was_paid_for_is_found"
 _PRIVBAYES = "unit/test_privbayes_measurements.py::"
 _IN_FULL = "unit/test_consistent_estimates.py::"
 _CERTIFICATE = "unit/test_certificate.py::"
@@ -42,6 +43,21 @@ MUTANTS = (
             "if spent > 1000 * covered:",
             "releases may cost more than their events",
             _PRIVBAYES + "test_more_than_was_paid_for_is_found",
+        ),
+    ),
+    *faults(
+        "deniable/learners/loglinear/published_measurements.py",
+        (
+            "elif event.outputs != first.multiplier:",
+            "elif not event.outputs:",
+            "an attribute by itself may have several draws of noise where one was charged",
+            _VERIFICATION + "test_a_first_release_has_as_many_draws_as_its_event",
+        ),
+        (
+            "_in_turn(one)[1:]]",
+            "_in_turn(one)[2:]]",
+            "a repeated attribute may have other noise than tables",
+            _VERIFICATION + "test_a_repeated_attribute_has_the_noise_of_the_tables",
         ),
     ),
     *faults(

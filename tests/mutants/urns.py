@@ -77,6 +77,12 @@ MUTANTS = (
     *faults(
         "deniable/learners/pegs/draws.py",
         (
+            "entry.draws_per_row + max(shape, default=0)",
+            "entry.draws_per_row",
+            "weights of public records wrap around 64 bits",
+            _PEGS + "test_public_records_shape_the_prior_weights_at_no_cost",
+        ),
+        (
             "passes[sweeps - 1 :: sweeps]",
             "passes[::sweeps]",
             "the first of several sweeps is kept",

@@ -265,6 +265,28 @@ def test_more_than_was_paid_for_is_found(measured: Document) -> None:
     assert "were given noise of cost" in faults(altered)
 
 
+def test_a_first_release_has_as_many_draws_as_its_event() -> None:
+    """The same cost in several draws is another mechanism than the one that was charged."""
+    plan = plan_of("gaussian")
+    altered = measured_by(plan)
+    release = one(altered, "a1")["releases"][0]
+    shares = plan.amount / Fraction(release["noise"]["variance"])
+    release.update(multiplier=int(shares), noise={"law": "gaussian", "variance": str(plan.amount)})
+    assert shares > 1
+    assert f"a1 first had {shares} draws of noise, but its event has 1" in faults(altered, plan)
+
+
+def test_a_repeated_attribute_has_the_noise_of_the_tables() -> None:
+    plan = plan_of("gaussian")
+    honest = measured_by(plan)
+    for variance, is_said in ((plan.amount, False), (plan.amount / plan.layout.one_way_shares[1], True)):
+        altered = copy.deepcopy(honest)
+        releases = one(altered, "a1")["releases"]
+        noise = {"law": "gaussian", "variance": str(variance)}
+        releases.append({**copy.deepcopy(releases[0]), "turn": free(altered), "noise": noise})
+        assert ("one variance beyond single attributes, got 2" in faults(altered, plan)) == is_said
+
+
 def before(measured: Document) -> Document:
     """Measurements of version 2 of the learner, in format 2."""
     plan = plan_of(law_of(measured), "as in version 2")

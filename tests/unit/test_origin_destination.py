@@ -332,6 +332,9 @@ def test_public_workers_are_drawn_like_confidential_ones_and_are_published() -> 
     without.require_mass(400, 10**9)
     with pytest.raises(InvalidInput, match="must fit into 64 bits"):
         without.require_mass(400, 5 * 10**12)
+    far = many.model_copy(update={"prior_workers": {"h4": 5 * 10**12}})
+    with pytest.raises(InvalidInput, match="must fit into 64 bits"):
+        draws(far, DOMAIN, records=400, chunk=150)
 
 
 def test_pairs_that_stay_surely_are_drawn_from() -> None:

@@ -25,12 +25,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from math import log, log10, pi, sqrt
+from math import pi, sqrt
 from typing import TYPE_CHECKING, Literal
 
 from deniable.foundation.domain import Attribute, Domain
 from deniable.foundation.errors import InvalidInput
-from deniable.privacy.accounting import best
+from deniable.privacy.accounting import best, four_digits, least_noise
 from deniable.privacy.composition import epsilon_to_zcdp
 from deniable.privacy.loss import (
     ApproximateEvent,
@@ -71,10 +71,6 @@ BATCHES = 6
 """Number of batches in which extra tables are chosen and measured."""
 _BATCHES_OF_VERSION_2 = 3
 PART = "parameters"
-
-# The search for the least noise: largest number of steps, and the relative slack at which it stops.
-_SEARCH = 6
-_FINE_ENOUGH = 1e-3
 
 
 @dataclass(frozen=True)
@@ -337,30 +333,10 @@ def _calibrate_gaussian(recipe: LoglinearRecipe, domain: Domain, layout: Layout)
 
     def plan(total: float) -> LoglinearPlan:
         variance, choice = layout.gaussian_variance(total), layout.choice_epsilon(total)
-        return LoglinearPlan(recipe, domain, layout, "gaussian", _rounded(variance, 1), _rounded(choice, -1))
+        return LoglinearPlan(recipe, domain, layout, "gaussian", four_digits(variance, 1), four_digits(choice, -1))
 
-    # The zCDP bound is safe; the tight accountant allows about a tenth more. Epsilon grows like a power of rho.
-    good, spent = recipe.rho * (1 - 1e-3), float(recipe.epsilon)
-    found, step = plan(good), 1.1
-    spent = found.guarantee.epsilon
-    if not spent:
-        raise InvalidInput(
-            "epsilon must be large enough relative to delta to scale Gaussian noise, got epsilon "
-            f"{float(recipe.epsilon):g} and delta {float(recipe.delta):g}, which alone covers the noise; lower delta "
-            "or take Laplace noise."
-        )
-    for _ in range(_SEARCH):
-        tried = plan(good * step)
-        epsilon = tried.guarantee.epsilon
-        power = log(epsilon / spent) / log(step) if epsilon > spent else 1.0
-        if epsilon <= recipe.epsilon:
-            good, found, spent = good * step, tried, epsilon
-            step = (float(recipe.epsilon) / epsilon) ** (1 / power) * (1 - 1e-4)
-        else:
-            step = 1 + (step * (float(recipe.epsilon) / epsilon) ** (1 / power) - 1) * 0.98
-        if step < 1 + _FINE_ENOUGH:
-            break
-    return found
+    otherwise = "lower delta or take Laplace noise"
+    return least_noise(plan, recipe.rho, recipe.epsilon, recipe.delta, otherwise=otherwise)
 
 
 def in_batches(tables: int, batches: int) -> list[int]:
@@ -387,12 +363,3 @@ def _growth(attribute: Attribute) -> float:
     """Factor of the shares of an attribute for its number of values."""
     size = attribute.cardinality / (_NEIGHBOURS if attribute.kind == "numeric" else 1)
     return float(max(1.0, size / _MANY_VALUES) ** _GROWTH)
-
-
-def _rounded(value: float, direction: int) -> Fraction:
-    """Round to four digits, up or down: all machines arrive at the same number, or at its neighbour."""
-    if value == 0:
-        return Fraction(0)
-    exponent = int(log10(value) // 1) - 3
-    unit = Fraction(10) ** exponent
-    return (int(Fraction(value) / unit) + (direction > 0)) * unit

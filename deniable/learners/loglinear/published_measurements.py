@@ -143,8 +143,10 @@ def _faults_of_account(measured: Measurements, events: Sequence[MechanismEvent])
         first, *more = _in_turn(one)
         name = measured.domain.names[one.attributes[0]]
         covered = cost_of((event,), first.noise.law)
-        if event.query != f"counts of {name}" or covered != first.cost or event.outputs != first.multiplier:
+        if event.query != f"counts of {name}" or covered != first.cost:
             yield f"{name} first had noise of cost {float(first.cost):.6g}, but its event has {float(covered):.6g}"
+        elif event.outputs != first.multiplier:
+            yield f"{name} first had {first.multiplier} draws of noise, but its event has {event.outputs}"
         again += sum((release.cost for release in more), Fraction(0))
     planned = _cost_of_tables(measured, events)
     asked = again + sum((table.cost for table in measured.larger), Fraction(0))
@@ -196,12 +198,9 @@ def _faults_of_figures(measured: Measurements, events: Sequence[MechanismEvent])
     for entry, one in zip(measured.ones, ones, strict=True):
         attribute = measured.domain.attributes[entry.attributes[0]]
         known = measured.domain.public_shares.get(entry.attributes[0])
-        rights = (
-            [value_counts(attribute, one, total), smooth_value_counts(attribute, one, total)]
-            if known is None
-            else [total * np.asarray(known)]
-        )
         # Version 2 had no law of counts for nominal attributes of many values; either follows from the integers.
+        laws = (value_counts, smooth_value_counts)
+        rights = (law(attribute, one, total) for law in laws) if known is None else [total * np.asarray(known)]
         if not any(np.allclose(entry.denoised, right, rtol=_DENOISED, atol=_DENOISED * total) for right in rights):  # type: ignore[arg-type]
             yield f"{FILE}: the denoised counts of {attribute.name} do not follow from its integers"
 

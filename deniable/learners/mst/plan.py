@@ -9,12 +9,11 @@ Source: McKenna, Miklau, Sheldon 2021, section 3; Cesar and Rogers 2021 for the 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
-from math import log, log10, sqrt
+from functools import cached_property, lru_cache, partial
+from math import sqrt
 
 from deniable.foundation.domain import Domain
-from deniable.foundation.errors import InvalidInput
-from deniable.privacy.accounting import best
+from deniable.privacy.accounting import best, four_digits, least_noise
 from deniable.privacy.composition import epsilon_to_zcdp
 from deniable.privacy.loss import (
     NOTHING,
@@ -31,10 +30,6 @@ PAIRS = "tables of the chosen pairs of attributes"
 
 PARTS = 3
 """Number of equal parts of rho: one for single attributes, one for choices, one for pairs."""
-
-# The search for the least noise: largest number of steps, and the relative slack at which it stops.
-_SEARCH = 6
-_FINE_ENOUGH = 1e-3
 
 
 @dataclass(frozen=True)
@@ -190,9 +185,9 @@ def planned(recipe: MstRecipe, domain: Domain, layout: Layout, rho: float) -> Ms
         recipe,
         domain,
         layout,
-        _rounded(layout.one_way_variance(rho), 1) if layout.counted else Fraction(1),
-        _rounded(layout.choice_epsilon(rho), -1),
-        tuple(_rounded(variance, 1) for variance in layout.table_variances(rho)),
+        four_digits(layout.one_way_variance(rho), 1) if layout.counted else Fraction(1),
+        four_digits(layout.choice_epsilon(rho), -1),
+        tuple(four_digits(variance, 1) for variance in layout.table_variances(rho)),
     )
 
 
@@ -219,36 +214,8 @@ def _calibrate(recipe: MstRecipe, domain: Domain, layout: Layout) -> MstPlan:
     """Approximately the least noise within a recipe, with all amounts in proportion."""
     if not layout.counted:
         return planned(recipe, domain, layout, 1.0)
-    # The zCDP bound is safe; the tight accountant allows about a tenth more. Epsilon grows like a power of rho.
-    good = recipe.rho * (1 - 1e-3)
-    found, step = planned(recipe, domain, layout, good), 1.1
-    spent = found.guarantee.epsilon
-    if not spent:
-        raise InvalidInput(
-            "epsilon must be large enough relative to delta to scale Gaussian noise, got epsilon "
-            f"{float(recipe.epsilon):g} and delta {float(recipe.delta):g}, which alone covers the noise; lower delta."
-        )
-    for _ in range(_SEARCH):
-        tried = planned(recipe, domain, layout, good * step)
-        epsilon = tried.guarantee.epsilon
-        power = log(epsilon / spent) / log(step) if epsilon > spent else 1.0
-        if epsilon <= recipe.epsilon:
-            good, found, spent = good * step, tried, epsilon
-            step = (float(recipe.epsilon) / epsilon) ** (1 / power) * (1 - 1e-4)
-        else:
-            step = 1 + (step * (float(recipe.epsilon) / epsilon) ** (1 / power) - 1) * 0.98
-        if step < 1 + _FINE_ENOUGH:
-            break
-    return found
-
-
-def _rounded(value: float, direction: int) -> Fraction:
-    """Round to four digits, up or down: all machines arrive at the same number, or at its neighbour."""
-    if value == 0:
-        return Fraction(0)
-    exponent = int(log10(value) // 1) - 3
-    unit = Fraction(10) ** exponent
-    return (int(Fraction(value) / unit) + (direction > 0)) * unit
+    scaled = partial(planned, recipe, domain, layout)
+    return least_noise(scaled, recipe.rho, recipe.epsilon, recipe.delta, otherwise="lower delta")
 
 
 def _query(names: Sequence[str]) -> str:
