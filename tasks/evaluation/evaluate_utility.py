@@ -127,12 +127,14 @@ class Forest:
     """
 
     def __init__(self, seed: int, trees: int | None = None, share: float | None = SHARE) -> None:
-        self.trees = RandomForestClassifier(
-            trees or TREES, min_samples_leaf=5, max_samples=share, n_jobs=2, random_state=seed
-        )
+        self.share = share
+        self.trees = RandomForestClassifier(trees or TREES, min_samples_leaf=5, n_jobs=2, random_state=seed)
 
     def fit(self, codes: Codes, labels: NDArray[np.integer], /) -> None:
         """Learn from codes of shape (rows, attributes) and labels of shape (rows,)."""
+        if self.share is not None:
+            # As a number, for of a share of few records the library warns on the screen, and quotes how many there are.
+            self.trees.set_params(max_samples=max(int(self.share * len(codes)), 1))
         self.trees.fit(codes, labels)
         self.trees.set_params(n_jobs=1)
 

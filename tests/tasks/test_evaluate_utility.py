@@ -124,3 +124,13 @@ def test_a_forest_predicts_the_same_to_the_bit_however_its_threads_are_scheduled
     ).fit(codes, labels)
     assert np.array_equal(forest.trees.predict_proba(others), alone.predict_proba(others))
     assert np.array_equal(forest.predict(others), alone.predict(others))
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_forest_of_few_records_warns_of_nothing() -> None:
+    """What the library warns of quotes the number of records."""
+    draw = np.random.default_rng(list(b"few"))
+    for rows in (2, 5, 10):
+        forest = Forest(seed=3)
+        forest.fit(draw.integers(0, 5, (rows, 6)).astype(np.uint16), np.arange(rows) % 2)
+        assert forest.predict(draw.integers(0, 5, (7, 6)).astype(np.uint16)).shape == (7,)
