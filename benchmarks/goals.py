@@ -18,12 +18,12 @@ from statistics import median
 from typing import Any, Final
 
 from benchmarks import goal_parts
+from benchmarks.measuring import in_page
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 KEPT: Final = Path(__file__).with_suffix(".json")
 PAGE: Final = ROOT / "docs/developer/speed.md"
 
-_BEGIN, _END = "<!-- figures: begin; written by make bench-goals -->", "<!-- figures: end -->"
 _RATE = "million/s"
 _WHOLE = 100
 """Figures from here on are shown without decimals."""
@@ -162,11 +162,7 @@ def page(text: str, found: Mapping[str, Mapping[str, Any]]) -> str:
     Raises:
         ValueError: the page has no place for it.
     """
-    before, _, rest = text.partition(_BEGIN)
-    _, _, after = rest.partition(_END)
-    if not rest or not after:
-        raise ValueError(f"the page must have the lines {_BEGIN} and {_END}.")
-    return f"{before}{_BEGIN}\n\n{table(found)}\n\n{_END}{after}"
+    return in_page(text, "bench-goals", table(found))
 
 
 def _merged(rounds: Sequence[Kept]) -> Kept:

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from benchmarks.measuring import in_page
 from benchmarks.mechanisms import half_of
 from benchmarks.utility import ROOT, Rows, prepare
 from deniable.foundation.domain import Codes, Domain
@@ -58,8 +59,6 @@ _TESTED = 3
 _MOST_TESTED = 60
 """Tables of a release whose errors are tested together by chi-squared, and their largest number of cells."""
 FALSE_ALARM: Final = 1e-9
-
-_BEGIN, _END = "<!-- figures: begin; written by make bench-inference -->", "<!-- figures: end -->"
 
 
 @dataclass(frozen=True)
@@ -425,12 +424,8 @@ def page(text: str, found: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str
     Raises:
         ValueError: the page has no place for them.
     """
-    before, _, rest = text.partition(_BEGIN)
-    _, _, after = rest.partition(_END)
-    if not rest or not after:
-        raise ValueError(f"the page must have the lines {_BEGIN} and {_END}.")
     parts = [section(name, found[name]) for name in DATA if found.get(name)]
-    return f"{before}{_BEGIN}\n\n" + "\n\n".join(parts) + f"\n\n{_END}{after}"
+    return in_page(text, "bench-inference", "\n\n".join(parts))
 
 
 def read_kept() -> dict[str, dict[str, Any]]:

@@ -1,10 +1,11 @@
-"""Measures the seconds of one core, and prints results as a table."""
+"""Measures the seconds of one core, prints results as a table, and puts figures into a page."""
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 REPEATS = 5
+_END = "<!-- figures: end -->"
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,25 @@ class Result:
     what: str
     measured: str
     goal: str = ""
+
+
+def in_page(text: str, command: str, figures: str) -> str:
+    """A page with figures between the two lines that mark their place.
+
+    Args:
+        text: the page.
+        command: the make target that writes the figures; the first line names it.
+        figures: what to put there.
+
+    Raises:
+        ValueError: the page has no place for them.
+    """
+    begin = f"<!-- figures: begin; written by make {command} -->"
+    before, _, rest = text.partition(begin)
+    _, _, after = rest.partition(_END)
+    if not rest or not after:
+        raise ValueError(f"the page must have the lines {begin} and {_END}.")
+    return f"{before}{begin}\n\n{figures}\n\n{_END}{after}"
 
 
 def core_seconds(work: Callable[[], object], repeats: int = REPEATS) -> float:

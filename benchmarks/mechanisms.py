@@ -25,6 +25,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from benchmarks.measuring import in_page
 from benchmarks.utility import FIGURES, ROOT, Budget, Half, Rows, prepare, score, scorer
 from deniable.foundation.domain import Codes, Domain
 from deniable.foundation.keys import ReleaseKey
@@ -57,7 +58,6 @@ LEFT_OUT: Final = {
 """Why other learners are not compared."""
 BUDGET: Final = Budget(Fraction(1), Fraction(1, 10**9))
 
-_BEGIN, _END = "<!-- figures: begin; written by make bench-mechanisms -->", "<!-- figures: end -->"
 _EXAMPLE = ROOT / "examples/village"
 
 
@@ -223,17 +223,13 @@ def page(text: str, found: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str
     Raises:
         ValueError: the page has no place for them.
     """
-    before, _, rest = text.partition(_BEGIN)
-    _, _, after = rest.partition(_END)
-    if not rest or not after:
-        raise ValueError(f"the page must have the lines {_BEGIN} and {_END}.")
     parts = ["Not in the tables:\n\n" + "\n".join(f"- `{kind}`: {why}" for kind, why in LEFT_OUT.items())]
     for name, title in DATA.items():
         if own := found.get(name):
             keys, rows = ({each[what] for each in own.values()} for what in ("keys", "rows"))
             said = f"{' or '.join(map(str, sorted(keys)))} keys, {' or '.join(f'{n:,}' for n in sorted(rows))} records"
             parts.append(f"## {title[0].upper()}{title[1:]}\n\n{said}.\n\n{table(own)}")
-    return f"{before}{_BEGIN}\n\n" + "\n\n".join(parts) + f"\n\n{_END}{after}"
+    return in_page(text, "bench-mechanisms", "\n\n".join(parts))
 
 
 def main() -> None:

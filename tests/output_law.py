@@ -1,6 +1,6 @@
 """The output law of Mechanism 1 and Mechanism 1*, by enumeration, on all tables of a few rows of three kinds."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
@@ -29,6 +29,7 @@ NEIGHBOURS = np.array(
     ]
 )
 """Places of a table and of the same table with one row added, shape (pairs, 2)."""
+_SMALLER, _LARGER = NEIGHBOURS.T
 
 
 def random_models(name: str, count: int) -> list[NDArray[np.float64]]:
@@ -96,3 +97,35 @@ class Mechanism:
 def hockey_stick(epsilon: float, first: Laws, second: Laws) -> NDArray[np.float64]:
     """E_(e^epsilon) of each first law from each second, over all outputs that are given."""
     return np.asarray(np.maximum(first - np.exp(epsilon) * second, 0).sum(axis=-1))
+
+
+def worst(epsilon: float, laws: Sequence[Laws], attempts: int = 1) -> tuple[float, float]:
+    """Largest hockey-stick divergence found when a row is added, and when one is removed."""
+
+    def repeated(law: Laws) -> NDArray[np.float64]:
+        joint = law
+        for _ in range(attempts - 1):
+            joint = np.einsum("ti,tj->tij", joint, law).reshape(len(law), -1)
+        return joint
+
+    joints = [repeated(law) for law in laws]
+    added = max(hockey_stick(epsilon, joint[_LARGER], joint[_SMALLER]).max() for joint in joints)
+    removed = max(hockey_stick(epsilon, joint[_SMALLER], joint[_LARGER]).max() for joint in joints)
+    return float(added), float(removed)
+
+
+def require_below(curves: tuple[Laws, Laws], laws: Sequence[Laws], epsilons: Laws) -> None:
+    """Require that the divergences of neighbouring tables stay below the curves for adding and for removing a row."""
+    for place, epsilon in enumerate(epsilons.tolist()):
+        for side, found in enumerate(worst(epsilon, laws)):
+            assert found <= curves[side][place] + 1e-12
+
+
+def nearest_to(curves: tuple[Laws, Laws], laws: Sequence[Laws], epsilons: Laws) -> tuple[float, float]:
+    """The largest ratio of a divergence to its curve, for adding and for removing a row."""
+    found = [worst(epsilon, laws) for epsilon in epsilons.tolist()]
+    first, second = (
+        max((own[side] / float(curve[place]) for place, own in enumerate(found) if curve[place] > 1e-9), default=0.0)
+        for side, curve in enumerate(curves)
+    )
+    return first, second

@@ -3,6 +3,7 @@ import math
 from dataclasses import FrozenInstanceError, replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
@@ -34,30 +35,19 @@ CHOICES = ExponentialEvent(query="edges", part="structure", outputs=10, epsilon_
 OTHER = ApproximateEvent(
     query="histogram", part="seeds", outputs=1, epsilon_per_output=Fraction(1), delta_per_output=Fraction(1, 10**9)
 )
-CANDIDATES = PrivacyTestEvent(
-    query="candidates",
-    part="seeds",
-    outputs=10_000,
-    k=50,
-    gamma=Fraction(4),
-    eps0=Fraction(1),
-    public_rows=100_000,
-    drop_probability=Fraction(1, 100),
-    sampling_rate=Fraction(1, 2),
-)
-SAMPLED = SampledTestEvent(
-    query="candidates",
-    part="seeds",
-    outputs=10_000,
-    k=50,
-    gamma=Fraction(4),
-    eps0=Fraction(1),
-    public_rows=100_000,
-    drop_probability=Fraction(1, 100),
-    sampling_rate=Fraction(1, 2),
-    check_probability=Fraction(1, 10),
-    max_plausible=100,
-)
+_TESTED: dict[str, Any] = {
+    "query": "candidates",
+    "part": "seeds",
+    "outputs": 10_000,
+    "k": 50,
+    "gamma": Fraction(4),
+    "eps0": Fraction(1),
+    "public_rows": 100_000,
+    "drop_probability": Fraction(1, 100),
+    "sampling_rate": Fraction(1, 2),
+}
+CANDIDATES = PrivacyTestEvent(**_TESTED)
+SAMPLED = SampledTestEvent(**_TESTED, check_probability=Fraction(1, 10), max_plausible=100)
 PREFIXES = StabilityHistogramEvent(query="prefixes", part="seeds", outputs=1, scale=Fraction(2), threshold=28)
 ROUNDS = ConcentratedEvent(query="rounds", part="parameters", outputs=1, rho_per_output=Fraction(3, 200))
 EVENTS = [LAPLACE, GAUSSIAN, CHOICES, OTHER, CANDIDATES, SAMPLED, PREFIXES, ROUNDS]

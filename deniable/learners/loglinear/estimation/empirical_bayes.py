@@ -41,11 +41,7 @@ def posterior_mean(noisy: Cells, expected: Cells, deviation: float | Cells, *, l
     noise = np.broadcast_to(np.asarray(deviation, np.float64) ** 2, noisy.shape)[:, None]
     variance = own + noise
     gap = noisy[:, None] - centre
-    if laplace:
-        log_likelihood = -np.abs(gap) * np.sqrt(2 / variance) - 0.5 * np.log(variance)
-    else:
-        log_likelihood = -0.5 * gap**2 / variance - 0.5 * np.log(variance)
-    likelihood = np.exp(log_likelihood - log_likelihood.max(axis=1, keepdims=True))
+    likelihood = likelihoods(gap, variance, laplace=laplace)
     weights = (1 - _START_EVEN) * _PRIOR + _START_EVEN / len(_LIFTS)
     for _ in range(_STEPS):
         # Not by `@`: the order of summation in BLAS depends on the processor and the number of threads.
@@ -56,6 +52,21 @@ def posterior_mean(noisy: Cells, expected: Cells, deviation: float | Cells, *, l
     responsible /= responsible.sum(axis=1, keepdims=True)
     means = (noisy[:, None] * own + centre * noise) / variance
     return np.asarray(np.maximum((responsible * means).sum(axis=1), 0.0))
+
+
+def likelihoods(gap: Cells, variance: Cells, *, laplace: bool) -> Cells:
+    """How likely each noisy count is under each component of a mixture, relative to its likeliest.
+
+    Args:
+        gap: noisy count less the component's mean, shape (cells, components).
+        variance: of the component and of the noise, of a shape that broadcasts to this.
+        laplace: whether the noise is Laplace rather than Gaussian.
+    """
+    if laplace:
+        logarithm = -np.abs(gap) * np.sqrt(2 / variance) - 0.5 * np.log(variance)
+    else:
+        logarithm = -0.5 * gap**2 / variance - 0.5 * np.log(variance)
+    return np.asarray(np.exp(logarithm - logarithm.max(axis=1, keepdims=True)))
 
 
 def smoothed(table: Cells, axes: Sequence[int]) -> Cells:

@@ -10,6 +10,7 @@ from math import ceil, log
 
 import numpy as np
 
+from deniable.learners.loglinear.estimation.empirical_bayes import likelihoods
 from deniable.measurements.noisy_tables import Cells
 
 _RATIO = 1.25
@@ -49,11 +50,7 @@ def sparse_counts(noisy: Cells, deviation: float, total: float, *, laplace: bool
     own, noise = (grid * _WIDTH) ** 2, deviation**2
     variance = own + noise
     gap = noisy[:, None] - grid
-    if laplace:
-        log_likelihood = -np.abs(gap) * np.sqrt(2 / variance) - 0.5 * np.log(variance)
-    else:
-        log_likelihood = -0.5 * gap**2 / variance - 0.5 * np.log(variance)
-    likelihood = np.exp(log_likelihood - log_likelihood.max(axis=1, keepdims=True))
+    likelihood = likelihoods(gap, variance, laplace=laplace)
     prior = np.ones(len(grid))
     prior[0] = _SPIKE * len(grid)
     prior /= prior.sum()
