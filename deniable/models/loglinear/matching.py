@@ -75,20 +75,21 @@ def matched(
     width = np.asarray([table.shares.shape[1] for table in tables], np.int64)
     start = np.cumsum([0, *(table.shares.size for table in tables)]).astype(np.int64)
     shares = np.concatenate([table.shares.ravel() for table in tables])
+    tables_of = {attribute: _tables_of(attribute, first, second, width, start) for attribute in free}
     taken = 0
     for begun in range(0, len(codes), TOGETHER):
         row = codes[begun : begun + TOGETHER]
-        own = np.stack([bucket[column] for bucket, column in zip(buckets, row.T, strict=True)]).astype(np.int32)
+        own = np.stack([bucket[column] for bucket, column in zip(buckets, row.T, strict=True)], axis=1, dtype=np.uint16)
         expected = shares * (len(row) * _UNIT) // WHOLE
-        weight = _WEIGHT // (expected + _OFTEN * _UNIT)
-        gap = _UNIT * _counts(own, first, second, width, start) - expected
-        values = np.ascontiguousarray(row.T)
+        # What is read together lies together: a record's buckets, and a cell's weight and gap.
+        cells = np.empty((len(expected), 2), np.int32)
+        cells[:, 0] = _WEIGHT // (expected + _OFTEN * _UNIT)
+        cells[:, 1] = _UNIT * _counts(own, first, second, width, start) - expected
         for _ in range(SWEEPS):
             for attribute in free:
                 some = words[taken : taken + len(row) // 2]
                 taken += len(some)
-                _exchange(attribute, values, own, _tables_of(attribute, first, second), width, start, weight, gap, some)
-        row[:] = values.T
+                _exchange(attribute, row, own, tables_of[attribute], cells, some)
     return codes
 
 
@@ -97,70 +98,70 @@ def _free(tables: Sequence[PairTable], fixed: Collection[int]) -> list[int]:
     return sorted({attribute for table in tables for attribute in table.attributes} - set(fixed))
 
 
-def _tables_of(attribute: int, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The tables of an attribute: number, the other attribute, and whether the attribute is the first; shape (n, 3)."""
+def _tables_of(
+    attribute: int,
+    first: NDArray[np.int64],
+    second: NDArray[np.int64],
+    width: NDArray[np.int64],
+    start: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """The tables of an attribute: the other attribute, the first cell, and the strides of both; shape (n, 4)."""
     numbers = np.flatnonzero((first == attribute) | (second == attribute))
-    leads = first[numbers] == attribute
-    return np.stack([numbers, np.where(leads, second[numbers], first[numbers]), leads], axis=1)
+    leads, wide = first[numbers] == attribute, width[numbers]
+    others = np.where(leads, second[numbers], first[numbers])
+    return np.stack([others, start[numbers], np.where(leads, wide, 1), np.where(leads, 1, wide)], axis=1)
 
 
 @numba.njit(nogil=True, cache=True)
 def _counts(own, first, second, width, start):
     """Counts of all tables."""
     counts = np.zeros(start[-1], np.int64)
-    for t in range(len(first)):
-        for r in range(own.shape[1]):
-            counts[start[t] + own[first[t], r] * width[t] + own[second[t], r]] += 1
+    for r in range(len(own)):
+        for t in range(len(first)):
+            counts[start[t] + own[r, first[t]] * width[t] + own[r, second[t]]] += 1
     return counts
 
 
 @numba.njit(nogil=True, cache=True)
-def _exchange(attribute, values, own, tables, width, start, weight, gap, words):
+def _exchange(attribute, values, own, tables, cells, words):
     """Exchange an attribute's values between random pairs of records where its tables come nearer.
 
     Args:
         attribute: the attribute.
-        values: all values, shape (m, records); changed.
-        own: their buckets, shape (m, records); changed.
+        values: all values, shape (records, m); changed.
+        own: their buckets, same shape; changed.
         tables: the attribute's tables, see `_tables_of`.
-        width: buckets of the second attribute of each table.
-        start: where each table begins in `weight` and `gap`.
-        weight: weights of the cells.
-        gap: counts minus expected counts, in units; changed.
+        cells: the weight of each cell, and its count minus the expected count, in units; changed.
         words: a word for each pair of records: the upper half for one, the lower half for the other.
     """
-    records, bucket, value = own.shape[1], own[attribute], values[attribute]
-    cells = np.empty((len(tables), 4), np.int64)
+    records = len(own)
+    touched = np.empty((len(tables), 4), np.int64)
     for k in range(len(words)):
         a = (np.int64(words[k] >> np.uint32(16)) * records) >> 16
         b = (np.int64(words[k] & np.uint32(0xFFFF)) * records) >> 16
-        x, y = bucket[a], bucket[b]
+        x, y = np.int64(own[a, attribute]), np.int64(own[b, attribute])
         if x == y:
             continue
         change = np.int64(0)
-        touched = 0
+        some = 0
         for t in range(len(tables)):
-            number, other = tables[t, 0], tables[t, 1]
-            p, q = own[other, a], own[other, b]
+            other, begin, by, by_other = tables[t, 0], tables[t, 1], tables[t, 2], tables[t, 3]
+            p, q = np.int64(own[a, other]), np.int64(own[b, other])
             if p == q:
                 continue
-            begin, wide = start[number], width[number]
-            if tables[t, 2] == 1:
-                from_a, to_a = begin + x * wide + p, begin + y * wide + p
-                from_b, to_b = begin + y * wide + q, begin + x * wide + q
-            else:
-                from_a, to_a = begin + p * wide + x, begin + p * wide + y
-                from_b, to_b = begin + q * wide + y, begin + q * wide + x
-            change += weight[from_a] * (_UNIT - 2 * gap[from_a]) + weight[from_b] * (_UNIT - 2 * gap[from_b])
-            change += weight[to_a] * (_UNIT + 2 * gap[to_a]) + weight[to_b] * (_UNIT + 2 * gap[to_b])
-            cells[touched, 0], cells[touched, 1] = from_a, from_b
-            cells[touched, 2], cells[touched, 3] = to_a, to_b
-            touched += 1
+            from_a, to_a = begin + x * by + p * by_other, begin + y * by + p * by_other
+            from_b, to_b = begin + y * by + q * by_other, begin + x * by + q * by_other
+            change += np.int64(cells[from_a, 0]) * (_UNIT - 2 * np.int64(cells[from_a, 1]))
+            change += np.int64(cells[from_b, 0]) * (_UNIT - 2 * np.int64(cells[from_b, 1]))
+            change += np.int64(cells[to_a, 0]) * (_UNIT + 2 * np.int64(cells[to_a, 1]))
+            change += np.int64(cells[to_b, 0]) * (_UNIT + 2 * np.int64(cells[to_b, 1]))
+            touched[some, 0], touched[some, 1], touched[some, 2], touched[some, 3] = from_a, from_b, to_a, to_b
+            some += 1
         if change < 0:
-            for t in range(touched):
-                gap[cells[t, 0]] -= _UNIT
-                gap[cells[t, 1]] -= _UNIT
-                gap[cells[t, 2]] += _UNIT
-                gap[cells[t, 3]] += _UNIT
-            bucket[a], bucket[b] = y, x
-            value[a], value[b] = value[b], value[a]
+            for t in range(some):
+                cells[touched[t, 0], 1] -= _UNIT
+                cells[touched[t, 1], 1] -= _UNIT
+                cells[touched[t, 2], 1] += _UNIT
+                cells[touched[t, 3], 1] += _UNIT
+            own[a, attribute], own[b, attribute] = y, x
+            values[a, attribute], values[b, attribute] = values[b, attribute], values[a, attribute]

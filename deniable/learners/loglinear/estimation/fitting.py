@@ -430,7 +430,7 @@ def draw(group, law, words, drawn):
         uniform = words[r] / 4294967296.0
         own = group[r]
         # Running sums do not fall: those that are no larger are the first ones.
-        x = np.int32(0)
+        x = 0
         for i in range(last):
-            x += np.int32(sums[own, i] <= uniform)
+            x += sums[own, i] <= uniform
         drawn[r] = x

@@ -247,13 +247,13 @@ def fit_maximum_entropy(
     margins = with_known(estimate_margins([*evidence.ones, *tables], shape.sizes, total), total, shape)
     estimates = Estimates(total, margins, denoise_tables(evidence, margins, total))
     if order is not None:
-        return _glue_along(order, evidence, estimates, words, wanted)
+        return glue_along(order, evidence, estimates, words, wanted)
     orders = candidate_orders(ruled_distances(estimates, shape) | distances(tables, estimates), shape, evidence.guides)
     best = orders[0]
     if len(orders) > 1:
         trial = words[:, : min(words.shape[1], TRIAL_RECORDS)]
-        best = _Trials(evidence, estimates, trial).best_of(orders)
-    return _glue_along(best, evidence, estimates, words, wanted)
+        best = OrderTrials(evidence, estimates, trial).best_of(orders)
+    return glue_along(best, evidence, estimates, words, wanted)
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,7 +271,7 @@ class _Tried:
     misfits: dict[int, float]
 
 
-class _Trials:
+class OrderTrials:
     """Orders tried on a few records, without repeating what they have in common.
 
     An attribute's fit depends on its place, on the tables that end in it, and on the fits of their other attributes and
@@ -343,7 +343,7 @@ def tables_ending(order: Sequence[int], tables: Sequence[NoisyMarginal]) -> dict
     return ending
 
 
-def _glue_along(
+def glue_along(
     order: tuple[int, ...], evidence: Evidence, estimates: Estimates, words: NDArray[np.uint32], wanted: Wanted
 ) -> FittedModel:
     """Fit the model along one order."""

@@ -1,0 +1,143 @@
+"""What makes fits fast changes no digit: each kernel against the plain formula, on random inputs, bit for bit."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from deniable.foundation.domain import Attribute, Domain
+from deniable.learners.loglinear.candidate_queries import CandidateQueries, CandidateQuery
+from deniable.learners.loglinear.estimation import maximum_entropy
+from deniable.learners.loglinear.estimation.buckets import Bucketed
+from deniable.learners.loglinear.estimation.empirical_bayes import maximise
+from deniable.learners.loglinear.estimation.fitting import Fit, Shape, draw
+from deniable.learners.loglinear.estimation.maximum_entropy import Estimates, Evidence, FittedModel, OrderTrials
+
+Cells = NDArray[np.float64]
+SIZES = (2, 7, 4, 1, 13, 3)
+TABLES = [(0, 1), (1, 2), (0, 2), (0, 1, 2), (1, 4), (2, 4), (4, 5), (0, 5), (3, 4)]
+
+
+@pytest.mark.parametrize("cells", [1, 2, 9, 100, 191, 700])
+@pytest.mark.parametrize("components", [1, 2, 3, 7, 8, 9, 16, 43, 64, 131, 240])
+def test_weights_of_a_mixture_are_those_of_whole_sums(cells: int, components: int) -> None:
+    chance = np.random.default_rng([cells, components])
+    likelihood = chance.random((cells, components)) ** 8 + 1e-9
+    prior = chance.random(components)
+    weights = plain = prior / prior.sum()
+    weights = weights.copy()
+    maximise(likelihood, weights, prior, 4)
+    for _ in range(4):
+        likely = np.einsum("cl,l->c", likelihood, plain)
+        plain = plain * np.einsum("cl,c->l", likelihood, 1 / likely) + prior
+        plain /= plain.sum()
+    assert weights.tobytes() == plain.tobytes()
+
+
+def shape() -> Shape:
+    return Shape(SIZES, np.zeros(len(SIZES), np.bool_), 0, laplace=False)
+
+
+def population(records: int, chance: np.random.Generator) -> NDArray[np.int32]:
+    return np.stack([np.minimum(chance.geometric(0.4, records) - 1, size - 1) for size in SIZES]).astype(np.int32)
+
+
+@pytest.mark.parametrize("records", [1, 40, 3000])
+@pytest.mark.parametrize("attribute", [1, 2, 4])
+def test_a_fit_groups_and_adds_up_records_one_by_one(records: int, attribute: int) -> None:
+    chance = np.random.default_rng([records, attribute])
+    people = population(records, chance)
+    tables = [those for those in TABLES if max(those) == attribute]
+    fit = Fit(attribute, tables, shape(), people)
+    counts = [chance.random([SIZES[i] for i in those]) + 0.01 for those in tables]
+    fit.run(chance.random(SIZES[attribute]) + 0.1, counts)
+    parents = sorted({i for those in tables for i in those if i != attribute})
+    numbers: dict[bytes, int] = {}
+    group = [numbers.setdefault(people[parents, r].tobytes(), len(numbers)) for r in range(records)]
+    assert fit.group.tolist() == group
+    others = [i for i in range(attribute) if i != 0]
+    for other, found in zip(others, fit.expected(others, people), strict=True):
+        plain = np.zeros((SIZES[other], SIZES[attribute]))
+        for r in range(records):
+            plain[people[other, r]] += fit.law[group[r]]
+        assert found.tobytes() == (plain / records).tobytes()
+    for other, found in zip(others, fit.expected(others, people, 0), strict=True):
+        plain = np.zeros((SIZES[0], SIZES[other], SIZES[attribute]))
+        for r in range(records):
+            plain[people[0, r], people[other, r]] += fit.law[group[r]]
+        assert found.tobytes() == (plain / records).tobytes()
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 43])
+def test_a_bucket_is_drawn_by_walking_along_the_distribution(size: int) -> None:
+    chance = np.random.default_rng(size)
+    law = chance.random((50, size)) ** 4
+    law /= law.sum(axis=1, keepdims=True)
+    group = chance.integers(0, 50, 2000).astype(np.int32)
+    words = chance.integers(0, 1 << 32, 2000, dtype=np.uint32)
+    words[:4] = 0, 1, (1 << 32) - 1, 1 << 31
+    drawn = np.empty(2000, np.int32)
+    draw(group, law, words, drawn)
+    for r in range(2000):
+        x, running = 0, law[group[r], 0]
+        while running <= words[r] / 2**32 and x < size - 1:
+            x += 1
+            running += law[group[r], x]
+        assert drawn[r] == x
+
+
+def test_of_tried_orders_the_one_with_the_least_misfit_wins_whatever_they_share() -> None:
+    chance = np.random.default_rng(7)
+    records, rest = 500, list(range(1, len(SIZES)))
+    for _ in range(4):
+        orders = [(0, *chance.permutation(rest).tolist()) for _ in range(8)]
+        words = chance.integers(0, 1 << 32, (len(SIZES), records), dtype=np.uint32)
+        tables: Any = tuple(_Table(those) for those in TABLES)
+        evidence = Evidence(shape(), (), tables, (None,) * len(TABLES))
+        margins = tuple(chance.dirichlet(np.ones(size)) * 1000 for size in SIZES)
+        counts = tuple(chance.dirichlet(np.ones(np.prod([SIZES[i] for i in those]))) * 1000 for those in TABLES)
+        shaped = tuple(own.reshape([SIZES[i] for i in those]) for own, those in zip(counts, TABLES, strict=True))
+        estimates = Estimates(1000.0, margins, shaped)
+        misfits = [_misfit(_alone(order, evidence, estimates, words)) for order in orders]
+        assert OrderTrials(evidence, estimates, words).best_of(orders) == orders[int(np.argmin(misfits))]
+
+
+class _Table:
+    """The attributes of a table, all that a fit reads of it."""
+
+    def __init__(self, attributes: tuple[int, ...]) -> None:
+        self.attributes = attributes
+
+
+def _alone(order: tuple[int, ...], evidence: Evidence, estimates: Estimates, words: NDArray[np.uint32]) -> FittedModel:
+    return maximum_entropy.glue_along(order, evidence, estimates, words, "shares")
+
+
+def _misfit(glued: FittedModel) -> float:
+    return sum(
+        float(np.abs(glued.expected(those) - counts).sum())
+        for those, counts in zip(TABLES, glued.tables, strict=True)
+        if len(those) == 2
+    )
+
+
+def test_extra_tables_are_ruled_out_as_they_are_chosen() -> None:
+    attributes = tuple(Attribute(f"a{i}", (0, 1, 2), "nominal", (0, 1, 2)) for i in range(4))
+    buckets = (Bucketed(np.arange(3, dtype=np.uint16), np.ones(3)),) * 4
+    queries = CandidateQueries(Domain(attributes, target="a0"), buckets, 0)
+    pair, other = CandidateQuery((1, 2)), CandidateQuery((1, 3))
+    triples = [CandidateQuery(those) for those in ((0, 1, 2), (0, 1, 3), (0, 2, 3))]
+    assert queries.most_triples == 3
+    every = [pair, other, *triples, CandidateQuery((0, 1, 2, 3))]
+    assert queries.may_follow(every, []) == every
+    assert queries.may_follow(every, [pair]) == every[1:]
+    assert queries.may_follow(every, triples) == [pair, other]
+    by_values = [
+        CandidateQuery((1, 2), 1),
+        CandidateQuery((1, 2), 2),
+        CandidateQuery((2, 3), 3),
+        CandidateQuery((1, 3), 3),
+    ]
+    # The guide of 1 is 2: 1 has its guide, 2 may get none, and 1 may guide nothing.
+    assert queries.may_follow(by_values, [by_values[0]]) == [CandidateQuery((2, 3), 3)]
