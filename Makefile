@@ -98,7 +98,7 @@ restore: $(RUNTIME) ## restore the copy FROM=folder into an empty state folder, 
 bench: $(DEV) ## measure speed and memory, as in the table of the README
 	@$(BIN)/python -m benchmarks
 
-bench-goals: $(DEV) ## measure each goal of speed beside its limit, and write the table of docs/developer/speed.md; ARGS="candidates --runs 3" runs a part
+bench-goals: $(DEV) ## measure each goal of speed beside its limit, and write the table of docs/developer/speed.md; ARGS="candidates fit_80 --runs 3" runs a part and a goal, ARGS=--resume goes on
 	@$(BIN)/python -m benchmarks.goals $(ARGS)
 
 bench-map: $(DEV) ## draw the R-U confidentiality map of records that are charged one by one; needs DENIABLE_ACS13

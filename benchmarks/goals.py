@@ -1,7 +1,8 @@
 """`python -m benchmarks.goals`: every goal of speed, with what was measured, its limit and their ratio.
 
-Figures are kept in `benchmarks/goals.json`, from which the table of `docs/developer/speed.md` is written; a run of part
-of the goals replaces their figures alone. With `--beside FOLDER`, another checkout is measured by turns with this one,
+Figures are kept in `benchmarks/goals.json`, from which the table of `docs/developer/speed.md` is written. They are kept
+after each part, so that a run that was interrupted goes on with `--resume`; a run of some parts or goals, by name,
+replaces their figures alone. With `--beside FOLDER`, another checkout is measured by turns with this one,
 with the same interpreter, and nothing is kept: on a machine that does other work too, only such ratios mean anything.
 """
 
@@ -12,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -97,6 +99,9 @@ GOALS: Final = (
     Goal(
         "fit_streamed", "streamed", "fit to ten million rows of 11 attributes, in chunks, warm, one thread", "CPU s", 6
     ),
+    Goal(
+        "fit_streamed_mib", "streamed", "the most memory of a process that does so", "times that of a million rows", 1.1
+    ),
 )
 
 Kept = dict[str, dict[str, Any]]
@@ -124,7 +129,7 @@ def measured(part: str, runs: int, root: Path = ROOT) -> Kept:
 
 
 def table(found: Mapping[str, Mapping[str, Any]], beside: Mapping[str, Mapping[str, Any]] | None = None) -> str:
-    """The goals that were measured, as a Markdown table.
+    """The goals as a Markdown table; beside another checkout, those that were measured.
 
     Args:
         found: the runs of each figure, by its name.
@@ -135,10 +140,12 @@ def table(found: Mapping[str, Mapping[str, Any]], beside: Mapping[str, Mapping[s
         heads += ["the other checkout", "to the other"]
     rows = [heads, ["---"] * len(heads)]
     for goal in GOALS:
+        limit = f"{'at least' if goal.is_rate else 'at most'} {goal.limit:g} {goal.unit}"
         if goal.name not in found:
+            if beside is None:
+                rows.append([goal.what, "", "not measured", limit, ""])
             continue
         runs = found[goal.name]["runs"]
-        limit = f"{'at least' if goal.is_rate else 'at most'} {goal.limit:g} {goal.unit}"
         row = [goal.what, found[goal.name]["data"], _in_words(runs), limit, f"{goal.ratio(runs):.2f}"]
         if beside is not None:
             other = beside[goal.name]["runs"]
@@ -176,11 +183,14 @@ def main() -> None:
     """Measure, print the table, keep the figures and write the page."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.goals", description=__doc__)
     every = list(goal_parts.PARTS)
-    parser.add_argument("parts", nargs="*", choices=[[], *every], metavar="PART", help=", ".join(every))
+    names = {goal.name: goal.part for goal in GOALS}
+    choices = [[], *every, *names]
+    parser.add_argument("asked", nargs="*", choices=choices, metavar="PART_OR_GOAL", help=", ".join([*every, *names]))
     parser.add_argument("--runs", type=int, default=5, help="runs of each figure (default: 5)")
     parser.add_argument(
         "--beside", type=Path, metavar="FOLDER", help="another checkout, measured by turns with this one"
     )
+    parser.add_argument("--resume", action="store_true", help="leave out what is kept of this commit already")
     parser.add_argument("--print-only", action="store_true", help="neither keep the figures nor write the page")
     asked = parser.parse_args()
     if asked.runs < 1:
@@ -188,20 +198,36 @@ def main() -> None:
     if asked.beside is not None and not (asked.beside / "benchmarks").is_dir():
         parser.error(f"--beside must name a checkout, got {asked.beside}, which has no folder benchmarks.")
     found: Kept = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
+    wanted = {name for name, part in names.items() if not asked.asked or {name, part} & {*asked.asked}}
+    commit = _commit()
+    if asked.resume:
+        wanted = left(wanted, found, commit)
     now: Kept = {}
     there: Kept = {}
-    for part in asked.parts or every:
+    for part in [part for part in every if part in {names[name] for name in wanted}]:
         if asked.beside is None:
-            now |= measured(part, asked.runs)
+            own = measured(part, asked.runs)
         else:
             turns = [(measured(part, 1, asked.beside.resolve()), measured(part, 1)) for _ in range(asked.runs)]
             there |= _merged([other for other, _ in turns])
-            now |= _merged([own for _, own in turns])
-    print(table(now, there if asked.beside is not None else None))
-    if asked.beside is None and not asked.print_only:
-        found |= now
-        KEPT.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-        PAGE.write_text(page(PAGE.read_text(encoding="utf-8"), found), encoding="utf-8")
+            own = _merged([own for _, own in turns])
+        now |= {name: {**figures, "commit": commit} for name, figures in own.items() if name in wanted}
+        if asked.beside is None and not asked.print_only:
+            found |= now
+            KEPT.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+            PAGE.write_text(page(PAGE.read_text(encoding="utf-8"), found), encoding="utf-8")
+    print(table(now, there) if asked.beside is not None else table(now if asked.print_only else found))
+
+
+def left(wanted: AbstractSet[str], found: Mapping[str, Mapping[str, Any]], commit: str) -> set[str]:
+    """The goals of which no figure of this commit is kept."""
+    return {name for name in wanted if not commit or found.get(name, {}).get("commit") != commit}
+
+
+def _commit() -> str:
+    """The commit that is measured; nothing outside a repository, where no run is resumed."""
+    asked = ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"]
+    return subprocess.run(asked, check=False, capture_output=True, text=True).stdout.strip()
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import goal_parts, goals
-from benchmarks.goals import GOALS, KEPT, PAGE, Goal, measured, page, table
+from benchmarks.goals import GOALS, KEPT, PAGE, Goal, left, measured, page, table
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -42,10 +42,45 @@ def test_a_goal_is_met_at_a_ratio_of_1_or_less_and_the_median_decides(
 
 def test_the_table_has_what_was_timed_the_median_its_spread_the_limit_and_the_ratio() -> None:
     found = {"candidates_9": {"runs": [10.0, 12.0, 9.0], "data": "made-up people"}}
-    line = table(found).splitlines()[-1]
+    (line,) = [line for line in table(found).splitlines() if "made-up people" in line]
     assert line.endswith("| made-up people | 10 (9 to 12; 3) | at least 9 million/s | 0.90 |")
     beside = table(found, {"candidates_9": {"runs": [5.0, 5.0, 5.0], "data": "made-up people"}}).splitlines()[-1]
     assert beside.endswith("| 0.90 | 5 (5 to 5; 3) | 0.50 |")
+
+
+def test_every_goal_is_in_the_table_measured_or_not() -> None:
+    lines = table({}).splitlines()[2:]
+    assert len(lines) == len(GOALS)
+    assert all("not measured" in line for line in lines)
+
+
+def test_a_run_is_resumed_where_no_figure_of_the_commit_is_kept() -> None:
+    found = {name: {"runs": [1.0], "data": "", "commit": commit} for name, commit in (("a", "new"), ("b", "old"))}
+    assert left({"a", "b", "c"}, found | {"d": {"runs": [1.0]}}, "new") == {"b", "c"}
+
+
+def test_one_goal_alone_is_measured_and_kept(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = tmp_path / "goals.json"
+    (tmp_path / "speed.md").write_text(PAGE.read_text(encoding="utf-8"), encoding="utf-8")
+    asked = []
+
+    def measured_of(part: str, runs: int) -> goals.Kept:
+        asked.append((part, runs))
+        return {name: {"runs": [5.0], "data": "made-up people"} for name in ("records_11", "records_15")}
+
+    monkeypatch.setattr(goals, "measured", measured_of)
+    monkeypatch.setattr(goals, "KEPT", kept)
+    monkeypatch.setattr(goals, "PAGE", tmp_path / "speed.md")
+    monkeypatch.setattr(sys, "argv", ["goals", "records_15", "--runs", "1"])
+    goals.main()
+    assert asked == [("records", 1)]
+    assert json.loads(kept.read_text()).keys() == {"records_15"}
+    assert "| 5 (1) | at least 5 million/s | 1.00 |" in capsys.readouterr().out
+    monkeypatch.setattr(sys, "argv", ["goals", "records_15", "--resume"])
+    goals.main()
+    assert len(asked) == 1
 
 
 def test_a_part_is_measured_in_the_checkout_that_is_named(tmp_path: Path) -> None:
