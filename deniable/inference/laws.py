@@ -25,6 +25,7 @@ _SMALL_PART = 1e-7
 _MOST_ON_A_LATTICE = 200.0
 """Standard deviation of a whole number above which rounding it to whole numbers does not matter."""
 _ON_LATTICE = 1e-9
+_ROUNDING = 1e-12
 
 
 def normal_quantile(probability: float) -> float:
@@ -67,6 +68,8 @@ class ErrorLaw:
             normal: variance of a normal part, such as that of sampling.
         """
         found: dict[tuple[str, str, str], _Draws] = {}
+        # Smaller weights are rounding; they would hide that an error is on a lattice.
+        least = _ROUNDING * max((float(np.max(np.abs(own))) for _, own in weights), default=0.0)
         for table, own in weights:
             first = table.releases[0].noise.variance
             precisions = [first / release.noise.variance for release in table.releases]
@@ -75,7 +78,7 @@ class ErrorLaw:
             for precision, release in zip(precisions, table.releases, strict=True):
                 for value, count in zip(values.tolist(), counts.tolist(), strict=True):
                     weight = value * precision / whole
-                    if weight > 0:
+                    if value > least:
                         key = (release.noise.law, str(release.noise.amount), f"{weight:.10g}")
                         before = found[key].count if key in found else 0
                         found[key] = _Draws(release.noise, weight, before + count * release.multiplier)

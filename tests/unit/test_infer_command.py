@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -299,24 +299,6 @@ def test_the_model_does_not_claim_a_sample_that_nobody_states(apart: Inference) 
     stated = replace(asked, sampling="simple random")
     found = with_model.ratio("sex=f & income=low", "sex=m & income=low", stated)
     assert found.condition.endswith("you state that the rows are a simple random sample.")
-
-
-def test_an_attribute_of_very_many_values_is_refused_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("deniable.inference.system._MOST_VALUES", 5)
-    found = Inference(measured(people(1, 5000)))
-    assert found.share("sex=f").grade == "measured"
-    asks: tuple[Callable[[], Any], ...] = (
-        lambda: found.count("age=18"),
-        lambda: found.mean("age"),
-        lambda: quantile(found, "age"),
-        lambda: table(found, ["age"]),
-        lambda: table(found, ["sex", "age"], "share"),
-        lambda: compare(found, "sex=f", "age"),
-        lambda: regress(found, "sex=f", ["age"]),
-    )
-    for ask in asks:
-        with pytest.raises(InvalidInput, match="attributes of at most 5 values, got age with 6; its noisy counts are"):
-            ask()
 
 
 def test_records_that_are_no_text_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
