@@ -12,6 +12,7 @@ from deniable.foundation.errors import InvalidInput, Refused
 from deniable.inference.answers import Answer, Asked, TableAnswer
 from deniable.inference.comparisons import compare
 from deniable.inference.estimation import Inference
+from deniable.inference.interval_table import interval_table
 from deniable.inference.quantiles import cumulative, quantile
 from deniable.inference.regression import regress
 from deniable.inference.tables import table
@@ -57,6 +58,18 @@ def test_answers_are_those_of_an_attribute_of_few_values(
             assert {own["table"][0] for own in left.pop("sources")} <= {"age", "sex"}
             del right["sources"], left["question"], right["question"]
             assert left == right
+
+
+def test_the_table_of_intervals_has_its_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = measured(people(1, 5000), BY_VALUES)
+    expected = [line for line in interval_table(found, Fraction(1)).splitlines() if line.startswith("age,")]
+    monkeypatch.setattr("deniable.inference.system._MOST_VALUES", 5)
+    lines = interval_table(found, Fraction(1)).splitlines()
+    assert [line.split(",")[2] for line in lines if line.startswith("age,")] == ["18", "19", "20", "21", "22", "23"]
+    for line, other in zip([line for line in lines if line.startswith("age,")], expected, strict=True):
+        numbers = [float(each) for each in line.split(",")[5:13]]
+        assert numbers == pytest.approx([float(each) for each in other.split(",")[5:13]], rel=1e-8)
+    assert not any(line.startswith("age x") for line in lines)
 
 
 def test_with_others_it_is_summed_over(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ import argparse
 import csv
 import io
 import re
+import shlex
 from fractions import Fraction
 from typing import Final
 
@@ -76,3 +77,14 @@ def test_questions_are_understood(language: str) -> None:
     assert len(questions) >= 3
     for words in questions:
         assert parser.parse_args(words).question in {"share", "compare", "regress"}
+
+
+def test_the_ten_questions_are_understood() -> None:
+    """They are answered by night, by a release of the village; by day they must be questions that the command has."""
+    text = (ROOT / "docs/data-user/inference.md").read_text(encoding="utf-8").replace("\\\n>", "")
+    parser = argparse.ArgumentParser()
+    add_infer_command(parser.add_subparsers(), lambda _: 0, "none")
+    asked = re.findall(r"-m deniable (infer \$FOLDER .*?)(?: \|\| true)?$", text, re.MULTILINE)
+    kinds = {parser.parse_args(shlex.split(words)).question for words in asked}
+    assert len(asked) >= len(re.findall(r"^\*\*\d+\. ", text, re.MULTILINE)) >= 10
+    assert kinds == {"count", "share", "mean", "quantile", "table", "compare", "regress"}
