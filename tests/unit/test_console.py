@@ -17,7 +17,7 @@ from deniable.console import folded, show
         ("    indented words that go on", 20, ["    indented words", "    that go on"]),
         ("a sentence that goes on", 10, ["a sentence", "that goes", "on"]),
         ("a-very-long-name-of-a-release  2026  village", 36, ["a-very-long-name-of-a-release  2026", "  village"]),
-        ("see /tmp/a-path/that-is-long/x", 12, ["see", "/tmp/a-path/that-is-long/x"]),
+        ("see /home/a-path/that-is-long/x", 12, ["see", "/home/a-path/that-is-long/x"]),
         ("", 10, [""]),
     ],
 )
