@@ -330,10 +330,16 @@ class Inference:
     def law(self, functional: Functional, sampling: float = 0.0) -> ErrorLaw:
         """The law of the error of a linear function's estimate, with a variance of sampling."""
         public = self.system.variance_of_public_totals(functional)
-        if self._is_gaussian and (sampling > 0 or public > 0 or not self.system.may_be_on_a_lattice(functional)):
+        if self._is_gaussian and (sampling > 0 or not self.has_lattice(functional)):
             # A sum of Gaussian noise is normal unless it is on a lattice; the variance is that of the weights.
             return ErrorLaw(self.system.variance(functional) + max(sampling, 0.0))
         return ErrorLaw.of(self.system.weights(functional), max(sampling, 0.0) + public)
+
+    def has_lattice(self, functional: Functional) -> bool:
+        """Whether the error of a linear function's estimate lies on a lattice that matters (`ErrorLaw.step`)."""
+        public = self.system.variance_of_public_totals(functional)
+        variance = self.system.variance(functional)
+        return ErrorLaw.has_lattice(self.system.each_weights(functional), public, variance)
 
     def reach(self, functional: Functional, level: float, sampling: float = 0.0) -> float:
         """The distance within which the estimate of a linear function is right with the level's probability."""

@@ -6,12 +6,13 @@ buckets are constant within each, and contrasts sum to 0 there. All are estimate
 `deniable.measurements.consistency`. Intervals do not belong here.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
-from itertools import combinations, product
+from functools import cached_property, reduce
+from itertools import chain, combinations, groupby, product
 from math import sqrt
+from operator import add
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +42,6 @@ _MOST_ATTRIBUTES = 10
 _MOST_VALUES = 2_000
 """Attributes with more values are summed over in tables with others: their contrasts would fill matrices of the square
 of that number. By themselves they are divided (many_values)."""
-_ON_A_LATTICE = 1e-6
 _NOTHING = 1e-12
 """Share of a function's size below which a part of it counts as rounding."""
 
@@ -102,11 +102,6 @@ class MeasuredSystem:
         used = set(map(id, solvable(sizes, [each.observation for each in found], (), LARGEST_SYSTEM)))
         self._sources = [each for each in found if id(each.observation) in used]
         self._tables = ConsistentTables(sizes, [each.observation for each in self._sources])
-        places: dict[int, tuple[MeasuredTable, list[int]]] = {}
-        for place, each in enumerate(self._sources):
-            if each.table is not None:
-                places.setdefault(id(each.table), (each.table, []))[1].append(place)
-        self._by_table = list(places.values())
         large = (ManyValues.of(measured.tables, i) for i, is_large in enumerate(self.is_large) if is_large)
         self.many = {each.attribute: each for each in large if each is not None}
 
@@ -187,15 +182,31 @@ class MeasuredSystem:
         """
         found: dict[int, tuple[MeasuredTable, Cells]] = {}
         rest, many = self._divided(functional)
-        for source, own in zip(self._sources, self._tables.weights(rest), strict=True):
-            table = source.table
-            if table is not None:
-                back = self._of_entries(source, table, own)
-                found[id(table)] = (table, found[id(table)][1] + back if id(table) in found else back)
-        for each, coefficients in many:
-            for table, back in each.weights(coefficients):
-                found[id(table)] = (table, found[id(table)][1] + back if id(table) in found else back)
+        weighted = self._entries_of(zip(self._sources, self._tables.weights(rest), strict=True))
+        for table, back in chain(weighted, *(each.weights(coefficients) for each, coefficients in many)):
+            found[id(table)] = (table, found[id(table)][1] + back if id(table) in found else back)
         return list(found.values())
+
+    def each_weights(self, functional: Functional) -> Iterator[tuple[MeasuredTable, Cells]]:
+        """`weights`, each worked out when it is asked for; tables first that have most parts of the function."""
+        rest, many = self._divided(functional)
+        if many:
+            return iter(self.weights(functional))
+        most: dict[int, int] = {}
+        for source in self._sources:
+            shared = sum(set(part) <= set(source.observation.attributes) for part in rest)
+            most[id(source.table)] = max(shared, most.get(id(source.table), 0))
+        order = sorted(range(len(self._sources)), key=lambda place: -most[id(self._sources[place].table)])
+        own = self._tables.each_weights(rest, order)
+        return self._entries_of(zip((self._sources[place] for place in order), own, strict=True))
+
+    def _entries_of(self, weighted: Iterable[tuple[_Source, Cells]]) -> Iterator[tuple[MeasuredTable, Cells]]:
+        """The weights of each table's entries; what was made of one table is together."""
+        for _, several in groupby(weighted, key=lambda each: id(each[0].table)):
+            parts = [(source, own) for source, own in several if source.table is not None]
+            table = parts[0][0].table if parts else None
+            if table is not None:
+                yield table, reduce(add, (self._of_entries(source, table, own) for source, own in parts))
 
     def variance_of_public_totals(self, functional: Functional) -> float:
         """The part of an estimate's variance that comes from public totals of more rows than were measured."""
@@ -203,20 +214,6 @@ class MeasuredSystem:
             return 0.0
         parts = self._tables.variance_parts(self._divided(functional)[0])
         return sum(part for source, part in zip(self._sources, parts, strict=True) if source.table is None)
-
-    def may_be_on_a_lattice(self, functional: Functional) -> bool:
-        """Whether all released numbers may have one weight, or none, in an estimate; False if two of a table differ."""
-        rest, many = self._divided(functional)
-        weights = self._tables.weights_of_each(rest)
-        shared = [sum(set(key) <= set(table.attributes) for key in rest) for table, _ in self._by_table]
-        # Tables first of which most parts of the function are, and which have different weights as a rule.
-        for turn in sorted(range(len(shared)), key=lambda turn: -shared[turn]) if not many else ():
-            table, places = self._by_table[turn]
-            sizes = np.abs(sum(self._of_entries(self._sources[place], table, weights(place)) for place in places))
-            largest = float(np.max(sizes))
-            if bool(((sizes > _NOTHING * largest) & (sizes < (1 - _ON_A_LATTICE) * largest)).any()):
-                return False
-        return True
 
     def sources(self, functional: Functional) -> dict[tuple[str, ...], float]:
         """The tables that an estimate comes from, by names of attributes, with their shares of its variance.

@@ -11,7 +11,7 @@ Source: Xiao, He, Zhang, Kifer 2023 (ResidualPlanner) for the components; Aitken
 to `consistent.json` does not belong here (estimates).
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import combinations, pairwise
@@ -244,13 +244,12 @@ class ConsistentTables:
             The weights, in the order and the shapes of the observations. Without public totals, the estimate is the sum
             of the observed values times their weights.
         """
-        effects = self._effects(functional)
-        return [self._weights_in(information, effects) for information in self._found]
+        return list(self.each_weights(functional, range(len(self._found))))
 
-    def weights_of_each(self, functional: Functional) -> Callable[[int], Cells]:
-        """`weights` of one noisy table at a time, by its place among the observations."""
+    def each_weights(self, functional: Functional, which: Iterable[int]) -> Iterator[Cells]:
+        """`weights` of some observations by their numbers, each worked out when it is asked for."""
         effects = self._effects(functional)
-        return lambda place: self._weights_in(self._found[place], effects)
+        return (self._found[number].weights(effects) for number in which)
 
     def variance_parts(self, functional: Functional) -> list[float]:
         """The parts of the variance of the estimate of a linear function that come from each noisy table.
@@ -263,20 +262,12 @@ class ConsistentTables:
         found = []
         for information, observation in zip(self._found, self._observations, strict=True):
             if information.uneven:
-                found.append(spread_of(observation, self._weights_in(information, effects)))
+                found.append(spread_of(observation, information.weights(effects)))
                 continue
             # Projections of even noise on different components are uncorrelated.
             parts = information.precisions.items()
             found.append(sum(precision * squares[subset] for subset, precision in parts if subset in squares))
         return found
-
-    def _weights_in(self, information: "_Information", effects: Mapping[Subset, Cells]) -> Cells:
-        """The weights of a table's numbers."""
-        together = np.zeros(information.projected.shape)
-        for subset in information.components:
-            if subset in effects:
-                together[self._place(information.attributes, subset)] = effects[subset]
-        return information.weights(together)
 
     def _effects(self, functional: Functional) -> dict[Subset, Cells]:
         """What a linear function takes of each projected component."""
@@ -428,9 +419,23 @@ class _Information:
             weighted.append(inverse)
         self.projected = _along(np.asarray(observation.values, np.float64), weighted) / observation.variance
 
-    def weights(self, effects: Cells) -> Cells:
-        """The weights of the table's numbers, of the effects of its projections."""
-        return _along(effects, [matrix.T for matrix in self._weighted]) / self._variance
+    def weights(self, effects: Mapping[Subset, Cells]) -> Cells:
+        """The weights of the table's numbers, of the effects of its components; others count as 0.
+
+        An axis along which no component varies keeps its sum alone, so that only one column of its matrix is used: the
+        rest would be multiplied by 0.
+        """
+        own = [subset for subset in self.components if subset in effects]
+        varied = {i for subset in own for i in subset}
+        shapes = [len(each) if i in varied else 1 for i, each in zip(self.attributes, self._weighted, strict=True)]
+        together = np.zeros(shapes)
+        for subset in own:
+            together[tuple(slice(1, None) if i in subset else 0 for i in self.attributes)] = effects[subset]
+        matrices = [
+            matrix.T if i in varied else matrix.T[:, :1]
+            for i, matrix in zip(self.attributes, self._weighted, strict=True)
+        ]
+        return _along(together, matrices) / self._variance
 
     @cached_property
     def precisions(self) -> dict[Subset, float]:

@@ -102,7 +102,7 @@ def test_the_closed_form_is_explicit_least_squares_on_random_systems(law: str) -
                 assert own == pytest.approx(part * variance, rel=1e-7, abs=1e-9 * variance)
             error = ErrorLaw.of(weights)
             assert error.variance == pytest.approx(variance, rel=1e-8)
-            assert system.may_be_on_a_lattice(functional) or not error.step
+            assert ErrorLaw.has_lattice(system.each_weights(functional), 0.0, variance) == (error.step > 0)
             answered += 1
     assert min(answered, refused) > len(SYSTEM_SEEDS) / 2, "both kinds of queries occur"
 
@@ -223,12 +223,12 @@ def test_one_count_alone_is_on_a_lattice_and_has_the_exact_law_of_its_noise() ->
     income = people(1, 500)
     alone = Inference(measured(income, (((2,), (2,)),), amount=Fraction(1, 4)), probability=Fraction(1))
     functional = alone.functional(Query.product({2: np.asarray([1.0, 0, 0])}))
-    assert alone.system.may_be_on_a_lattice(functional)
+    assert alone.has_lattice(functional)
     assert alone.law(functional).step == 1
     assert alone.reach(functional, 0.95) == 1, "a normal number of this variance would reach 0.98"
     values = Inference(measured(income, (((0,), (0,)), ((0, 1), ())), amount=Fraction(1, 4)), probability=Fraction(1))
     single = values.functional(Query.product({0: np.eye(6)[2] - np.eye(6)[3]}))
-    assert values.system.may_be_on_a_lattice(single), "two values of one bucket, from the table of one attribute alone"
+    assert values.has_lattice(single), "two values of one bucket, from the table of one attribute alone"
     assert values.law(single).step == 1
 
 
