@@ -9,7 +9,7 @@ import io
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import zip_longest
-from math import inf, prod, sqrt
+from math import prod, sqrt
 from typing import Any, Final
 
 from deniable.foundation.checks import Check, found
@@ -63,7 +63,11 @@ def _rows(measured: Measurements, probability: Fraction | None) -> Iterator[list
         size = prod(system.sizes[i] for i in attributes)
         if any(system.is_large[i] for i in attributes):
             # By itself, such an attribute is divided by values.
-            size = len(system.buckets[attributes[0]]) if attributes[0] in system.many and len(attributes) == 1 else inf
+            size = (
+                len(system.buckets[attributes[0]])
+                if attributes[0] in system.many and len(attributes) == 1
+                else MOST_CELLS + 1
+            )
         if size > MOST_CELLS or not system.is_measured(attributes):
             continue
         own = [names[i] for i in attributes]

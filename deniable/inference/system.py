@@ -182,7 +182,7 @@ class MeasuredSystem:
         """
         found: dict[int, tuple[MeasuredTable, Cells]] = {}
         rest, many = self._divided(functional)
-        weighted = self._entries_of(zip(self._sources, self._tables.weights(rest), strict=True))
+        weighted = self._entries_of(range(len(self._sources)), iter(self._tables.weights(rest)))
         for table, back in chain(weighted, *(each.weights(coefficients) for each, coefficients in many)):
             found[id(table)] = (table, found[id(table)][1] + back if id(table) in found else back)
         return list(found.values())
@@ -197,14 +197,13 @@ class MeasuredSystem:
             shared = sum(set(part) <= set(source.observation.attributes) for part in rest)
             most[id(source.table)] = max(shared, most.get(id(source.table), 0))
         order = sorted(range(len(self._sources)), key=lambda place: -most[id(self._sources[place].table)])
-        own = self._tables.each_weights(rest, order)
-        return self._entries_of(zip((self._sources[place] for place in order), own, strict=True))
+        return self._entries_of(order, self._tables.each_weights(rest, order))
 
-    def _entries_of(self, weighted: Iterable[tuple[_Source, Cells]]) -> Iterator[tuple[MeasuredTable, Cells]]:
-        """The weights of each table's entries; what was made of one table is together."""
-        for _, several in groupby(weighted, key=lambda each: id(each[0].table)):
-            parts = [(source, own) for source, own in several if source.table is not None]
-            table = parts[0][0].table if parts else None
+    def _entries_of(self, order: Iterable[int], weights: Iterator[Cells]) -> Iterator[tuple[MeasuredTable, Cells]]:
+        """The weights of each table's entries, of those of its observations, which are together in an order."""
+        for places in [list(own) for _, own in groupby(order, key=lambda place: id(self._sources[place].table))]:
+            table = self._sources[places[0]].table
+            parts = [(self._sources[place], next(weights)) for place in places]
             if table is not None:
                 yield table, reduce(add, (self._of_entries(source, table, own) for source, own in parts))
 
