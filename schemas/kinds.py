@@ -44,6 +44,7 @@ def nominal(
     values: Sequence[Value] | Mapping[Any, str] | None = None,
     *,
     by: Groups | None = None,
+    other: Value | None = None,
     buckets: Iterable[Collection[Value]] | Groups = (),
     missing: Sequence[Value] = (),
     missing_as: Value | None = None,
@@ -58,6 +59,8 @@ def nominal(
             a table, or a function of the code as text. A code without a value is invalid. See `schemas.hierarchies`.
         buckets: groups of values that form one bucket when the column is a parent; other values have their own. A table
             or a function that gives the group of each value is possible too.
+        other: the value of codes that are not listed, or that `by` has no value for; it comes last if it is not among
+            the values. By default such a code is invalid.
         missing: the source's codes for missing values.
         missing_as: the value of rows in which the column is missing, which are then kept. By default they are left out.
         label: description of the column, for readers.
@@ -69,7 +72,9 @@ def nominal(
         InvalidInput: values have several types, or are unsuitable for files (NaN, text with control characters, text
             that spreadsheets read as a formula), or buckets overlap or contain other values.
     """
-    return _named("nominal", values, by=by, buckets=buckets, missing=missing, missing_as=missing_as, label=label)
+    return _named(
+        "nominal", values, by=by, other=other, buckets=buckets, missing=missing, missing_as=missing_as, label=label
+    )
 
 
 def ordered(
@@ -427,6 +432,7 @@ def _named(
     values: Sequence[Value] | Mapping[Any, str] | None,
     *,
     by: Groups | None,
+    other: Value | None = None,
     buckets: Iterable[Collection[Value]] | Groups,
     missing: Sequence[Value],
     missing_as: Value | None,
@@ -438,6 +444,8 @@ def _named(
             raise InvalidInput(f"the values of a column must be given, unless `by` is a table of them: {label}.")
         values = list(dict.fromkeys(by.values()))
     listed = tuple(values)
+    if other is not None and other not in listed:
+        listed = (*listed, other)
     _require_text("the label of a column", label)
     if len({type(value) for value in listed}) != 1:
         raise InvalidInput(f"the values of a column must be of one type, got {_types(listed)}: {label}.")
@@ -454,7 +462,7 @@ def _named(
         missing=missing,
         label=label,
         labels=explained,
-        becomes=None if by is None else _groups_become(by, listed),
+        becomes=None if by is None and other is None else _groups_become(by or _themselves(listed), listed, other),
     )
     return column if missing_as is None else with_missing_as(column, missing_as)
 
@@ -477,12 +485,18 @@ def _bucket_keys(listed: Sequence[Value], buckets: Iterable[Collection[Value]] |
     return [first_of_bucket.get(value, value) for value in listed]
 
 
-def _groups_become(by: Groups, values: Sequence[Value]) -> Becomes:
-    """Codes of the source become the values that stand for them; a code without one becomes unreadable."""
+def _themselves(values: Sequence[Value]) -> Groups:
+    """The value of each code of a column whose codes are its values."""
+    return {str(value): value for value in values}
+
+
+def _groups_become(by: Groups, values: Sequence[Value], other: Value | None = None) -> Becomes:
+    """Codes of the source become the values that stand for them; a code without one the other, or unreadable."""
     find = by if callable(by) else {str(code): value for code, value in by.items()}.get
     known = set(values)
     is_text = isinstance(values[0], str)
-    nothing: Value = UNREADABLE_TEXT if is_text else UNREADABLE
+    unreadable: Value = UNREADABLE_TEXT if is_text else UNREADABLE
+    nothing = unreadable if other is None else other
 
     def become(column: pd.Series) -> pd.Series:
         codes, distinct = pd.factorize(column)

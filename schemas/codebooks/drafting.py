@@ -103,7 +103,7 @@ def schema_text(draft: Draft, *, sources: Sequence[str], description: str = "", 
     for column in draft.columns:
         if column.remark:
             lines.append(f"        # {column.remark}")
-        lines += _column(column)
+        lines += column_lines(column)
     lines.append("    },")
     if description:
         lines.append(f"    description={_literal(description)},")
@@ -151,8 +151,8 @@ def spec_text(name: str, *, schema: str, source: str, epsilon: str, title: str =
     return "\n".join(lines) + "\n"
 
 
-def _column(column: Described) -> list[str]:
-    """The lines of a column."""
+def column_lines(column: Described) -> list[str]:
+    """The lines of a column in a schema."""
     parts = list(_arguments(column))
     head = f"{_literal(column.name)}: {column.form}("
     short = f"        {head}{', '.join(parts)}),"
@@ -171,6 +171,8 @@ def _arguments(column: Described) -> Iterator[str]:
         yield f"by={column.groups}_chapter"
     elif column.form in {"nominal", "ordered"}:
         yield _values(column.values)
+        if column.other is not None:
+            yield f"other={_literal(column.other)}"
     elif column.form == "numeric":
         yield from _numeric(column)
     elif column.form == "dates":
@@ -196,6 +198,8 @@ def _numeric(column: Described) -> Iterator[str]:
         yield f"step={column.step!r}"
     if column.rounds:
         yield "round=True"
+    if column.clips:
+        yield "clip=True"
     if column.bins is not None:
         yield f"bins={_list(column.bins) if isinstance(column.bins, tuple) else repr(column.bins)}"
     if column.also:

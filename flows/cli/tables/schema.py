@@ -1,7 +1,7 @@
-"""The commands on schemas: `python -m flows schema draft CODEBOOK`, `python -m flows schema check SPEC`.
+"""The commands on schemas: `python -m flows schema draft CODEBOOK`, `schema check SPEC`, `schema discover SPEC`.
 
 A draft is made from a codebook, which is public; at most the column names of the confidential table are compared with
-it. A check reads the table; what it prints is internal.
+it. A check reads the table; what it prints is internal. A discovery has a module of its own (discover).
 """
 
 import argparse
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from deniable.foundation.errors import InvalidInput
 from flows.cli.spinner import at_work
 from flows.cli.subcommands import Subcommands
+from flows.cli.tables.discover import add_discover_command, run_discover_command
 
 if TYPE_CHECKING:
     from schemas.codebooks.codebook import Codebook
@@ -72,6 +73,7 @@ def add_schema_commands(subparsers: Subcommands, parents: Sequence[argparse.Argu
         "schema. Examples go to the vault.",
     )
     check.add_argument("spec", type=Path, metavar="SPEC", help="a release spec")
+    add_discover_command(commands, parents)
 
 
 def run_schema_command(asked: argparse.Namespace, state: Path) -> int:
@@ -82,11 +84,13 @@ def run_schema_command(asked: argparse.Namespace, state: Path) -> int:
         state: the state folder.
 
     Returns:
-        0; 1 if a release of the checked table would be refused.
+        0; 1 if a release of the checked table, or a planned discovery, would be refused.
 
     Raises:
         InvalidInput: the codebook, the spec or the source is at fault.
     """
+    if asked.schema_command == "discover":
+        return run_discover_command(asked, state)
     return _check(asked, state) if asked.schema_command == "check" else _draft(asked)
 
 
