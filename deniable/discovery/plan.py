@@ -157,7 +157,7 @@ class DiscoveryPlan:
     def guarantee(self) -> Guarantee:
         """The cost of all answers: the sums over the events, which are at most epsilon and delta."""
         delta = sum((event.outputs * event.delta for event in self.events), start=Fraction(0))
-        return Guarantee(float(self.epsilon), float_above(delta), "basic")
+        return Guarantee(float(self.epsilon), float_above(delta) if delta else 0.0, "basic")
 
     def document(self) -> dict[str, Any]:
         """The plan as plain values."""

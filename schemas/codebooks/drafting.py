@@ -34,6 +34,16 @@ class Draft:
         return tuple(column for column in self.columns if column.form != "identifier")
 
     @property
+    def open_categories(self) -> tuple[str, ...]:
+        """Variables that were left out because the codebook states no values."""
+        return tuple(each.name for each in self.left_out if each.lacks == "values")
+
+    @property
+    def open_numbers(self) -> tuple[str, ...]:
+        """Variables that were left out because the codebook states no range."""
+        return tuple(each.name for each in self.left_out if each.lacks == "range")
+
+    @property
     def identifiers(self) -> tuple[str, ...]:
         """Columns that are never released."""
         return tuple(column.name for column in self.columns if column.form == "identifier")
@@ -113,6 +123,8 @@ def schema_text(draft: Draft, *, sources: Sequence[str], description: str = "", 
     if draft.left_out:
         lines += ["", "# Left out:"]
         lines += [f"#   {one_line(each.name)}: {each.reason}." for each in draft.left_out]
+    if draft.open_categories or draft.open_numbers:
+        lines.append("# Values and ranges can be proposed by `python -m flows schema discover`, at a cost of its own.")
     return "\n".join(lines) + "\n"
 
 

@@ -323,3 +323,20 @@ def test_what_no_release_can_have_is_refused_for_all_columns_at_once() -> None:
 def test_text_that_is_read_as_a_number_can_never_occur() -> None:
     with pytest.raises(InvalidInput, match="column sex has the value '1', which can never occur"):
         table({"sex": nominal(["1", "2"])}, reads={"sex": int})
+
+
+def test_codes_that_are_not_listed_become_the_other_value() -> None:
+    described = {
+        "charge": nominal(["theft", "fraud"], other="other", missing=["?"], missing_as="missing"),
+        "site": nominal([1, 2], other=9),
+        "plan": nominal(["a", "b"], by={"1": "a", "2": "b"}, other="b"),
+    }
+    schema = table(described)
+    frame = pd.DataFrame({"charge": ["theft", "Quux", "?", None], "site": [1, 7, 2, 9], "plan": ["1", "2", "3", "1"]})
+    read = schema.validate(frame)
+    assert read["charge"].tolist() == ["theft", "other", "missing", "missing"]
+    assert read["site"].tolist() == [1, 9, 2, 9]
+    assert read["plan"].tolist() == ["a", "b", "b", "a"]
+    charge, site, plan = domain_of(schema).attributes
+    assert charge.values == ("theft", "fraud", "other", "missing")
+    assert (site.values, plan.values) == ((1, 2, 9), ("a", "b"))

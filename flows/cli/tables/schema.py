@@ -292,6 +292,11 @@ def _drafted(draft: "Draft", files: tuple[Path, Path]) -> Iterator[str]:
         yield from (f"  {each.name}: {each.reason}" for each in draft.left_out[:_MOST_SHOWN])
         if len(draft.left_out) > _MOST_SHOWN:
             yield f"  and {len(draft.left_out) - _MOST_SHOWN:,} more, which {files[0]} lists"
+    if draft.open_categories or draft.open_numbers:
+        yield (
+            f"Their values and ranges can be proposed by `python -m flows schema discover {files[1]}`, at a cost of "
+            "its own: see --help."
+        )
 
 
 def counted_as(count: int, noun: str) -> str:
